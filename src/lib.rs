@@ -50,7 +50,7 @@
 //! api                                  → model, report
 //! tree, watch                          → model, ignore
 //! process, store                       → model
-//! snapshot                             → model, tree
+//! snapshot                             → model, ignore, tree, process
 //! evidence                             → model, report
 //! sandbox                              → model, config, process, evidence, report
 //! project                              → model, ignore, config, spec, verdict, routing, report, tree, process, evidence, store, sandbox, snapshot

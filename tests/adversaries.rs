@@ -1,7 +1,12 @@
-//! Actions that leave processes behind or attack their supervisor: every adversary at every isolation level, with both ways to end.
+//! Actions that leave processes behind or attack their supervisor (adversaries). Each adversary runs at every isolation
+//! level, in two ways: its leader, the action's first process, exits, or runs until the time-out.
 //!
-//! Each cell of this matrix runs one adversary of `fake-tool` under its own supervisor, looks which processes are alive after the supervision,
-//! and kills them. [`expected`] says what must be seen at which level. [`levels`] says which levels this machine supports.
+//! Each cell of this matrix runs one adversary of `fake-tool` under its own supervisor, looks which processes are alive
+//! after the supervision, and kills them. [`expected`] says what must be seen at which level. [`levels`] says which
+//! levels this machine supports.
+//!
+//! Two more processes of proctor take part. The supervisor sends each action to its launcher. For each action the
+//! launcher starts a keeper, which starts the leader and ends the action's processes.
 #![expect(clippy::print_stdout, reason = "the log of the tests shows the whole matrix")]
 
 use std::collections::BTreeMap;
@@ -18,21 +23,24 @@ use crate::common::{
     Extent, Job, Living, Machine, Owner, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie, poll,
 };
 
-/// The time-outs that are tried for an adversary that stays. The first one that lets it get ready counts.
+/// The time-outs in milliseconds that are tried one after another for an adversary that runs until the time-out. A
+/// time-out counts only if the adversary got ready before it was over; otherwise the next one is tried.
 const TIMEOUTS_MS: [u64; 3] = [300, 1500, 8000];
 /// The time-out of an adversary that ends by itself. It must not be reached.
 const NO_TIMEOUT_MS: u64 = 20_000;
-/// The time-out of an adversary that ends by itself, but may keep its supervisor from noticing that.
+/// The time-out of an adversary that ends by itself, but may keep its supervisor from noticing that the leader has
+/// ended.
 const DEAF_TIMEOUT_MS: u64 = 1500;
 const GRACE_MS: u64 = 500;
-/// How much longer than time-out and grace period together an action may take.
+/// How much longer than time-out and grace period together an action may take, in milliseconds.
 const SLACK_MS: u64 = 1000;
-/// How much longer than time-out and grace period together an action may take if the launcher does not answer. The
-/// supervisor waits no longer than this for the end of killed processes.
+/// How much longer than time-out and grace period together an action may take if the launcher does not answer, in
+/// milliseconds. The supervisor waits no longer than this for the end of killed processes.
 const DEAF_SLACK_MS: u64 = 3000;
 /// How long the launcher may take to release an action, which includes killing its processes and removing its cgroup.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(20);
-/// How often the test of a leader that kills its keeper at once is repeated: the leader is not always fast enough.
+/// How often the test of a leader that kills its keeper at once is repeated. Many repetitions are needed because the
+/// leader is not always fast enough to kill the keeper before the keeper has reported the start.
 const KILLS_AT_ONCE: usize = 40;
 /// How many cells run at the same time.
 const WORKERS: usize = 3;
@@ -40,30 +48,31 @@ const WORKERS: usize = 3;
 /// What the processes of an adversary do. The leader is the process that the supervisor has started.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// They stay in the leader's process group.
+    /// The processes stay in the leader's process group.
     InGroup,
-    /// They stay in the group, but change their process ids all the time, so the supervisor may fail to name them.
+    /// The processes stay in the leader's process group, but change their process ids all the time, so the supervisor
+    /// may fail to name them.
     InGroupHopping,
-    /// They leave the leader's process group.
+    /// The processes leave the leader's process group.
     Escapes,
-    /// They leave the group and become root, so that only root may signal them.
+    /// The processes leave the leader's process group and become root, so that only root may signal them.
     EscapesAsRoot,
     /// No process is left, but the leader attacks its supervisor.
     Strikes(Strike),
 }
 
-/// The attack of a leader on its supervisor.
+/// The attack of a leader on the process that has started it: the keeper, which ends the action's processes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Strike {
-    /// It attacks something else, and the supervisor is not harmed.
+    /// The leader attacks something else, and the keeper is not harmed.
     Nothing,
-    /// It kills the supervisor.
+    /// The leader kills the keeper.
     Kills,
-    /// It stops the supervisor by a signal.
+    /// The leader stops the keeper by a signal.
     Stops,
-    /// It stops the supervisor by tracing it, until it ends itself.
+    /// The leader stops the keeper by tracing it. The keeper goes on when the leader ends.
     Traces,
-    /// It lowers the supervisor's resource limits.
+    /// The leader lowers the keeper's resource limits until the keeper cannot work any more.
     Starves,
 }
 
@@ -111,9 +120,9 @@ const ADVERSARIES: &[Adversary] = &[
 /// The end of an adversary's leader.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// It exits with code 0.
+    /// The leader exits with code 0.
     Exits,
-    /// It runs until the time-out.
+    /// The leader runs until the time-out.
     TimesOut,
 }
 
@@ -121,31 +130,33 @@ enum Ending {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Dead,
-    /// They die when the launcher releases the action. The supervisor does not wait for that, so the test does.
+    /// The processes die only when the launcher cleans up after the action. The supervisor returns before that, so the
+    /// test waits for their end.
     DeadSoon,
     Alive,
-    /// Both are right: it depends on which part of the attack took effect first.
+    /// Processes may be dead or alive: which of the two depends on which part of the attack took effect first.
     Either,
 }
 
 /// The leader's end that the supervisor must report.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// The real end: by its [`Ending`], `Exited` with 0 or `TimedOut` by the wall clock.
+    /// The supervisor must report how the leader really ended: `Exited` with code 0 for [`Ending::Exits`], and
+    /// `TimedOut` by the wall clock for [`Ending::TimesOut`].
     AsItEnded,
     Lost,
     TimedOut,
     Any,
 }
 
-/// The expected result of a cell.
+/// What must be seen after the run of a cell.
 struct Expected {
     fate: Fate,
     verdict: Verdict,
     slack_ms: u64,
 }
 
-/// One cell of the matrix.
+/// One cell of the matrix: an adversary, at one isolation level, with one way to end, as one user.
 struct Cell {
     adversary: &'static Adversary,
     level: IsolationLevel,
@@ -153,13 +164,13 @@ struct Cell {
     user: User,
 }
 
-/// The result of a cell.
+/// What was seen in the run of a cell, and what of it was wrong (`faults`); or why the cell could not be run.
 enum Seen {
     Exercised { text: String, faults: Vec<String> },
     Skipped(String),
 }
 
-/// What the cells of one user have in common.
+/// What all cells that run as the same user share.
 struct Field {
     supervised: Supervised,
     user: User,
@@ -167,7 +178,7 @@ struct Field {
     outer_namespace: u64,
 }
 
-/// The sample is odd so that it takes both endings.
+/// Runs every 11th cell. The cells alternate between the two ways to end, so an odd step tries both.
 #[test]
 fn some_adversaries_of_each_user_leave_nobody() {
     User::all().into_iter().for_each(|user| run_matrix(user, Extent::OneIn(11)));
@@ -197,7 +208,8 @@ fn adversaries_in_a_delegated_cgroup_leave_nobody() {
     }
 }
 
-/// With only a process group, a leader can kill its keeper even before the keeper has reported that it has started the leader.
+/// With only a process group, a leader can kill its keeper (the process that has started the leader) before the keeper
+/// has reported the start. The supervisor must then report the leader as lost, and the leader must die.
 #[test]
 fn a_leader_that_kills_its_keeper_at_once_was_started_is_lost_and_dies() {
     let supervised = Supervised::new(User::Own);
@@ -225,15 +237,17 @@ fn a_leader_that_kills_its_keeper_at_once_was_started_is_lost_and_dies() {
 fn expected(cell: &Cell) -> Expected {
     let is_quick = |fate, verdict| Expected { fate, verdict, slack_ms: SLACK_MS };
     match (cell.level, cell.adversary.kind) {
-        // Processes in a namespace cannot kill or stop its init. If they starve it, all of them die with it.
+        // Processes in a namespace cannot kill or stop the namespace's first process. If they lower its limits until it
+        // ends, all of them die with it.
         (IsolationLevel::Namespace, Kind::Strikes(Strike::Starves)) => is_quick(Fate::Dead, Verdict::Any),
         (IsolationLevel::Namespace, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
-        // Landlock restricts signals and tracing, but not prlimit(2). If the launcher dies, the keeper kills what it can reach.
+        // Landlock restricts signals and tracing, but not prlimit(2), so a leader can lower the keeper's limits. Which
+        // limit takes effect first decides whether the action's processes are still killed, and what is reported.
         (IsolationLevel::Landlock, Kind::Strikes(Strike::Starves)) => {
             Expected { fate: Fate::Either, verdict: Verdict::Any, slack_ms: DEAF_SLACK_MS }
         }
-        // Landlock does not restrict prlimit(2) at this level either. If the launcher dies, the kernel kills the whole
-        // cgroup.
+        // Landlock does not restrict prlimit(2) at this level either. But the whole cgroup is killed at once, also if
+        // the keeper cannot work any more.
         (IsolationLevel::Cgroup, Kind::Strikes(Strike::Starves)) => is_quick(Fate::Dead, Verdict::Any),
         (IsolationLevel::Cgroup, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         // At the other levels `no_new_privs` keeps a set-user-id program from getting its owner's rights.
@@ -255,9 +269,11 @@ fn expected_in_group(cell: &Cell, strike: Strike) -> Expected {
     match (strike, cell.ending) {
         (Strike::Nothing, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         (Strike::Kills, _) => is_quick(Fate::Dead, Verdict::Lost),
-        // The stopped keeper neither reports the leader's end nor kills anything until the supervisor gives it up at the time-out.
+        // The stopped keeper neither reports the leader's end nor kills anything. The supervisor waits for the keeper
+        // until the time-out, and then has its processes killed.
         (Strike::Stops, Ending::Exits) => deaf(Fate::Dead, Verdict::TimedOut),
-        // The stopped keeper kills nothing. At the action's release the launcher kills the keeper, then the processes that it inherits from it.
+        // The stopped keeper kills nothing. When the action is over, the launcher kills the keeper. The keeper's
+        // children then become children of the launcher, which kills them too.
         (Strike::Stops, Ending::TimesOut) => deaf(Fate::DeadSoon, Verdict::TimedOut),
         // The supervisor is not dumpable, so only root may trace it; and the tracing ends with the tracer.
         (Strike::Traces, Ending::TimesOut) if cell.user.is_root() => deaf(Fate::DeadSoon, Verdict::TimedOut),
@@ -441,13 +457,15 @@ impl Field {
     }
 }
 
-/// Returns the cgroups that are left. The launcher removes them, and may need a moment for that.
+/// Returns the cgroups of the action that still exist after at most [`RELEASE_PATIENCE`]. The launcher removes them,
+/// and may need a moment.
 fn cgroups_left(returned: &Returned) -> Vec<PathBuf> {
     last_seen(RELEASE_PATIENCE, || returned.cgroups_left(), Vec::is_empty)
 }
 
-/// Returns the processes that are left after at most `patience`, and their number. The adversary's lock shows that a process is alive even if it
-/// is not found by its cookie.
+/// Returns the processes of the adversary that are left after at most `patience`, and their number. The processes are
+/// found by a cookie, a random text in their environment. A process without the cookie still holds the adversary's lock
+/// on the file `hold`, so a held lock counts as at least one process.
 fn left_after(patience: Duration, cookie: &str, hold: &Path) -> (Vec<Living>, usize) {
     let look = || {
         let living = living_with(cookie);
@@ -469,7 +487,8 @@ fn last_seen<T>(patience: Duration, mut look: impl FnMut() -> T, will_do: impl F
     }
 }
 
-/// Returns whether the adversary's lock is free: then no process that it has forked is alive.
+/// Returns whether nobody holds the lock on this file. Every process of the adversary inherits the lock from the
+/// leader, so a free lock means that all of them are dead.
 fn is_free(hold: &Path) -> bool {
     File::open(hold).expect("our own file").try_lock().is_ok()
 }

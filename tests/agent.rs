@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::common::{Project, Watch};
 
-/// The bound of every wait. It is far longer than the waits take.
+/// The time limit of every wait. A wait normally takes far less.
 const LATE: Duration = Duration::from_secs(60);
 
 /// A project with a task list. Its check passes while `a.txt` contains `good`.

@@ -1,5 +1,5 @@
-//! Anchors: heads of ledgers that are kept outside of the store. Which manipulations only an anchor shows, and whether
-//! programs that know nothing of proctor can read anchors.
+//! Anchors: heads of ledgers that are kept outside of the store. Tests which manipulations only an anchor shows, and
+//! whether programs that know nothing of proctor can read anchors.
 
 mod git;
 
@@ -11,7 +11,8 @@ use proctor::evidence::FaultKind;
 
 use crate::common::{Project, fake_tool, python_signatures};
 
-/// The kinds of faults that these tests show.
+/// The kinds of faults that `proctor verify` finds only with an anchor, and that these tests cause. The tests of
+/// `tamper` leave these kinds out.
 pub(crate) const KINDS: &[FaultKind] = &[
     FaultKind::AnchorMissing,
     FaultKind::AnchorUnreadable,
@@ -24,8 +25,8 @@ pub(crate) const KINDS: &[FaultKind] = &[
     FaultKind::ProofElsewhere,
 ];
 
-/// Reads a checkpoint, the proof for a run's ledger line, and a log in a directory. The script follows their
-/// specifications and uses none of proctor's code.
+/// A Python script that reads an anchor in a directory: a checkpoint, the proof for a run's ledger line, and a log. The
+/// script follows the published specifications of these formats and uses none of proctor's code.
 const READER: &str = r#"
 import base64, hashlib, pathlib, sys
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -108,8 +109,8 @@ fn copy_state(project: &Project, from: &Path, to: &Path) {
     assert!(copied.success(), "{}", project.root().display());
 }
 
-/// Attacks as somebody who has the key: restores an older copy of the store, and lets proctor write another history
-/// from there.
+/// Attacks as somebody who has the signing key can: restores an older copy of the store, and lets proctor write another
+/// history from there.
 fn rewrite(project: &Project, saved: &Path) {
     copy_state(project, saved, &project.root().join("state"));
     project.proctor(["run"]).success();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::common::{Project, python_plain};
 use crate::specification_runs::{FILE, project, specification, task};
 
-/// Saves the specification with the task as `change` leaves it.
+/// Saves a specification whose only task is T117, after `change` has edited the task.
 fn save(project: &Project, change: impl Fn(&mut Value)) {
     let mut task = task("T117");
     change(&mut task);
@@ -56,8 +56,8 @@ fn the_first_run_approves_and_what_asks_for_more_approves_itself() {
     assert!(stricter.stderr.contains("asks for nothing less than before"), "{}", stricter.snapshot());
     let lines = approvals(&project);
     assert_eq!((lines.len(), &lines[1]["reason"]), (2, &"weakensNothing".into()));
-    // A plan is compared with the last approved one. The last one is stricter, so the first time-out is a weakening
-    // now.
+    // A plan is compared with the last approved one, which has the stricter time-out of 5 s. So a return to the
+    // time-out of the first plan is a weakening.
     save(&project, |_| ());
     let looser = project.proctor(["run", "--task", "T117"]).status(3);
     assert!(looser.stderr.contains("STEP.1: timeout"), "{}", looser.snapshot());
@@ -146,8 +146,8 @@ fn the_checks_of_proctor_toml_are_approved_with_their_project() {
 fn a_change_of_the_checks_that_weakens_nothing_approves_itself_in_the_ledger() {
     let project = Project::new().toml(UNIT);
     project.proctor(["run"]).success();
-    // A check in front changes the number of the next check, and a new name changes nothing that is executed. Neither
-    // is a weakening.
+    // A check that is inserted in front changes the number of the next check. A new name changes nothing that is
+    // executed. Neither of these two changes is a weakening.
     for (toml, lines) in [
         (format!("{LINT}{UNIT}"), 1),
         (format!("# a comment\n{LINT}{UNIT}"), 1),
@@ -194,8 +194,8 @@ fn a_change_of_the_checks_that_weakens_waits_for_a_person_who_is_shown_all_of_it
     let found = approvals(&project);
     assert_eq!((found.len(), &found[0]["reason"], &found[0]["task"]), (1, &"person".into(), &"default".into()));
     project.proctor(["run"]).success();
-    // A plan is compared with the last approved one. The first settings have no limit on silence, so a return to them
-    // is a weakening.
+    // A plan is compared with the last approved one, which has a limit on silence. The first settings have none, so a
+    // return to the first settings is a weakening.
     project.save("proctor.toml", &format!("{UNIT}{LINT}"));
     let back = project.proctor(["run"]).status(3);
     assert!(back.stderr.contains("longest time without output none instead of 5000 ms"), "{}", back.snapshot());
@@ -229,7 +229,8 @@ fn checks_that_are_found_are_compared_too_and_another_interpreter_is_no_weakenin
     let project = project.executable(".venv/bin/python", &interpreter);
     let other = project.proctor(["run"]).success();
     assert!(other.stderr.contains("asks for nothing less than before"), "{}", other.snapshot());
-    // `proctor init` writes the found checks down. That weakens nothing either.
+    // `proctor init` writes the checks that proctor has found into `proctor.toml`. The plan stays the same, so this is
+    // no weakening.
     std::fs::remove_file(project.path().join("proctor.toml")).expect("it was there");
     project.proctor(["init"]).success();
     project.proctor(["run"]).success();

@@ -253,7 +253,7 @@ fn collect_debug_formats(tokens: Cursor<'_>, found: &mut Vec<String>) {
             rest = after;
         } else if let Some((inside, _, _, after)) = rest.any_group() {
             if is_test_item {
-                // The item ends with its body.
+                // The item behind `#[cfg(test)]` ends with its body in braces.
                 is_test_item = !rest.token_tree().is_some_and(|(group, _)| group.to_string().starts_with('{'));
             } else {
                 collect_debug_formats(inside, found);
@@ -426,7 +426,7 @@ const PARTS: &[(&str, &str)] = &[
     ("ActionOutcomeV2", "ActionResultV2"),
     ("AttemptV2", "ActionResultV2"),
 ];
-/// Types that hold a fact of an outcome but are not in [`FORMS`], each with the reason.
+/// Types that contain one of [`OUTCOME_FACTS`] but are not in [`FORMS`], each with the reason why it is needed.
 const BESIDE: &[(&str, &str)] = &[
     ("CategoryRow", "a row of the table of category codes, which is constant"),
     ("PolicyCell", "a cell of the table of policies, which is constant"),
@@ -450,8 +450,8 @@ const OUTCOME_FACTS: &[&str] = &[
     "Blocking",
 ];
 
-/// Returns the names of the types that a file defines, each with the outcome facts that it owns. Borrowed facts do not
-/// count.
+/// Returns the names of the types that a file defines, each with those of [`OUTCOME_FACTS`] that the type contains. A
+/// type behind a `&` is not contained.
 fn owned_facts(text: &str) -> Vec<(String, BTreeSet<String>)> {
     let mut found: Vec<(String, BTreeSet<String>)> = Vec::new();
     let mut is_inside = false;
@@ -555,7 +555,8 @@ fn items_without_a_comment(file: &SourceFile) -> Vec<String> {
 
 /// Returns whether the lines before an item end with a doc comment, with or without attributes after it.
 fn is_described<'text>(before: impl DoubleEndedIterator<Item = &'text str>) -> bool {
-    // An empty line, a closing brace or a line that ends with `;` ends the search: it belongs to another item.
+    // An empty line, a closing brace or a line that ends with `;` ends the search, because such a line belongs to the
+    // item before.
     let is_of_the_item = |line: &&str| line.starts_with("///") || !line.is_empty() && *line != "}" && !line.ends_with(';');
     before.rev().take_while(is_of_the_item).any(|line| line.starts_with("///"))
 }

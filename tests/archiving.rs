@@ -90,7 +90,7 @@ fn tar_and_sha256sum_alone_check_an_archive() {
     let archive = archive.into_iter().find(|path| path.to_string_lossy().ends_with(".tar.zst")).expect("one is archived");
     let place = project.path().join("unpacked");
     fs::create_dir(&place).expect("the project is ours");
-    // `tar --zstd` does the same, but needs the program `zstd`.
+    // `tar --zstd` could unpack the archive in one step, but would need the program `zstd`.
     let plain = zstd::decode_all(fs::File::open(&archive).expect("it is there")).expect("it is compressed");
     fs::write(project.path().join("run.tar"), plain).expect("the project is ours");
     let unpacked = Command::new("tar").args(["-xf", "../run.tar", "--strip-components=1"]).current_dir(&place).status();
@@ -158,8 +158,8 @@ fn an_export_in_one_file_that_was_changed_is_refused_with_the_name_of_what_is_wr
         fs::write(project.path().join("changed.tar.zst"), &bytes).expect("the project is ours");
         let verified = project.proctor(["verify", "changed.tar.zst"]).any_status();
         let said = format!("{}{}", verified.stdout, verified.stderr);
-        // Among the files beside the run, only the ledger line and its proof are verified. The last case changes
-        // another file, so it is no fault.
+        // Beside the run, the export holds further files. Only two of them are verified: the ledger line and its proof.
+        // The last case changes a file that is not verified, so no fault may be found.
         assert_eq!(verified.status, if what.is_empty() { 0 } else { 6 }, "{what}: {said}");
         assert!(said.contains(what), "{what}: {said}");
     }

@@ -54,8 +54,8 @@ fn attacks_beside_a_real_service_manager_come_to_what_they_must() {
     }
 }
 
-/// Starts the services that group J attacks. Only inside a machine: elsewhere a test must not do that, and this returns
-/// none.
+/// Starts the services that group J attacks. Does nothing and returns `None` outside of a [`Machine`] (a container with
+/// a service manager), because a test must not start services on the real machine.
 ///
 /// Root gets a user service manager, as the other user has one. The socket stands in for a container engine's socket
 /// and can be written by everybody. With only a process group the attacks succeed, which proves that their targets
@@ -110,7 +110,7 @@ fn run_attacks(user: User, level: IsolationLevel) {
     assert!(faults.is_empty(), "{level:?}, {user}:\n{}", faults.join("\n"));
 }
 
-/// Prints the results of one level. Returns those that differ from the table.
+/// Prints the results of one level. Returns a description of each result that differs from the table.
 fn judge(lines: &[Line], level: IsolationLevel, user: User) -> Vec<String> {
     let mut faults = Vec::new();
     println!("{level:?}, {user}:");
@@ -120,7 +120,7 @@ fn judge(lines: &[Line], level: IsolationLevel, user: User) -> Vec<String> {
             continue;
         };
         let (expected, why) = row.expected(level, user);
-        // Inside a machine every target of group J must exist, so that a denial can only come from the isolation.
+        // Inside a `Machine` every target of group J must exist, so that a denial can only come from the isolation.
         if line.group == 'J' && inside().is_some() && row.lack(user).is_some() {
             faults.push(format!("{} {}: {}", line.group, line.attack, row.lack(user).unwrap_or_default()));
         }

@@ -52,7 +52,7 @@ const ROWS: [Stand; 33] = [
     Stand::Tried, // ends the process early with exit code 0
     Stand::Tried, // changes the exit status by a hook
     Stand::Tried, // changes each result by a hook
-    Stand::Tried, // (the control test against such hooks)
+    Stand::Tried, // (the control test against hooks that change results)
     Stand::Tried, // adds hooks by environment variables
     Stand::Tried, // leaves a process behind that changes files later
     Stand::Tried, // hangs, or floods proctor with output

@@ -67,7 +67,7 @@ struct Declared {
     kind: Kind,
     /// The names of the fields or variants.
     members: BTreeSet<String>,
-    /// Whether it is `pub` or `pub(crate)`.
+    /// Whether the type is `pub` or `pub(crate)`.
     is_public: bool,
 }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::common::{Project, Watch};
 
-/// The bound of every wait. It is far longer than the waits take.
+/// The time limit of every wait. A wait normally takes far less.
 const LATE: Duration = Duration::from_secs(60);
 
 /// Returns a project with one file whose only check is a shell command. The project has no link to its evidence.

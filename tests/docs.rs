@@ -42,14 +42,14 @@ pub(crate) struct Page {
     pub(crate) text: String,
 }
 
-/// Returns every page.
+/// Returns every page: those of [`PAGES_OF_THE_ROOT`], and every `.md` file below `docs/`.
 pub(crate) fn pages() -> Vec<Page> {
     let of_the_root = PAGES_OF_THE_ROOT.iter().map(|path| (*path).to_owned());
     let below_docs = source_files("docs/").into_iter().map(|file| file.path).filter(|path| path.ends_with(".md"));
     of_the_root.chain(below_docs).map(|path| page(&path)).collect()
 }
 
-/// Returns one page.
+/// Returns the page at a path relative to the repository's root. Panics if the file cannot be read.
 #[track_caller]
 pub(crate) fn page(path: &str) -> Page {
     let text = fs::read_to_string(repository().join(path)).unwrap_or_else(|error| panic!("could not read `{path}`: {error}"));

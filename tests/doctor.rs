@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{Output, Project, fake_tool, proctor};
+use crate::common::{Output, Project, WRITES_TO_SHARED, fake_tool, proctor};
 
 /// Runs `proctor` in a user namespace in which no other user namespace can be made.
 fn without_namespaces(project: &Project, arguments: &str) -> Output {
@@ -15,9 +15,12 @@ fn without_namespaces(project: &Project, arguments: &str) -> Output {
 }
 
 fn touching(settings: &str) -> Project {
-    let command =
-        format!("[[check]]\nname = \"touches\"\ncommand = [{:?}, \"--touch\", \"ran\"]\n", fake_tool().display().to_string());
-    Project::new().toml(&(command + settings)).file(".gitignore", "ran\n")
+    let command = format!(
+        "[[check]]\nname = \"touches\"\ncommand = [{:?}, \"--touch\", \"../shared/ran\"]\n",
+        fake_tool().display().to_string()
+    );
+    let settings = settings.strip_prefix("[sandbox]\n").unwrap_or(settings);
+    Project::new().toml(&format!("{WRITES_TO_SHARED}{settings}{command}"))
 }
 
 /// Returns the entry of the document for an isolation level.
@@ -45,7 +48,7 @@ fn where_namespaces_can_be_had_it_says_so_and_ends_well() {
 fn it_runs_no_check_and_leaves_nothing_behind() {
     let project = touching("");
     project.proctor(["doctor"]).success();
-    assert!(!project.path().join("ran").exists() && !project.path().join("evidence").exists());
+    assert!(!project.shared("ran").exists() && !project.path().join("evidence").exists());
     let left = std::fs::read_dir(project.root().join("state/proctor")).expect("the store").flatten();
     let left: Vec<_> =
         left.map(|entry| entry.file_name()).filter(|name| name.to_string_lossy().contains("examination")).collect();
@@ -85,9 +88,9 @@ fn a_run_that_requires_namespaces_starts_nothing_without_them() {
     assert_eq!(output.status, 1, "{}", output.snapshot());
     let said = "The command could not be kept apart, so it was not started: `sandbox.mode = \"require\"` wants namespaces";
     assert!(output.stdout.contains(said) && output.stdout.contains("`proctor doctor` says more"), "{}", output.snapshot());
-    assert!(!project.path().join("ran").exists());
+    assert!(!project.shared("ran").exists());
     project.proctor(["run"]).success();
-    assert!(project.path().join("ran").exists(), "with namespaces it runs");
+    assert!(project.shared("ran").exists(), "with namespaces it runs");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::common::{Disk, Project, ReachedIsolation, poll, processes_of};
 
 /// More bytes than the small file system can hold.
 const TOO_MUCH: usize = 20_000_000;
-/// The bound of every command and wait.
+/// The time limit of every command and every wait.
 const BOUND: Duration = Duration::from_secs(30);
 
 const SETTINGS: &str = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/what\"]\n";
@@ -109,7 +109,7 @@ fn a_watch_says_that_the_disk_is_full_and_goes_on_when_there_is_space() {
     disk.enlarge();
     project.save("what", "true\n");
     project.save("saved.txt", "2\n");
-    // The first new run is the one that was cut short by the full disk.
+    // The watch first reports the run that the full disk cut short, and then the run of this save.
     let verdicts = [(); 2].map(|()| watch.wait_for_verdict()["overallStatus"].clone());
     assert_eq!(verdicts, ["INTERRUPTED", "SUCCESS"], "{}", watch.text());
     watch.interrupt();

@@ -1,8 +1,8 @@
-//! Applies the rules of the fuzz targets in `fuzz/` to two kinds of inputs: those with which fuzzing begins, and those
-//! that once broke a rule.
+//! Checks the rules of the fuzz targets in `fuzz/` with two kinds of inputs: the inputs with which fuzzing begins, and
+//! the inputs that once broke a rule.
 //!
 //! An input that breaks a rule is put under `fuzz/found/TARGET/`, with a name that says what was wrong. From then on
-//! this test tries it.
+//! this test tries that input too.
 
 #[path = "../fuzz/properties/condition.rs"]
 mod condition;

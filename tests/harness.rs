@@ -78,7 +78,8 @@ fn a_process_left_behind_fails_the_test_and_is_killed() {
     let root = project.root().to_owned();
     let script = "setsid sleep 600 </dev/null >/dev/null 2>&1 &\nenv -i HOME=$HOME setsid sleep 600 </dev/null >/dev/null 2>&1 &";
     shell(&project, script).directory("/").success();
-    // Before they execute `sleep`, these processes are still the shell and `env`.
+    // The two processes belong to the project from their start, but are still the shell and `env` until they execute
+    // `sleep`.
     poll(LATE, "both to sleep", || {
         let left = processes_of(&root);
         let sleep = left.iter().filter(|(_, command)| command.ends_with("sleep 600")).count();

@@ -128,8 +128,8 @@ fn forbidden_words(file: &SourceFile) -> Vec<String> {
     for (number, line) in file.text.lines().enumerate() {
         for (head, tail, why) in FORBIDDEN_WORDS {
             let word = format!("{head}{tail}");
-            // A checksum or the data of a fixture may contain such a word by chance. One of the words is a currency
-            // code.
+            // A checksum or the data of a fixture may contain a forbidden word in capitals by chance. One of these
+            // words is also a currency code.
             let by_chance = excused && word.bytes().all(|byte| byte.is_ascii_uppercase());
             if !by_chance && contains_word(line, &word) {
                 violations.push(format!("{}:{}: `{word}`: {why}", file.path, number + 1));

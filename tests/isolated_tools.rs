@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::common::{Extent, Output, Project, User, node_modules, proctor, python_parallel, repository, vitest_modules};
 
-/// The bound of a run that fetches packages.
+/// The time limit of a run that fetches packages.
 const FETCHING_BOUND: Duration = Duration::from_secs(300);
 
 /// The levels that a tool must pass at.

@@ -1,7 +1,8 @@
-//! Kills proctor's processes at random moments of runs. Each time no process of the run may survive, no unfinished run may be listed, and the
-//! next run must succeed.
+//! Kills proctor's processes at random moments of runs. Each time no process of the run may survive, no unfinished run
+//! may be listed, and the next run must succeed.
 //!
-//! Inside a machine with a service manager this is repeated as an unprivileged user, with the level `cgroup` as well.
+//! The same test is repeated in a `Machine`, a container with a service manager: as an unprivileged user, and with the
+//! level `cgroup` as well.
 //!
 //! `PROCTOR_KILLS` is the number of rounds (by default 50, and 30 inside the machine). `PROCTOR_KILLS_SEED` repeats the same kills. Both are
 //! printed. For 1,000 kills of the release build run
@@ -18,15 +19,15 @@ use nix::unistd::Pid;
 use proctor::model::IsolationLevel;
 
 use crate::common::{
-    Committed, Invocation, LEVELS, Machine, Owner, Project, ReachedIsolation, Watch, children_of, expect_all_to_be_gone,
-    fake_tool, family_of, inside, levels, name_of, poll, processes_of,
+    Committed, Invocation, LEVELS, Machine, Owner, Project, ReachedIsolation, WRITES_TO_SHARED, Watch, children_of,
+    expect_all_to_be_gone, fake_tool, family_of, inside, levels, name_of, poll, processes_of,
 };
 
 /// The number of kills, unless `PROCTOR_KILLS` says otherwise.
 const KILLS: u32 = 50;
 /// The number of kills outside of the long tier.
 const KILLS_OF_THE_SAMPLE: u32 = 8;
-/// The number of kills inside a machine.
+/// The number of kills inside a `Machine`, the container with a service manager.
 const KILLS_INSIDE: u32 = 30;
 /// The number of kills after which a new project is used, so that the history does not grow too long.
 const KILLS_OF_A_PROJECT: u32 = 25;
@@ -37,9 +38,11 @@ const BOUND: Duration = Duration::from_secs(20);
 enum Victim {
     /// The process that a person has started.
     Proctor,
-    /// The launcher, and a moment later the process that has started it.
+    /// The launcher (the process that starts the actions), and a moment later the process that has started the
+    /// launcher.
     LauncherFirst,
-    /// The process that a person has started, and a moment later its launcher, which is then busy killing the actions.
+    /// The process that a person has started, and a moment later its launcher. At that moment the launcher is already
+    /// killing the actions, because its parent has died.
     LauncherLast,
     /// The process group that a person has started.
     Group,
@@ -155,7 +158,8 @@ fn a_launcher_that_is_killed_alone_takes_what_left_its_session_along() {
     }
 }
 
-/// With only a process group, a command can stop its own keeper, which then kills nothing by itself.
+/// With only a process group, a command can stop its own keeper: the process that started the command and ends its
+/// processes. The stopped keeper kills nothing, but no process of the command may survive all the same.
 #[test]
 fn a_launcher_or_supervisor_that_is_killed_alone_takes_along_what_a_stopped_keeper_keeps() {
     for level in levels().into_iter().map(name_of) {
@@ -176,15 +180,16 @@ enum Killed {
 fn expect_all_to_go_along(killed: Killed, level: &str, then: &str) {
     let project = Project::new();
     let daemons = "n=0\nwhile [ $n -lt 24 ]; do (setsid sleep 600 </dev/null >/dev/null 2>&1 &); n=$((n + 1)); done\n";
-    let script = format!("#!/bin/sh\n{daemons}{then}touch ready\nsleep 600\n");
-    let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/ready\"]\n";
-    let project = project.toml(settings).file("check.sh", &script);
+    let script = format!("#!/bin/sh\n{daemons}{then}touch ../shared/ready\nsleep 600\n");
+    let settings = format!("{WRITES_TO_SHARED}[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n");
+    let project = project.toml(&settings).file("check.sh", &script);
     let started = at_level(project.proctor(["run"]), level).watch();
-    poll(BOUND, "the check to begin", || project.path().join("ready").exists().then_some(()));
+    poll(BOUND, "the check to begin", || project.shared("ready").exists().then_some(()));
     let family = family_of(started.id());
     let (killed, is_awaited) = match killed {
         Killed::Launcher => (children_of(started.id()), true),
-        // The command that was started is dead itself, so its end does not mean that the others have ended.
+        // The killed process is the command that was started. Its end does not mean that the other processes have
+        // ended, so they are waited for.
         Killed::Supervisor => (vec![started.id()], false),
     };
     for process in killed {

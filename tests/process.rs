@@ -30,7 +30,8 @@ const FAKE_TOOL: &str = env!("CARGO_BIN_EXE_fake-tool");
 /// The longest wait in these tests. It is reached only when something is wrong.
 const BOUND: Duration = Duration::from_secs(30);
 
-/// A launcher, a directory, and the settings of the actions. A test changes the settings that it is about.
+/// A launcher (the process that starts actions), a directory, and the settings of the actions. A test changes only the
+/// settings that it is about.
 #[must_use]
 struct Bench {
     root: TempDir,
@@ -138,7 +139,7 @@ impl Bench {
         fs::read(self.path(&format!("{}.log", self.actions))).expect("a log")
     }
 
-    /// Requests stops from another thread, each as soon as its file exists.
+    /// Requests a stop from another thread for each pair of a file and a reason, as soon as the file exists.
     fn stop_when(&self, requests: &[(&str, StopReason)]) -> thread::JoinHandle<()> {
         let handle = self.handle.clone();
         let requests: Vec<(PathBuf, StopReason)> = requests.iter().map(|(name, reason)| (self.path(name), *reason)).collect();
@@ -151,7 +152,7 @@ impl Bench {
     }
 }
 
-/// Waits until `holds` is true. Panics with `what` after a while.
+/// Waits until `holds` is true. Panics with `what` if that takes longer than [`BOUND`].
 #[track_caller]
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     poll(BOUND, what, || holds().then_some(()));

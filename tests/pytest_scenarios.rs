@@ -23,7 +23,7 @@ use crate::common::{Extent, Project, python_plain};
 /// How many scenarios run at the same time. Most of pytest's time is start-up.
 const WORKERS: usize = 3;
 
-/// How the command of a scenario reaches pytest.
+/// Whether the command of a scenario runs pytest itself or by a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `python -m pytest ARGUMENTS`.

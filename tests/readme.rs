@@ -15,7 +15,8 @@ use crate::docs::{blocks, helps, is_update_wanted, marked, page, run_of};
 /// The name of the block that must exist: the main job, from nothing to a verdict.
 const MAIN_JOB: &str = "main job";
 
-/// The bound of a block: the prerequisites of the bundled project install Python and Node packages.
+/// The time limit of a block of commands. It is long because the prerequisites of the bundled project install Python
+/// and Node packages.
 const INSTALLING_BOUND: Duration = Duration::from_secs(600);
 
 /// Pages with a table of all exit codes.

@@ -75,7 +75,8 @@ fn c06_a_declared_red_passes_and_any_other_failure_does_not() {
         ["INCOMPLETE", "PARTIAL", "EXPECTED_RED"],
         "{completion}"
     );
-    // Three cases that are not as declared: another test fails too, no test fails, the tests cannot be collected.
+    // In three cases the result is not as declared: another test fails too, no test fails, the tests cannot be
+    // collected.
     for (tests, why) in [
         (TWO.replace("True", "False"), "not declared as failing: `test_totals::test_kept`"),
         (TWO.replace(" and False", " or True"), "The tests were expected to fail, and none did"),
@@ -159,7 +160,8 @@ fn c07_a_deleted_test_is_a_failure_with_the_tests_that_are_missing() {
     }
 }
 
-/// A run of other checks, or one that reused the tests' result, has no record of the tests. An earlier run has one.
+/// A run of other checks, and a run that reused the tests' result, have no record of the tests. A deleted test must
+/// still be found by comparing with the last run that has such a record.
 #[test]
 fn c07_no_green_run_without_the_tests_hides_that_one_was_deleted() {
     let unit = format!("command = [{:?}, \"-m\", \"pytest\", \"-q\", \"tests/test_a.py\"]", python_plain().to_string_lossy());

@@ -189,7 +189,7 @@ fn a_reviewer_that_is_not_there_is_not_asked_again_and_a_person_is_needed() {
 
 #[test]
 fn a_project_that_changes_while_it_is_reviewed_has_no_verdict() {
-    let project = project("", &[APPROVAL]).file("answers/then-1", "echo changed > changed.txt\n");
+    let project = project("snapshot = \"off\"\n", &[APPROVAL]).file("answers/then-1", "echo changed > changed.txt\n");
     let document = review(&project, 5).json();
     assert_eq!((&document["verdict"], asked(&project)), (&json!("INDETERMINATE"), "1".to_owned()));
     assert_eq!(document["reason"], "The project changed while it was reviewed");

@@ -14,7 +14,7 @@ enum LastRunState {
     Tested(&'static str),
     /// The row asks for no behaviour of the program, for this reason.
     NoBehaviour(&'static str),
-    /// The rule is not built yet, and this is missing. A test that is named after the row ends this state.
+    /// The rule is not built yet; the text says what is missing. A test that is named after the row ends this state.
     Awaited(&'static str),
 }
 

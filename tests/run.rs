@@ -4,11 +4,14 @@
 //! Nearly all tests use commands of the tool `generic`, made of `fake-tool`. `run::python` runs real pytest.
 
 mod actions;
+mod bytecode;
 mod debt;
 mod environment;
+mod environments;
 mod evidence;
 mod flow;
 mod isolation;
+mod kept_files;
 mod link;
 mod planned;
 mod prerequisites;
@@ -20,9 +23,12 @@ mod registration;
 mod reuse;
 mod services;
 mod side_by_side;
+mod side_by_side_auto;
 mod snapshot;
 mod snapshot_bad_input;
+mod snapshot_caches;
 mod snapshot_effects;
+mod snapshot_prepared;
 mod snapshot_storm;
 mod stopping;
 mod verdict;

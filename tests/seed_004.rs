@@ -1,5 +1,5 @@
-//! Seed 004's JSON examples: proctor's own types read and write each of them without losing a key, and real runs write
-//! the same keys.
+//! Tests with the JSON examples in the design document seed 004: proctor's own types read and write each example
+//! without losing a key, and real runs write the same keys.
 //!
 //! The examples are in `fixtures/seed-004/`, made valid where the seed's text is broken (`changes.md` there lists the
 //! changes). Where proctor's documents differ from an example, a row of [`departures`] says how and why. The tests fail
@@ -54,7 +54,7 @@ fn through<Type: Serialize + DeserializeOwned>(value: Value) -> Result<Value, St
     serde_json::to_value(read).map_err(|error| error.to_string())
 }
 
-/// Returns an example of the seed.
+/// Returns an example of seed 004 by the name of its file.
 #[track_caller]
 pub(crate) fn example(name: &str) -> Value {
     let path = repository().join("fixtures/seed-004").join(format!("{name}.json"));
@@ -197,8 +197,8 @@ fn leaves(value: &Value, pointer: &str, into: &mut Vec<String>) {
     }
 }
 
-/// No part of the example is ignored: another value at any place is read as another value or refused, and so is an
-/// unknown key.
+/// No part of the example is ignored. If a value is changed, it must be read as another value, or be refused. An
+/// unknown key must be refused.
 #[test]
 fn every_part_of_a_specification_is_read_whole() {
     for name in READ {
@@ -229,7 +229,7 @@ fn every_part_of_a_specification_is_read_whole() {
     }
 }
 
-/// The requests that seed 004's agents make, with the key `verb` instead of `action`, because the routes of the service
+/// Every request of an agent in seed 004, with the key `verb` instead of `action`, because the routes of the service
 /// use `action` for something else.
 #[test]
 fn every_request_of_an_agent_goes_through_our_types() {

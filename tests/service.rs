@@ -37,7 +37,7 @@ fn a_service_runs_on_saves_reloads_and_leaves_nothing_when_it_is_stopped_or_kill
     }
 }
 
-/// Everything that `proctor service install` promises, tested in one machine.
+/// Everything that `proctor service install` promises, tested in one `Machine`, a container with a service manager.
 #[test]
 #[ignore = "long tier"]
 fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace() {
@@ -114,8 +114,8 @@ fn json_list() -> Value {
     Value::Array(Vec::new())
 }
 
-/// Runs a script of `tests/service` inside a machine and returns the values that it printed. None: the machine cannot
-/// be booted.
+/// Runs a script of `tests/service` inside a [`Machine`], a container with a service manager, and returns the values
+/// that the script printed. None: the container cannot be started.
 #[track_caller]
 fn inside(name: &str, owner: Owner, arguments: &[&str]) -> Option<BTreeMap<String, String>> {
     let machine = Machine::find()?;

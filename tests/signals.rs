@@ -26,14 +26,14 @@ const CHECK: &str = "#!/bin/sh\ncat /proc/self/status >flags/status\nsetsid slee
 enum Way {
     /// By another program, with pipes as its output.
     Piped,
-    /// By a shell without job control, as with `nohup proctor … &`: SIGHUP, SIGINT and SIGQUIT are ignored, and some
-    /// further signals.
+    /// By a shell without job control, as with `nohup proctor … &`: SIGHUP, SIGINT, SIGQUIT and some further signals
+    /// are ignored.
     Nohup,
     /// By an interactive shell: the terminal is the controlling terminal.
     Interactive,
 }
 
-/// The started program.
+/// The program that was started: without a terminal, or at one.
 enum Started<'p> {
     Watch(Watch<'p>),
     Terminal(Terminal<'p>),
@@ -223,7 +223,8 @@ fn send_until_it_ends(id: i32, signal: Signal) -> JoinHandle<()> {
 
 #[track_caller]
 fn project() -> Project {
-    let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/flags\"]\n";
+    let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/flags\"]\n\
+                    [sandbox]\nwritable = [\"flags\"]\n";
     Project::new().toml(settings).file("check.sh", CHECK).file("state.txt", "ok\n").file("flags/empty", "")
 }
 

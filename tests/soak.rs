@@ -63,8 +63,8 @@ fn soak(is_enough: impl Fn(u32) -> bool) {
         runs += 1;
         save_and_await(&project, &mut watch, WARM_UP + runs);
     }
-    // The third process is the keeper that is parked for the next save. Each run uses it up, so it is another process
-    // every time.
+    // The third process is the keeper (the process that starts one action's first process). It is started in advance
+    // for the next save. Each run uses up a keeper, so the third process is another one every time.
     assert_eq!(settled_family(&watch)[..2], family[..2], "the same processes, and no more");
     let after = at_rest(&watch);
     let grown = KIB_OF_500_RUNS * u64::from(runs.div_ceil(500));
@@ -105,8 +105,9 @@ fn latest(project: &Project) -> Option<String> {
     Some(fs::read_link(link).ok()?.to_string_lossy().into_owned())
 }
 
-/// Returns the process ids of the watch, its launcher and the keeper that is parked for the next save, once the run is
-/// over and no other process of it is left.
+/// Returns the process ids of the watch, its launcher, and the keeper (the process that starts one action's first
+/// process) that was started in advance for the next save. Waits until the run is over and no other process of the
+/// watch is left.
 #[track_caller]
 fn settled_family(watch: &Watch<'_>) -> Vec<i32> {
     poll(LATE, "the last run to be over", || {
@@ -115,10 +116,10 @@ fn settled_family(watch: &Watch<'_>) -> Vec<i32> {
     })
 }
 
-/// Returns the resources of the watch, the launcher and the parked keeper, once the last run has released the project's
-/// lock and two observations in a row are equal.
+/// Returns the resources of the watch, the launcher and the keeper that was started in advance. Waits until the last
+/// run has released the project's lock and two observations in a row are equal.
 ///
-/// `latest` leads to a run a moment before its lock is released. Until then the watch holds one descriptor more.
+/// `latest` leads to a run a moment before the run's lock is released. Until then the watch holds one descriptor more.
 #[track_caller]
 fn at_rest(watch: &Watch<'_>) -> Vec<Holding> {
     let mut last = None;

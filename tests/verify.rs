@@ -68,7 +68,7 @@ fn a_run_that_goes_on_is_no_fault() {
 /// The number of runs unless `PROCTOR_MANY_RUNS` says otherwise. For a run by hand with a store of 10,000 runs and
 /// about 1 GiB: `PROCTOR_MANY_RUNS=10000 cargo test --release --test integration verify::an_untouched -- --nocapture`.
 const MANY_RUNS: u64 = 150;
-/// The size of each run's log.
+/// The size of each run's log in bytes.
 const LOG_BYTES: usize = 80 * 1024;
 
 #[test]

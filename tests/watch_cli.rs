@@ -1,6 +1,7 @@
 //! `proctor watch` through the program: people and tools change a project while it is watched, and the tests check what
 //! the watch does.
 
+mod copied_files;
 mod ending;
 mod real_tools;
 mod reuse;
@@ -20,7 +21,7 @@ use serde_json::Value;
 
 use crate::common::{Project, WRITES_TO_SHARED, Watch, poll};
 
-/// The bound of every wait. It is far longer than the waits take.
+/// The time limit of every wait. A wait normally takes far less.
 const LATE: Duration = Duration::from_secs(60);
 
 /// How long a test looks for something that must not happen: longer than a burst, a repetition and a run together.
@@ -88,7 +89,7 @@ fn wait_for_verdict_on_the_tree(project: &Project, watch: &mut Watch<'_>) -> Val
     })
 }
 
-/// Waits for the watch to be idle.
+/// Waits until the watch prints that it waits for changes.
 #[track_caller]
 fn wait_until_it_watches(watch: &mut Watch<'_>) {
     watch.wait_for_line("idleness", LATE, |line| line.starts_with("watching"));

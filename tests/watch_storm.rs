@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use proctor::daemon::{Effect, Engine, EngineSettings, Event, Moment, Order, RunFinish};
+use proctor::daemon::{Effect, Engine, EngineSettings, Event, Moment, Order, RunFinish, SavedContent};
 use proctor::ignore::{Matcher, MatcherSettings};
 use proctor::model::{OnChange, OnDisk, SyncId, Timestamp, TreePath, WatchHint, WatchProblem};
 use proctor::tree::{TreeHints, TreeIndex, compare};
@@ -111,7 +111,8 @@ struct Run {
     over_at: Moment,
 }
 
-/// The hints that the engine has passed on with its orders.
+/// The hints that the engine has passed on with its orders to start a run. `everything`: one order asked for a scan of
+/// the whole tree.
 #[derive(Default)]
 struct Hinted {
     everything: bool,
@@ -147,6 +148,7 @@ impl Stage<'_> {
                     self.wake = None;
                     self.run = Some(Run { order, stopped: false, begun: None, over_at: Moment(0) });
                 }
+                Effect::Compare(_) => self.handle(Event::Compared(SavedContent::Different)),
                 Effect::Stop(_) => self.run.as_mut().expect("there is a run to stop").stopped = true,
                 Effect::WakeAt(moment) => self.wake = Some(moment),
                 Effect::Show(_) | Effect::ClearScreen | Effect::Quit(_) => {}
@@ -270,8 +272,8 @@ fn storm(seed: u64) {
             }
         }
         settle(&mut stage, &watcher, seed);
-        // The engine passes on hints with the next order only. The sync makes sure that all hints have arrived, and the
-        // write of a last file causes one more order.
+        // The engine passes hints on only when it orders the next scan or run. The answer to the sync shows that all
+        // hints have arrived, and a last file makes the engine give one more order.
         let answer = stage.ask(&watcher);
         let begun = Instant::now();
         while stage.synced != Some(answer) {
@@ -284,8 +286,8 @@ fn storm(seed: u64) {
             // A file that was moved away and back, or written with the same bytes, need not be scanned again.
             let differs = before.entries().find(|entry| entry.path == path).map(|entry| entry.digest)
                 != scan(&root).entries().find(|entry| entry.path == path).map(|entry| entry.digest);
-            // If a write goes to one name of a file and that name is removed at once, the file's other names are left
-            // to the sweep.
+            // If a file has several names, and one name is written to and removed at once, no event tells of the other
+            // names. Only the next scan of the whole tree (the sweep) finds the change.
             let was_linked = fs::symlink_metadata(root.join(path.as_path())).is_ok_and(|found| linked.contains(&found.ino()));
             assert!(stage.hinted.covers(&path) || !differs || was_linked, "seed {seed}: nobody was told of {path}");
         }
@@ -296,9 +298,9 @@ fn storm(seed: u64) {
 
 /// Lets the engine work until there is a verdict for the tree as it is.
 ///
-/// The kernel reports a write by the name with which the file was opened. If that name does not belong to the tree, the
-/// file's other names are left to the sweep. This function sweeps once all hints are handled, and only accepts that for
-/// files with several names.
+/// The kernel reports a write by the name with which the file was opened. If that name does not belong to the tree,
+/// only the next scan of the whole tree (the sweep) finds the change. So this function sweeps once all hints are
+/// handled. Before the sweep, only files with several names may differ from the tree of the last verdict.
 fn settle(stage: &mut Stage<'_>, watcher: &Watcher, seed: u64) {
     let begun = Instant::now();
     let mut asked = None;

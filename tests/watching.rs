@@ -47,10 +47,10 @@ use tempfile::TempDir;
 
 use crate::common::poll;
 
-/// The bound of every wait.
+/// The time limit of every wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Nothing is polled or swept during a test, unless the test says so.
+/// During a test no directory is polled, and no scan of the whole tree is asked for, unless the test sets another pace.
 const PACE: Pace = Pace { poll: Duration::from_secs(3600), sweep: None };
 
 /// A watched directory. Fields are dropped in order: the watcher before its directory.

@@ -90,6 +90,9 @@ pub(crate) struct RunOptions {
     /// Say how this run would be routed in this TDD phase; advice, unless it is the phase of the started cycle
     #[arg(long, value_enum, ignore_case = true)]
     pub(crate) phase: Option<Phase>,
+    /// Start every check without tools' caches of earlier runs, and keep none
+    #[arg(long)]
+    pub(crate) fresh_caches: bool,
     /// Print the report, and nothing else, on standard output
     #[arg(long)]
     pub(crate) json: bool,

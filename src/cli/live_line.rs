@@ -6,9 +6,10 @@ use std::thread::{self, JoinHandle};
 use crate::api::EventV1;
 use crate::cli::render;
 use crate::cli::service::ServedProject;
+use crate::cli::show_progress::under_way_line;
 use crate::cli::style::{Style, Tone};
 use crate::client::{Events, EventsStopper};
-use crate::model::ProjectId;
+use crate::model::{ActionId, ProjectId};
 
 /// A live line that is being shown by a thread of its own.
 pub(crate) struct LiveLine {
@@ -35,19 +36,51 @@ impl LiveLine {
 
 fn draw(events: Events, wanted: &ProjectId, style: Style) {
     let mut is_drawn = false;
-    let mut over = 0_usize;
+    let mut actions = ActionsOfRun::default();
     for event in events {
-        let line = match event {
+        if !actions.note(event, wanted) {
+            continue;
+        }
+        if is_drawn {
+            render::end_live();
+        }
+        is_drawn = !actions.under_way.is_empty();
+        if is_drawn {
+            let line = format!("{} ({} done)", under_way_line(&actions.under_way), actions.done);
+            render::live(&style.paint(Tone::Quiet, &line));
+        }
+    }
+    if is_drawn {
+        render::end_live();
+    }
+}
+
+/// The actions of a run, as its events tell of them.
+#[derive(Default)]
+struct ActionsOfRun {
+    /// The running actions, in the order in which they were started.
+    under_way: Vec<(ActionId, String)>,
+    done: usize,
+}
+
+impl ActionsOfRun {
+    /// Takes in an event. Returns whether the line has to be drawn again.
+    fn note(&mut self, event: EventV1, wanted: &ProjectId) -> bool {
+        match event {
             EventV1::ActionStarted { project, action_id, name } if project == *wanted => {
-                format!("  … {:<9} {name} ({over} done)", action_id.as_str())
+                self.under_way.retain(|(id, _)| *id != action_id);
+                self.under_way.push((action_id, name));
+                true
             }
-            EventV1::ActionEnded { project, .. } if project == *wanted => {
-                over += 1;
-                continue;
+            EventV1::ActionEnded { project, action_id, .. } if project == *wanted => {
+                self.under_way.retain(|(id, _)| *id != action_id);
+                self.done += 1;
+                // Between two actions the line stays as it is, so it does not flicker.
+                !self.under_way.is_empty()
             }
             EventV1::RunStarted { project, .. } if project == *wanted => {
-                over = 0;
-                continue;
+                *self = Self::default();
+                false
             }
             EventV1::ActionStarted { .. }
             | EventV1::ActionEnded { .. }
@@ -56,15 +89,37 @@ fn draw(events: Events, wanted: &ProjectId, style: Style) {
             | EventV1::Changed { .. }
             | EventV1::Added { .. }
             | EventV1::Removed { .. }
-            | EventV1::End { .. } => continue,
-        };
-        if is_drawn {
-            render::end_live();
+            | EventV1::End { .. } => false,
         }
-        render::live(&style.paint(Tone::Quiet, &line));
-        is_drawn = true;
     }
-    if is_drawn {
-        render::end_live();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_action_that_has_ended_is_not_shown_while_others_go_on() {
+        let project = || ProjectId::try_from("shop-00000001").expect("an id");
+        let id = |number| ActionId::numbered("STEP", number);
+        let started =
+            |number| EventV1::ActionStarted { project: project(), action_id: id(number), name: format!("check {number}") };
+        let ended = |number| EventV1::ActionEnded {
+            project: project(),
+            action_id: id(number),
+            name: format!("check {number}"),
+            status: None,
+        };
+        let mut actions = ActionsOfRun::default();
+        for (event, is_drawn, expected) in [
+            (started(1), true, "  … STEP.1    check 1"),
+            (started(2), true, "  … STEP.1    check 1 and 1 more"),
+            (ended(1), true, "  … STEP.2    check 2"),
+            (ended(2), false, ""),
+        ] {
+            assert_eq!(actions.note(event, &project()), is_drawn);
+            assert_eq!(under_way_line(&actions.under_way), expected);
+        }
+        assert_eq!(actions.done, 2);
     }
 }

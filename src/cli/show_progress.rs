@@ -43,7 +43,11 @@ impl ProgressScreen {
             ) => self.note(progress),
             (
                 Audience::Nobody,
-                Progress::Begun { .. } | Progress::ActionStarted(_) | Progress::ServiceReady { .. } | Progress::ActionEnded(_),
+                Progress::Begun { .. }
+                | Progress::ActionStarted(_)
+                | Progress::ServiceReady { .. }
+                | Progress::ActionEnded(_)
+                | Progress::ChecksOver,
             ) => {}
             (Audience::Terminal | Audience::Plain, _) => self.show_to_person(progress),
         }
@@ -73,6 +77,7 @@ impl ProgressScreen {
                 render::line(&screen::service_ready(action, *after, self.style));
                 self.draw_live();
             }
+            Progress::ChecksOver => {}
             Progress::ActionEnded(result) => {
                 self.end_live(&result.action_id);
                 screen::action(result, self.style).iter().for_each(|line| render::line(line));
@@ -85,7 +90,7 @@ impl ProgressScreen {
     /// Draws the live line if an action is running and the output is a terminal.
     fn draw_live(&self) {
         if self.audience == Audience::Terminal && !self.under_way.is_empty() {
-            render::live(&self.style.paint(Tone::Quiet, &live_line(&self.under_way)));
+            render::live(&self.style.paint(Tone::Quiet, &under_way_line(&self.under_way)));
         }
     }
 
@@ -109,13 +114,17 @@ impl ProgressScreen {
                 runs.iter().for_each(|run| render::note(&format!("run {run} had been cut short; it is kept as INTERRUPTED")));
             }
             Progress::Note(text) => render::note(&format!("note: {text}")),
-            Progress::Begun { .. } | Progress::ActionStarted(_) | Progress::ServiceReady { .. } | Progress::ActionEnded(_) => {}
+            Progress::Begun { .. }
+            | Progress::ActionStarted(_)
+            | Progress::ServiceReady { .. }
+            | Progress::ActionEnded(_)
+            | Progress::ChecksOver => {}
         }
     }
 }
 
-/// Returns the live line: the name of the first running action and the number of the others.
-fn live_line(under_way: &[(ActionId, String)]) -> String {
+/// Returns the text of the live line: the name of the first running action and the number of the others.
+pub(crate) fn under_way_line(under_way: &[(ActionId, String)]) -> String {
     let Some(((id, name), others)) = under_way.split_first() else { return String::new() };
     let first = format!("  … {:<9} {name}", id.as_str());
     if others.is_empty() { first } else { format!("{first} and {} more", others.len()) }
@@ -140,7 +149,7 @@ mod tests {
     #[test]
     fn the_live_line_names_the_first_and_counts_the_others() {
         let one = |number: usize| (ActionId::numbered("STEP", number), format!("check {number}"));
-        assert_eq!(live_line(&[one(1)]), "  … STEP.1    check 1");
-        assert_eq!(live_line(&[one(2), one(1), one(7)]), "  … STEP.2    check 2 and 2 more");
+        assert_eq!(under_way_line(&[one(1)]), "  … STEP.1    check 1");
+        assert_eq!(under_way_line(&[one(2), one(1), one(7)]), "  … STEP.2    check 2 and 2 more");
     }
 }

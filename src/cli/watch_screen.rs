@@ -9,6 +9,7 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Style, Tone};
+use crate::daemon::differing_lines;
 use crate::daemon::{FinishedRun, LastRunState, Notice, RunFailure, Screen, notify_desktop};
 use crate::model::{OverallResult, TaskId};
 use crate::project::{Progress, RunOutcome, SealedReport};
@@ -82,7 +83,7 @@ impl Screen for WatchScreen {
             Ok(RunOutcome::Judged(sealed)) => self.judged(sealed),
             Ok(RunOutcome::Moved(sealed)) => {
                 self.show_end(sealed, false);
-                self.say("this result is for an older tree");
+                self.say(OLDER_TREE);
             }
             Ok(RunOutcome::Interrupted(sealed)) => self.show_end(sealed, false),
             Ok(RunOutcome::Paused(pause)) => {
@@ -122,11 +123,15 @@ fn changes_places(last: Option<OverallResult>, now: Option<OverallResult>) -> bo
     matches!((last, now), (Some(last), Some(now)) if last != now)
 }
 
+/// What is said of a result when the tree has changed since the run began.
+const OLDER_TREE: &str = "this result is for an older tree";
+
 /// Returns the lines of a notice.
 fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
     match notice {
         Notice::Restarting { path: Some(path) } => vec![format!("{path} was saved: stopping the checks and starting again")],
         Notice::Restarting { path: None } => vec!["the tree changed: stopping the checks and starting again".to_owned()],
+        Notice::OlderTree => vec![OLDER_TREE.to_owned()],
         Notice::LettingFinish => {
             vec!["the tree changed again: this run is let finish, then the newest tree is tested".to_owned()]
         }
@@ -146,6 +151,7 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
         }
         Notice::NothingFailed => vec!["nothing failed last time: press Enter to run everything".to_owned()],
         Notice::Unchanged => vec!["saved, but the tree is the one of the last verdict: it still holds".to_owned()],
+        Notice::CopiedFilesDiffer { paths } => differing_lines(paths).to_vec(),
         Notice::Untriggered => {
             vec!["saved, but no check is triggered by the change: the last verdict is for the tree before it".to_owned()]
         }

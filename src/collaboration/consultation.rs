@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::{HomeAccess, ProtectionMode, SandboxSettings};
+use crate::config::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
 use crate::evidence::mint_nonce;
 use crate::model::{Access, Action, ActionLimits, EndedAction, GovernanceRecord, LedgerBody, Place, StopStage};
 use crate::process::{
@@ -199,6 +199,7 @@ impl Workspace {
             // A model already works on a copy of the project, so it needs no snapshot.
             snapshot: ProtectionMode::Off,
             max_snapshot_bytes: request.settings.sandbox.max_snapshot_bytes,
+            caches: CachesMode::Fresh,
         };
         let sandbox = SandboxRequest {
             project_root: request.copy,

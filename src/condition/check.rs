@@ -15,7 +15,7 @@ pub(super) enum PartKind {
     Null,
     /// A JSON value of an HTTP answer; its kind is not known before the run.
     Any,
-    /// A part whose fault was reported already, so comparing it is no further fault.
+    /// The kind of a part with a fault that was reported already. Comparing the part is no further fault.
     Refused,
 }
 

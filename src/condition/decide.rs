@@ -42,9 +42,9 @@ enum Formula {
     Not(Box<Formula>),
     Same(Box<Formula>, Box<Formula>),
     Constant(ConditionTruth),
-    /// Holds if the variable at this index in `Translation::variables` is `true`.
+    /// The formula holds if the variable at this index in `Translation::variables` is `true`.
     IsTrue(usize),
-    /// Compares the variable at this index in `Translation::variables` with a constant.
+    /// The formula compares the variable at this index in `Translation::variables` with a constant.
     Test(usize, Operator, ConditionValue),
 }
 

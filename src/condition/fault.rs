@@ -100,7 +100,7 @@ fn names(action_type: ActionType) -> String {
     fields_of(action_type).map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns a hint with the field whose name differs only in upper and lower case; empty if there is none.
+/// Returns a hint with the field whose name differs from `field` only in upper and lower case; empty if no field does.
 fn meant(field: &str) -> String {
     let row = FIELDS.iter().find(|row| row.name.eq_ignore_ascii_case(field));
     row.map_or_else(String::new, |row| format!(", `{}` is one", row.name))

@@ -38,9 +38,9 @@ pub enum Expression {
 /// How two values are compared. `==` and `!=` are parsed as `===` and `!==`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
-    /// `===`, also written `==`
+    /// Equality without coercion: `===`, also written `==`.
     Equal,
-    /// `!==`, also written `!=`
+    /// Inequality without coercion: `!==`, also written `!=`.
     NotEqual,
     Less,
     LessOrEqual,
@@ -66,7 +66,7 @@ pub struct Reference {
 pub enum Segment {
     /// The member of a JSON object, or the header, with this name.
     Name(String),
-    /// The entry of a JSON array at this position; the first is 0.
+    /// The entry of a JSON array at this position; the first entry has position 0.
     Index(u32),
 }
 
@@ -107,8 +107,8 @@ impl Condition {
     }
 }
 
-/// Returns the column of a byte offset, in characters; the first is 1. An offset within a character counts as that
-/// character.
+/// Returns the column of a byte offset, in characters; the first column is 1. An offset within a character gives the
+/// column of the character.
 pub(super) fn column(text: &str, offset: usize) -> usize {
     text[..text.floor_char_boundary(offset)].chars().count() + 1
 }

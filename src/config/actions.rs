@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::config::command::{Shell, command};
-use crate::config::paths::{glob, inner_file, inner_path};
+use crate::config::paths::{glob, inner_file, inner_glob, inner_path};
 use crate::config::policy::read_override;
 use crate::config::section::{Document, Section};
 use crate::config::service::read_service;
@@ -14,7 +14,7 @@ use crate::config::values::{
 };
 use crate::config::written_value::WrittenValue;
 use crate::model::{
-    ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, OnSurvivors, Reuse, SkipWhileUnchanged, Tool,
+    ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, OnSurvivors, ParallelChecks, Reuse, SkipWhileUnchanged, Tool,
 };
 
 const TOOLS: &[(&str, Tool)] = &{
@@ -70,7 +70,7 @@ pub(super) fn read_run(top: &Section<'_>, document: &mut Document<'_>) -> RunSet
     RunSettings {
         order: section.setting(document, "order", choice(ORDERS)).value,
         reuse: section.setting(document, "reuse", choice(REUSE)).value,
-        parallel: section.setting(document, "parallel", boolean).value,
+        parallel: section.setting(document, "parallel", parallel_checks).value,
     }
 }
 
@@ -124,6 +124,7 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
     let ours = section.has("tool") && tool.as_ref().is_none_or(|tool| tool.value.judged_by() != JudgedBy::ExitCode);
     let action = read_action(section, document, defaults, if ours { Command::OursWithTool } else { Command::Required });
     let paths = section.optional(document, "paths", list(glob, "[\"src/**/*.py\"]"));
+    let writes = section.optional(document, "writes", writes).map(|writes| writes.value).unwrap_or_default();
     let after = section.optional(document, "after", list(filled_text("\"types\""), "[\"types\"]"));
     let retries = section.optional(document, "retries", number(0..=MOST_RETRIES, "2")).map_or(0, |placed| placed.value);
     let reuse = section.optional(document, "reuse", choice(REUSE)).map_or(run.reuse, |placed| placed.value);
@@ -138,7 +139,21 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
     let after = after.unwrap_or_else(|| WrittenValue { value: Vec::new(), place: None });
     let retries = u8::try_from(retries).expect("the range is checked");
     let paths = paths.map(|paths| paths.value).unwrap_or_default();
-    Some(Check { action, tool, paths, after, retries, reuse, prompt, accept_split_emphasis, coverage, control, in_place, policy })
+    Some(Check {
+        action,
+        tool,
+        paths,
+        writes,
+        after,
+        retries,
+        reuse,
+        prompt,
+        accept_split_emphasis,
+        coverage,
+        control,
+        in_place,
+        policy,
+    })
 }
 
 fn read_prerequisite(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Option<Prerequisite> {
@@ -212,6 +227,15 @@ fn read_name(section: &Section<'_>, document: &mut Document<'_>) -> Option<Writt
     name
 }
 
+fn parallel_checks(value: &toml::Spanned<toml::de::DeValue<'_>>) -> Result<ParallelChecks, WrongValue> {
+    match (value.get_ref().as_bool(), value.get_ref().as_str()) {
+        (Some(true), _) => Ok(ParallelChecks::On),
+        (Some(false), _) => Ok(ParallelChecks::Off),
+        (None, Some("auto")) => Ok(ParallelChecks::Auto),
+        (None, _) => Err(WrongValue::new("expected \"auto\", true or false").example("\"auto\"")),
+    }
+}
+
 fn idle_timeout() -> impl Fn(&toml::Spanned<toml::de::DeValue<'_>>) -> Result<Option<Duration>, WrongValue> {
     or_off(duration(TIMEOUT_LEAST..=TIMEOUT_MOST, "\"60s\""))
 }
@@ -227,6 +251,15 @@ fn expected_exit_codes(value: &toml::Spanned<toml::de::DeValue<'_>>) -> Result<V
         return Err(WrongValue::new("without any code the action could never succeed").example(EXAMPLE));
     }
     Ok(codes.into_iter().map(|code| i32::try_from(code).expect("the range is checked")).collect())
+}
+
+fn writes(value: &toml::Spanned<toml::de::DeValue<'_>>) -> Result<Vec<String>, WrongValue> {
+    const EXAMPLE: &str = "[\"coverage/**\"]";
+    let globs = list(inner_glob, EXAMPLE)(value)?;
+    if globs.is_empty() {
+        return Err(WrongValue::new("an empty list keeps nothing of what the check writes, as no `writes` does").example(EXAMPLE));
+    }
+    Ok(globs)
 }
 
 fn read_coverage(section: &Section<'_>, document: &mut Document<'_>) -> Option<WrittenValue<CoverageTarget>> {

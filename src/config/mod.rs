@@ -31,8 +31,8 @@ pub use nearest::nearest;
 pub use policy::strategy_word;
 pub use read::read;
 pub use settings::{
-    ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, HomeAccess,
-    ModelSettings, PolicyOverride, PolicySettings, Prerequisite, ProtectionMode, QueueSettings, RuleOverride, RunSettings,
-    SandboxSettings, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
+    ActionSettings, ApprovalSettings, CachesMode, Check, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings,
+    HomeAccess, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, ProtectionMode, QueueSettings, RuleOverride,
+    RunSettings, SandboxSettings, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
 };
 pub use written_value::WrittenValue;

@@ -58,6 +58,16 @@ pub(super) fn glob(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     }
 }
 
+/// Reads a glob for paths that are relative to the project and stay inside it, such as `coverage/**`. The result has
+/// neither `.` components nor a slash at its end.
+pub(super) fn inner_glob(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
+    let pattern = normalised(&glob(value)?)?;
+    if pattern.is_empty() {
+        return Err(WrongValue::new("the project's root as a whole is no pattern").hint("for example \"coverage/**\""));
+    }
+    Ok(pattern)
+}
+
 /// Reads one pattern in the syntax of a line of `.gitignore`.
 pub(super) fn ignore_pattern(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     let pattern = filled_text("\"*.log\"")(value)?;

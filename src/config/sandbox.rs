@@ -5,12 +5,14 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::config::section::{Document, Section};
-use crate::config::settings::{HomeAccess, ProtectionMode, SandboxSettings};
+use crate::config::settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
 use crate::config::values::{WrongValue, choice, count, filled_text, list, or_off, size};
 use crate::model::ByteSize;
 
 const MODE: &[(&str, ProtectionMode)] =
     &[("auto", ProtectionMode::Auto), ("require", ProtectionMode::Require), ("off", ProtectionMode::Off)];
+
+const CACHES: &[(&str, CachesMode)] = &[("kept", CachesMode::Kept), ("fresh", CachesMode::Fresh)];
 
 const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("overlay", HomeAccess::Overlay)];
 
@@ -37,6 +39,7 @@ pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -
         max_snapshot_bytes: section
             .setting(document, "max_snapshot_bytes", size(SNAPSHOT_LEAST..=SNAPSHOT_MOST, "\"2GiB\""))
             .value,
+        caches: section.setting(document, "caches", choice(CACHES)).value,
     }
 }
 

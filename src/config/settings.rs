@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::config::written_value::WrittenValue;
 use crate::model::{
     ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors,
-    PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service, SkipWhileUnchanged, TaskId, Tool,
+    ParallelChecks, PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service, SkipWhileUnchanged, TaskId, Tool,
 };
 
 /// All settings of `proctor.toml`. Two configurations are equal if they have the same values, even if the values are
@@ -83,6 +83,8 @@ pub struct Check {
     pub tool: Option<WrittenValue<Tool>>,
     /// Globs of the files that trigger the check; empty means every file.
     pub paths: Vec<String>,
+    /// Globs of the files that are copied from the check's snapshot to the project after the run; empty means none.
+    pub writes: Vec<String>,
     /// The names of the checks that must have ended before this check starts.
     pub after: WrittenValue<Vec<String>>,
     /// How many more times the check is run if it does not succeed.
@@ -119,8 +121,8 @@ pub struct RunSettings {
     pub order: CheckOrder,
     /// When an earlier result may be used for a check that has no `reuse` of its own.
     pub reuse: Reuse,
-    /// Whether checks that do not depend on each other by `after` run at the same time.
-    pub parallel: bool,
+    /// Which checks run at the same time.
+    pub parallel: ParallelChecks,
 }
 
 /// The tasks that run after a save, one after the other.
@@ -230,8 +232,11 @@ pub struct SandboxSettings {
     pub processes: Option<u32>,
     /// Whether checks run on a snapshot of the tree instead of in the project.
     pub snapshot: ProtectionMode,
-    /// The most bytes of the tree, and the most bytes of ignored inputs, of which a snapshot is made.
+    /// The most bytes of the tree, and the most bytes of ignored inputs, of which a snapshot is made. The kept caches of a project
+    /// may take half as much.
     pub max_snapshot_bytes: ByteSize,
+    /// What becomes of tools' caches that checks write in a snapshot.
+    pub caches: CachesMode,
 }
 
 /// `[govern]`: the settings of the issue workflow.
@@ -281,6 +286,15 @@ pub enum ProtectionMode {
     /// The protection is required. If it is not available, nothing is run.
     Require,
     Off,
+}
+
+/// What becomes of tools' caches, such as `.mypy_cache`, that a check writes in a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CachesMode {
+    /// The next run of the same check gets them.
+    Kept,
+    /// Every check starts without caches, and its caches are dropped.
+    Fresh,
 }
 
 /// What happens when an action writes to HOME.

@@ -7,11 +7,11 @@ use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 use crate::config::keys::TABLES;
 use crate::config::{
-    ActionSettings, Configuration, HomeAccess, ProtectionMode, SandboxSettings, WrittenValue, default_text, read,
+    ActionSettings, CachesMode, Configuration, HomeAccess, ProtectionMode, SandboxSettings, WrittenValue, default_text, read,
 };
 use crate::model::{
-    BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, PolicyCategory, Reuse,
-    RoutingSettings, Tool,
+    BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, ParallelChecks,
+    PolicyCategory, Reuse, RoutingSettings, Tool,
 };
 
 fn problems(text: &str) -> String {
@@ -187,6 +187,24 @@ mod messages {
     }
 
     #[test]
+    fn files_that_a_check_writes_are_kept_inside_the_project_only() {
+        let kept = |writes: &str| problems(&format!("[[check]]\nname = \"a\"\ntool = \"pytest\"\nwrites = {writes}\n"));
+        for (writes, expected) in [
+            ("[\"a.xml\", \"../x\"]", "4:20: check[1].writes[2]: `../x` may leave the project by `..`"),
+            ("[\"/tmp/*\"]", "4:11: check[1].writes[1]: `/tmp/*` is an absolute path"),
+            ("[\"./\"]", "4:11: check[1].writes[1]: the project's root as a whole is no pattern"),
+            ("[\"a[\"]", "4:11: check[1].writes[1]: not a glob: unclosed character class; missing ']'"),
+            ("[\"\"]", "4:11: check[1].writes[1]: "),
+        ] {
+            assert!(kept(writes).starts_with(&format!("proctor.toml:{expected}")), "{}", kept(writes));
+        }
+        assert_snapshot!(kept("[]"), @r#"
+        proctor.toml:4:10: check[1].writes: an empty list keeps nothing of what the check writes, as no `writes` does
+          for example `writes = ["coverage/**"]`
+        "#);
+    }
+
+    #[test]
     fn a_setting_of_eslint_is_refused_for_tsc() {
         assert_snapshot!(problems("[policy.tsc]\nmax_warnings = 2\nblock_on = \"error-only\"\n"), @r#"
         proctor.toml:2:1: policy.tsc.max_warnings: `max_warnings` is a setting of linters: tsc reports errors only and has no rules by name
@@ -215,7 +233,7 @@ mod messages {
         proctor.toml:9:1: sandbox.write: unknown key `write`
           did you mean `writable`?
         proctor.toml:10:1: sandbox.network: unknown key `network`
-          the keys in [sandbox] are: mode, writable, sockets, visible, home, memory, processes, snapshot, max_snapshot_bytes
+          the keys in [sandbox] are: mode, writable, sockets, visible, home, memory, processes, snapshot, max_snapshot_bytes, caches
         "#);
     }
 
@@ -262,7 +280,7 @@ fn the_default_file_says_exactly_the_defaults() {
     assert_eq!(defaults.environment.env_file, None);
     assert_eq!((defaults.sandbox.mode, defaults.sandbox.home), (ProtectionMode::Auto, HomeAccess::ReadOnly));
     assert_eq!((defaults.sandbox.memory, defaults.sandbox.processes), (None, None));
-    assert_eq!((defaults.sandbox.snapshot, defaults.sandbox.max_snapshot_bytes), (ProtectionMode::Off, ByteSize(2 << 30)));
+    assert_eq!((defaults.sandbox.snapshot, defaults.sandbox.max_snapshot_bytes), (ProtectionMode::Auto, ByteSize(2 << 30)));
     assert_eq!(defaults.routing, RoutingSettings::default());
     let approval = &defaults.approval;
     assert_eq!((approval.terms.protect.len(), approval.terms.on_protected_change), (0, OnProtectedChange::Show));
@@ -331,6 +349,7 @@ fn the_sandbox_is_read_as_it_is_written() {
         processes = 512
         snapshot = "require"
         max_snapshot_bytes = "1GiB"
+        caches = "fresh"
     "#;
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
     let expected = SandboxSettings {
@@ -343,6 +362,7 @@ fn the_sandbox_is_read_as_it_is_written() {
         processes: Some(512),
         snapshot: ProtectionMode::Require,
         max_snapshot_bytes: ByteSize(1 << 30),
+        caches: CachesMode::Fresh,
     };
     assert_eq!(configuration(text).sandbox, expected);
 }
@@ -359,6 +379,7 @@ fn everything_that_can_be_said_is_understood() {
         timeout = 90
         environment = { A = "1" }
         paths = ["src/**/*.py"]
+        writes = ["./coverage.xml", "htmlcov/"]
         directory = "./api/"
         coverage = { minimum = 85.5, report = "coverage.json" }
         on_survivors = "fail"
@@ -404,7 +425,7 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!((unit.action.timeout, unit.action.on_survivors), (Duration::from_secs(90), OnSurvivors::Fail));
     assert_eq!(argv(lint).as_deref(), Some("npx|eslint|*.ts"));
     assert_eq!(lint.policy.value.linter_keys(), ["max_warnings"]);
-    assert_eq!(lint.policy.value.block_on.as_ref().and_then(|placed| placed.place).map(|place| place.line), Some(17));
+    assert_eq!(lint.policy.value.block_on.as_ref().and_then(|placed| placed.place).map(|place| place.line), Some(18));
     assert_eq!(argv(script).as_deref(), Some("bash|-o|pipefail|-c|make a | tee log"));
     assert_eq!(read.prerequisites[0].once.when_changed, ["uv.lock"]);
     assert_eq!(read.routing.collection_error, CollectionErrorPolicy::RedIfMissing);
@@ -422,10 +443,20 @@ fn everything_that_can_be_said_is_understood() {
 fn when_verdicts_are_reused_and_in_which_order_checks_run_can_be_said_strictly() {
     let check = |name: &str, line: &str| format!("[[check]]\nname = \"{name}\"\ncommand = \"make\"\n{line}");
     let defaults = Configuration::default();
-    assert_eq!((defaults.run.order, defaults.run.reuse, defaults.run.parallel), (CheckOrder::Plan, Reuse::Off, false));
+    assert_eq!(
+        (defaults.run.order, defaults.run.reuse, defaults.run.parallel),
+        (CheckOrder::Plan, Reuse::Off, ParallelChecks::Auto)
+    );
     let run = "[run]\norder = \"failed-first\"\nreuse = \"watch\"\nparallel = true\n";
     let read = configuration(&(check("a", "") + &check("b", "reuse = \"always\"\n") + &check("c", "reuse = \"off\"\n") + run));
-    assert_eq!((read.run.order, read.run.reuse, read.run.parallel), (CheckOrder::FailedFirst, Reuse::Watch, true));
+    assert_eq!((read.run.order, read.run.reuse, read.run.parallel), (CheckOrder::FailedFirst, Reuse::Watch, ParallelChecks::On));
+    for (written, meant) in [("\"auto\"", ParallelChecks::Auto), ("true", ParallelChecks::On), ("false", ParallelChecks::Off)] {
+        assert_eq!(configuration(&format!("[run]\nparallel = {written}\n")).run.parallel, meant);
+    }
+    assert_snapshot!(problems("[run]\nparallel = \"yes\"\n"), @r#"
+    proctor.toml:2:12: run.parallel: expected "auto", true or false
+      for example `parallel = "auto"`
+    "#);
     assert_eq!(read.checks.iter().map(|check| check.reuse).collect::<Vec<_>>(), [Reuse::Watch, Reuse::Always, Reuse::Off]);
     assert_snapshot!(problems("[run]\norder = \"failed first\"\nreuse = true\nreuze = \"off\"\n[[prerequisite]]\nname = \"p\"\ncommand = \"p\"\nreuse = \"always\"\n"), @r#"
     proctor.toml:2:9: run.order: expected one of "plan", "failed-first"

@@ -167,6 +167,11 @@ impl Burst {
         self.lasting().map(|(path, _)| path.clone()).collect()
     }
 
+    /// Returns every path that changed, temporary ones included; `None` if other files may have changed too.
+    pub(crate) fn all_paths(&self) -> Option<BTreeSet<TreePath>> {
+        (self.breadth == Breadth::Paths).then(|| self.paths.keys().cloned().collect())
+    }
+
     /// Returns whether the watcher may have lost events, so that `paths` may lack changed files.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.breadth == Breadth::Lost

@@ -21,6 +21,9 @@ pub enum Effect {
     WakeAt(Moment),
     Show(Notice),
     ClearScreen,
+    /// Compare these files with the tree that the run under way tests, and report the result at once by
+    /// [`Event::Compared`](crate::daemon::Event::Compared).
+    Compare(BTreeSet<TreePath>),
     /// End the program with this exit code.
     Quit(CommandExit),
 }
@@ -51,6 +54,8 @@ pub enum Notice {
     },
     /// The run under way is allowed to finish although the tree has changed.
     LettingFinish,
+    /// The verdict that was just shown is for the tree before the last save. The newest tree is tested next.
+    OlderTree,
     /// Files changed during the run, so the run gives no verdict and is repeated.
     Repeating {
         /// The paths that changed during the run.
@@ -76,6 +81,12 @@ pub enum Notice {
     NothingFailed,
     /// The tree has not changed since the last verdict.
     Unchanged,
+    /// The tree has changed since the last verdict only by files that the checks wrote and that were copied to the project. They
+    /// differ after every run, so another run would show nothing new.
+    CopiedFilesDiffer {
+        /// The files, as far as they belong to the tree.
+        paths: BTreeSet<TreePath>,
+    },
     /// The changes since the last verdict trigger no check.
     Untriggered,
     /// No run is under way, and proctor waits for changes.

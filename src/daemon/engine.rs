@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::daemon::burst::Burst;
 use crate::daemon::effect::{Effect, LastRunState, Notice, Order};
+use crate::daemon::engine::copied_files::CopiedFilesChain;
 use crate::daemon::engine::hold::{GitHold, HoldDecision};
 use crate::daemon::engine::moved::WaitingRepetition;
 use crate::daemon::engine::round::{KnownTask, Round, RoundChecks};
@@ -19,6 +20,7 @@ use crate::model::{
 use crate::project::Selection;
 
 mod asked;
+mod copied_files;
 mod hold;
 mod moved;
 mod round;
@@ -27,6 +29,8 @@ mod stage;
 #[cfg(test)]
 mod tests;
 mod unscanned_changes;
+
+pub(crate) use copied_files::differing_lines;
 
 /// A time in milliseconds on a monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,6 +66,7 @@ pub struct Engine {
     repetitions: Repetitions,
     repetition: Option<WaitingRepetition>,
     unscanned_changes: UnscannedChanges,
+    copied_files: CopiedFilesChain,
     git: Option<GitHold>,
     /// Whether everything must be run again when the run under way ends. A reload was requested during that run, which
     /// still uses the older configuration.
@@ -89,6 +94,7 @@ impl Engine {
             repetitions: Repetitions::at_most(Repetitions::OF_A_WATCH),
             repetition: None,
             unscanned_changes: UnscannedChanges::everything(),
+            copied_files: CopiedFilesChain::default(),
             git: None,
             reload_owed: false,
             leaving: None,
@@ -132,7 +138,18 @@ impl Engine {
                 self.settings = settings;
                 Vec::new()
             }
+            Event::ChecksOver => {
+                if matches!(self.stage, Stage::Running(StopProgress::Going)) {
+                    self.stage = Stage::Running(StopProgress::LetFinish);
+                }
+                Vec::new()
+            }
+            Event::CopiedOut(copied) => {
+                self.copied_files.note(copied);
+                Vec::new()
+            }
             Event::Finished(finished) => self.on_finished(now, finished),
+            Event::Compared(content) => self.on_compared(content),
         }
     }
 
@@ -269,13 +286,16 @@ impl Engine {
                 self.round = Some(Round::new(TriggerKind::Save, burst.paths(), RoundChecks::Triggered));
                 self.next_of_round(LookPurpose::Burst(burst)).into_iter().collect()
             }
-            Stage::Running(StopProgress::Going) => self.on_save_during_run(),
+            Stage::Running(StopProgress::Going) => self.compare_saved_files(),
             Stage::Looking(_) | Stage::Recalling | Stage::Running(StopProgress::Stopping | StopProgress::LetFinish) => Vec::new(),
         }
     }
 
     fn on_finished(&mut self, now: Moment, finished: RunFinish) -> Vec<Effect> {
-        let was_sweep = matches!(std::mem::replace(&mut self.stage, Stage::Idle), Stage::Looking(LookPurpose::Sweep(_)));
+        let stage = std::mem::replace(&mut self.stage, Stage::Idle);
+        let was_sweep = matches!(stage, Stage::Looking(LookPurpose::Sweep(_)));
+        let has_verdict = matches!(finished, RunFinish::Verdict { .. } | RunFinish::Partial { .. });
+        let is_older = has_verdict && matches!(stage, Stage::Running(StopProgress::LetFinish));
         if let Some(exit) = self.leaving {
             return vec![Effect::Quit(exit)];
         }
@@ -291,7 +311,8 @@ impl Engine {
         if was_sweep && finished == RunFinish::Unchanged {
             self.round = None;
         }
-        let mut effects = self.on_outcome(now, finished);
+        let mut effects: Vec<Effect> = is_older.then_some(Effect::Show(Notice::OlderTree)).into_iter().collect();
+        effects.extend(self.on_outcome(now, finished));
         if was_sweep && found_nothing && self.burst.is_none() && matches!(self.stage, Stage::Idle) {
             effects.clear();
         }
@@ -309,12 +330,14 @@ impl Engine {
                 self.unscanned_changes.reported();
                 let known = self.of_current();
                 (known.last_tree, known.last_failed) = (Some(tree), failed);
+                self.follow_copied_files(Some(tree));
                 self.repetitions.reset();
                 self.after_run(now, if paused { LastRunState::Paused } else { LastRunState::Verdict })
             }
             RunFinish::Partial { failed, paused } => {
                 self.unscanned_changes.reported();
                 self.of_current().last_failed = failed;
+                self.follow_copied_files(None);
                 self.after_run(now, if paused { LastRunState::Paused } else { LastRunState::Verdict })
             }
             RunFinish::Moved { paths, on_disk } => {
@@ -322,7 +345,7 @@ impl Engine {
                 self.on_moved(now, paths, on_disk)
             }
             RunFinish::Stopped => self.after_run(now, LastRunState::NoVerdict),
-            RunFinish::Unchanged => self.after_look(now, Notice::Unchanged),
+            RunFinish::Unchanged => self.after_look(now, self.unchanged_notice()),
             RunFinish::Untriggered => self.after_look(now, Notice::Untriggered),
             RunFinish::Paused => self.after_run(now, LastRunState::Paused),
             RunFinish::Waits | RunFinish::Failed => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::daemon::engine::EngineSettings;
-use crate::model::{GitOperation, OnDisk, TaskId, TreeDigest, TreePath, WatchHint};
+use crate::model::{CopiedFiles, GitOperation, OnDisk, TaskId, TreeDigest, TreePath, WatchHint};
 use crate::project::Selection;
 
 /// An event that the engine handles.
@@ -17,6 +17,11 @@ pub enum Event {
     Git(Option<GitOperation>),
     /// The ordered run has begun. The tree was scanned before.
     Begun,
+    /// The checks and clean-ups of the run under way are over, so no save can stop them. What is saved from now on can be a file that
+    /// the run itself copies to the project.
+    ChecksOver,
+    /// The run that ends now has copied files to the project that changed the tree. [`Self::Finished`] follows at once.
+    CopiedOut(CopiedFiles),
     /// The moment of the last [`Effect::WakeAt`](crate::daemon::Effect::WakeAt) has come.
     Timer,
     /// A person pressed a key at the terminal.
@@ -31,6 +36,17 @@ pub enum Event {
     Settings(EngineSettings),
     /// The run under way has ended.
     Finished(RunFinish),
+    /// The saved files were compared with the tree that the run under way tests.
+    Compared(SavedContent),
+}
+
+/// Whether saved files have another content than the tree that the run under way tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SavedContent {
+    /// The files were touched or written again with the same content.
+    Same,
+    /// At least one file differs, or could not be compared.
+    Different,
 }
 
 /// The keys that a foreground watch reacts to. All other keys are ignored.

@@ -26,9 +26,10 @@ mod worker;
 
 pub use control::{ControlSocket, ControlSocketError};
 pub use effect::{Effect, LastRunState, Notice, Order};
+pub(crate) use engine::differing_lines;
 pub use engine::{Engine, EngineSettings, Moment};
 pub use errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
-pub use event::{Event, Key, OsSignal, RunFinish};
+pub use event::{Event, Key, OsSignal, RunFinish, SavedContent};
 pub use foreground::{ForegroundBeginning, ForegroundError, Screen, watch_in_foreground};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;

@@ -5,20 +5,21 @@
 //! performs in the same way are performed here. Effects that differ between a screen and the service are returned to
 //! the host as a [`HostEffect`].
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::daemon::arrivals::ArrivalSender;
 use crate::daemon::effect::{Effect, Notice, Order};
 use crate::daemon::engine::{Engine, EngineSettings, Moment};
 use crate::daemon::errand::Errand;
-use crate::daemon::event::Event;
+use crate::daemon::event::{Event, SavedContent};
 use crate::daemon::git_state::GitState;
-use crate::daemon::worker::{LookTicket, Worker, WorkerReport};
+use crate::daemon::worker::{FinishedRun, LookTicket, Worker, WorkerReport};
 use crate::ignore::Matcher;
-use crate::model::{CommandExit, TaskId, TriggerKind, WatchHint, WatchProblem};
+use crate::model::{CommandExit, TaskId, TreePath, TriggerKind, WatchHint, WatchProblem};
 use crate::process::{Control, ControlError};
 use crate::project::Progress;
-use crate::tree::TreeHints;
+use crate::tree::{TreeHints, TreeIndex, is_unchanged_on_disk};
 use crate::watch::{Pace, Watcher, WatcherHandle};
 
 /// An effect that the host has to perform or to know about.
@@ -56,7 +57,12 @@ pub(super) struct ProjectScheduler {
     git: GitState,
     wake_at: Option<Moment>,
     root: PathBuf,
+    /// The tree that the run under way tests, or the tree of the last run.
+    tested: Option<TreeIndex>,
 }
+
+/// The most bytes that are read to find out whether a save changed anything. The event loop waits while they are read.
+const COMPARED_BYTES: u64 = 4 * 1024 * 1024;
 
 impl ProjectScheduler {
     /// Returns the scheduler of a project. The worker and the watcher must have been started already, and must send to
@@ -69,7 +75,7 @@ impl ProjectScheduler {
         arrivals: ArrivalSender,
     ) -> Self {
         let git = GitState::of(&root);
-        Self { engine: Engine::new(settings), worker, watcher, arrivals, git, wake_at: None, root }
+        Self { engine: Engine::new(settings), worker, watcher, arrivals, git, wake_at: None, root, tested: None }
     }
 
     /// Runs every task, as at the beginning of a watch.
@@ -91,17 +97,26 @@ impl ProjectScheduler {
             debug_assert!(nothing.is_empty(), "it is only taken notice of");
         }
         let effects = self.engine.handle(now, event);
-        self.perform(effects)
+        self.perform_at(now, effects)
     }
 
     /// Handles a report of the worker about a run. Reports about status checks, errands and openings are left to the
     /// host.
     pub(super) fn take_report(&mut self, now: Moment, report: WorkerReport) -> Vec<HostEffect> {
         match report {
-            WorkerReport::Progress(Progress::Begun { .. }) => self.handle(now, Event::Begun),
+            WorkerReport::Progress(Progress::Begun { index, .. }) => {
+                self.tested = Some(index);
+                self.handle(now, Event::Begun)
+            }
             WorkerReport::Rules(matcher, pace) => self.rearm(now, *matcher, &pace),
             WorkerReport::Settings(settings) => self.handle(now, Event::Settings(settings)),
-            WorkerReport::Over(over) => self.handle(now, Event::Finished(over.finished)),
+            WorkerReport::Progress(Progress::ChecksOver) => self.handle(now, Event::ChecksOver),
+            WorkerReport::Over(over) => {
+                let FinishedRun { finished, copied, .. } = *over;
+                let mut effects = copied.map(|copied| self.handle(now, Event::CopiedOut(copied))).unwrap_or_default();
+                effects.extend(self.handle(now, Event::Finished(finished)));
+                effects
+            }
             WorkerReport::Progress(_)
             | WorkerReport::Looked(..)
             | WorkerReport::Errand(_)
@@ -148,6 +163,25 @@ impl ProjectScheduler {
         self.worker.let_go();
     }
 
+    fn perform_at(&mut self, now: Moment, effects: Vec<Effect>) -> Vec<HostEffect> {
+        let mut performed = Vec::new();
+        for effect in effects {
+            match effect {
+                Effect::Compare(paths) => {
+                    let content = self.compare(&paths);
+                    performed.extend(self.handle(now, Event::Compared(content)));
+                }
+                effect => performed.extend(self.perform_one(effect)),
+            }
+        }
+        performed
+    }
+
+    fn compare(&self, paths: &BTreeSet<TreePath>) -> SavedContent {
+        let is_same = |index| is_unchanged_on_disk(index, paths.iter(), COMPARED_BYTES);
+        if self.tested.as_ref().is_some_and(is_same) { SavedContent::Same } else { SavedContent::Different }
+    }
+
     fn perform(&mut self, effects: Vec<Effect>) -> Vec<HostEffect> {
         effects.into_iter().filter_map(|effect| self.perform_one(effect)).collect()
     }
@@ -159,6 +193,8 @@ impl ProjectScheduler {
             Effect::WakeAt(moment) => self.wake_at = Some(moment),
             Effect::Show(notice) => return Some(HostEffect::Show(notice)),
             Effect::ClearScreen => return Some(HostEffect::ClearScreen),
+            // Only a save during a run asks for a comparison, and `perform_at` handles it.
+            Effect::Compare(_) => {}
             Effect::Quit(exit) => return Some(HostEffect::Quit(exit)),
         }
         None

@@ -3,8 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use crate::config::Configuration;
 use crate::daemon::effect::Order;
@@ -12,7 +15,7 @@ use crate::daemon::engine::EngineSettings;
 use crate::daemon::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::daemon::event::RunFinish;
 use crate::ignore::{Matcher, MatcherSettings};
-use crate::model::{OnDisk, Plan, ProjectStatus, StopReason, TaskId, TreePath};
+use crate::model::{CopiedFiles, OnDisk, Plan, ProjectStatus, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::project::{
     DescribedProject, PlanlessProject, Progress, ProjectError, ProjectScope, ProjectSettings, RunOutcome, RunRequest, Selection,
@@ -20,6 +23,9 @@ use crate::project::{
 };
 use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher};
+
+/// How long Python modules may be compiled after a run. A request ends it earlier.
+const COMPILING_WHEN_IDLE: Duration = Duration::from_secs(60);
 
 /// A report of the worker's thread.
 #[derive(Debug)]
@@ -92,6 +98,8 @@ pub type SendReport = Box<dyn Fn(WorkerReport) -> bool + Send>;
 pub struct FinishedRun {
     /// How the run ended, for the engine.
     pub finished: RunFinish,
+    /// What the run copied to the project, if that changed the tree.
+    pub copied: Option<CopiedFiles>,
     /// The run's result, for the screen.
     pub carried: Result<RunOutcome, RunFailure>,
     pub task: TaskId,
@@ -139,6 +147,16 @@ pub struct Worker {
     tasks: Option<Sender<WorkerTask>>,
     stop: Option<ControlHandle>,
     thread: Option<JoinHandle<()>>,
+    end_idle_time: ControlHandle,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// What the thread knows about its idle time.
+struct IdleTime {
+    /// Is asked to stop whenever a request is sent.
+    control: Control,
+    /// How many requests were sent and not received yet.
+    waiting: Arc<AtomicUsize>,
 }
 
 /// A request to the worker's thread, which carries out one request after the other.
@@ -167,7 +185,7 @@ impl Worker {
     /// When the system cannot create the thread.
     pub fn start(workspace: Workspace, reload: ReloadProject, scope: ProjectScope, report: SendReport) -> io::Result<Self> {
         let bench = WorkerState { workspace, reload, scope, report, rules: None, engine: None };
-        Self::spawn(move |inbox| bench.serve(inbox))
+        Self::spawn(move |inbox, idle| bench.serve(inbox, idle))
     }
 
     /// Starts the thread of a project that is not open yet. The thread opens the project, because that may take a
@@ -176,13 +194,13 @@ impl Worker {
     /// # Errors
     /// When the system cannot create the thread.
     pub fn open(opener: Opener, report: SendReport) -> io::Result<Self> {
-        Self::spawn(move |inbox| match opener() {
+        Self::spawn(move |inbox, idle| match opener() {
             Ok((workspace, reload, opened)) => {
                 let scope = opened.scope.clone();
                 let rules = Some(opened.rules.clone());
                 let engine = Some(opened.engine.clone());
                 if report(WorkerReport::Opened(Box::new(opened))) {
-                    WorkerState { workspace, reload, scope, report, rules, engine }.serve(inbox);
+                    WorkerState { workspace, reload, scope, report, rules, engine }.serve(inbox, idle);
                 }
             }
             Err(closed) => {
@@ -191,10 +209,13 @@ impl Worker {
         })
     }
 
-    fn spawn(work: impl FnOnce(&Receiver<WorkerTask>) + Send + 'static) -> io::Result<Self> {
+    fn spawn(work: impl FnOnce(&Receiver<WorkerTask>, &IdleTime) + Send + 'static) -> io::Result<Self> {
         let (tasks, inbox) = channel();
-        let thread = thread::Builder::new().name("runs".to_owned()).spawn(move || work(&inbox))?;
-        Ok(Self { tasks: Some(tasks), stop: None, thread: Some(thread) })
+        let (control, end_idle_time) = Control::new().map_err(io::Error::other)?;
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let idle = IdleTime { control, waiting: Arc::clone(&waiting) };
+        let thread = thread::Builder::new().name("runs".to_owned()).spawn(move || work(&inbox, &idle))?;
+        Ok(Self { tasks: Some(tasks), stop: None, thread: Some(thread), end_idle_time, waiting })
     }
 
     /// Sends an order to the thread. The engine ensures that only one order is under way at a time.
@@ -216,6 +237,10 @@ impl Worker {
 
     fn send(&self, task: WorkerTask) {
         if let Some(tasks) = &self.tasks {
+            // The thread counts the request, then is stopped in what it does in idle time. In the other order it could begin that
+            // again in between.
+            self.waiting.fetch_add(1, Ordering::SeqCst);
+            self.end_idle_time.stop(StopReason::Superseded);
             // If the thread has ended, it has reported its last run, and the loop is about to end.
             let _gone = tasks.send(task);
         }
@@ -224,6 +249,7 @@ impl Worker {
     /// Drops the handle without waiting for the end of the thread.
     pub fn let_go(mut self) {
         self.tasks = None;
+        self.end_idle_time.stop(StopReason::Terminated);
         drop(self.thread.take());
     }
 
@@ -238,6 +264,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         self.tasks = None;
+        self.end_idle_time.stop(StopReason::Terminated);
         if let Some(thread) = self.thread.take() {
             let _panicked = thread.join();
         }
@@ -245,8 +272,9 @@ impl Drop for Worker {
 }
 
 impl WorkerState {
-    fn serve(mut self, inbox: &Receiver<WorkerTask>) {
+    fn serve(mut self, inbox: &Receiver<WorkerTask>, idle: &IdleTime) {
         while let Ok(task) = inbox.recv() {
+            idle.waiting.fetch_sub(1, Ordering::SeqCst);
             let report = match task {
                 WorkerTask::Run(order, control) => WorkerReport::Over(Box::new(self.run_order(&order, &control))),
                 WorkerTask::Look(ticket, wanted, hints) => WorkerReport::Looked(ticket, Box::new(self.look(&wanted, &hints))),
@@ -258,6 +286,10 @@ impl WorkerState {
             // The verdict has already been reported, so no client waits while the trees are saved.
             self.workspace.save_trees();
             self.workspace.keep_to_limits();
+            let _earlier = idle.control.take();
+            if idle.waiting.load(Ordering::SeqCst) == 0 {
+                self.workspace.compile_modules(COMPILING_WHEN_IDLE, &idle.control);
+            }
         }
     }
 
@@ -318,7 +350,8 @@ impl WorkerState {
     }
 
     fn run_order(&mut self, order: &Order, control: &Control) -> FinishedRun {
-        let failed = |trouble| FinishedRun { finished: RunFinish::Failed, carried: Err(trouble), task: order.task.clone() };
+        let failed =
+            |trouble| FinishedRun { finished: RunFinish::Failed, copied: None, carried: Err(trouble), task: order.task.clone() };
         let mut reloaded = match (self.reload)() {
             Ok(reloaded) => reloaded,
             Err(lines) => return failed(RunFailure::Configuration(lines)),
@@ -353,7 +386,11 @@ impl WorkerState {
         };
         let carried = self.workspace.run_plan(&request, &mut show);
         let finished = finished_of(&carried, &order.selection);
-        FinishedRun { finished, carried: carried.map_err(RunFailure::Run), task: order.task.clone() }
+        let copied = match &carried {
+            Ok(RunOutcome::Judged(sealed)) => sealed.copied.clone(),
+            Ok(_) | Err(_) => None,
+        };
+        FinishedRun { finished, copied, carried: carried.map_err(RunFailure::Run), task: order.task.clone() }
     }
 }
 

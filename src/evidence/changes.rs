@@ -220,7 +220,7 @@ fn sync_files(files: &[(File, &Path)]) -> Result<(), EvidenceError> {
         let others: Vec<_> = shares.map(spawn).collect();
         others.into_iter().fold(sync(own), |outcome, other| match other {
             Ok(thread) => outcome.and(thread.join().expect("syncing does not panic")),
-            // The system refuses another thread: these files are synced on this one.
+            // If the system refuses another thread, these files are synced on the present thread.
             Err(share) => outcome.and(sync(share)),
         })
     })

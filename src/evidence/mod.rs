@@ -2,7 +2,7 @@
 //!
 //! # What it owns
 //!
-//! Every file below `$XDG_STATE_HOME/proctor` except `state.db` and `trees/` (owned by `store/`), and the few files that
+//! Every file below `$XDG_STATE_HOME/proctor` except `state.db`, `trees/` and `environments/` (owned by `store/`), and the few files that
 //! proctor writes into a project: the link to the evidence, the task list, and the trail of a governance workflow. Only the holder of a
 //! project's [`ProjectLock`] writes the project's evidence; readers need no lock. The steps by which a run becomes durable are
 //! [`DurableStep::ALL`]. The synced ledger line is the commit, and nothing in a run directory changes after it.

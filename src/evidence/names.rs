@@ -8,7 +8,7 @@ use crate::report::DEBT_FILE;
 
 /// The JSON report of a run, in the run's directory.
 pub const REPORT_NAME: &str = "execution-report.json";
-/// The SHA-256 of each of a run's files, in the format of `sha256sum -c`.
+/// The manifest of a run: the SHA-256 of each of the run's other files, in the format of `sha256sum -c`.
 pub const MANIFEST_NAME: &str = "SHA256SUMS";
 /// The record that is written before the first process of a run is started.
 pub const START_RECORD_NAME: &str = "run.json";

@@ -18,8 +18,8 @@ pub struct OutputDirectory {
     stamp: Option<OutputStamp>,
 }
 
-/// Facts about a directory. Any change to the directory changes at least one of them, unless it happens within one tick
-/// of the file system's clock.
+/// Inode, times and similar facts about a directory. Any change to the directory changes at least one of these facts,
+/// unless it happens within one tick of the file system's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct OutputStamp {
     file: (u64, u64),

@@ -13,8 +13,9 @@ use crate::model::{RunId, TaskId};
 pub(super) const LATEST: &str = "latest";
 const NEW_LATEST: &str = ".latest.new";
 
-/// Makes the task's link `latest` point to a sealed run, and makes a link to every file of the run beside `latest`:
-/// `execution-report.json -> latest/execution-report.json` and so on. A second call changes nothing.
+/// Makes the task's link `latest` point to a sealed run, and makes a link beside `latest` to every file of the run
+/// except the manifest: `execution-report.json -> latest/execution-report.json` and so on. A second call changes
+/// nothing.
 ///
 /// To be called only for runs that may become `latest` (E17). The links are not synced: after a power loss, recovery
 /// makes them again.
@@ -31,7 +32,8 @@ pub fn publish_latest(lock: &ProjectLock, task: &TaskId, run_id: &RunId) -> Resu
     link_files(&task_directory, &task_directory.join(target))
 }
 
-/// Links every file of a run beside `latest`, and removes links to names that the run does not have.
+/// Makes a link beside `latest` to every file of the run except the manifest, and removes links to files that the run
+/// does not have.
 fn link_files(task_directory: &Path, run_directory: &Path) -> Result<(), EvidenceError> {
     let mut missing: BTreeSet<OsString> =
         list_directory(run_directory)?.into_iter().map(|entry| entry.file_name()).filter(|name| name != MANIFEST_NAME).collect();

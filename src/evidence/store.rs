@@ -109,6 +109,11 @@ impl Store {
         self.root.join("trees").join(project.as_str())
     }
 
+    /// Returns the path of the saved digests of the files in a project's environments, which `store/` owns.
+    pub fn environment_index_path(&self, project: &ProjectId) -> PathBuf {
+        self.root.join("environments").join(project.as_str())
+    }
+
     /// Returns the directory with the copies of a project from which its checks get their snapshots. `snapshot/` owns it.
     pub fn snapshot_directory(&self, project: &ProjectId) -> PathBuf {
         self.snapshots_directory().join(project.as_str())

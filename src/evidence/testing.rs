@@ -55,7 +55,7 @@ fn attested(project: &ProjectId) -> AttestedRun {
     AttestedRun { project: project.clone(), isolation: None, passed: Vec::new(), warned: Vec::new(), failed: Vec::new() }
 }
 
-/// Builds a short text in place of the report of an interrupted run.
+/// Returns the input for sealing an interrupted run, with a short text in place of the report.
 pub(super) fn report_interrupted(run: &InterruptedRun) -> SealInput {
     let report = format!("interrupted {}", run.run_id).into_bytes();
     let record = record(&run.run_id, &run.task, &report, OverallStatus::Interrupted);

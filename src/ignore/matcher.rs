@@ -52,20 +52,24 @@ pub enum Selects {
 
 impl ShownOutputs {
     /// Returns whether an ignored entry is an input of checks.
-    fn is_input(&self, path: &[u8]) -> bool {
+    fn is_input(&self, path: &[u8], is_directory: bool) -> bool {
         let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let name = &path[name_start..];
         match class_of(name) {
             IgnoredClass::Input => true,
-            IgnoredClass::Environment => false,
+            // A link to an environment and a file of one are copied. Only directories stay live.
+            IgnoredClass::Environment => !is_directory,
             IgnoredClass::Output if self.products && is_product(name) => true,
-            // Bytecode and version control data stay out, also below a path that is shown.
-            IgnoredClass::Output | IgnoredClass::Cache => self
-                .paths
-                .iter()
-                .map(TreePath::as_bytes)
-                .any(|shown| shown == path || (is_at_or_below(path, shown) && find_always_out(name).is_none())),
+            IgnoredClass::Output | IgnoredClass::Cache => self.is_shown(path),
         }
+    }
+
+    /// Returns whether `paths` names an entry or a directory around it. Bytecode and version control data stay out, also below a
+    /// path that is named.
+    fn is_shown(&self, path: &[u8]) -> bool {
+        let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        let is_always_out = find_always_out(&path[name_start..]).is_some();
+        self.paths.iter().map(TreePath::as_bytes).any(|shown| shown == path || (!is_always_out && is_at_or_below(path, shown)))
     }
 }
 
@@ -267,9 +271,13 @@ impl Matcher {
     /// Returns whether an entry is an ignored input. Files of the tree are no ignored inputs. Directories of the tree
     /// may contain ignored inputs, so a walk passes through them.
     fn judge_for_inputs(&self, scope: &RulesScope, path: &[u8], is_directory: bool) -> TreeMembership {
-        let is_input = self.outputs.is_input(path);
+        // A walk is in a directory that it leads through only on its way to an output that is shown.
+        let is_input = match scope.ground {
+            SurroundingTree::Leading => self.outputs.is_shown(path),
+            SurroundingTree::Inside | SurroundingTree::Ignored => self.outputs.is_input(path, is_directory),
+        };
         let leads_to_output = is_directory && self.outputs.paths.iter().any(|shown| is_at_or_below(shown.as_bytes(), path));
-        let left_out = if leads_to_output { TreeMembership::Passed } else { TreeMembership::Out };
+        let left_out = if leads_to_output { TreeMembership::Leads } else { TreeMembership::Out };
         if scope.ground == SurroundingTree::Ignored {
             return if is_input { TreeMembership::In } else { left_out };
         }

@@ -27,6 +27,7 @@
 //! as a problem. In the settings it is an error.
 
 mod always;
+mod caches;
 mod class;
 mod decision;
 mod include;
@@ -40,6 +41,7 @@ mod why;
 
 pub use crate::model::NameRule;
 pub use always::{ALWAYS_OUT, AlwaysOut};
+pub use caches::{CACHES_IN_ENVIRONMENTS, CacheInEnvironment, CacheKind, cache_kind};
 pub use class::{IgnoredClass, class_of, is_by_product};
 pub use decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 pub use matcher::{Matcher, MatcherSettings, Selects, ShownOutputs};

@@ -20,7 +20,7 @@ pub enum ActionKind {
     Command,
     /// A script that a named interpreter runs: `Action::command` is made from both.
     CustomScript(Script),
-    /// A check of one file.
+    /// A check of one file: that it exists, or its content, hash or size.
     FileValidation(FileValidation),
     /// A request to a server, and the requirements on the answer.
     HttpRequest(Box<HttpRequest>),
@@ -115,7 +115,7 @@ pub struct HttpRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HttpBody {
-    /// Plain text.
+    /// A text that is sent unchanged.
     Text(String),
     /// A JSON document, sent as `application/json` unless a header says otherwise.
     Json(Value),

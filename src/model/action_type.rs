@@ -24,9 +24,9 @@ pub struct ActionOutline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ActionType {
-    /// Runs a command.
+    /// Runs a command and judges it by its output or its exit code.
     TerminalCommand,
-    /// Checks a file.
+    /// Checks one file: that it exists, or its content, hash or size.
     FileValidation,
     /// Sends a request and checks the answer.
     HttpRequest,

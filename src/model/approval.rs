@@ -89,6 +89,9 @@ pub struct ActionTerms {
     /// Globs of the paths that trigger the action; empty if every path does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
+    /// Globs of the files that the action writes in its snapshot and that are copied to the project; empty if none are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<String>,
     /// Whether the runner must first prove, by a control, that it reports a failing test as failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,

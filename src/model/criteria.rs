@@ -209,7 +209,7 @@ pub struct JudgedFailure {
     pub reason: Option<String>,
 }
 
-/// A condition and its evaluation.
+/// A condition of the task, and how it was decided after the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedCondition {
     pub condition: TaskCondition,
@@ -229,7 +229,7 @@ pub struct JudgedCondition {
 pub struct ActualValue {
     /// The reference as reports write it, for example `STEP.1.exitCode`.
     pub reference: String,
-    /// The value; `None` if it is not known.
+    /// The reference's value in this run; `None` if the value is not known.
     pub value: Option<ConditionValue>,
 }
 
@@ -237,7 +237,7 @@ pub struct ActualValue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgedExpectation {
-    /// The demand in words.
+    /// What the output had to be, in words.
     pub expectation: String,
     pub met: bool,
     /// The reason, if `met` is false.

@@ -8,7 +8,7 @@ use crate::model::{NextNode, Phase, TaskId};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "verb", deny_unknown_fields)]
 pub enum CycleRequest {
-    /// Start a cycle.
+    /// Start a cycle for the task, in the given phase.
     Start { task: TaskId, phase: Phase },
     /// Set the phase of a started cycle.
     Phase { task: TaskId, phase: Phase },

@@ -15,7 +15,7 @@ pub enum DebtRouting {
     CapacityBased,
     /// CRITICAL, blocking and HIGH items go to the sprint.
     SeverityBased,
-    /// A person decides.
+    /// A person decides for each item.
     Manual,
 }
 
@@ -74,7 +74,7 @@ impl Default for DebtSettings {
 pub enum DebtDestination {
     SprintTasks,
     Inventory,
-    /// Neither of the two: a person has to decide where the item goes.
+    /// Neither the sprint nor the inventory: a person has to decide where the item goes.
     Unrouted,
 }
 

@@ -9,14 +9,14 @@ use crate::model::Digest;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EvidenceKind {
-    /// Output and report of a test run.
+    /// The log of a test run, and the tests that proctor read from the tool's report.
     TestExecutionLog,
     /// The output of a command.
     TerminalOutput,
     Screenshots,
-    /// Answers of a server to requests.
+    /// The record of a request that a server answered, and the body of the answer.
     ApiResponses,
-    /// Logs of actions that could not run.
+    /// The record of a request that got no answer. After a run that died: files that proctor does not know.
     ErrorLogs,
     /// Measured values, such as durations.
     PerformanceMetrics,

@@ -24,7 +24,7 @@ pub enum CommandExit {
     EvidenceWrong,
     /// proctor itself failed; the command says nothing about the code.
     OwnFault,
-    /// SIGINT ended the command.
+    /// SIGINT ended the command, as when a person presses Ctrl-C.
     Interrupted,
     /// SIGTERM ended the command.
     Terminated,

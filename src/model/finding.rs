@@ -50,7 +50,7 @@ pub enum CategoryCode {
     UnknownExit,
     /// A signal that proctor did not send ended the process.
     Signalled,
-    /// A limit was exceeded.
+    /// The action exceeded a limit, for example its time limit.
     TimedOut,
     /// proctor stopped the action, because a newer save arrived or the run was interrupted.
     Stopped,
@@ -142,7 +142,7 @@ pub struct TestCase {
     pub failure_messages: Vec<String>,
 }
 
-/// A test that failed or errored, with the keys of the execution report (seed 004).
+/// A test that failed or errored, with the keys of the execution report as the design document seed 004 defines it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestFailure {
@@ -255,7 +255,7 @@ pub struct RelatedInformation {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fix {
-    /// The suggestion in words.
+    /// What to change in the code, in words for people.
     pub suggestion: String,
     /// Whether the tool can apply the fix automatically.
     pub automated: bool,
@@ -283,7 +283,7 @@ pub struct UnlistedFindings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UnlistedCount {
     pub findings: u64,
-    /// How many of these findings the tool says it can fix automatically.
+    /// How many of the findings that are not stored the tool says it can fix automatically.
     pub fixable: u64,
 }
 
@@ -367,7 +367,7 @@ pub struct Interpretation {
 pub struct ControlObservation {
     /// Whether all tests of the control failed. If one passed, the runner's results for other tests prove nothing.
     pub held: bool,
-    /// What was seen, in words.
+    /// What the control's tests did, in words.
     pub reason: String,
 }
 

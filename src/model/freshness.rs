@@ -135,7 +135,7 @@ pub struct LastVerdict {
     pub tree: Option<TreeDigest>,
     /// The plan of the run; `None` if the run ended before it had a plan.
     pub plan: Option<Digest>,
-    /// How the run ended.
+    /// The status with which the run ended, for example SUCCESS or INTERRUPTED.
     pub status: OverallStatus,
     /// PASSED or FAILED; `None` if nothing could be run.
     pub result: Option<OverallResult>,

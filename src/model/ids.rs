@@ -82,7 +82,7 @@ identifier!(
     is_task_id
 );
 identifier!(
-    /// An action's id within a run: `PREREQ.1`, `STEP.3`, `CLEANUP.1` (seed 004; pattern of specification 2.0.0).
+    /// An action's id within a run, in the form of specification 2.0.0: `PREREQ.1`, `STEP.3`, `CLEANUP.1`.
     ActionId,
     "action id",
     "upper-case letters, digits and `_`, a dot, and a number",
@@ -96,7 +96,7 @@ identifier!(
     is_run_id
 );
 identifier!(
-    /// A debt item's id: `DEBT-T030-001` (seed 004).
+    /// A debt item's id, in the form of the design document seed 004: `DEBT-T030-001`.
     DebtId,
     "debt id",
     "`DEBT-`, a task's id, a dash, and 3 digits or more",

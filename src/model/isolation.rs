@@ -92,7 +92,7 @@ pub struct Place {
 /// What an action may do with a place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
-    /// Read and write.
+    /// The action may read and write the place.
     Writable,
     /// The action may only read. This is needed only inside a place that is writable, hidden or private.
     ReadOnly,
@@ -152,6 +152,9 @@ pub struct EnvironmentMount {
     /// The directory's path in the live project. The check sees it at the same path.
     #[serde(with = "os_text")]
     pub path: PathBuf,
+    /// Directories that are laid over the live directory, the topmost first: the check's own caches, and what hides others'.
+    #[serde(with = "os_text::list")]
+    pub caches: Vec<PathBuf>,
     /// Where overlayfs stores the files that the check writes below `path`.
     pub written: WrittenLayer,
 }

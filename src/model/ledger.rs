@@ -253,8 +253,8 @@ pub struct RunRecord {
     pub started: Timestamp,
     /// When the last process of the run had ended.
     pub ended: Timestamp,
-    /// Read only so that old lines can be parsed, where it is null. It is never written: [`LedgerLine::signature`]
-    /// covers the whole line.
+    /// This field is never written, because [`LedgerLine::signature`] covers the whole line. It is read only because
+    /// old lines have it, with the value null.
     #[serde(default, skip_serializing)]
     pub signature: Option<String>,
 }

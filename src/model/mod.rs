@@ -99,8 +99,8 @@ pub use outcome::{
 };
 pub use path::{PathError, TreePath};
 pub use plan::{
-    Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Plan,
-    PlanNote, PlanOrigin, Reuse, SkipWhileUnchanged, SpecificationSource,
+    Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors,
+    ParallelChecks, Plan, PlanNote, PlanOrigin, Reuse, SkipWhileUnchanged, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use problem::{BrokenRule, Gravity, Problem, TextPosition};
@@ -127,5 +127,5 @@ pub use tool::Tool;
 pub use tool_facts::{
     EvidenceNames, FindingFacts, FindingKind, InstalledPackage, JudgedBy, PolicyCategory, PolicyOptions, ToolClass, WarningsExit,
 };
-pub use tree::{EntryKind, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind};
+pub use tree::{CopiedFiles, EntryKind, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind};
 pub use watch::{GitOperation, PollReason, SyncId, WatchHint, WatchProblem};

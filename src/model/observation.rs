@@ -32,7 +32,7 @@ pub struct FileObservation {
 /// What was found at the path of a checked file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileState {
-    /// A regular file.
+    /// The path is a regular file.
     Found(FoundFile),
     /// There is no file at the path.
     Missing,
@@ -59,7 +59,7 @@ pub struct FoundFile {
 /// A request that was sent, or that could not be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
-    /// When the request began.
+    /// The time when the request began.
     pub sent: Timestamp,
     pub duration: DurationMs,
     pub outcome: ExchangeOutcome,
@@ -189,7 +189,7 @@ impl HttpAnswer {
 }
 
 impl Exchange {
-    /// Returns the answer; `None` if the request got none.
+    /// Returns the server's answer; `None` if the request got no answer.
     pub fn answer(&self) -> Option<&HttpAnswer> {
         match &self.outcome {
             ExchangeOutcome::Answered(answer) => Some(answer),

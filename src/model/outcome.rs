@@ -1,11 +1,12 @@
-//! What became of actions and runs: result types, classifications, debt, statuses (seed 004; tables R1, R3–R5).
+//! What became of actions and runs: result types, classifications, debt, statuses (design document seed 004; tables R1,
+//! R3–R5).
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{BlockOn, ByteSize, CategoryCode, Diagnostic, DiagnosticSummary, DurationMs, LimitKind, PolicySource};
 
-/// The seven result types of the execution report (seed 004). Every action that was carried out has exactly one of
-/// them.
+/// The seven result types of the execution report, from the design document seed 004. Every action that was carried out
+/// has exactly one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ResultType {
@@ -13,11 +14,11 @@ pub enum ResultType {
     Success,
     /// Tests failed, could not be collected, or none ran.
     TestFailure,
-    /// The tool could not do its work.
+    /// The tool could not do its work, for example because it is not installed.
     ExecutionError,
     /// The tool did its work and found errors in the code.
     ValidationFailure,
-    /// A limit was exceeded.
+    /// The action exceeded a limit, for example its time limit.
     Timeout,
     /// A prerequisite did not succeed.
     PrerequisiteFailure,
@@ -30,13 +31,13 @@ pub enum ResultType {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline, description = "A severity."))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
-    /// Fix this before anything else.
+    /// The finding or debt item must be fixed before anything else.
     Critical = 4,
-    /// Fix this next.
+    /// The finding or debt item should be fixed as soon as nothing CRITICAL is left.
     High = 3,
-    /// Fix this when the code around it is changed.
+    /// The finding or debt item can be fixed when the code around it is changed.
     Medium = 2,
-    /// This can wait.
+    /// The work can wait.
     Low = 1,
 }
 
@@ -89,8 +90,8 @@ pub struct PolicyApplied {
     pub policy_source: PolicySource,
 }
 
-/// The classification of an action, with the keys of the execution report (seed 004). Keys that do not apply are
-/// absent.
+/// The classification of an action, with the keys of the execution report as the design document seed 004 defines it.
+/// Keys that do not apply are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Classification {
@@ -123,7 +124,8 @@ pub struct Classification {
     /// The errors in the action's specification.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub validation_errors: Vec<String>,
-    /// Tests that passed in the last green run and no longer exist (not among the report keys of seed 004, C07).
+    /// Tests that passed in the last green run and no longer exist (C07). The design document seed 004, which defines
+    /// the other keys, does not have this one.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub missing_tests: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,7 +178,7 @@ pub struct DebtGeneration {
     pub severity: Option<Severity>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Why a debt item is written, or why none is.
+    /// Why a debt item is written, or why no debt item is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The file of the first finding.
@@ -190,16 +192,17 @@ pub struct DebtGeneration {
     pub suggested_fix: Option<String>,
 }
 
-/// What an agent should do about a result, in one of the words that the execution report allows (seed 004, last table).
+/// What an agent should do about a result, in one of the words that the execution report allows (last table of the
+/// design document seed 004).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentAction {
     /// Whether the agent has to do anything.
     pub required: bool,
-    /// One of `FIX_CODE`, `FIX_TYPES`, `FIX_SPECIFICATION`, `INSTALL_TOOL`, `START_SERVER`, `IMPLEMENT_FIX`,
-    /// `ADD_TESTS`, `OPTIMIZE_OR_RAISE_TIMEOUT`, `ASK_HUMAN`, `CONTINUE`.
+    /// One of the words `FIX_CODE`, `FIX_TYPES`, `FIX_SPECIFICATION`, `INSTALL_TOOL`, `START_SERVER`, `IMPLEMENT_FIX`,
+    /// `ADD_TESTS`, `OPTIMIZE_OR_RAISE_TIMEOUT`, `ASK_HUMAN` and `CONTINUE`.
     pub action: String,
-    /// The instruction in words.
+    /// What the agent should do, in words.
     pub message: String,
 }
 
@@ -319,8 +322,8 @@ impl Severity {
 }
 
 impl OverallStatus {
-    /// Returns whether a run with this status is a verdict on its tree. A run that is none changes neither the TDD
-    /// state nor `latest` (E17).
+    /// Returns whether a run with this status is a verdict on its tree. A run without a verdict changes neither the TDD
+    /// state nor the link `latest` (E17).
     pub fn counts(self) -> bool {
         match self {
             Self::Success | Self::PartialSuccess | Self::Failed | Self::SpecificationError => true,
@@ -398,7 +401,7 @@ impl Severity {
 }
 
 impl ResultType {
-    /// All result types, in the order of seed 004.
+    /// All result types, in the order in which the design document seed 004 lists them.
     pub const ALL: [Self; 7] = [
         Self::Success,
         Self::TestFailure,

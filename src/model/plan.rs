@@ -80,6 +80,19 @@ pub enum CheckOrder {
     FailedFirst,
 }
 
+/// Which checks of a run may be carried out at the same time. The checks of a test specification are not concerned: their
+/// task says it (`parallelExecution`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ParallelChecks {
+    /// On a snapshot, validations run beside at most one other check. In the project itself, checks run one by one.
+    #[default]
+    Auto,
+    /// All checks that do not come after each other run at the same time.
+    On,
+    /// The checks run one by one.
+    Off,
+}
+
 /// What happens when a file is saved during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -92,7 +105,7 @@ pub enum OnChange {
     Queue,
 }
 
-/// One action of a plan.
+/// One action of a plan, with everything that is needed to start the action and to judge its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Action {
@@ -123,6 +136,10 @@ pub struct Action {
     pub grace: Duration,
     /// Globs of the paths whose change triggers the action; empty if every change does.
     pub paths: Vec<String>,
+    /// Globs of the files that are copied from the check's snapshot to the project after the run; empty if everything that
+    /// the check writes is dropped.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<String>,
     /// In which runs an earlier result of the check is used instead; not for other actions than checks.
     #[serde(skip_serializing_if = "Reuse::is_off")]
     pub reuse: Reuse,
@@ -194,13 +211,13 @@ pub struct CoverageTarget {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlanOrigin {
-    /// From `proctor.toml`.
+    /// The checks are configured in `proctor.toml`.
     Configured,
-    /// Found from the project's own files.
+    /// The checks were discovered from the project's own files.
     Discovered,
-    /// From the command line: `proctor watch DIR -- COMMAND`.
+    /// The only check is a command from the command line: `proctor watch DIR -- COMMAND`.
     CommandLine,
-    /// From a task of a test specification.
+    /// The checks are the steps of a task in a test specification.
     Specification,
 }
 
@@ -274,7 +291,9 @@ pub struct Plan {
     /// the order of `steps` (`executionOrder`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<ActionId>,
-    /// Whether independent steps run at the same time, as far as the machine's queue allows.
+    /// Whether independent steps run at the same time, as far as the machine's queue allows. It is part of the plan's
+    /// digest, so it is true only where somebody said so. What proctor decides by itself (`ParallelChecks::Auto`) is a
+    /// setting of the run, and changes no approved plan.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parallel: bool,
     /// The time limit for all prerequisites and steps together; `None` if only their own limits apply. Clean-up runs
@@ -329,6 +348,7 @@ impl Action {
             max_output: defaults.max_output,
             grace: defaults.grace,
             paths: Vec::new(),
+            writes: Vec::new(),
             reuse: Reuse::Off,
             once: None,
             service: None,

@@ -1,5 +1,5 @@
-//! The policy that decides which findings of a validation tool block (seed 004; table R3 of the decisions on
-//! execution).
+//! The policy that decides which findings of a validation tool block (design document seed 004; table R3 of the
+//! decisions on execution).
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub enum BlockOn {
     ErrorsAndWarnings,
     /// Nothing blocks, everything is reported.
     WarnOnly,
-    /// Findings are ignored.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 
@@ -47,14 +47,14 @@ pub struct ToolPolicy {
     /// The most warnings that do not block under ERRORS_ONLY and ERRORS_ALWAYS (C25); `None` means that any number is
     /// allowed.
     pub max_warnings: Option<u32>,
-    /// Findings of these rules are dropped before findings are counted.
+    /// Rules whose findings are dropped before findings are counted.
     pub ignored_rules: Vec<String>,
-    /// Findings of these rules count as errors, whatever the tool calls them.
+    /// Rules whose findings count as errors, whatever level the tool gives them.
     pub error_on_rules: Vec<String>,
 }
 
 impl BlockOn {
-    /// Returns the strategy's name in reports (seed 004): `BLOCK_ON_ERRORS_ONLY`, `WARN_ONLY`, `NEVER`.
+    /// Returns the strategy's name in reports, for example `BLOCK_ON_ERRORS_ONLY`, `WARN_ONLY` or `NEVER`.
     pub fn strategy(self) -> &'static str {
         match self {
             Self::ErrorsAlways => "BLOCK_ON_ERRORS_ALWAYS",

@@ -48,7 +48,7 @@ pub struct Problem {
     pub rule: Option<BrokenRule>,
 }
 
-/// A broken rule of a specification, in the form that validators of JSON Schema use (seed 004).
+/// A broken rule of a specification. The design document seed 004 requires the form that validators of JSON Schema use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BrokenRule {
     /// The code of a lint rule, or `SCHEMA` for an error against the JSON Schema, `SYNTAX`, `DUPLICATE_KEY`,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, DurationMs, PortHolder, ReachedIsolation, Timestamp};
 
-/// The limits of one action.
+/// The limits of one action on time and output, and how the action is stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionLimits {
     /// The limit on the whole duration of the action.
@@ -115,7 +115,7 @@ pub enum SpawnFailure {
 /// How an action ended: by itself, by a signal, by proctor, or without having been started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ActionEnd {
-    /// The process exited by itself.
+    /// The process exited by itself, with an exit code.
     Exited {
         code: i32,
     },

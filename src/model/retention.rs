@@ -64,11 +64,11 @@ pub struct PackedRun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PruneReason {
-    /// The setting `keep_days`.
+    /// The run is older than the setting `keep_days` allows.
     Days,
-    /// The setting `keep_runs`.
+    /// The project has more runs than the setting `keep_runs` allows.
     Runs,
-    /// The setting `max_bytes`.
+    /// The project's runs together are larger than the setting `max_bytes` allows.
     Bytes,
 }
 

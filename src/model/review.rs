@@ -39,11 +39,11 @@ pub enum ReviewVerdict {
     Approved,
     /// The review says an explicit No or With fixes.
     Rejected,
-    /// The review says neither, so a person must decide.
+    /// The review says neither Yes nor No, so a person must decide.
     Indeterminate,
 }
 
-/// What became of a review that was carried out.
+/// The verdict of a review that was carried out, with its reason and all attempts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReviewObservation {

@@ -1,4 +1,5 @@
-//! The words of the exit-code router, which sends a task on after a run, and the TDD state of a task (seed 000; R1–R9).
+//! The words of the exit-code router, which sends a task on after a run, and the TDD state of a task (design document
+//! seed 000; R1–R9).
 
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +17,8 @@ pub enum Phase {
     Refactor,
 }
 
-/// Where a run sends the task. The names are labels from the document of the exit-code router (seed 000); the workflow
-/// that uses proctor gives them their meaning (A3).
+/// Where a run sends the task. The names are labels from seed 000, the design document of the exit-code router; the
+/// workflow that uses proctor gives them their meaning (A3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NextNode {
     /// Back to writing the tests, because the tests themselves have errors.
@@ -34,7 +35,7 @@ pub enum NextNode {
     HumanReview,
 }
 
-/// A routing decision (seed 000 `RouteDestination`).
+/// A routing decision: where the task goes, and why. It is `RouteDestination` in the design document seed 000.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RouteDestination {
@@ -79,7 +80,7 @@ pub enum RouteKind {
     Category,
     /// Protected files differ from the approved ones (S7).
     ProtectedFiles,
-    /// A person decided (R9).
+    /// A person overrode the router's decision (R9).
     Override,
 }
 
@@ -89,7 +90,7 @@ pub enum RouteKind {
 pub struct RouteEntry {
     /// The phase in which the decision was made.
     pub phase: Phase,
-    /// The process's exit code; null if there was none.
+    /// The exit code that decided the route; null if the process had none.
     pub exit_code: Option<i32>,
     pub exit_code_source: ExitCodeSource,
     pub kind: RouteKind,
@@ -120,8 +121,8 @@ pub struct PauseRecord {
     pub run_id: RunId,
 }
 
-/// The TDD state of a task (seed 000 `TDDState`, extended by R2–R9). It is stored in the ledger, so it survives
-/// restarts.
+/// The TDD state of a task: `TDDState` of the design document seed 000, extended by R2–R9. It is stored in the ledger,
+/// so it survives restarts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TddState {

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What started a run.
+/// The event that started a run, and the changed paths that caused it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Trigger {
     pub kind: TriggerKind,
-    /// The first changed paths that caused the run, for display; at most [`Trigger::SHOWN_PATHS`].
+    /// The first changed paths that caused the run, for display: at most [`Trigger::SHOWN_PATHS`] paths.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub paths: Vec<String>,
 }

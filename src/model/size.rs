@@ -18,7 +18,7 @@ const UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 
-/// A number of bytes.
+/// A number of bytes, which is written with a unit, such as `500MB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ByteSize(pub u64);

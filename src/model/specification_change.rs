@@ -11,7 +11,7 @@ pub struct SpecificationChange {
     pub effect: ChangeEffect,
     /// The old value as JSON, cut to [`SpecificationChange::MOST_CHARACTERS`]; null if the value is new.
     pub before: Option<String>,
-    /// The proposed value as JSON, cut to the same length; null if the value was removed.
+    /// The proposed value as JSON, cut to [`SpecificationChange::MOST_CHARACTERS`]; null if the value was removed.
     pub after: Option<String>,
 }
 

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// What proctor wrote between its markers in a task list. Other lines there were written by someone else.
+/// The lines that proctor wrote between its markers in a task list, as a digest. Any other line between the markers was
+/// written by someone else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskListRecord {
@@ -26,7 +27,7 @@ pub struct ViolationRecord {
     pub subject: String,
     /// The text that was found, cut to [`ViolationRecord::MOST_CHARACTERS`]; empty if text had been removed.
     pub found: String,
-    /// The text that proctor put back, cut to the same length; empty if proctor only removed the found text.
+    /// The text that proctor put back, cut to [`ViolationRecord::MOST_CHARACTERS`]; empty if proctor only removed text.
     pub restored: String,
 }
 
@@ -38,17 +39,17 @@ pub enum ViolationKind {
     UnauthorizedCompletion,
     /// The tick of a complete task was removed.
     CompletionRemoved,
-    /// A task was removed.
+    /// A task was removed from proctor's block of tasks.
     MissingSprintTask,
     /// The text of a task was changed, or a task was invented.
     TaskContentMismatch,
-    /// A debt item was removed.
+    /// A debt item was removed from proctor's block of debt items.
     MissingDebtDocumentation,
     /// The text of a debt item was changed, or a debt item was invented.
     ClassificationModified,
     /// The lines that mark a block were removed.
     MarkersRemoved,
-    /// The file was removed.
+    /// The whole task list was removed.
     TaskListRemoved,
 }
 

@@ -29,9 +29,9 @@ pub enum Tool {
     Prettier,
     /// Any compiler or build command (E18). Its exit code decides, and its output is shown.
     Compile,
-    /// A reviewer, whose free text is parsed by a grammar (seed 003).
+    /// A reviewer, whose free text is parsed by a grammar (design document seed 003).
     Review,
-    /// Any other command, judged by its exit code only.
+    /// A command of no known tool, which is judged by its exit code only.
     #[default]
     Generic,
 }
@@ -269,7 +269,7 @@ impl Tool {
         self.row().word
     }
 
-    /// Returns the tool's name in reports, as in seed 004 (`typescript` for tsc).
+    /// Returns the tool's name in reports, which the design document seed 004 fixes: `typescript` for tsc.
     pub fn report_name(self) -> &'static str {
         self.row().report_name
     }

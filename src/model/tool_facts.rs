@@ -10,12 +10,12 @@ pub enum ToolClass {
     Test,
     /// The tool searches for errors in the code. A policy decides which of its findings make the verdict FAILED.
     Validation,
-    /// Any other command: proctor does not know that it runs tests or searches for errors.
+    /// A command of which proctor does not know whether it runs tests or searches for errors.
     Generic,
 }
 
-/// The categories of validation tools (`validationPolicy` in seed 004). A project can set one strategy for all tools of
-/// a category (C23).
+/// The categories of validation tools, from `validationPolicy` in the design document seed 004. A project can set one
+/// strategy for all tools of a category (C23).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PolicyCategory {
     /// Linters and formatters, such as ESLint and Prettier.
@@ -33,7 +33,7 @@ pub enum JudgedBy {
     Output,
     /// The tool's exit code alone.
     ExitCode,
-    /// The free text of a reviewer's answer, in which a grammar finds the verdict (seed 003).
+    /// The free text of a reviewer's answer, in which a grammar finds the verdict (design document seed 003).
     Grammar,
 }
 
@@ -78,7 +78,7 @@ pub struct FindingFacts {
 /// What a validation tool finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FindingKind {
-    /// Type errors.
+    /// Errors in the types of expressions.
     Types,
     /// Violations of rules, about style or about likely mistakes.
     Lint,

@@ -1,5 +1,6 @@
 //! The digest of a project's tree, and the comparison with a later state of the tree (S5, S6).
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,7 @@ pub struct TreeIssue {
     pub kind: TreeIssueKind,
 }
 
-/// What a second look at the whole tree found, after the last process of a run had ended.
+/// The tree after the last process of a run had ended, compared with the tree at the run's beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeComparison {
     /// The digest of the tree after the run.
@@ -50,6 +51,17 @@ pub struct TreeComparison {
     pub moved: Vec<TreePath>,
     /// The number of files in the tree after the run.
     pub files: u64,
+}
+
+/// Files that a run copied from its snapshot to the project, and that changed the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopiedFiles {
+    /// The tree that the run tested.
+    pub tested: TreeDigest,
+    /// The tree with the copied files.
+    pub tree: TreeDigest,
+    /// The copied files that belong to the tree and were changed.
+    pub paths: BTreeSet<TreePath>,
 }
 
 impl fmt::Display for TreeDigest {

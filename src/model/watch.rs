@@ -104,7 +104,7 @@ impl WatchProblem {
     pub fn loses_events(&self) -> bool {
         match self {
             Self::Overflow | Self::Backend(_) => true,
-            // Each of these needs a comparison for another reason: no event is lost.
+            // These problems need a comparison of the tree for another reason than lost events.
             Self::RulesChanged(_) | Self::RootReturned | Self::SeveralNames(_) | Self::Unsynced | Self::Sweep => false,
         }
     }

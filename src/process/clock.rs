@@ -27,6 +27,14 @@ fn read() -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
+/// Returns the time of the clock from which the kernel takes the times of files. Every file that is changed from now on has at
+/// least this ctime, while [`now`] can be some milliseconds ahead of the ctime of a file that is changed later.
+pub fn file_time() -> Timestamp {
+    let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_REALTIME_COARSE);
+    let millis = time.map(|time| time.tv_sec() * 1_000 + time.tv_nsec() / 1_000_000).unwrap_or_default();
+    Timestamp::from_millis(millis)
+}
+
 /// Returns the present point of the monotonic clock.
 pub fn monotonic() -> Monotonic {
     Monotonic(Instant::now())

@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -158,6 +159,15 @@ impl Control {
                 Ok(_) | Err(_) => return WokenBy::Other,
             }
         }
+    }
+
+    /// Waits until a new request may have arrived, `other` can be read, or the time is over. Reads nothing.
+    pub fn wait_at_most(&self, other: BorrowedFd<'_>, longest: Duration) {
+        let mut awaited: Vec<PollFd<'_>> =
+            std::iter::once(other).chain(self.descriptors()).map(|one| PollFd::new(one, PollFlags::POLLIN)).collect();
+        let longest = PollTimeout::try_from(longest).unwrap_or(PollTimeout::MAX);
+        // If waiting fails or is interrupted, the caller looks again and waits anew.
+        let _interrupted = poll(&mut awaited, longest);
     }
 
     /// Returns the descriptors to poll; one is readable when there may be a request.

@@ -8,7 +8,7 @@
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +48,25 @@ impl Layers {
         Self { directories }
     }
 
+    /// Returns what is seen at a path. Links are not followed.
+    ///
+    /// # Errors
+    /// When a layer cannot be read.
+    pub fn entry(&self, path: &TreePath) -> io::Result<SeenEntry> {
+        if path.is_root() {
+            return Ok(SeenEntry::Directory);
+        }
+        for directory in &self.directories {
+            match look(open_root(directory)?, path)? {
+                AtLayer::Nothing => {}
+                AtLayer::Hidden => return Ok(SeenEntry::Nothing),
+                AtLayer::Entry(_, _, stat) if format(&stat) == libc::S_IFDIR => return Ok(SeenEntry::Directory),
+                AtLayer::Entry(..) => return Ok(SeenEntry::Other),
+            }
+        }
+        Ok(SeenEntry::Nothing)
+    }
+
     /// Opens the regular file at a path, and returns it with the number of its layer (0 is the topmost). Returns `None`
     /// if there is no regular file at the path. Links are not followed.
     ///
@@ -67,6 +86,15 @@ impl Layers {
         }
         Ok(None)
     }
+}
+
+/// What a check sees at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeenEntry {
+    Nothing,
+    Directory,
+    /// A file, a link or a special file.
+    Other,
 }
 
 /// An entry that a check changed.
@@ -113,7 +141,7 @@ pub fn written_entries(layer: &Path, skipped: &[TreePath]) -> io::Result<Vec<Wri
                 libc::S_IFCHR if stat.st_rdev == 0 => WrittenChange::Removed,
                 libc::S_IFDIR => {
                     let below = closed.open(&directory, &name, &stat)?;
-                    let is_new = is_opaque(&below)?;
+                    let is_new = is_opaque(below.as_fd())?;
                     waiting.push((path.clone(), below));
                     if !is_new {
                         continue;
@@ -180,14 +208,18 @@ fn look(mut directory: OwnedFd, path: &TreePath) -> io::Result<AtLayer> {
             return Ok(AtLayer::Hidden);
         }
         directory = open_directory(&directory, &name)?;
-        hides_lower = hides_lower || is_opaque(&directory)?;
+        hides_lower = hides_lower || is_opaque(directory.as_fd())?;
     }
     Ok(AtLayer::Nothing)
 }
 
-fn is_opaque(directory: &OwnedFd) -> io::Result<bool> {
+/// Returns whether a directory of a layer hides everything in the same directory of lower layers.
+///
+/// # Errors
+/// When the directory's attribute cannot be read.
+pub fn is_opaque(directory: BorrowedFd<'_>) -> io::Result<bool> {
     let mut value = [0; 8];
-    let length = read_attribute(directory.as_fd(), OPAQUE, &mut value)?;
+    let length = read_attribute(directory, OPAQUE, &mut value)?;
     Ok(length.is_some_and(|length| value[..length] == *b"y"))
 }
 

@@ -65,7 +65,7 @@ pub use group::kill_self;
 pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle};
 pub use kernel::KernelSwitches;
 pub use launcher::launcher_main;
-pub use layers::{Layers, WrittenChange, WrittenEntry, written_entries};
+pub use layers::{Layers, SeenEntry, WrittenChange, WrittenEntry, is_opaque, written_entries};
 pub use port_holder::{read_port_holders, read_port_strangers};
 pub use program::resolve_program;
 pub use protocol::{Isolation, LaunchedChild};

@@ -31,11 +31,8 @@ pub(super) fn mount_snapshot<'p>(
     let is_below = |path: &&Path| path.starts_with(root) && *path != root;
     let inside: Vec<&Path> = outermost(places.chain([store_path]).filter(is_below));
     // The environments are opened first, because the snapshot will cover their paths.
-    let environments: Vec<_> = snapshot
-        .environments
-        .iter()
-        .map(|environment| Ok((&environment.path, open(&environment.path)?, &environment.written)))
-        .collect::<io::Result<_>>()?;
+    let environments: Vec<_> =
+        snapshot.environments.iter().map(|environment| Ok((environment, open(&environment.path)?))).collect::<io::Result<_>>()?;
     let taken_up: Vec<_> = inside
         .iter()
         .map(|path| Ok((*path, fs::metadata(path)?.is_dir(), clone_mount(None, path, MountExtent::Tree)?)))
@@ -43,9 +40,11 @@ pub(super) fn mount_snapshot<'p>(
     let opened = OpenedStore::attach(store, store_path, &snapshot.directory)?;
     let lower: Vec<OwnedFd> = snapshot.lower.iter().map(|path| open(path)).collect::<io::Result<_>>()?;
     lay(root, &lower, &snapshot.written)?;
-    for (path, lower, written) in &environments {
-        fs::create_dir_all(path)?;
-        lay(path, std::slice::from_ref(lower), written)?;
+    for (environment, live) in environments {
+        fs::create_dir_all(&environment.path)?;
+        let caches = environment.caches.iter().map(|path| open(path));
+        let lower: Vec<OwnedFd> = caches.chain([Ok(live)]).collect::<io::Result<_>>()?;
+        lay(&environment.path, &lower, &environment.written)?;
     }
     opened.detach()?;
     for (path, is_directory, mount) in &taken_up {

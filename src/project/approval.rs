@@ -21,7 +21,7 @@ use crate::store;
 use crate::tree::{self, TreeHints};
 
 /// The file of the project's own checks.
-const CONFIGURATION_FILE: &str = "proctor.toml";
+pub(super) const CONFIGURATION_FILE: &str = "proctor.toml";
 
 /// How a plan compares with the last approved plan of its task.
 #[derive(Debug, Clone, PartialEq, Eq)]

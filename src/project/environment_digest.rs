@@ -1,18 +1,32 @@
-//! What a verdict depends on in addition to the tree: the real paths and bytes of tools, the installed packages, and
-//! changed configuration files (E15). This module reads files and runs no program.
+//! What a verdict depends on in addition to the tree: the real paths and bytes of tools, the deciding files of
+//! environments, and changed configuration files (E15). This module reads files and runs no program.
+//!
+//! An *environment* is a directory of installed programs and packages, such as `.venv` and `node_modules`. It does not
+//! belong to the tree, and checks use it as it is. `places` finds the environments, `deciding_files` says which of their
+//! files decide and compares two looks, and `known_files` remembers digests, so that an unchanged file is not read again.
+
+mod deciding_files;
+mod known_files;
+mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
+use self::deciding_files::DecidingFiles;
+use self::known_files::FileSurvey;
+pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
+pub(crate) use self::places::{EnvironmentSearch, environment_entries};
 use crate::evidence::{BackgroundJob, BackgroundThread};
-use crate::model::{Digest, FileChangeKind, Plan, Tool};
-use crate::process::resolve_program;
+use crate::model::{Action, Digest, FileChangeKind, IdentityWriter, Plan, Tool};
+use crate::process::{clock, resolve_program};
 use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use crate::sandbox::interpreter_of;
 use crate::tree::TreeIndex;
@@ -36,16 +50,12 @@ const LOCKS: &[&str] =
     &["uv.lock", "poetry.lock", "Pipfile.lock", "requirements*.txt", "package-lock.json", "yarn.lock", "pnpm-lock.yaml"];
 
 /// The usual directories of Python's virtual environments, relative to the project.
-const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
-const NODE_RECORD: &str = "node_modules/.package-lock.json";
+pub(crate) const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
 
 /// The file with code that pytest runs in addition to the tests. The code can change their results.
 const CONFTEST: &str = "conftest.py";
 /// This section in a package's entry points marks a plugin that pytest loads automatically.
 const PYTEST_PLUGIN: &[u8] = b"[pytest11]";
-
-/// How many bytes of an installed package's record are read at most.
-const RECORD_CAP: u64 = 16 * 1024 * 1024;
 
 /// The device, inode, size and times of a program file when it was read. A file with an unchanged stamp counts as
 /// unchanged.
@@ -69,7 +79,7 @@ pub(crate) type KnownDigests = BTreeMap<ProgramFile, Digest>;
 pub(crate) struct SurveyedEnvironment {
     /// The digest of the whole environment.
     pub(crate) digest: Digest,
-    /// The parts of the digest that are known, for the report.
+    /// The parts of the digest, for the report.
     pub(crate) components: Vec<EnvironmentComponentV2>,
     /// The configuration files of the tree, by path.
     pub(crate) configuration: BTreeMap<String, Digest>,
@@ -77,6 +87,17 @@ pub(crate) struct SurveyedEnvironment {
     pub(crate) learnt: KnownDigests,
     /// Whether the digest covers the whole environment.
     pub(crate) certainty: DigestCertainty,
+    /// What a later look at the environments is compared with; `None` if the survey failed.
+    pub(crate) looked: Option<LookedEnvironments>,
+}
+
+/// The deciding files of the environments that were found by a search.
+#[derive(Debug, Clone)]
+pub(crate) struct LookedEnvironments {
+    pub(crate) search: EnvironmentSearch,
+    pub(crate) files: DecidingFiles,
+    /// The digests with which the next look begins.
+    pub(crate) known: Arc<KnownFiles>,
 }
 
 /// Whether a digest covers the whole environment.
@@ -87,94 +108,129 @@ pub(crate) enum DigestCertainty {
     PartlyUnknown,
 }
 
+/// What a survey is about.
+pub(crate) struct SurveySubject {
+    pub(crate) plan: Plan,
+    pub(crate) index: TreeIndex,
+    pub(crate) path_variable: OsString,
+    /// The home directory, which may contain packages of Python.
+    pub(crate) home: Option<PathBuf>,
+    /// The known digests of program files.
+    pub(crate) programs: KnownDigests,
+    /// The known digests of the environments' files.
+    pub(crate) files: KnownFilesSource,
+}
+
 /// A survey that runs in the background while the actions run, because hashing an interpreter must not delay a verdict.
 pub(crate) struct EnvironmentSurvey {
     found: BackgroundJob<Found>,
 }
 
-/// Code that runs inside pytest in addition to the tests.
-struct Inside {
-    conftests: BTreeMap<String, Digest>,
-    plugins: BTreeMap<String, Option<Digest>>,
-}
-
 struct Found {
     programs: BTreeMap<ProgramFile, Option<Digest>>,
     learnt: KnownDigests,
-    installed: BTreeMap<String, Option<Digest>>,
+    environments: LookedEnvironments,
     /// The plugins that pytest loads automatically, by package.
     plugins: BTreeMap<String, Option<Digest>>,
 }
 
 impl EnvironmentSurvey {
-    /// Begins to read the plan's programs and the installed packages.
-    pub(crate) fn begin(
-        background: &BackgroundThread,
-        known: KnownDigests,
-        plan: &Plan,
-        root: &Path,
-        path_variable: &OsStr,
-    ) -> Self {
-        let (plan, root, path_variable) = (plan.clone(), root.to_owned(), path_variable.to_owned());
-        let found = background.begin(move || {
-            let mut learnt = KnownDigests::new();
-            let mut found = BTreeMap::new();
-            for file in programs(&plan, &root, &path_variable) {
-                let digest = known.get(&file).copied().or_else(|| {
-                    let digest = file_digest(&file.real_path)?;
-                    learnt.insert(file.clone(), digest);
-                    Some(digest)
-                });
-                found.insert(file, digest);
-            }
-            let plugins = pytest_plugins(&plan, &root, &path_variable);
-            Found { programs: found, learnt, installed: installed_packages(&root), plugins }
-        });
-        Self { found }
+    /// Begins to read the plan's programs and the deciding files of the environments.
+    pub(crate) fn begin(background: &BackgroundThread, subject: SurveySubject) -> Self {
+        Self { found: background.begin(move || survey(&subject)) }
     }
 
-    /// Waits for the survey and adds the tree's configuration files. If the survey failed, the digest is marked as
-    /// partly unknown, so that it is not mistaken for the digest of the same environment.
+    /// Waits for the survey and adds the tree's configuration files. If the survey failed, the environment counts as unknown
+    /// and is never taken for that of another run.
     pub(crate) fn finish(self, files: impl Iterator<Item = (String, Digest)>) -> SurveyedEnvironment {
-        let found = self.found.wait().unwrap_or_else(|| Found {
-            programs: BTreeMap::new(),
-            learnt: KnownDigests::new(),
-            installed: BTreeMap::from([("survey failed".to_owned(), None)]),
-            plugins: BTreeMap::new(),
-        });
         let (configuration, locks) = pinned_files(files);
-        let programs: BTreeMap<_, _> = found.programs.into_iter().map(|(file, digest)| (file.real_path, digest)).collect();
         let conftests = configuration.iter().filter(|(path, _)| path.rsplit('/').next() == Some(CONFTEST));
         let conftests: BTreeMap<String, Digest> = conftests.map(|(path, digest)| (path.clone(), *digest)).collect();
-        let inside = Inside { conftests, plugins: found.plugins };
-        let digest = environment_digest(&programs, &locks, &found.installed, &inside);
-        let is_known = programs.values().chain(found.installed.values()).all(Option::is_some);
-        let certainty = if is_known { DigestCertainty::Known } else { DigestCertainty::PartlyUnknown };
+        let found = self.found.wait();
+        let certainty = match &found {
+            Some(found) if found.programs.values().all(Option::is_some) && found.environments.files.is_known() => {
+                DigestCertainty::Known
+            }
+            Some(_) | None => DigestCertainty::PartlyUnknown,
+        };
+        let (programs, learnt, plugins, looked) = match found {
+            Some(found) => (found.programs, found.learnt, found.plugins, Some(found.environments)),
+            None => (BTreeMap::new(), KnownDigests::new(), BTreeMap::new(), None),
+        };
+        let programs: BTreeMap<_, _> = programs.into_iter().map(|(file, digest)| (file.real_path, digest)).collect();
+        let environments = looked.as_ref().map(|looked| looked.files.digests()).unwrap_or_default();
+        let digest =
+            EnvironmentIdentity { programs: &programs, locks: &locks, environments: &environments, conftests: &conftests }
+                .digest();
         let of_programs = programs.iter().map(|(path, digest)| (path.display().to_string(), *digest));
-        let of_locks = locks.iter().chain(&inside.conftests).map(|(path, digest)| (path.clone(), Some(*digest)));
-        let of_plugins = inside.plugins.iter().map(|(name, digest)| (format!("pytest plugin {name}"), *digest));
-        let known = of_programs.chain(of_locks).chain(of_plugins).filter_map(|(name, digest)| Some((name, digest?)));
-        let components = known.map(|(name, sha256)| EnvironmentComponentV2 { name, sha256 }).collect();
-        SurveyedEnvironment { digest, components, configuration, learnt: found.learnt, certainty }
+        let of_tree = locks.iter().chain(&conftests).map(|(path, digest)| (path.clone(), Some(*digest)));
+        let of_environments = environments.iter().map(|(name, digest)| (name.to_string_lossy().into_owned(), Some(*digest)));
+        let of_plugins = plugins.iter().map(|(name, digest)| (format!("pytest plugin {name}"), *digest));
+        let parts = of_programs.chain(of_tree).chain(of_environments).chain(of_plugins);
+        let known = parts.filter_map(|(name, digest)| Some(EnvironmentComponentV2 { name, sha256: digest? }));
+        SurveyedEnvironment { digest, components: known.collect(), configuration, learnt, certainty, looked }
     }
 }
 
-/// Returns every program that the plan starts, and the interpreters of scripts. A missing program is left out: the
-/// action that needs it reports that.
-fn programs(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeSet<ProgramFile> {
-    let mut found = BTreeSet::new();
-    for action in plan.actions() {
-        let Some(program) = action.command.argv.first() else { continue };
-        let directory = root.join(&action.directory);
-        let Ok(path) = resolve_program(program, &directory, path_variable) else { continue };
-        let Some(file) = program_file(&path) else { continue };
-        let interpreter = interpreter_of(&file.real_path)
-            .and_then(|interpreter| resolve_program(&interpreter, &directory, path_variable).ok())
-            .and_then(|path| program_file(&path));
-        found.insert(file);
-        found.extend(interpreter);
+impl LookedEnvironments {
+    fn look(search: EnvironmentSearch, known: Arc<KnownFiles>) -> Self {
+        let mut survey = FileSurvey::new(known, clock::now());
+        let files = DecidingFiles::look(&search, &mut survey);
+        Self { search, files, known: survey.finish() }
     }
-    found
+
+    /// Looks at the same environments again. Unchanged files are not read.
+    pub(crate) fn look_again(&self) -> Self {
+        Self::look(self.search.clone(), Arc::clone(&self.known))
+    }
+}
+
+fn survey(subject: &SurveySubject) -> Found {
+    let used = used_programs(subject);
+    let paths: Vec<PathBuf> =
+        used.iter().flat_map(|used| [Some(used.path.clone()), used.interpreter.clone()]).flatten().collect();
+    let search = EnvironmentSearch::new(subject.index.clone(), &paths, subject.home.clone());
+    // The environments come first, because the checks use them already and hashing a program can take a while.
+    let environments = LookedEnvironments::look(search, subject.files.load());
+    let LookedEnvironments { search, files, .. } = &environments;
+    let of_pytest = used.iter().filter(|used| used.loads_pytest_plugins);
+    let plugins = of_pytest
+        .filter_map(|used| files.pytest_plugins.get(&search.name_for_program(&used.path)?))
+        .flat_map(|plugins| plugins.iter().map(|(package, digest)| (package.clone(), *digest)))
+        .collect();
+    let mut learnt = KnownDigests::new();
+    let mut programs = BTreeMap::new();
+    for file in paths.iter().filter_map(|path| program_file(path)) {
+        let known = subject.programs.get(&file).or_else(|| learnt.get(&file)).copied();
+        let digest = known.or_else(|| {
+            let digest = file_digest(&file.real_path)?;
+            learnt.insert(file.clone(), digest);
+            Some(digest)
+        });
+        programs.insert(file, digest);
+    }
+    Found { programs, learnt, environments, plugins }
+}
+
+/// A program that the plan starts.
+struct UsedProgram {
+    /// The absolute path, with its links not yet resolved.
+    path: PathBuf,
+    /// The absolute path of the interpreter, if the program is a script.
+    interpreter: Option<PathBuf>,
+    loads_pytest_plugins: bool,
+}
+
+/// Returns every program that the plan starts. Missing programs are left out, because the actions that need them report it.
+fn used_programs(subject: &SurveySubject) -> Vec<UsedProgram> {
+    let program = |action: &Action| {
+        let directory = subject.index.root().join(&action.directory);
+        let path = resolve_program(action.command.argv.first()?, &directory, &subject.path_variable).ok()?;
+        let interpreter =
+            interpreter_of(&path).and_then(|interpreter| resolve_program(&interpreter, &directory, &subject.path_variable).ok());
+        Some(UsedProgram { path, interpreter, loads_pytest_plugins: action.tool.loads_plugins() })
+    };
+    subject.plan.actions().filter_map(program).collect()
 }
 
 /// Computes the digest of a program file; `None` if it cannot be read.
@@ -223,82 +279,42 @@ fn pinned_files(files: impl Iterator<Item = (String, Digest)>) -> (BTreeMap<Stri
     (configuration, locks)
 }
 
-/// Returns the packages in the project's own environments, with the digests of their records.
-fn installed_packages(root: &Path) -> BTreeMap<String, Option<Digest>> {
-    let mut found = BTreeMap::new();
-    for environment in VIRTUAL_ENVIRONMENTS {
-        for library in subdirectories(&root.join(environment).join("lib")) {
-            for package in subdirectories(&library.join("site-packages")) {
-                let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                if name.ends_with(".dist-info") || name.ends_with(".egg-info") {
-                    found.insert(format!("{environment}/{name}"), capped_digest(&package.join("RECORD")));
-                }
-            }
-        }
-    }
-    if let Some(digest) = capped_digest(&root.join(NODE_RECORD)) {
-        found.insert(NODE_RECORD.to_owned(), Some(digest));
-    }
-    found
+/// The parts of the digest of an environment.
+struct EnvironmentIdentity<'a> {
+    programs: &'a BTreeMap<PathBuf, Option<Digest>>,
+    locks: &'a BTreeMap<String, Digest>,
+    environments: &'a BTreeMap<&'a OsStr, Digest>,
+    conftests: &'a BTreeMap<String, Digest>,
 }
 
-/// Returns the packages with pytest plugins in the virtual environments that the plan's pytest checks use.
-fn pytest_plugins(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeMap<String, Option<Digest>> {
-    let mut found = BTreeMap::new();
-    for action in plan.actions().filter(|action| action.tool.loads_plugins()) {
-        let Some(program) = action.command.argv.first() else { continue };
-        let Ok(path) = resolve_program(program, &root.join(&action.directory), path_variable) else { continue };
-        // In a virtual environment the program is a link to a file outside. Only its unresolved path leads to the
-        // environment's packages.
-        let Some(environment) = path.parent().and_then(Path::parent).filter(|path| path.join("pyvenv.cfg").is_file()) else {
-            continue;
-        };
-        for library in subdirectories(&environment.join("lib")) {
-            for package in subdirectories(&library.join("site-packages")) {
-                let entries = File::open(package.join("entry_points.txt")).ok().and_then(|file| {
-                    let mut bytes = Vec::new();
-                    file.take(RECORD_CAP).read_to_end(&mut bytes).ok().map(|_| bytes)
-                });
-                let is_plugin = |bytes: Vec<u8>| bytes.windows(PYTEST_PLUGIN.len()).any(|window| window == PYTEST_PLUGIN);
-                if entries.is_some_and(is_plugin) {
-                    let name = package.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                    found.insert(name, capped_digest(&package.join("RECORD")));
-                }
-            }
-        }
+impl EnvironmentIdentity<'_> {
+    /// Returns the digest of the whole environment. If it is equal, the environment cannot be the cause of a different
+    /// verdict.
+    fn digest(&self) -> Digest {
+        let writer = IdentityWriter::new("proctor-environment-v3");
+        let writer = self.programs.iter().fold(writer, |writer, (path, digest)| {
+            let digest = digest.as_ref().map_or(&b"unknown"[..], |digest| digest.as_bytes());
+            writer.part("program", path.as_os_str().as_bytes()).part("content", digest)
+        });
+        let writer = self
+            .locks
+            .iter()
+            .fold(writer, |writer, (path, digest)| writer.part("lock", path.as_bytes()).part("content", digest.as_bytes()));
+        let writer = self
+            .environments
+            .iter()
+            .fold(writer, |writer, (name, digest)| writer.part("environment", name.as_bytes()).part("files", digest.as_bytes()));
+        let writer = self
+            .conftests
+            .iter()
+            .fold(writer, |writer, (path, digest)| writer.part("conftest", path.as_bytes()).part("content", digest.as_bytes()));
+        writer.digest()
     }
-    found
 }
 
-/// Returns the digest of the whole environment. If the digests of two runs are equal and fully known, the environment
-/// is not the reason why their verdicts differ.
-fn environment_digest(
-    programs: &BTreeMap<PathBuf, Option<Digest>>,
-    locks: &BTreeMap<String, Digest>,
-    installed: &BTreeMap<String, Option<Digest>>,
-    inside: &Inside,
-) -> Digest {
-    let unknown = "unknown".to_owned();
-    let mut text = String::from("proctor-environment-v2\n");
-    let mut line = |kind: &str, name: &str, digest: Option<String>| {
-        text.push_str(&format!("{kind} {} {name}\n", digest.as_ref().unwrap_or(&unknown)));
-    };
-    for (path, digest) in programs {
-        line("program", &path.to_string_lossy(), digest.map(|digest| digest.hex()));
-    }
-    for (path, digest) in locks {
-        line("lock", path, Some(digest.hex()));
-    }
-    for (name, digest) in installed {
-        line("package", name, digest.map(|digest| digest.hex()));
-    }
-    for (path, digest) in &inside.conftests {
-        line("conftest", path, Some(digest.hex()));
-    }
-    for (name, digest) in &inside.plugins {
-        line("plugin", name, digest.map(|digest| digest.hex()));
-    }
-    Digest::of(text.as_bytes())
+/// Returns whether a package's entry points name a plugin that pytest loads automatically.
+fn is_pytest_plugin(entry_points: &[u8]) -> bool {
+    entry_points.windows(PYTEST_PLUGIN.len()).any(|window| window == PYTEST_PLUGIN)
 }
 
 /// Returns the differences between the configuration files of two runs.
@@ -334,18 +350,6 @@ pub(crate) fn program_file(path: &Path) -> Option<ProgramFile> {
         metadata.ctime_nsec()
     ));
     Some(ProgramFile { real_path, stamp })
-}
-
-fn capped_digest(path: &Path) -> Option<Digest> {
-    let file = File::open(path).ok()?;
-    let mut bytes = Vec::new();
-    file.take(RECORD_CAP).read_to_end(&mut bytes).ok()?;
-    Some(Digest::of(&bytes))
-}
-
-fn subdirectories(path: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
-    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
 fn matches_name(pattern: &str, name: &str) -> bool {
@@ -386,16 +390,19 @@ mod tests {
 
     #[test]
     fn another_byte_in_a_tool_is_another_environment() {
-        let programs = |text: &[u8]| [(PathBuf::from("/usr/bin/python"), Some(Digest::of(text)))].into();
-        let empty = BTreeMap::new();
-        let installed = BTreeMap::new();
-        let inside = |text: &[u8]| Inside {
-            conftests: [("tests/conftest.py".to_owned(), Digest::of(text))].into(),
-            plugins: [("pytest_cov-7.1.0".to_owned(), None)].into(),
+        let digest = |program: &[u8], conftest: &[u8], files: &[u8]| {
+            EnvironmentIdentity {
+                programs: &[(PathBuf::from("/usr/bin/python"), Some(Digest::of(program)))].into(),
+                locks: &BTreeMap::new(),
+                environments: &[(OsStr::new(".venv"), Digest::of(files))].into(),
+                conftests: &[("tests/conftest.py".to_owned(), Digest::of(conftest))].into(),
+            }
+            .digest()
         };
-        let one = environment_digest(&programs(b"1"), &empty, &installed, &inside(b"a"));
-        assert_eq!(one, environment_digest(&programs(b"1"), &empty, &installed, &inside(b"a")));
-        assert_ne!(one, environment_digest(&programs(b"2"), &empty, &installed, &inside(b"a")));
-        assert_ne!(one, environment_digest(&programs(b"1"), &empty, &installed, &inside(b"b")));
+        let one = digest(b"1", b"a", b"x");
+        assert_eq!(one, digest(b"1", b"a", b"x"));
+        assert_ne!(one, digest(b"2", b"a", b"x"));
+        assert_ne!(one, digest(b"1", b"b", b"x"));
+        assert_ne!(one, digest(b"1", b"a", b"y"));
     }
 }

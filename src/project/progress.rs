@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::model::{Action, DurationMs, RunId, TreeDigest, TreeIssue};
 use crate::report::ActionResultV2;
+use crate::tree::TreeIndex;
 
 /// A progress message.
 #[derive(Debug, Clone)]
@@ -34,6 +35,8 @@ pub enum Progress {
         tree: TreeDigest,
         /// Files and directories of the tree whose digests could not be computed.
         issues: Vec<TreeIssue>,
+        /// The content of the tree that is tested.
+        index: TreeIndex,
     },
     /// An action has been started.
     ActionStarted(Box<Action>),
@@ -45,4 +48,6 @@ pub enum Progress {
     },
     /// An action ended, or was skipped.
     ActionEnded(Box<ActionResultV2>),
+    /// The last action is over. Files that checks wrote may be copied to the project from now on.
+    ChecksOver,
 }

@@ -2,25 +2,21 @@
 //! inputs*, the files that are ignored by git but read by checks.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{Store, read_boot_id};
-use crate::ignore::{IgnoredClass, Matcher, MatcherSettings, Selects, class_of};
-pub(crate) use crate::ignore::{ShownOutputs, is_by_product};
-use crate::model::{ByteSize, Digest, EntryKind, ProjectId, TreeDigest, TreePath};
+pub(crate) use crate::ignore::{CACHES_IN_ENVIRONMENTS, ShownOutputs, is_by_product};
+use crate::ignore::{Matcher, MatcherSettings, Selects};
+use crate::model::{ByteSize, Digest, EntryKind, ProjectId, Timestamp, TreeDigest, TreePath};
 use crate::process::clock;
+use crate::project::environment_digest::environment_entries;
 use crate::project::error::ProjectError;
 use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
-use crate::snapshot::{CopyOutcome, ProjectCopy, SnapshotError, obstacle, remove_directory};
+use crate::snapshot::{CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, obstacle, remove_directory};
 use crate::tree::{TreeEntry, TreeIndex};
 
 /// How often the ignored inputs are read and copied before proctor gives up because they change during every copy.
 const TRIES: usize = 5;
-
-/// Files beside which tools install packages. Directories of installed packages are searched beside these files and in
-/// the root.
-const MANIFESTS: &[&str] = &["package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "Gemfile"];
 
 /// The most directories of installed packages. Each is mounted into the snapshot, which costs time at the start of
 /// every check.
@@ -50,10 +46,14 @@ pub(crate) struct SnapshotBase {
     pub(crate) directory: PathBuf,
     /// The copies, the topmost first.
     pub(crate) copies: Vec<PathBuf>,
+    /// The content of the lowest copy, which is that of the tree.
+    pub(crate) tree: TreeIndex,
     /// Directories of installed packages in the project itself, as absolute paths.
     pub(crate) environments: Vec<PathBuf>,
     /// The digest of the copied ignored inputs.
     pub(crate) inputs: TreeDigest,
+    /// The generations of the copies of the tree and of the ignored inputs; `None` if they are unknown.
+    pub(crate) generations: Option<[CopyGeneration; 2]>,
 }
 
 /// The result of updating a project's copies to a tree.
@@ -125,7 +125,8 @@ impl ProjectCopies {
             self.copies.insert(scope.project.clone(), known);
         }
         let known = self.copies.get_mut(&scope.project).expect("it was inserted if it was missing");
-        match known.tree.bring_up_to(index, clock::now()) {
+        let now = time_of_copying(directory);
+        match known.tree.bring_up_to(index, now) {
             Ok(CopyOutcome::Current) => {}
             Ok(CopyOutcome::Moved(paths)) => return Ok(Ok(CopiesOutcome::Moved(paths))),
             Err(error) => return Ok(Err(error)),
@@ -155,14 +156,16 @@ impl CopiesOfProject {
                 self.inputs_index = Some(index);
                 return Ok(Ok(CopiesOutcome::Moved(moved)));
             }
-            let copied = self.inputs.bring_up_to(&index, clock::now());
+            let copied = self.inputs.bring_up_to(&index, time_of_copying(directory));
             let inputs = index.digest();
             self.inputs_index = Some(index);
             match copied {
                 Ok(CopyOutcome::Current) => {
                     let copies = vec![self.inputs.base(), self.tree.base()];
-                    let directory = directory.to_owned();
-                    return Ok(Ok(CopiesOutcome::Current(SnapshotBase { directory, copies, environments: Vec::new(), inputs })));
+                    let generations = self.tree.generation().zip(self.inputs.generation()).map(<[CopyGeneration; 2]>::from);
+                    let (directory, tree, environments) = (directory.to_owned(), tree.clone(), Vec::new());
+                    let base = SnapshotBase { directory, copies, tree, environments, inputs, generations };
+                    return Ok(Ok(CopiesOutcome::Current(base)));
                 }
                 Ok(CopyOutcome::Moved(_)) => {}
                 Err(error) => return Ok(Err(error)),
@@ -170,6 +173,13 @@ impl CopiesOfProject {
         }
         Ok(Ok(CopiesOutcome::InPlace("an ignored file that checks read changed again and again while it was copied".to_owned())))
     }
+}
+
+/// Returns the time that files with new content get: the present time, but later than everything in a kept cache, also
+/// after the clock was set back. A tool that compares by the order of times must take such a file for changed.
+fn time_of_copying(directory: &Path) -> Timestamp {
+    let now = clock::now();
+    KeptCaches::newest(directory).map_or(now, |newest| now.max(newest))
 }
 
 /// Returns the paths that show that the project changed between the reading of the tree and the reading of the ignored
@@ -195,25 +205,11 @@ fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
 /// Finds the directories of installed packages in the root and beside the tree's manifests. The error says why a
 /// snapshot cannot show them.
 pub(super) fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
-    let mut directories = vec![TreePath::root()];
-    let manifests = index.named(&|name| MANIFESTS.iter().any(|manifest| manifest.as_bytes() == name));
-    directories.extend(manifests.iter().filter_map(|(path, _)| path.parent()));
-    directories.sort();
-    directories.dedup();
     let mut found = Vec::new();
-    for directory in directories {
-        let Ok(entries) = fs::read_dir(index.root().join(directory.as_path())) else { continue };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let name = std::os::unix::ffi::OsStrExt::as_bytes(name.as_os_str());
-            let path = directory.join(name);
-            if class_of(name) != IgnoredClass::Environment || index.lookup(&path).is_some() {
-                continue;
-            }
-            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                return Err(format!("`{path}` is no directory, and a snapshot can show only directories of installed packages"));
-            }
-            found.push(entry.path());
+    for entry in environment_entries(index) {
+        // A link to an environment is copied like other ignored inputs. Its target stays where it is.
+        if entry.kind.is_ok_and(|kind| kind.is_dir()) {
+            found.push(index.root().join(entry.path.as_path()));
         }
     }
     if found.len() > MAX_ENVIRONMENTS {

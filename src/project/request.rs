@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
-    Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, PlanOrigin, ProjectId, RetentionLimits,
-    RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
+    Asker, CheckOrder, CommandExit, CopiedFiles, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan, PlanOrigin, ProjectId,
+    RetentionLimits, RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
 };
 use crate::process::Control;
 use crate::project::dependency::UnmetDependency;
@@ -47,6 +47,8 @@ pub struct ProjectSettings {
     pub queue: QueueLimits,
     /// The order in which the checks run.
     pub order: CheckOrder,
+    /// Which checks of `proctor.toml`, or of discovery, run at the same time.
+    pub parallel: ParallelChecks,
     /// The name of the link in the project's root that leads to the evidence; `None` means no link.
     pub link: Option<String>,
     /// The path of the task list to update, relative to the project; `None` means no task list.
@@ -158,6 +160,8 @@ pub struct SealedReport {
     pub failed: Vec<String>,
     /// The paths that changed during the run.
     pub moved: Vec<TreePath>,
+    /// The files that checks wrote and that were copied to the project; `None` if that did not change the tree.
+    pub copied: Option<CopiedFiles>,
     /// Whether the task waits for a person after this run.
     pub paused: bool,
     /// The exit code for a command that asked for the run.

@@ -14,12 +14,16 @@ use crate::model::{
     Timestamp, TreeDigest, TreeIssue, TreePath,
 };
 use crate::process::{LauncherHandle, clock};
-use crate::project::environment_digest::{EnvironmentSurvey, FileStamp, KnownDigests, ProgramFile, file_digest, program_file};
+use crate::project::environment_digest::{
+    EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, SurveySubject, SurveyedEnvironment, file_digest,
+    program_file,
+};
 use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApprovals;
 use crate::project::known_trees::KnownTrees;
 use crate::project::progress::Progress;
 use crate::project::project_copies::ProjectCopies;
+use crate::project::python::KeptBytecode;
 use crate::project::repaired_index::{Announce, announce_with, open_index};
 use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
 use crate::project::run_preparation::RunPreparation;
@@ -47,18 +51,21 @@ pub struct Workspace {
     pub(crate) store: Store,
     pub(crate) index: store::StoreIndex,
     executable: PathBuf,
-    launcher: LauncherHandle,
+    /// `None` while an action has the launcher to itself.
+    launcher: Option<LauncherHandle>,
     ambient: BTreeMap<OsString, OsString>,
     observer: StepObserver,
     pub(crate) trees: KnownTrees,
     verdict_tree: Option<VerdictTree>,
     pub(crate) specifications: Specifications,
     digests: KnownDigests,
+    environments: KnownEnvironments,
     opening_notes: Vec<String>,
     announce: Announce,
     runs_ahead: RunsAhead,
     pub(crate) run_preparation: RunPreparation,
     pub(crate) copies: ProjectCopies,
+    pub(crate) bytecode: KeptBytecode,
     /// For each project: why its snapshot cannot be mounted, or `None` if it can be mounted. A process tries this once
     /// per project.
     pub(crate) mount_obstacles: BTreeMap<ProjectId, Option<String>>,
@@ -93,18 +100,20 @@ impl Workspace {
             store,
             index: opened.index,
             executable: executable.to_owned(),
-            launcher,
+            launcher: Some(launcher),
             ambient,
             observer,
             trees: KnownTrees::default(),
             verdict_tree: None,
             specifications: Specifications::default(),
             digests: KnownDigests::new(),
+            environments: KnownEnvironments::default(),
             opening_notes: opened.notes,
             announce: |_| (),
             runs_ahead: RunsAhead::Many,
             run_preparation: RunPreparation::default(),
             copies: ProjectCopies::default(),
+            bytecode: KeptBytecode::default(),
             mount_obstacles: BTreeMap::new(),
             approvals: KnownApprovals::default(),
             to_prune: None,
@@ -153,7 +162,7 @@ impl Workspace {
 
     pub(crate) fn dismiss_launcher_after_last_run(&mut self) {
         match self.runs_ahead {
-            RunsAhead::One => self.launcher.dismiss(),
+            RunsAhead::One => self.launcher.iter_mut().for_each(LauncherHandle::dismiss),
             RunsAhead::Many => {}
         }
     }
@@ -185,10 +194,27 @@ impl Workspace {
 
     /// Returns the launcher. If it has died, a new one is started first.
     pub(crate) fn launcher(&mut self) -> Result<&mut LauncherHandle, ProjectError> {
-        if self.launcher.is_lost() {
-            self.launcher = LauncherHandle::execute(&self.executable).map_err(ProjectError::Launcher)?;
+        let launcher = self.take_working_launcher();
+        let launcher = launcher.map_or_else(|| LauncherHandle::execute(&self.executable).map_err(ProjectError::Launcher), Ok)?;
+        Ok(self.launcher.insert(launcher))
+    }
+
+    /// Lends the launcher, which may have a keeper ready, to an action that runs at the same time as others. Returns `None` if
+    /// the launcher is lent already or has died.
+    pub(crate) fn take_working_launcher(&mut self) -> Option<LauncherHandle> {
+        self.launcher.take().filter(|launcher| !launcher.is_lost())
+    }
+
+    /// Returns whether the launcher is up and not lent.
+    pub(crate) fn has_working_launcher(&self) -> bool {
+        self.launcher.as_ref().is_some_and(|launcher| !launcher.is_lost())
+    }
+
+    /// Takes a launcher that is not needed any more, and ends it if the workspace has one.
+    pub(crate) fn give_back_launcher(&mut self, launcher: LauncherHandle) {
+        if self.launcher.as_ref().is_none_or(LauncherHandle::is_lost) {
+            self.launcher = Some(launcher);
         }
-        Ok(&mut self.launcher)
     }
 
     /// Locks a project's evidence. If another process holds the lock, waits until `wait` is over or `stopped` returns a
@@ -327,6 +353,7 @@ impl Workspace {
     /// Saves the known trees with enough unsaved changes for the next start of proctor. This is meant for idle time.
     pub fn save_trees(&mut self) {
         self.trees.save(&self.store);
+        self.environments.save(&self.store);
     }
 
     /// Reads the whole tree again after the last process of a run has ended.
@@ -362,12 +389,24 @@ impl Workspace {
     }
 
     /// Begins to read a plan's tools and the installed packages in the background.
-    pub(crate) fn begin_environment_survey(&self, request: &RunRequest<'_>) -> EnvironmentSurvey {
-        let (background, known) = (self.store.background(), self.digests.clone());
-        EnvironmentSurvey::begin(background, known, request.plan, &request.scope.root, &self.path_variable())
+    pub(crate) fn begin_environment_survey(&self, request: &RunRequest<'_>, index: &tree::TreeIndex) -> EnvironmentSurvey {
+        let subject = SurveySubject {
+            plan: request.plan.clone(),
+            index: index.clone(),
+            path_variable: self.path_variable(),
+            home: home(&self.ambient).map(Path::to_owned),
+            programs: self.digests.clone(),
+            files: self.environments.source(&self.store, &request.scope.project),
+        };
+        EnvironmentSurvey::begin(self.store.background(), subject)
     }
 
-    pub(crate) fn remember_digests(&mut self, learnt: &KnownDigests) -> Result<(), ProjectError> {
+    /// Remembers the digests that a survey computed, so that unchanged files are not read again.
+    pub(crate) fn remember_digests(&mut self, project: &ProjectId, surveyed: &SurveyedEnvironment) -> Result<(), ProjectError> {
+        if let Some(looked) = &surveyed.looked {
+            self.environments.remember(project, Arc::clone(&looked.known));
+        }
+        let learnt = &surveyed.learnt;
         let new: Vec<_> = learnt.iter().filter(|(file, _)| !self.digests.contains_key(file)).collect();
         let rows: Vec<_> = new
             .iter()

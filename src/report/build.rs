@@ -1,5 +1,5 @@
-//! Builds the report from the facts of a run, key by key in the order of the project's original report format (seed
-//! 004; `docs/design/decisions.md` lists the seeds).
+//! Builds the report from the facts of a run, key by key in the order of the project's original report format (design
+//! document seed 004; `docs/design/decisions.md` lists the seeds).
 //!
 //! It judges nothing. A key without a fact behind it is left out.
 

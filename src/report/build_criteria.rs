@@ -79,7 +79,8 @@ fn build_failure_condition(judged: &JudgedCondition) -> FailureConditionV2 {
     }
 }
 
-/// Returns the value alone if the condition has one reference, as in seed 004, or the values by name if it has several.
+/// Returns the value alone if the condition has one reference, or the values by name if it has several. The design
+/// document seed 004 knows only the first form.
 fn build_actual(actual: &[ActualValue]) -> (Option<ConditionValue>, Vec<ActualValueV2>) {
     match actual {
         [single] => (single.value.clone(), Vec::new()),

@@ -18,7 +18,7 @@ pub(super) fn with_observed(action: &Action, observed: &Observation, outcome: Ac
     }
 }
 
-/// Clears exit code, signal and output, because no process was started.
+/// Returns the outcome without exit code, signal and output, because no process was started.
 fn without_process(outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
     ActionOutcomeV2 {
         timeout: outcome.timeout,

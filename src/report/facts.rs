@@ -197,6 +197,6 @@ pub struct ActionRecordFacts<'a> {
     pub working_directory: String,
     /// The program file that was executed; `None` if none was found.
     pub program: Option<ProgramV1>,
-    /// All environment variables of the command, including secret ones. The record hides the values of these.
+    /// All environment variables of the command, including secret ones. The record hides secret values.
     pub environment: &'a BTreeMap<String, String>,
 }

@@ -1,5 +1,5 @@
-//! The names of evidence files (E16): one table from tools to slugs, the words that follow the action's id in a file
-//! name. The names are those of seed 004.
+//! The names of evidence files (E16), most of them from the design document seed 004. A tool's slug, the words that
+//! follow the action's id in a file name, comes from the table of tools.
 
 use crate::model::{Action, ActionId, ActionKind, Digest, EvidenceFile, EvidenceKind, FileCheck, Tool, ToolClass};
 
@@ -10,7 +10,7 @@ pub const DEBT_FILE: &str = "technical-debt-data.json";
 /// The start record is written before the first command starts, so that a run that dies leaves a trace.
 pub const RUN_START_FILE: &str = "run.json";
 
-/// The end of a coverage report's file name; the action's id stands before it.
+/// The part of a coverage report's file name that follows the action's id.
 const COVERAGE_REPORT: &str = "coverage.json";
 
 /// The slug of a control's log and frames, and the end of its report's name. A control is a test that must fail.
@@ -149,8 +149,7 @@ impl ActionFiles {
     }
 }
 
-/// Describes a file of a run that died, by its name only. A file that the table does not know is listed as
-/// `error-logs`.
+/// Describes a file of a run that died, by its name only. A file with an unknown name is listed as `error-logs`.
 pub fn describe_found_file(name: &str, bytes: u64, sha256: Digest) -> EvidenceFile {
     let known = name.split_once('-').filter(|(id, _)| ActionId::try_from(*id).is_ok());
     let kind = match known {

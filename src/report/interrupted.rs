@@ -7,7 +7,8 @@ use crate::report::{ExecutionReportV2, ExecutionSummaryV2, ProjectV2, RecoveryFa
 
 const REASON: &str = "the run was cut short: the process that carried it out ended before the run did";
 
-/// Returns the report of a run that wrote none itself (S2, E17): INTERRUPTED, without a verdict and without counts.
+/// Returns the report of a run that died before it wrote a report (S2, E17): INTERRUPTED, without a verdict and without
+/// counts.
 ///
 /// The time of the run's end is not known, so end and duration are left out. `evidenceFiles` lists the files as they
 /// were found. If the start record cannot be read, tree, trigger, plan and process are missing too, and the start time

@@ -19,7 +19,7 @@ pub(super) struct SecretShape {
 /// The name in the label for a word at the cut of an excerpt, which may be the rest of a token.
 pub(super) const CUT_OFF: &str = "a word that was cut";
 
-/// Filler for the invented example tokens.
+/// The characters that fill the invented example tokens up to their length.
 const FILL: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 
 /// All token shapes, in the order in which a text is searched for them.

@@ -74,7 +74,8 @@ fn counts(invalid: &[InvalidFacts]) -> ActionCountsV2 {
     }
 }
 
-/// Returns the entry of an action that was not run because its specification is wrong (seed 004, example 6).
+/// Returns the entry of an action that was not run because its specification is wrong (example 6 of the design document
+/// seed 004).
 fn build_invalid(facts: &InvalidFacts) -> ActionResultV2 {
     let (errors, outline) = (facts.errors.clone(), &facts.outline);
     ActionResultV2 {

@@ -1,4 +1,4 @@
-//! Tests the report as a whole: golden bytes, round trips, the keys of seed 004, sums, hashes.
+//! Tests the report as a whole: golden bytes, round trips, the keys of the design document seed 004, sums, hashes.
 
 mod debt;
 mod golden;

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use crate::config::HomeAccess;
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
-    Action, ActionPhase, CommandExit, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, EvidenceFile, OverallStatus,
-    PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp,
-    TreeComparison,
+    Action, ActionPhase, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs, EvidenceFile,
+    OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState,
+    Timestamp, TreeComparison,
 };
 use crate::process::clock;
 use crate::project::ProjectError;
@@ -23,6 +23,7 @@ use crate::report::{
 };
 use crate::routing;
 use crate::run::criteria_facts;
+use crate::run::kept_files::KeptOutcome;
 use crate::run::records;
 use crate::run::review;
 use crate::run::run_plan::RunContext;
@@ -43,6 +44,8 @@ pub(crate) struct RunEnd<'a> {
     pub(crate) protected: Option<ProtectedFilesStatus>,
     /// Whether the checks ran on a snapshot; `None` if the settings ask for none.
     pub(crate) snapshot: Option<SnapshotV2>,
+    /// What was copied from the snapshot to the project.
+    pub(crate) kept: KeptOutcome,
 }
 
 /// What was decided about a run, before its report is built.
@@ -337,7 +340,7 @@ fn notes(run_end: &RunEnd<'_>) -> Vec<PlanNote> {
     let request = run_end.context.request;
     let of_the_run = (request.plan.parallel && request.settings.sandbox.home == HomeAccess::Overlay).then(one_by_one);
     let of_actions = run_end.performed.iter().flat_map(|one| one.notes.iter().cloned());
-    of_actions.chain(of_the_run).collect()
+    of_actions.chain(of_the_run).chain(run_end.kept.notes.iter().cloned()).collect()
 }
 
 fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudgement, report: &ExecutionReportV2) -> RunRecord {
@@ -423,6 +426,7 @@ fn outcome(
         tree_after: run_end.comparison.after,
         failed: actions.iter().filter(unsuccessful).filter(not_left_out).map(|one| one.action.name.clone()).collect(),
         moved: run_end.comparison.moved.clone(),
+        copied: run_end.kept.tree.map(|tree| CopiedFiles { tested: context.before, tree, paths: run_end.kept.changed.clone() }),
         paused: decided.tdd.paused.is_some(),
         exit: exit(run_end, actions, decided),
     }

@@ -1,32 +1,49 @@
 //! Carries out steps side by side. `schedule` picks the next step, a lane (a thread with its own launcher) supervises
 //! each running one, and all other work happens in one thread.
 //!
+//! A step beside which no other can start is carried out as one of a sequence: by the run's own launcher and without a
+//! lane, so it starts as early.
+//!
 //! Results are reported as they come, and returned in the order of execution. Only the first turn in the machine-wide
 //! queue is waited for. More turns are taken only when they are free, because waiting for others while holding a turn
 //! could be a deadlock.
 
 use crate::project::ProjectError;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{PipeReader, Read as _};
+use std::os::fd::AsFd as _;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
 use crate::config::HomeAccess;
 use crate::evidence::Slot;
 use crate::model::{Action, ActionPhase, DurationMs, EndedAction, StopReason};
+use crate::process::clock::{self, Monotonic};
 use crate::process::{LauncherHandle, SuperviseError};
 use crate::report::ActionResult;
+use crate::run::concurrency::{CheckFacts, Concurrency, relations, role_of};
 use crate::run::flow::StepFlow;
 use crate::run::perform::{
-    Attempts, BackgroundAction, BackgroundActionEnd, BackgroundActionOrder, PreparedAttempt, ended_not_started, skipped,
+    Attempts, BackgroundAction, BackgroundActionEnd, BackgroundActionOrder, EndReceiver, PreparedAttempt, ended_not_started,
+    skipped,
 };
 use crate::run::queue::{AwaitedTurn, QueueTurn};
 use crate::run::run_plan::{is_stopped, skip_reason, stop_reasons_for};
 use crate::run::schedule::{ScheduleState, StepNeeds, dependency_positions, next};
+use crate::run::seen_layers::SeenLayers;
 use crate::run::steps::{Steps, note};
 
-/// How long the end of a running step is waited for before stop requests and free turns are checked again.
-const SLICE: Duration = Duration::from_millis(20);
+/// How long a step waits before it asks again for a turn in the queue. Other processes free turns without telling.
+const TURN_SLICE: Duration = Duration::from_millis(20);
+
+/// How long a step waits for the launcher of another step that has just started. So a further launcher takes no time from the
+/// start of the first step, and none is started if the first step ends at once.
+const HEAD_START: Duration = Duration::from_millis(2);
+
+/// How long the end of a running step or a stop request is waited for if no step waits for a turn. Both end the wait.
+const LONG_SLICE: Duration = Duration::from_secs(1);
 
 /// The progress of steps that are carried out side by side. A number is a step's position in the order of execution.
 pub(crate) struct ParallelSteps<'s, 'w, 'c> {
@@ -43,8 +60,11 @@ pub(crate) struct ParallelSteps<'s, 'w, 'c> {
     results: BTreeMap<usize, ActionResult>,
     /// Launchers whose action has ended; the next action can use them.
     idle: Vec<LauncherHandle>,
-    tell: Sender<BackgroundActionEnd>,
-    told: Receiver<BackgroundActionEnd>,
+    /// When the last running step was started.
+    last_start: Option<Monotonic>,
+    receiver: EndReceiver,
+    ends: Receiver<BackgroundActionEnd>,
+    bell: PipeReader,
 }
 
 /// A running attempt. `background_action` is dropped first, so that `prepared` moves files back only when no process is
@@ -65,44 +85,70 @@ struct RunningAttempt {
 enum StartOutcome {
     /// The step was started, or it ended without being started.
     Done,
-    /// No turn in the machine-wide queue is free, so the step has to wait.
-    NoTurn,
+    /// The step has to wait, and is tried again after this time at the latest.
+    Later(Duration),
 }
 
 impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
-    pub(crate) fn new(steps: Steps<'s, 'w, 'c>) -> Self {
+    /// Decides what the steps wait for and what they see of each other's writes.
+    pub(crate) fn new(steps: Steps<'s, 'w, 'c>, together: Concurrency) -> Result<Self, ProjectError> {
         let context = steps.context;
         let settings = context.request.settings;
+        let facts = |action: &&Action| CheckFacts { role: role_of(action), after: dependency_positions(&context.order, action) };
+        let relations = relations(together, &context.order.iter().map(facts).collect::<Vec<_>>());
+        let seen = SeenLayers::of_checks(&context.order, &relations);
+        steps.performer.place.show_layers(seen);
         // All changes to an overlay home lie in one directory, and the kernel allows only one mount of this directory
         // at a time (`overlayfs`). So steps with an overlay home run one at a time.
         let home = (settings.sandbox.home == HomeAccess::Overlay).then(|| PathBuf::from("/"));
-        let needs = |action: &&Action| StepNeeds {
-            after: dependency_positions(&context.order, action),
-            alone_with: steps.performer.project_report_paths(action).into_iter().chain(home.clone()).collect(),
-        };
-        let needs = context.order.iter().map(needs).collect();
+        // On a snapshot every step writes its report to a layer of its own, unless `writable` opens a part of the project.
+        let in_project = !steps.performer.place.is_snapshot() || !settings.sandbox.writable.is_empty();
+        let reports = |action| if in_project { steps.performer.project_report_paths(action) } else { Vec::new() };
+        let needs = context.order.iter().zip(relations).map(|(action, relations)| StepNeeds {
+            after: relations.waits_for.into_iter().collect(),
+            alone_with: reports(action).into_iter().chain(home.clone()).collect(),
+        });
+        let needs = needs.collect();
         let limit = usize::try_from(settings.queue.max_parallel).unwrap_or(usize::MAX);
-        let (tell, told) = channel();
+        let (sender, ends) = channel();
+        let (bell, ringer) = std::io::pipe().map_err(|source| ProjectError::LaneThread {
+            action: context.order.first().map(|first| first.name.clone()).unwrap_or_default(),
+            source,
+        })?;
+        let receiver = EndReceiver { ends: sender, bell: Arc::new(ringer) };
         let (open, again, attempts) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
         let (results, idle, flow) = (BTreeMap::new(), Vec::new(), StepFlow::default());
-        Self { steps, limit, needs, flow, open, again, attempts, results, idle, tell, told }
+        Ok(Self { steps, limit, needs, flow, open, again, attempts, results, idle, last_start: None, receiver, ends, bell })
     }
 
     /// Carries out all steps, and returns their results in the order of execution.
     pub(crate) fn run_all(mut self) -> Result<Vec<ActionResult>, ProjectError> {
         while self.results.len() < self.needs.len() {
+            let longest = match self.start_ready_steps()? {
+                StartOutcome::Done => LONG_SLICE,
+                StartOutcome::Later(after) => after,
+            };
+            // This is the last look at requests before the wait, because a start may have read one, and only a request
+            // that nobody has read ends the wait.
             self.forward_stops();
-            self.start_ready_steps()?;
             if self.open.is_empty() {
                 continue;
             }
-            match self.told.recv_timeout(SLICE) {
+            match self.ends.try_recv() {
                 Ok(over) => self.take(over)?,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => unreachable!("a sender is held here"),
+                Err(TryRecvError::Empty) => self.steps.context.request.control.wait_at_most(self.bell.as_fd(), longest),
+                Err(TryRecvError::Disconnected) => unreachable!("a sender is held here"),
             }
         }
+        self.give_back_launchers();
         Ok(self.results.into_values().collect())
+    }
+
+    /// Keeps one launcher for the clean-up, and ends the others.
+    fn give_back_launchers(&mut self) {
+        let (up, lost): (Vec<_>, Vec<_>) = self.idle.drain(..).partition(|launcher| !launcher.is_lost());
+        up.into_iter().for_each(|launcher| self.steps.performer.give_back_launcher(launcher));
+        drop(lost);
     }
 
     fn action(&self, place: usize) -> &'s Action {
@@ -125,27 +171,46 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         }
     }
 
-    fn start_ready_steps(&mut self) -> Result<(), ProjectError> {
+    /// Starts all steps that may start now. Returns whether one of them has to wait.
+    fn start_ready_steps(&mut self) -> Result<StartOutcome, ProjectError> {
         loop {
             let state = ScheduleState {
                 over: self.results.keys().copied().collect(),
                 open: self.open.keys().chain(&self.again).copied().collect(),
             };
             let again = self.again.first().copied();
-            let Some(place) = again.or_else(|| next(&self.needs, &state, self.limit)) else { return Ok(()) };
+            let Some(place) = again.or_else(|| next(&self.needs, &state, self.limit)) else {
+                return Ok(StartOutcome::Done);
+            };
             if again.is_none()
                 && let Some(one) = self.steps.skip_or_reuse(self.action(place), &self.flow)
             {
                 self.finish(place, one);
-            } else if self.try_to_start(place)? == StartOutcome::NoTurn {
-                return Ok(());
+            } else if let later @ StartOutcome::Later(_) = self.try_to_start(place)? {
+                return Ok(later);
             }
         }
     }
 
+    /// Returns whether no other step runs or can start while this step runs.
+    fn stays_alone(&self, place: usize) -> bool {
+        let is_skipped = |other: &usize| !self.steps.context.selected.holds(&self.action(*other).name);
+        let skipped = (0..self.needs.len()).filter(is_skipped);
+        let state = ScheduleState { over: self.results.keys().copied().chain(skipped).collect(), open: BTreeSet::from([place]) };
+        self.open.is_empty() && self.again.is_empty() && next(&self.needs, &state, self.limit).is_none()
+    }
+
+    /// Returns whether another action follows while or after a step runs.
+    fn is_followed(&self, place: usize) -> bool {
+        let is_left = |other: &usize| *other != place && !self.results.contains_key(other) && !self.open.contains_key(other);
+        !self.steps.context.request.plan.cleanup.is_empty() || (0..self.needs.len()).any(|other| is_left(&other))
+    }
+
     fn try_to_start(&mut self, place: usize) -> Result<StartOutcome, ProjectError> {
         let action = self.action(place);
-        if !action.kind.starts_a_process() {
+        let is_first_attempt = !self.attempts.contains_key(&place);
+        if !action.kind.starts_a_process() || (is_first_attempt && self.stays_alone(place)) {
+            self.idle.pop().into_iter().for_each(|launcher| self.steps.performer.give_back_launcher(launcher));
             let one = self.steps.performer.perform(action)?;
             self.finish(place, one);
             return Ok(StartOutcome::Done);
@@ -157,7 +222,10 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         } else if self.open.is_empty() {
             self.steps.performer.next_turn(action)?
         } else {
-            let Some(turn) = self.steps.performer.try_take_turn()? else { return Ok(StartOutcome::NoTurn) };
+            if let Some(left) = self.left_of_head_start() {
+                return Ok(StartOutcome::Later(left));
+            }
+            let Some(turn) = self.steps.performer.try_take_turn()? else { return Ok(StartOutcome::Later(TURN_SLICE)) };
             AwaitedTurn { turn, waited: None }
         };
         self.again.remove(&place);
@@ -167,6 +235,13 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
             QueueTurn::Stopped => self.note_attempt(place, ActionResult { waited, ..skipped(action, skip_reason(control)) }),
         }
         Ok(StartOutcome::Done)
+    }
+
+    /// Returns how long the step that started last keeps its head start; `None` if a launcher is idle or the time is over.
+    fn left_of_head_start(&self) -> Option<Duration> {
+        let is_idle = self.steps.performer.has_own_launcher() || !self.idle.is_empty();
+        let since = clock::monotonic().since(self.last_start?);
+        HEAD_START.checked_sub(since).filter(|left| !left.is_zero() && !is_idle)
     }
 
     fn start(&mut self, place: usize, slot: Option<Slot>, waited: Option<DurationMs>) -> Result<(), ProjectError> {
@@ -181,30 +256,38 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         let open =
             RunningAttempt { background_action, prepared, _slot: slot, waited, is_asked: false, is_second_launcher: false };
         self.open.insert(place, open);
+        self.last_start = Some(clock::monotonic());
         Ok(())
     }
 
     fn background_action(&mut self, place: usize, prepared: &PreparedAttempt) -> Result<BackgroundAction, ProjectError> {
         let action = self.action(place);
-        let request = prepared.launch.request.clone().expect("whoever has no program is not started");
+        let mut request = prepared.launch.request.clone().expect("whoever has no program is not started");
+        request.child.another_follows = self.is_followed(place);
         let order = BackgroundActionOrder {
             place,
             request,
             limits: prepared.launch.limits.clone(),
             sinks: prepared.launch.sinks(action)?,
         };
-        let launcher = match self.idle.pop() {
+        let launcher = match self.steps.performer.take_own_launcher().or_else(|| self.idle.pop()) {
             Some(launcher) => launcher,
             None => self.steps.performer.start_background_launcher()?,
         };
-        BackgroundAction::start(action, order, launcher, self.tell.clone())
+        BackgroundAction::start(action, order, launcher, self.receiver.clone())
     }
 
     /// Handles the end of an action on a lane: judges the action, or starts it again if its launcher was lost.
     fn take(&mut self, over: BackgroundActionEnd) -> Result<(), ProjectError> {
-        let BackgroundActionEnd { place, launcher, outcome } = over;
+        let BackgroundActionEnd { place, mut launcher, outcome } = over;
+        // Each message is followed by one byte.
+        let _ended = self.bell.read_exact(&mut [0]);
         let mut open = self.open.remove(&place).expect("only what goes on ends");
         if !launcher.is_lost() {
+            if !self.is_followed(place) && !self.open.is_empty() {
+                // It ends while other steps still run, so nobody has to wait for it.
+                launcher.dismiss();
+            }
             self.idle.push(launcher);
         }
         match outcome {

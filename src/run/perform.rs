@@ -22,6 +22,7 @@ use crate::project::{ProjectError, QueueLimits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::config::CachesMode;
 use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, find_git_location, is_our_link};
 use crate::model::{
     Action, ActionEnd, ActionJudgement, ActionLimits, ActionPhase, CapturedOutput, DurationMs, EndedAction, EvidenceFile,
@@ -30,7 +31,7 @@ use crate::model::{
 use crate::process::{Isolation, LaunchRequest, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
 use crate::run::flow::RunClock;
-use crate::run::queue::{AwaitedTurn, QueueTurn, take_turn, try_take_turn};
+use crate::run::queue::{AwaitedTurn, QueueTurn, is_inside_action, take_turn, try_take_turn};
 use crate::run::records;
 use crate::run::run_plan::{RunContext, skip_reason, stop_reasons_for};
 use crate::run::snapshot::CheckPlace;
@@ -43,7 +44,7 @@ use crate::tree::TreeIndex;
 use crate::verdict;
 
 pub(crate) use self::attempts::Attempts;
-pub(crate) use self::background_action::{BackgroundAction, BackgroundActionEnd, BackgroundActionOrder};
+pub(crate) use self::background_action::{BackgroundAction, BackgroundActionEnd, BackgroundActionOrder, EndReceiver};
 pub(crate) use self::process::PreparedAttempt;
 pub(crate) use self::running_service::RunningService;
 pub(crate) use self::services::ServiceStart;
@@ -131,7 +132,14 @@ impl<'w, 'c> Performer<'w, 'c> {
     /// Makes an action work on the snapshot, if there is one for it.
     fn put_on_snapshot(&mut self, action: &Action, request: &mut LaunchRequest) -> Result<(), ProjectError> {
         if let Some(snapshot) = self.place.snapshot_to_change(action) {
-            request.child.isolation.snapshot = Some(snapshot.add_mount().map_err(ProjectError::Snapshot)?);
+            let (scope, settings) = (self.context.request.scope, &self.context.request.settings.sandbox);
+            let project = (&scope.project, scope.root.as_path(), settings);
+            let bytecode = match settings.caches {
+                CachesMode::Kept => self.workspace.bytecode_for(project, snapshot.bytecode(), (&action.id, &request.child)),
+                CachesMode::Fresh => None,
+            };
+            let mount = snapshot.add_mount(Some(action), bytecode).map_err(ProjectError::Snapshot)?;
+            request.child.isolation.snapshot = Some(mount);
             // At a weaker level the action would see the project instead.
             request.child.isolation.weakest = IsolationLevel::Namespace;
         }
@@ -139,8 +147,8 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     /// Begins to look for tools and installed packages in the background.
-    pub(crate) fn survey(&self) -> EnvironmentSurvey {
-        self.workspace.begin_environment_survey(self.context.request)
+    pub(crate) fn survey(&self, index: &TreeIndex) -> EnvironmentSurvey {
+        self.workspace.begin_environment_survey(self.context.request, index)
     }
 
     /// Skips an action and reports it to the screen.
@@ -175,6 +183,28 @@ impl<'w, 'c> Performer<'w, 'c> {
         let answer = self.take_turn(action)?;
         self.clock.note_wait(answer.waited);
         Ok(answer)
+    }
+
+    /// Returns how many actions of this run may have a turn at the same time. A run inside of an action shares the turn of that
+    /// action.
+    pub(crate) fn turns(&self) -> u32 {
+        if is_inside_action(&self.workspace.store, self.workspace.ambient()) { 1 } else { self.queue.max_parallel }
+    }
+
+    /// Returns the run's own launcher for an action that runs in parallel with others. It may have a keeper ready, so the action
+    /// starts sooner. `None` if another action has it.
+    pub(crate) fn take_own_launcher(&mut self) -> Option<LauncherHandle> {
+        self.workspace.take_working_launcher()
+    }
+
+    /// Returns whether the run's own launcher can be taken.
+    pub(crate) fn has_own_launcher(&self) -> bool {
+        self.workspace.has_working_launcher()
+    }
+
+    /// Gives a launcher back whose action has ended.
+    pub(crate) fn give_back_launcher(&mut self, launcher: LauncherHandle) {
+        self.workspace.give_back_launcher(launcher);
     }
 
     /// Starts a launcher for actions that run in parallel with others.

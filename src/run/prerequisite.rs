@@ -10,10 +10,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::model::{Action, Digest};
 
-/// The largest input that is hashed. Lock files are small, and a run must not wait for a large file.
+/// The largest input that is hashed, in bytes. Lock files are small, and a run must not wait for a large file.
 const INPUT_CAP: u64 = 64 * 1024 * 1024;
 
-/// The inputs of a prerequisite: its command and the content of `when_changed`, read right before it started.
+/// The inputs of a prerequisite: its command, and the content of the files that its setting `when_changed` names, read
+/// right before it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PrerequisiteInputs(Digest);
 
@@ -53,7 +54,7 @@ pub(crate) fn state_digest(root: &Path, action: &Action, inputs: PrerequisiteInp
     Some(Digest::from_hasher(hasher))
 }
 
-/// Returns whether the prerequisite last succeeded in exactly this state.
+/// Returns whether the command, the inputs and the outputs of a prerequisite are as they were when it last succeeded.
 pub(crate) fn is_unchanged(root: &Path, action: &Action, succeeded: &BTreeMap<String, Digest>) -> bool {
     let now = inputs(root, action).and_then(|inputs| state_digest(root, action, inputs));
     now.is_some() && now.as_ref() == succeeded.get(&action.name)

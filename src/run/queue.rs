@@ -1,4 +1,5 @@
-//! An action's turn in the machine-wide queue. `evidence/` has the slots; this file decides how long to wait for one.
+//! An action's turn in the machine-wide queue. `evidence/` manages the slots, one for each action that may run on the
+//! machine at the same time. This file decides how long an action waits for a free slot.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,7 +11,7 @@ use crate::process::clock;
 use crate::project::Progress;
 use crate::project::{ProjectError, QueueLimits};
 
-/// The result of asking for a turn.
+/// The result of asking for an action's turn in the machine-wide queue.
 #[derive(Debug)]
 pub(crate) enum QueueTurn {
     /// The action may start, and dropping the slot lets another action start. There is no slot if this process runs
@@ -20,14 +21,14 @@ pub(crate) enum QueueTurn {
     Stopped,
 }
 
-/// The result of waiting for a turn. `waited` is `None` if a slot was free at once.
+/// The result of waiting for an action's turn in the machine-wide queue. `waited` is `None` if a slot was free at once.
 #[derive(Debug)]
 pub(crate) struct AwaitedTurn {
     pub(crate) turn: QueueTurn,
     pub(crate) waited: Option<DurationMs>,
 }
 
-/// Waits for a turn, until the time limit of the settings or a stop request.
+/// Waits for a turn, at most until the time limit of the settings or a stop request.
 pub(crate) fn take_turn(
     store: &Store,
     ambient: &BTreeMap<OsString, OsString>,
@@ -60,7 +61,7 @@ pub(crate) fn take_turn(
     Ok(AwaitedTurn { turn, waited })
 }
 
-/// Takes a turn if one is free at once; `None` if all are taken, or if other actions are already waiting.
+/// Takes a turn if a slot is free at once; `None` if all slots are taken, or if other actions are already waiting.
 pub(crate) fn try_take_turn(
     store: &Store,
     ambient: &BTreeMap<OsString, OsString>,
@@ -74,7 +75,7 @@ pub(crate) fn try_take_turn(
 }
 
 /// Returns whether this process runs inside of an action of the same store. That action already has a slot.
-fn is_inside_action(store: &Store, ambient: &BTreeMap<OsString, OsString>) -> bool {
+pub(crate) fn is_inside_action(store: &Store, ambient: &BTreeMap<OsString, OsString>) -> bool {
     ambient.get(OsStr::new("PROCTOR_OUT")).is_some_and(|output| store.is_output_directory(Path::new(output)))
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn action(
     }))
 }
 
-/// Returns the record of tests or findings, if the tool reported any.
+/// Returns the record of the tests or findings that a tool reported; `None` if it reported none.
 pub(crate) fn findings(
     run_id: &RunId,
     action: &Action,
@@ -61,7 +61,8 @@ pub(crate) fn findings(
     Some(redact_to_bytes(record))
 }
 
-/// Returns the name of the file that a plan was read from; `None` if the plan was found out or typed.
+/// Returns the name of the file that a plan was read from; `None` if the plan has discovered checks or a command from
+/// the command line.
 pub(crate) fn specification_file(plan: &Plan) -> Option<String> {
     match plan.origin {
         PlanOrigin::Configured => Some("proctor.toml".to_owned()),

@@ -96,6 +96,7 @@ impl Workspace {
             tree,
             tree_after: tree,
             failed: Vec::new(),
+            copied: None,
             moved: Vec::new(),
             paused: false,
             exit: CommandExit::SpecificationWrong,

@@ -4,8 +4,8 @@
 //! ([`entry_to_reuse`]). `inputs` decides what a check depends on, `earlier` finds and reads the earlier report.
 //! Whenever something is missing, unreadable or doubtful, the check is carried out.
 //!
-//! Only a tool's own findings are reused. Whether a tool is missing, is killed or runs out of time depends on more than
-//! its inputs.
+//! Only a tool's own findings are reused. A result that says that the tool is missing, was killed or ran out of time is
+//! not reused, because it depends on more than the check's inputs.
 
 mod earlier;
 mod inputs;
@@ -68,7 +68,7 @@ impl ReuseContext {
     /// Derives the facts from the request; `cycle_started` says whether a person has started a cycle of the task.
     pub(crate) fn from_request(request: &RunRequest<'_>, cycle_started: bool) -> Self {
         let asked = match (&request.checks, request.phase) {
-            // An attempt is counted (R2), so it must show what the tools do now.
+            // Attempts are counted (R2), so each must show what the tools do now.
             (_, _) if cycle_started => RunPurpose::AnAttempt,
             (Selection::Named(_), _) | (_, Some(_)) => RunPurpose::SomethingParticular,
             (Selection::All | Selection::Triggered { .. }, None) => RunPurpose::TheTree,
@@ -81,7 +81,7 @@ impl ReuseContext {
 pub(crate) fn may_reuse(setting: Reuse, reuse_context: ReuseContext) -> bool {
     match (setting, reuse_context.asked, reuse_context.trigger) {
         (Reuse::Off, _, _) | (_, RunPurpose::SomethingParticular | RunPurpose::AnAttempt, _) => false,
-        // A run for a wait only has to give a verdict; a reused result is as good as a new one.
+        // A person or program that waits for a verdict only needs the verdict; a reused result is as good as a new one.
         (Reuse::Watch, RunPurpose::TheTree, TriggerKind::Start | TriggerKind::Save | TriggerKind::Wait) => true,
         // A requested run is always carried out. The same holds for its repetition after the tree changed during the
         // run.

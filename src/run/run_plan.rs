@@ -1,15 +1,12 @@
 //! The order of one run: lock, recovery, tree, start record, prerequisites → steps → cleanup, second reading of the
 //! tree, verdict, seal, publication.
 
-use crate::project::EnvironmentSurvey;
 use crate::project::Progress;
 use crate::project::ProjectError;
 use crate::project::RunOutcome;
 use crate::project::RunRequest;
 use crate::project::SelectedChecks;
-use crate::project::SurveyedEnvironment;
 use crate::project::Workspace;
-use crate::project::pinned;
 use crate::project::select_checks;
 use std::collections::BTreeMap;
 
@@ -20,20 +17,23 @@ use crate::model::{
 };
 use crate::process::{Control, clock};
 use crate::report::{ActionResult, SkipReason};
+use crate::run::environment::{LookedTwice, SurveyProgress};
 use crate::run::judge_and_seal::{RunEnd, prerequisites_met};
+use crate::run::kept_files::KeptOutcome;
 use crate::run::order::order_checks;
 use crate::run::perform::{Performer, RunningService, ServiceStart};
 use crate::run::prerequisite;
 use crate::run::records;
-use crate::run::reuse::ReusableInputs;
 use crate::run::snapshot::CheckPlace;
 use crate::run::steps::{Steps, perform_steps};
-use crate::tree;
+use crate::tree::{self, TreeHints};
 
 /// Everything that a run needs from its beginning to its end.
 pub(crate) struct RunContext<'a> {
     pub(crate) request: &'a RunRequest<'a>,
     pub(crate) run_id: RunId,
+    /// The file system's time before the tree was read.
+    pub(crate) looked: Timestamp,
     pub(crate) started: Timestamp,
     pub(crate) begun: clock::Monotonic,
     pub(crate) issues: Vec<TreeIssue>,
@@ -97,6 +97,7 @@ impl Workspace {
             return Ok(RunOutcome::Paused(pause));
         }
         let plan_digest = crate::spec::plan_digest(request.plan);
+        let looked = clock::file_time();
         let (index, copies) = self.look_and_copy(request, &request.hints)?;
         let before = index.digest();
         if request.control.requested() == Some(StopReason::Superseded) {
@@ -128,6 +129,7 @@ impl Workspace {
         let context = RunContext {
             request,
             run_id: RunId::new(started, ledger.next_sequence().0),
+            looked,
             started,
             begun: clock::monotonic(),
             issues: index.issues(),
@@ -145,6 +147,7 @@ impl Workspace {
             project_name: request.plan.project_name.clone(),
             tree: before,
             issues: index.issues(),
+            index: index.clone(),
         });
         let result = self.run_in_directory((context, place), &lock, &mut ledger, &index, show);
         if self.has_runs_ahead() {
@@ -173,10 +176,13 @@ impl Workspace {
             let met = prerequisites_met(&context, &performed);
             return self.drop_superseded(&context, met, directory, ledger);
         }
-        let again = known.is_known().then(|| self.begin_environment_survey(request));
+        let once = known.finish(index);
+        self.remember_digests(&request.scope.project, &once.surveyed)?;
+        let again = self.begin_second_survey(request, index, &once);
+        show(Progress::ChecksOver);
         // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only prerequisites worked
         // in the project itself.
-        let (comparison, after) = match prepared {
+        let (mut comparison, after) = match prepared {
             _ if !place.is_snapshot() || runs_in_place(&performed) => self.sweep(index, request)?,
             PreparedTree::AsDigested => {
                 (TreeComparison { after: context.before, moved: Vec::new(), files: index.files() }, index.clone())
@@ -184,22 +190,54 @@ impl Workspace {
             PreparedTree::ReadAgain(after) => (tree::compare(index, &after), *after),
             PreparedTree::InUse => self.sweep(index, request)?,
         };
-        let (surveyed, inputs) = known.finish(again, index);
-        self.remember_digests(&surveyed.learnt)?;
+        // The files that checks keep are copied to the project behind the closing look, which would take them for saves.
+        let kept = self.copy_out(&context, &mut place, stopped, index)?;
         // Changes that somebody made to the task list during the checks belong in this report.
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         let protected = match protected {
             Some(look) => self.protected_files_status(request.scope, request.plan, look)?,
             None => None,
         };
-        let run_end =
-            RunEnd { context: &context, performed, comparison, stopped, surveyed, inputs, protected, snapshot: place.facts() };
+        let LookedTwice { surveyed, inputs, moved } = once.look_again(again, index);
+        comparison.moved.extend(moved);
+        let run_end = RunEnd {
+            context: &context,
+            performed,
+            comparison,
+            stopped,
+            surveyed,
+            inputs,
+            protected,
+            snapshot: place.facts(),
+            kept,
+        };
         let carried = self.judge_and_seal(run_end, directory, ledger, lock)?;
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         if matches!(carried, RunOutcome::Judged(_)) {
             self.keep_verdict_tree(request, context.plan_digest, &after);
+            self.bytecode.to_compile = place.modules_to_compile(&request.scope.project);
         }
         Ok(carried)
+    }
+
+    /// Copies what `writes` of the checks names to the project, and reads the tree again at these paths.
+    fn copy_out(
+        &mut self,
+        context: &RunContext<'_>,
+        place: &mut CheckPlace,
+        stopped: Option<StopReason>,
+        index: &tree::TreeIndex,
+    ) -> Result<KeptOutcome, ProjectError> {
+        let request = context.request;
+        let mut kept = place.copy_out(request, context.looked, stopped);
+        if !kept.changed.is_empty() {
+            let hints = TreeHints::Only(kept.changed.clone());
+            let now = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
+            if now.digest() != index.digest() {
+                kept.note_tree(now.digest(), |path| now.lookup(path).is_some());
+            }
+        }
+        Ok(kept)
     }
 
     /// Reads the tree again and compares it with the tree before the checks.
@@ -257,44 +295,6 @@ enum PreparedTree {
     InUse,
 }
 
-/// What is known about the run's environment during its checks.
-enum SurveyProgress {
-    /// No check needs the environment, so it is still being surveyed in the background.
-    UnderWay(EnvironmentSurvey),
-    /// The checks' inputs were computed before the first check.
-    Known(Box<ReusableInputs>),
-}
-
-impl SurveyProgress {
-    fn is_known(&self) -> bool {
-        self.inputs().is_some()
-    }
-
-    fn inputs(&self) -> Option<&ReusableInputs> {
-        match self {
-            Self::UnderWay(_) => None,
-            Self::Known(inputs) => Some(inputs),
-        }
-    }
-
-    /// Returns the environment, and the digests of inputs that were the same before and after the checks.
-    fn finish(
-        self,
-        again: Option<EnvironmentSurvey>,
-        index: &tree::TreeIndex,
-    ) -> (SurveyedEnvironment, BTreeMap<String, Digest>) {
-        match self {
-            Self::UnderWay(survey) => (survey.finish(pinned(index)), BTreeMap::new()),
-            Self::Known(inputs) => {
-                let ReusableInputs { surveyed, of_checks } = *inputs;
-                let is_same = again.is_some_and(|again| again.finish(pinned(index)).digest == surveyed.digest);
-                let of_checks = of_checks.into_iter().filter(|_| is_same).map(|(name, (digest, _))| (name, digest));
-                (surveyed, of_checks.collect())
-            }
-        }
-    }
-}
-
 /// Carries out the prerequisites until one fails, then the steps, then the cleanup. The cleanup runs even if proctor
 /// itself failed before.
 fn perform_all(
@@ -308,7 +308,7 @@ fn perform_all(
     let carried = perform_prerequisites(context, performer, &mut performed, (&mut services, &mut prepared)).and_then(|met| {
         // The survey starts after the prerequisites, because they install what it reads. It continues during the
         // checks.
-        let survey = performer.survey();
+        let survey = performer.survey(index);
         let known = if context.needs_check_inputs() && met == PrerequisiteStatus::Met {
             SurveyProgress::Known(Box::new(performer.reusable_inputs(survey, index)?))
         } else {

@@ -1,4 +1,4 @@
-//! Decides which step starts next while others are running. Pure: a step is represented by its position in the order of
+//! Decides which step starts next while others are running. Pure. A step is represented by its position in the order of
 //! execution.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ pub(crate) struct StepNeeds<T> {
     pub(crate) alone_with: Vec<T>,
 }
 
-/// The progress of the steps.
+/// Which steps of a run have ended and which are running, by their positions in the order of execution.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ScheduleState {
     /// The steps that have a result.

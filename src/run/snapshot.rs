@@ -4,21 +4,26 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::ProtectionMode;
-use crate::evidence::ScratchDirectory;
+use crate::config::{CachesMode, ProtectionMode};
+use crate::evidence::{ScratchDirectory, read_boot_id};
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionLimits, ActionPhase, EnvironmentMount, IsolationLevel, Plan, Sandbox, SnapshotMount,
-    SpawnFailure, StopStage, TreePath,
+    Action, ActionEnd, ActionId, ActionLimits, ActionPhase, ByteSize, EndedAction, EnvironmentMount, IsolationLevel, Plan,
+    ProjectId, Sandbox, SnapshotMount, SpawnFailure, StopReason, StopStage, Timestamp, TreePath,
 };
 use crate::process::{
     ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
 };
 use crate::project::{
-    CopiesOutcome, ProjectError, RunRequest, ShownOutputs, SnapshotBase, Workspace, is_by_product, obstacle_of_settings,
+    CopiesOutcome, ModulesToCompile, ProjectError, ProjectSettings, RunRequest, ShownOutputs, SnapshotBase, Workspace,
+    is_by_product, obstacle_of_settings,
 };
-use crate::report::{SnapshotV2, TestedPlace, WrittenV2};
+use crate::report::{CachesV2, SnapshotV2, TestedPlace, WrittenV2};
+use crate::run::bytecode::RunBytecode;
+use crate::run::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
+use crate::run::kept_files::{KeptFiles, KeptOutcome};
+use crate::run::seen_layers::SeenLayers;
 use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
-use crate::snapshot::{RunLayers, SnapshotError};
+use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 use crate::tree::{TreeHints, TreeIndex};
 
 /// Why checks run in place after the last try to copy the project.
@@ -34,6 +39,9 @@ const MAX_ATTEMPTS: usize = 150;
 /// How many of the written entries a report lists.
 const LISTED: usize = 20;
 
+/// The kept caches of a project may take this part of `max_snapshot_bytes`.
+const CACHES_OF_SNAPSHOT: u64 = 2;
+
 /// How long the trial of a mount may take.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -44,7 +52,7 @@ pub(crate) enum CheckPlace {
     Project,
     /// In the project although the settings ask for a snapshot, for this reason.
     InPlace(String),
-    Snapshot(RunSnapshot),
+    Snapshot(Box<RunSnapshot>),
 }
 
 /// The snapshot of one run.
@@ -53,9 +61,14 @@ pub(crate) struct RunSnapshot {
     root: PathBuf,
     base: SnapshotBase,
     layers: RunLayers,
+    caches: CheckCaches,
+    bytecode: RunBytecode,
+    seen: SeenLayers,
     users: SnapshotUsers,
+    /// What each action wrote, in the order in which the actions ended; at most `LISTED` entries of each attempt.
     written: Vec<WrittenV2>,
     written_count: u64,
+    kept: KeptFiles,
 }
 
 /// Which actions work on the snapshot.
@@ -124,7 +137,9 @@ impl Workspace {
         let (index, copies) = self.look_and_copy(request, &TreeHints::Everything)?;
         let reason = match copies {
             CopiesOutcome::Current(base) => {
+                snapshot.caches.set_conditions(conditions_of(&base));
                 snapshot.base = base;
+                snapshot.bytecode.begin_again();
                 return Ok(Some(index));
             }
             CopiesOutcome::InPlace(reason) => reason,
@@ -141,7 +156,13 @@ impl Workspace {
         };
         let root = request.scope.root.clone();
         let users = if request.plan.prerequisites.is_empty() { SnapshotUsers::Everybody } else { SnapshotUsers::Checks };
-        let mut snapshot = RunSnapshot { root, base, layers, users, written: Vec::new(), written_count: 0 };
+        let settings = &request.settings.sandbox;
+        let limit = ByteSize(settings.max_snapshot_bytes.0 / CACHES_OF_SNAPSHOT);
+        let kept = KeptCaches::new(&base.directory, &read_boot_id(), limit);
+        let caches = CheckCaches::new(settings.caches, kept, conditions_of(&base));
+        let (bytecode, seen) = (RunBytecode::default(), SeenLayers::default());
+        let (written, kept) = (Vec::new(), KeptFiles::default());
+        let mut snapshot = RunSnapshot { root, base, layers, caches, bytecode, seen, users, written, written_count: 0, kept };
         let project = &request.scope.project;
         if !self.mount_obstacles.contains_key(project) {
             let obstacle = self.try_mount(request, &mut snapshot)?;
@@ -149,14 +170,14 @@ impl Workspace {
         }
         Ok(match self.mount_obstacles.get(project).cloned().flatten() {
             Some(reason) => CheckPlace::InPlace(reason),
-            None => CheckPlace::Snapshot(snapshot),
+            None => CheckPlace::Snapshot(Box::new(snapshot)),
         })
     }
 
     /// Mounts the snapshot for a program that does not exist. Returns why it cannot be mounted.
     fn try_mount(&mut self, request: &RunRequest<'_>, snapshot: &mut RunSnapshot) -> Result<Option<String>, ProjectError> {
         let Some(action) = request.plan.steps.first() else { return Ok(None) };
-        let mount = match snapshot.add_mount() {
+        let mount = match snapshot.add_mount(None, None) {
             Ok(mount) => mount,
             Err(error) => return Ok(Some(cause_of(&error))),
         };
@@ -212,6 +233,11 @@ impl Workspace {
     }
 }
 
+/// Returns what kept caches depend on, as of now; `None` if that is unknown.
+fn conditions_of(base: &SnapshotBase) -> Option<CacheConditions> {
+    Some(CacheConditions { copies: base.generations?, environments: stamp_environments(&base.environments) })
+}
+
 /// Returns why a run cannot have a snapshot, as far as its plan says so.
 fn obstacle_of_run(request: &RunRequest<'_>) -> Option<String> {
     let plan = request.plan;
@@ -263,7 +289,7 @@ impl CheckPlace {
     /// Returns the snapshot that an action works in; `None` if it works in the project.
     pub(crate) fn snapshot_for(&self, action: &Action) -> Option<&RunSnapshot> {
         match self {
-            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(snapshot),
+            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(&**snapshot),
             Self::Snapshot(_) | Self::Project | Self::InPlace(_) => None,
         }
     }
@@ -271,7 +297,7 @@ impl CheckPlace {
     /// Returns the snapshot that an action works in, to add a layer to it; `None` if the action works in the project.
     pub(crate) fn snapshot_to_change(&mut self, action: &Action) -> Option<&mut RunSnapshot> {
         match self {
-            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(snapshot),
+            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(&mut **snapshot),
             Self::Snapshot(_) | Self::Project | Self::InPlace(_) => None,
         }
     }
@@ -283,9 +309,32 @@ impl CheckPlace {
         }
     }
 
+    /// Returns the Python modules that are worth compiling after the run, if the checks ran on a snapshot.
+    pub(crate) fn modules_to_compile(&self, project: &ProjectId) -> Option<ModulesToCompile> {
+        match self {
+            Self::Snapshot(snapshot) => snapshot.bytecode.to_compile(project, &snapshot.base, &snapshot.root),
+            Self::Project | Self::InPlace(_) => None,
+        }
+    }
+
+    /// Limits what checks that run at the same time see of each other's writes.
+    pub(crate) fn show_layers(&mut self, seen: SeenLayers) {
+        if let Self::Snapshot(snapshot) = self {
+            snapshot.seen = seen;
+        }
+    }
+
     /// Returns whether the checks run on a snapshot.
     pub(crate) fn is_snapshot(&self) -> bool {
         matches!(self, Self::Snapshot(_))
+    }
+
+    /// Copies what `writes` of the checks names to the project. In the project itself, the checks wrote there.
+    pub(crate) fn copy_out(&mut self, request: &RunRequest<'_>, begun: Timestamp, stopped: Option<StopReason>) -> KeptOutcome {
+        match self {
+            Self::Snapshot(snapshot) => snapshot.copy_out(request, begun, stopped),
+            Self::Project | Self::InPlace(_) => KeptOutcome::default(),
+        }
     }
 
     /// Returns what the report says about the place; `None` if the settings ask for no snapshot.
@@ -296,15 +345,24 @@ impl CheckPlace {
                 tested: TestedPlace::InPlace,
                 reason: Some(reason.clone()),
                 inputs: None,
+                caches: None,
                 written: Vec::new(),
                 written_count: None,
+                kept_count: None,
+                writes_to_keep: Vec::new(),
             }),
             Self::Snapshot(snapshot) => Some(SnapshotV2 {
                 tested: TestedPlace::Snapshot,
                 reason: None,
                 inputs: Some(snapshot.base.inputs),
-                written: snapshot.written.clone(),
+                caches: Some(match snapshot.caches.mode() {
+                    CachesMode::Kept => CachesV2::Kept,
+                    CachesMode::Fresh => CachesV2::Fresh,
+                }),
+                written: snapshot.listed(),
                 written_count: Some(snapshot.written_count),
+                kept_count: snapshot.kept.count(),
+                writes_to_keep: snapshot.kept.proposed(),
             }),
         }
     }
@@ -325,40 +383,60 @@ impl RunSnapshot {
         of_environments.chain([&mount.written]).for_each(|layer| self.layers.remove(layer));
     }
 
-    /// Makes the layers for an action, and returns what is to be mounted for it.
-    pub(crate) fn add_mount(&mut self) -> Result<SnapshotMount, SnapshotError> {
-        let written = self.layers.add()?;
-        let environments = self.base.environments.iter();
-        let environments = environments
-            .map(|path| Ok(EnvironmentMount { path: path.clone(), written: self.layers.add()? }))
-            .collect::<Result<_, SnapshotError>>()?;
-        Ok(SnapshotMount {
-            root: self.root.clone(),
-            directory: self.base.directory.clone(),
-            lower: self.lower(),
-            written,
-            environments,
-        })
+    /// Returns the compiled modules of the run, and what the copies hold.
+    pub(crate) fn bytecode(&mut self) -> (&mut RunBytecode, &SnapshotBase) {
+        (&mut self.bytecode, &self.base)
     }
 
-    /// Notes what an action wrote, and lets later actions see it. No process of the action is left.
+    /// Makes the layers for an action, and returns what is to be mounted for it. A check gets its own caches. `bytecode` is a
+    /// directory of compiled modules.
+    pub(crate) fn add_mount(
+        &mut self,
+        action: Option<&Action>,
+        bytecode: Option<PathBuf>,
+    ) -> Result<SnapshotMount, SnapshotError> {
+        let written = self.layers.add()?;
+        let kept = action.map_or_else(Vec::new, |action| self.seen.select(self.layers.kept(), &action.id));
+        let mut lower: Vec<PathBuf> = kept.iter().chain(&self.base.copies).cloned().collect();
+        let cache = action.map_or_else(CacheOfAttempt::default, |action| self.caches.prepare(action, &lower, &kept));
+        let environments = self.base.environments.iter();
+        let environments = environments
+            .map(|path| {
+                let caches = cache.in_environment(path, &mut self.layers);
+                Ok(EnvironmentMount { path: path.clone(), caches, written: self.layers.add()? })
+            })
+            .collect::<Result<_, SnapshotError>>()?;
+        // Compiled modules lie directly over the tree's copy, which is the lowest.
+        lower.splice(lower.len() - 1..lower.len() - 1, bytecode);
+        lower.splice(0..0, cache.in_project());
+        Ok(SnapshotMount { root: self.root.clone(), directory: self.base.directory.clone(), lower, written, environments })
+    }
+
+    /// Notes what an action wrote, and lets later actions see it, except its caches. No process of the action is left. Returns why
+    /// the check's kept cache was dropped, if it was.
     pub(crate) fn note_written(
         &mut self,
-        action: &ActionId,
+        (action, ended): (&Action, &EndedAction),
         mount: &SnapshotMount,
         sandbox: Option<&Sandbox>,
-    ) -> std::io::Result<()> {
+        settings: &ProjectSettings,
+    ) -> std::io::Result<Option<String>> {
         let places = sandbox.iter().flat_map(|sandbox| sandbox.places.iter().map(|place| place.path.as_path()));
         let mounted = places.chain(mount.environments.iter().map(|environment| environment.path.as_path()));
         // The directories on which something was mounted were made by proctor.
         let skipped: Vec<TreePath> = mounted.filter_map(|path| TreePath::below(&self.root, path).ok()).collect();
+        let dropped = self.caches.take(action, mount, (&self.base.copies, &skipped), (ended, &mut self.layers))?;
         let entries = written_entries(&mount.written.upper, &skipped)?;
+        self.kept.note((action, &ended.end, &mount.written.upper), &entries, settings);
         if entries.is_empty() {
-            return Ok(());
+            return Ok(dropped);
         }
-        self.layers.keep(&mount.written);
+        self.bytecode.note_written(&action.id, &self.base, &entries);
+        self.layers.keep(&mount.written, &action.id);
         // A directory of the project that is called `.git` is a by-product too, but a check should not make one, so it is listed.
+        let mut listed = 0;
         let is_shown = |path: &TreePath| !is_by_product(path) || path.as_bytes().starts_with(b".git/");
+        let is_shown = |path: &TreePath| is_shown(path) || self.kept.is_candidate(path);
         for entry in entries.into_iter().filter(|entry| is_shown(&entry.path)) {
             let bytes = match entry.change {
                 // A directory counts by the files in it.
@@ -367,28 +445,54 @@ impl RunSnapshot {
                 WrittenChange::MadeOther | WrittenChange::Removed => None,
             };
             self.written_count += 1;
-            if self.written.len() < LISTED {
-                self.written.push(WrittenV2 { action_id: action.clone(), path: entry.path.to_string(), bytes });
+            if listed < LISTED {
+                listed += 1;
+                let (action_id, path) = (action.id.clone(), entry.path.to_string());
+                self.written.push(WrittenV2 { action_id, path, bytes, kept: false, not_kept: None });
             }
         }
-        Ok(())
+        Ok(dropped)
     }
 
-    /// Returns where the file at a path of the project is read from, as the checks so far have left it: from a layer, a copy or
-    /// a live environment. `None` if the checks see no regular file there.
-    pub(crate) fn place_of(&self, relative: &Path) -> std::io::Result<Option<PlaceOfFile>> {
+    /// Copies what `writes` of the checks names to the project. No process of the run is left.
+    fn copy_out(&mut self, request: &RunRequest<'_>, begun: Timestamp, stopped: Option<StopReason>) -> KeptOutcome {
+        let outcome = self.kept.copy_out(request, &self.base.copies, begun, stopped);
+        for one in &mut self.written {
+            if let Ok(path) = TreePath::try_from(one.path.as_str()) {
+                (one.kept, one.not_kept) = self.kept.state(&one.action_id, &path);
+            }
+        }
+        outcome
+    }
+
+    /// Returns where the file at a path of the project is read from, as an action sees it: from a layer, a copy or a live
+    /// environment. `None` if the action sees no regular file there.
+    pub(crate) fn place_of(&self, action: &ActionId, relative: &Path) -> std::io::Result<Option<PlaceOfFile>> {
         let full = self.root.join(relative);
         if self.base.environments.iter().any(|environment| full.starts_with(environment)) {
             return Ok(Some((self.root.clone(), relative.to_owned())));
         }
         let Ok(path) = TreePath::below(&self.root, &full) else { return Ok(None) };
-        let directories = self.lower();
-        let found = Layers::new(directories.clone()).open_file(&path)?;
-        Ok(found.map(|(layer, _)| (directories[layer].clone(), relative.to_owned())))
+        for directories in [self.lower(action), self.caches.taken()] {
+            if let Some((layer, _)) = Layers::new(directories.clone()).open_file(&path)? {
+                return Ok(Some((directories[layer].clone(), relative.to_owned())));
+            }
+        }
+        Ok(None)
     }
 
-    fn lower(&self) -> Vec<PathBuf> {
-        self.layers.kept().chain(&self.base.copies).cloned().collect()
+    /// Returns the directories that an action sees over each other, the topmost first.
+    fn lower(&self, action: &ActionId) -> Vec<PathBuf> {
+        let layers = self.seen.select(self.layers.kept(), action);
+        layers.into_iter().chain(self.base.copies.iter().cloned()).collect()
+    }
+
+    /// Returns the first written entries in the order of the report, whichever action ended first.
+    fn listed(&self) -> Vec<WrittenV2> {
+        let mut written = self.written.clone();
+        written.sort_by_key(|one| self.seen.rank(&one.action_id));
+        written.truncate(LISTED);
+        written
     }
 }
 

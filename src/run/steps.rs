@@ -3,13 +3,14 @@
 use crate::model::Action;
 use crate::project::ProjectError;
 use crate::report::{ActionResult, SkipReason};
+use crate::run::concurrency::{Concurrency, ConcurrencyLimits, concurrency};
 use crate::run::flow::StepFlow;
 use crate::run::parallel_steps::ParallelSteps;
 use crate::run::perform::Performer;
 use crate::run::reuse::ReusableInputs;
 use crate::run::run_plan::{PrerequisiteStatus, RunContext, is_stopped, skip_reason};
 
-/// What decides whether and how the steps are carried out.
+/// What is needed to carry out, skip or reuse the steps of a run.
 pub(crate) struct Steps<'s, 'w, 'c> {
     pub(crate) context: &'s RunContext<'s>,
     pub(crate) performer: &'s mut Performer<'w, 'c>,
@@ -19,8 +20,18 @@ pub(crate) struct Steps<'s, 'w, 'c> {
 
 /// Carries out the steps, and returns their results in the order of execution.
 pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<ActionResult>, ProjectError> {
-    if steps.context.request.plan.parallel {
-        return ParallelSteps::new(steps).run_all();
+    let request = steps.context.request;
+    let limits = ConcurrencyLimits {
+        setting: request.settings.parallel,
+        home: request.settings.sandbox.home,
+        on_snapshot: steps.performer.place.is_snapshot(),
+        turns: steps.performer.turns(),
+    };
+    match concurrency(request.plan, limits) {
+        Concurrency::OneByOne => {}
+        together @ (Concurrency::AllIndependent | Concurrency::Validations) => {
+            return ParallelSteps::new(steps, together)?.run_all();
+        }
     }
     let mut flow = StepFlow::default();
     let mut performed = Vec::with_capacity(steps.context.order.len());
@@ -36,7 +47,7 @@ pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<ActionRe
 }
 
 impl Steps<'_, '_, '_> {
-    /// Returns the result of a step that is skipped or reused; `None` if it has to be carried out.
+    /// Returns the result of a step that is skipped or reused; `None` if the step has to be carried out.
     pub(crate) fn skip_or_reuse(&mut self, action: &Action, flow: &StepFlow) -> Option<ActionResult> {
         let reason = if self.performer.is_out_of_time() {
             SkipReason::RunTimedOut

@@ -1,8 +1,9 @@
 //! Reads earlier runs of the task when the result of an action's tests depends on them: for a declared failure, which
 //! must be a new one (C06), and for tests that the tool does not find (C07).
 //!
-//! The runs are read from the newest on until the question is answered. A run of other checks says nothing about the
-//! tests. For a run that reused the result, the run that carried out the tests is read.
+//! The runs are read one by one, the newest first, until the question is answered. A run that has no record of the
+//! action's tests says nothing about them. For a run that reused the result, the run that carried out the tests is
+//! read.
 //!
 //! A record that cannot be read as it was sealed excuses nothing, because it may have contained anything. Pruned runs
 //! and very old runs are ignored: the project's limits removed them for good, and otherwise a task with a pruned run
@@ -25,9 +26,9 @@ use crate::store::IndexedRun;
 use crate::tools;
 use crate::verdict::{PassedBefore, TestHistory, VanishedTests};
 
-/// How many runs with the action's tests are read. A test that passed only in older runs counts as unknown.
+/// The most runs with the action's tests that are read. A test that passed only in older runs counts as unknown.
 const RUNS_WITH_TESTS: usize = 50;
-/// How many reports are read in total, including runs of other checks.
+/// The most reports that are read in total, including reports of runs without these tests.
 const REPORTS: u32 = 200;
 /// The end of the file name of a record of tests.
 const TEST_RECORD: &str = "-test-results.json";
@@ -58,7 +59,7 @@ struct ResultsRead {
 /// The tests of an action in an earlier run, or the reason why they cannot be read.
 type Seen = Result<(RunId, Vec<EarlierTest>), Unread>;
 
-/// Which part of the history could not be read. The operators' log has the reason.
+/// Which part of the history could not be read. proctor's own log has the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Unread {
     #[error("the index cannot be read")]
@@ -198,7 +199,8 @@ impl<'r> TestRecords<'r> {
     }
 }
 
-/// Returns which declared tests that fail now passed in earlier runs. Without such tests no run is read.
+/// Returns which of the declared tests, which all fail now, passed in an earlier run. If `open` names no test, no run
+/// is read.
 fn passed_before<Runs: Iterator<Item = Seen>>(mut open: Vec<&str>, runs: impl FnOnce() -> Runs) -> PassedBefore {
     let (mut passed, mut unread) = (BTreeMap::new(), None);
     let mut runs = iter::once_with(runs).flatten();

@@ -18,13 +18,15 @@ pub(super) enum PlaceRule {
     Overlay,
     Cache,
     RunTime,
-    /// A directory for temporary files, which is replaced by a private one. It must be writable, wherever it is.
+    /// A directory for temporary files, which is replaced by a private one. The directory must be writable, wherever it
+    /// is.
     Private,
-    /// An in-memory file system. The path stays in memory even with `TMPDIR=/dev/shm`.
+    /// An in-memory file system. It stays in memory even if `TMPDIR` names it, which would otherwise make it a private
+    /// directory.
     Memory,
     /// A file or directory with secrets, which is hidden.
     Credential,
-    /// Git's own files, the hooks and the history of the project, which stay read-only.
+    /// The files of git itself, such as the project's hooks and history. They stay read-only.
     Git,
     /// The project's root, which is always visible and writable.
     Project,
@@ -46,7 +48,8 @@ pub(super) struct FoundPlaces {
     pub(super) project: PathBuf,
     pub(super) home: Option<PathBuf>,
     pub(super) candidates: Vec<CandidatePlace>,
-    /// Whether a snapshot may cover the project. What a person opened for writing inside of the project then needs a mount of its own.
+    /// Whether a snapshot may cover the project. A directory inside of the project that a person opened for writing
+    /// then needs a mount of its own.
     pub(super) may_be_covered: bool,
 }
 
@@ -62,7 +65,8 @@ pub(super) fn arrange(survey: &FoundPlaces) -> Vec<Place> {
     candidates.dedup_by(|later, first| later.place.path == first.place.path);
     let mut kept: Vec<&CandidatePlace> = Vec::new();
     for candidate in candidates {
-        // Paths are sorted by component, so outer places come first, and the last matching one is the nearest.
+        // Paths are sorted by component, so outer places come first, and the last place that contains the candidate is
+        // the nearest.
         let around = kept.iter().rev().find(|outer| candidate.place.path.starts_with(&outer.place.path));
         if is_needed(candidate, around.copied(), survey.may_be_covered) {
             kept.push(candidate);
@@ -71,8 +75,8 @@ pub(super) fn arrange(survey: &FoundPlaces) -> Vec<Place> {
     kept.into_iter().map(|candidate| candidate.place.clone()).collect()
 }
 
-/// Returns whether a rule may change the access to its place. It may not if the place is too wide, such as `/` named as
-/// a cache.
+/// Returns whether a rule may change the access to its place. A rule may not do so if the place is too wide, such as
+/// `/` named as a cache.
 pub(super) fn is_allowed(candidate: &CandidatePlace, survey: &FoundPlaces) -> bool {
     let path = candidate.place.path.as_path();
     if path.starts_with(&survey.store) {
@@ -116,8 +120,8 @@ fn is_needed(candidate: &CandidatePlace, around: Option<&CandidatePlace>, may_be
         // A cache variable must open neither secrets nor the repository.
         PlaceRule::Cache => !is_writable && around.rule != PlaceRule::Credential && around.rule != PlaceRule::Git,
         PlaceRule::RunTime | PlaceRule::Credential => !is_empty,
-        // Inside of an empty place the directory has to be created, because otherwise `TMPDIR` would name a directory
-        // that does not exist.
+        // Inside of a place where the action sees nothing of what is on disk, the directory has to be created, because
+        // otherwise `TMPDIR` would name a directory that does not exist.
         PlaceRule::Private => !is_writable,
         PlaceRule::Memory => true,
         PlaceRule::Git => around.place.access != Access::ReadOnly,

@@ -19,7 +19,7 @@ const DENIED: &str = "permission denied";
 /// Words by which an error message is recognised as one about a directory that could not be created.
 const MAKING_A_DIRECTORY: &[&str] = &["mkdir", "cannot create directory"];
 
-/// Each opening quote with its closing quote.
+/// The quotation marks around a path in an error message: each opening quote with its closing quote.
 const QUOTES: &[(char, char)] = &[('\'', '\''), ('‘', '’'), ('"', '"'), ('`', '`')];
 
 /// The kernel's directories. No setting can make them writable.
@@ -37,21 +37,21 @@ pub(crate) struct WriteLimits<'a> {
     pub(crate) home: Option<&'a Path>,
     /// The present `[sandbox]` settings; the advice adds to them.
     pub(crate) settings: &'a SandboxSettings,
-    /// Whether a path is a directory.
+    /// Returns whether a path is a directory.
     pub(crate) is_directory: &'a dyn Fn(&Path) -> bool,
 }
 
 /// A change of the settings that would have allowed a denied write.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum MissingPermission {
-    /// The directory or file becomes writable.
+    /// The directory or file at this path becomes writable.
     Place(PathBuf),
     /// HOME becomes an overlay. A file directly in HOME cannot be opened without opening all of HOME.
     Home,
 }
 
-/// Returns advice for the denied writes in `output`: at most one line about `writable` and one about `home`. It is
-/// empty if no write was denied.
+/// Returns advice for the denied writes in `output`: at most one line about `writable` and one about `home`. The result
+/// is empty if no write was denied.
 pub(crate) fn denied_writes(output: &str, limits: &WriteLimits<'_>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut denied: Vec<(PathBuf, MissingPermission)> = Vec::new();
@@ -73,7 +73,7 @@ impl WriteLimits<'_> {
         let around = self.sandbox.places.iter().rev().find(|place| path.starts_with(&place.path));
         match around.map(|place| &place.access) {
             None => {}
-            // The only read-only place in the project is git's, which is opened as a whole.
+            // The only read-only place in the project is `.git`. A setting can open it only as a whole.
             Some(Access::ReadOnly) if path.starts_with(self.project_root) => {
                 return around.map(|place: &Place| MissingPermission::Place(place.path.clone()));
             }
@@ -135,7 +135,7 @@ impl WriteLimits<'_> {
         ))
     }
 
-    /// Returns a place in the form used in `proctor.toml`.
+    /// Returns a place as `proctor.toml` would name it: relative to the project, with `~` for HOME, or absolute.
     fn as_written(&self, place: &Path) -> String {
         if let Ok(below) = place.strip_prefix(self.project_root) {
             return below.display().to_string();

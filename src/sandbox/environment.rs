@@ -55,7 +55,7 @@ pub struct EnvironmentAdditions {
     pub from_file: Vec<(String, String)>,
 }
 
-/// The environment of one command.
+/// The environment variables that one command gets, and the names of those that it does not get.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ChildEnvironment {
     /// The variables that the command gets, sorted by name.

@@ -1,5 +1,5 @@
-//! Finds out which of the paths in the rules exist, where they lead without links, and which file (device and inode) is
-//! there.
+//! Finds out which of the paths in the rules exist, what each path is after its links are resolved, and which file
+//! (device and inode) is there.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -69,7 +69,7 @@ impl PlaceFinder<'_, '_> {
         let private = |name: &str| Access::Private { source: self.request.scratch.join(name) };
         let mut places: Vec<_> = PRIVATE.iter().map(|(path, name)| (PathBuf::from(path), private(name))).collect();
         let temporary = path_in(self.request.environment, "TMPDIR").filter(|path| path.is_dir());
-        // A path that is also a row of the table `PRIVATE` is left to that row.
+        // If `TMPDIR` names a directory of the table `PRIVATE`, the table already has a place for it.
         let is_row = |path: &Path| path.canonicalize().is_ok_and(|real| PRIVATE.iter().any(|(row, _)| real == Path::new(row)));
         places.extend(temporary.filter(|path| !is_row(path)).map(|path| (path, private(PRIVATE_TMPDIR))));
         for (path, access) in places {
@@ -178,7 +178,7 @@ impl PlaceFinder<'_, '_> {
         }
     }
 
-    /// Creates a cache directory that tools expect. If that fails, the tools have no cache, as without proctor.
+    /// Creates a cache directory that tools expect. If the directory cannot be created, the tools run without a cache.
     fn make_cache(&self, row: &Cache, path: &Path) {
         let is_wanted = match row.missing {
             MissingCache::LeftOut => false,
@@ -258,7 +258,7 @@ impl PlaceFinder<'_, '_> {
         let mut paths = visible_paths(self.request, &self.survey.project, &empty, &mut self.path_cache);
         paths.extend(self.request.home.map(Path::to_owned));
         for path in paths {
-            // Most of these paths do not exist.
+            // Most of the paths that would have to stay visible do not exist.
             let Some((real, identity)) = self.path_cache.found(&path) else { continue };
             if real != path
                 && let Some(link) = empty.link_on_the_way(&path)
@@ -285,7 +285,7 @@ impl PlaceFinder<'_, '_> {
         }
     }
 
-    /// Returns the directories below which the path of a row is searched.
+    /// Returns the directories below which a path from the tables of rules is searched.
     fn bases(&self, base: PathBase) -> Vec<PathBuf> {
         let home = self.survey.home.as_deref();
         let (variable, default) = match base {

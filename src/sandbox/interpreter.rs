@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// Returns the program that a script's first line names, such as `node` for `#!/usr/bin/env node`; `None` if there is
-/// no such line.
+/// Returns the program that a script's first line names, such as `node` for `#!/usr/bin/env node`; `None` if the first
+/// line names no program.
 pub(crate) fn interpreter_of(path: &Path) -> Option<String> {
     let mut head = [0_u8; 256];
     let count = File::open(path).ok()?.read(&mut head).ok()?;

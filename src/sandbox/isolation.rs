@@ -1,4 +1,4 @@
-//! The isolation of a run's actions: what is requested from `process/`, and what the report says about it.
+//! The isolation of a run's actions: what is requested from `process/`, and what the report says about the isolation.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -9,17 +9,18 @@ use crate::process::{Isolation, restricts_sockets_and_signals};
 use crate::report::{IsolationFacts, TestedPlace};
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
 
-/// A way by which an action can affect or read something outside of its run.
+/// An open channel: a way by which an action can affect or read something outside of its run.
 struct OpenChannel {
     name: &'static str,
-    /// The strongest level at which this way is open. It is open at all weaker levels too.
+    /// The strongest isolation level at which the channel is open. It is open at all weaker levels too.
     from: IsolationLevel,
 }
 
-/// The name of a way that is open only where actions work in the project itself.
+/// The name of an open channel that exists only if actions work in the project itself and not on a snapshot.
 const WRITING_THE_PROJECT: &str = "writing the project while it is tested";
 
-/// The ways that stay open at each level; the report lists them. A test of the attack matrix proves each row.
+/// The channels that stay open at each isolation level; the report lists them. The attacks in `tests/attacks.rs` prove
+/// each row.
 const OPEN_CHANNELS: &[OpenChannel] = &[
     OpenChannel { name: "network", from: IsolationLevel::Namespace },
     OpenChannel { name: "reading the user's files that are not hidden", from: IsolationLevel::Namespace },
@@ -33,7 +34,7 @@ const OPEN_CHANNELS: &[OpenChannel] = &[
     OpenChannel { name: "the user's other processes", from: IsolationLevel::ProcessGroup },
 ];
 
-/// The name of a way that is open only on kernels before Linux 6.12, which cannot close it.
+/// The name of an open channel that exists only on kernels before Linux 6.12, which cannot close it.
 const ABSTRACT_SOCKETS: &str = "abstract sockets (this kernel cannot restrict them; Linux 6.12 can)";
 
 /// Returns the isolation to request for an action. `strongest` is the strongest level to try; tests use it to force a
@@ -85,7 +86,7 @@ pub(crate) fn facts<'a>(
 }
 
 fn open_channels(level: IsolationLevel, settings: &SandboxSettings, tested: TestedPlace) -> Vec<String> {
-    // On a snapshot an action sees and writes a copy.
+    // On a snapshot, actions see and write a copy, so they cannot write the project.
     let is_open = |row: &&OpenChannel| level >= row.from && (tested == TestedPlace::InPlace || row.name != WRITING_THE_PROJECT);
     let rows = OPEN_CHANNELS.iter().filter(is_open).map(|row| row.name.to_owned());
     let sockets = settings.sockets.iter().map(|path| format!("the socket {path} (`sandbox.sockets`)"));
@@ -94,7 +95,7 @@ fn open_channels(level: IsolationLevel, settings: &SandboxSettings, tested: Test
     rows.chain(sockets).chain(abstract_sockets).collect()
 }
 
-/// Returns the home directory of the user who runs proctor.
+/// Returns the home directory of the user who runs proctor; `None` if HOME is not set.
 pub(crate) fn home(ambient: &std::collections::BTreeMap<std::ffi::OsString, std::ffi::OsString>) -> Option<&Path> {
     ambient.get(OsStr::new("HOME")).map(Path::new)
 }

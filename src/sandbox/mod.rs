@@ -1,8 +1,8 @@
 //! An action's view of the file system, and its environment variables: which paths are not plain read-only, and why.
 //!
-//! The rules are tables with one row each (`rules`). `find_places` finds out which of their paths exist and creates the
-//! few directories that tools need. `arrange` is pure and decides which rule applies to which path. Nothing is mounted
-//! or started here: `process/` gets the list and does that.
+//! The rules are tables with one row each (`rules`). `find_places` finds out which paths of the rules exist and creates
+//! the few directories that tools need. `arrange` is pure and decides which rule applies to which path. Nothing is
+//! mounted or started here: `process/` gets the list of places and does that.
 
 mod arrange;
 mod denied_write;

@@ -1,6 +1,6 @@
 //! Finds out with few system calls which paths exist. The rules name some two hundred paths, most of which do not
-//! exist, and they are looked up between a save and its run. So the names in a directory are read only once, and its
-//! links are resolved only once.
+//! exist, and they are looked up between a save and its run. So the names in a directory are read only once, and the
+//! links in a directory's path are resolved only once.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -25,11 +25,11 @@ pub(super) struct PathCache {
     found: HashMap<OsString, Found>,
 }
 
-/// What is known about the names in a directory.
+/// What the cache knows about the names in a directory.
 #[derive(Debug)]
 enum Names {
-    /// All names in the directory; empty if it does not exist. If the directory is created later, its own path is
-    /// looked up without this list.
+    /// All names in the directory; empty if it does not exist. A directory that is created later is still found,
+    /// because its own path is not looked up in this list.
     Known(HashSet<OsString>),
     /// The directory has too many names or cannot be read, so each path in it is looked up.
     Unknown,
@@ -52,14 +52,14 @@ impl PathCache {
     }
 
     /// Returns those of the relative paths that exist below `directory`. Usually the directory's list of names already
-    /// shows that none does.
+    /// shows that none of them exists.
     pub(super) fn found_below<'p>(&mut self, directory: &Path, paths: impl IntoIterator<Item = &'p str>) -> Vec<Found> {
         let names = self.names.entry(directory.into()).or_insert_with(|| Names::read(directory));
         let likely: Vec<&str> = paths.into_iter().filter(|path| names.may_hold(path)).collect();
         likely.into_iter().filter_map(|path| self.found(&directory.join(path))).collect()
     }
 
-    /// Looks up a path with system calls. Its parent directory and a link's target are looked up through the cache.
+    /// Looks up a path with system calls. Only the path's parent directory is looked up through the cache.
     fn look(&mut self, path: &Path) -> Option<Found> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return whole(path) };
         let real = self.real(parent)?.join(name);

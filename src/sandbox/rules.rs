@@ -1,6 +1,6 @@
 //! The rules as tables with one row each: which paths are private, hidden, writable or visible.
 
-/// The directory in which the path of a row lies.
+/// The base directory of a path in the tables of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathBase {
     Home,
@@ -11,7 +11,7 @@ pub(super) enum PathBase {
 }
 
 impl PathBase {
-    /// All base directories.
+    /// All base directories, in the order in which paths below them are searched.
     pub(super) const ALL: [Self; 3] = [Self::Home, Self::Config, Self::Data];
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Cache {
 /// What proctor does if a cache does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MissingCache {
-    /// Nothing: the tool is probably not in use.
+    /// proctor does nothing, because the tool is probably not in use.
     LeftOut,
     Made,
     /// The cache is created if the project has a `package.json`.
@@ -88,15 +88,15 @@ pub(super) const PRIVATE_TMPDIR: &str = "tmpdir";
 pub(super) const OVERLAY_HOME: &str = "home";
 
 /// In-memory file systems for POSIX semaphores and shared memory. Each action gets an empty one, because other
-/// processes keep theirs there.
+/// processes keep their semaphores and shared memory there.
 pub(super) const MEMORY: &[&str] = &["/dev/shm"];
 
 /// Run-time directories with the sockets of message buses, agents, container engines and service managers. A command
 /// that can use these sockets can get out of its isolation.
 pub(super) const RUN_TIME: &[&str] = &["/run", "/var/run"];
 
-/// The parts of `$XDG_RUNTIME_DIR` that stay hidden when `sandbox.writable` opens a directory that contains it. A
-/// person has opened the rest knowingly.
+/// The parts of `$XDG_RUNTIME_DIR` that stay hidden when `sandbox.writable` opens a directory that contains it. The
+/// person who set `sandbox.writable` has opened the rest knowingly.
 pub(super) const RUN_TIME_DOORS: &[&str] = &[
     "at-spi",
     "buildkit",
@@ -122,7 +122,7 @@ pub(super) const RUN_TIME_DOORS: &[&str] = &[
 /// Files in the directories of `RUN_TIME` that programs need to start, or to look up host names. `/run/nscd/socket` is
 /// left out, because a daemon of root listens there, and the C library reads the same files itself without it.
 pub(super) const RUN_TIME_VISIBLE: &[&str] = &[
-    // The targets of `/etc/resolv.conf`.
+    // The files to which the link `/etc/resolv.conf` may point.
     "/run/systemd/resolve/resolv.conf",
     "/run/systemd/resolve/stub-resolv.conf",
     "/run/resolvconf/resolv.conf",
@@ -140,8 +140,8 @@ pub(super) const RUN_TIME_VISIBLE: &[&str] = &[
     "/run/.containerenv",
 ];
 
-/// The kernel's own directories. Each action gets its own `/proc` and a read-only `/sys`; with the machine's own ones
-/// it could get out of its isolation.
+/// The kernel's own directories. Each action gets its own `/proc` and a read-only `/sys`; with the machine's own
+/// `/proc` and `/sys` an action could get out of its isolation.
 pub(super) const KERNEL: &[&str] = &["/proc", "/sys"];
 
 /// Files and directories with secrets, hidden if they exist. Files that tools cannot handle when empty (Maven's
@@ -163,7 +163,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(PathBase::Config, "rbw"),
     secret(PathBase::Data, "keyrings"),
     secret(PathBase::Data, "kwalletd"),
-    // Cloud services and clusters.
+    // Credentials of cloud services and clusters.
     secret(PathBase::Home, ".aws"),
     secret(PathBase::Home, ".azure"),
     secret(PathBase::Config, "gcloud"),
@@ -212,7 +212,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(PathBase::Config, "git/credentials"),
     secret(PathBase::Home, ".git-credential-cache"),
     secret(PathBase::Home, ".cache/git/credential"),
-    // Accounts for publishing packages.
+    // Accounts with which packages are published.
     secret(PathBase::Home, ".pypirc"),
     secret(PathBase::Home, ".cargo/credentials"),
     secret(PathBase::Home, ".cargo/credentials.toml"),
@@ -220,7 +220,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(PathBase::Data, "gem/credentials"),
     secret(PathBase::Home, ".m2/settings-security.xml"),
     secret(PathBase::Config, "hex"),
-    // Package registries. Prerequisites need them.
+    // Accounts for package registries. Prerequisites see these files, because they fetch packages with them.
     registry(PathBase::Home, ".npmrc"),
     registry(PathBase::Home, ".yarnrc"),
     registry(PathBase::Home, ".yarnrc.yml"),

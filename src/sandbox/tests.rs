@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::config::{Configuration, HomeAccess, SandboxSettings};
+use crate::config::{Configuration, HomeAccess, ProtectionMode, SandboxSettings};
 use crate::model::{Access, ActionPhase, Sandbox};
 use crate::project::testing::action;
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
@@ -432,8 +432,11 @@ fn what_is_opened_by_a_setting_is_made_if_it_is_missing() {
     assert_eq!(world.access("home/data/one"), Access::Writable);
     assert_eq!(world.access("home/data"), Access::ReadOnly);
     assert!(world.path("home/src/shop/inside").is_dir());
-    let inside = world.prepare().places.iter().filter(|place| place.path.starts_with(world.path(PROJECT))).count();
-    assert_eq!(inside, 1, "what lies in the project needs no place of its own");
+    let inside =
+        |world: &World| world.prepare().places.iter().filter(|place| place.path.starts_with(world.path(PROJECT))).count();
+    assert_eq!(inside(&world), 2, "a snapshot would cover what a person opened");
+    world.settings.snapshot = ProtectionMode::Off;
+    assert_eq!(inside(&world), 1, "in place, what lies in the project needs no place of its own");
     world.file("home/file", "");
     world.settings.writable = vec!["~/file/below".to_owned()];
     insta::assert_snapshot!(world.error(), @"

@@ -16,7 +16,7 @@ use crate::sandbox::rules::{RUN_TIME_VISIBLE, VISIBLE_VARIABLES};
 /// The most bytes of a `pyvenv.cfg` that are read. The file has a few lines.
 const ENVIRONMENT_FILE_CAP: u64 = 8 * 1024;
 
-/// The places in which an action sees nothing of what is on disk: private, hidden, or in memory.
+/// The places in which an action sees no file of the disk, because they are private, hidden or in memory.
 pub(super) struct EmptyPlaces(pub(super) Vec<PathBuf>);
 
 /// Returns the paths that must stay visible for the action to work. Links in them are not resolved.
@@ -94,8 +94,9 @@ impl VisiblePathFinder<'_> {
         paths.push(real);
     }
 
-    /// Returns the installation that a directory of programs belongs to, otherwise the directory itself. The `bin` of a
-    /// virtual environment, or one beside a `lib`, does not work without the directories beside it.
+    /// Returns the installation that a directory of programs belongs to, otherwise the directory itself. The programs
+    /// in the `bin` of a virtual environment, or in a `bin` beside a `lib`, do not work without the directories beside
+    /// it.
     fn prefix_of(&mut self, directory: &Path) -> PathBuf {
         let mut prefix = || {
             let real = self.path_cache.real(directory)?;

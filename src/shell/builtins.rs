@@ -7,16 +7,16 @@ use crate::shell::value::{BOTH, ShellValue, Status};
 use crate::shell::word::ScriptWord;
 use crate::shell::words::is_variable_name;
 
-/// The deepest nesting of function calls that is followed. A deeper call may succeed or fail.
+/// The deepest nesting of function calls that is followed. A deeper call counts as one that may succeed or fail.
 const MOST_CALLS: u32 = 12;
 
-/// Commands that set the variables named in their arguments and succeed.
+/// Commands that always succeed and set the variables that their arguments name.
 const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 
 /// Commands after which the variables named in their arguments have unknown values.
 const READING: &[&str] = &["read", "mapfile", "readarray", "getopts", "unset", "let", "printf"];
 
-/// Commands that always succeed.
+/// Commands that succeed whatever their arguments are.
 const SUCCEEDING: &[&str] = &["true", ":", "echo", "printf", "unset", "shopt", "umask", "alias"];
 
 const FAILING: &[&str] = &["false"];
@@ -61,8 +61,8 @@ impl<'t> ScriptMachine<'t> {
         if self.is_expanded && word.expands { None } else { state.known().value(word) }
     }
 
-    /// Ends a command with a status. If the command is a deciding one and the status is not zero, a failure is
-    /// recorded.
+    /// Ends a command with a status. If the status is not zero, and the command is a deciding one (its failure must
+    /// make the script fail), a failure is recorded.
     fn end(
         &mut self,
         node: &'t ScriptPart,

@@ -10,7 +10,7 @@ use crate::shell::words::is_assignment;
 /// Words that may stand before a command without being part of it.
 const KEYWORDS: &[&str] = &["!", "{", "do", "elif", "else", "exec", "command", "if", "then", "time", "until", "while"];
 
-/// How many levels of scripts inside words, such as `$(…)`, are examined.
+/// The most levels of scripts inside words, such as `$(…)`, that are examined. Deeper scripts are ignored.
 const DEEPEST: usize = 8;
 
 /// A launcher: a program that runs the command in its arguments and exits with the command's status.

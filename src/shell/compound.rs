@@ -80,7 +80,7 @@ impl ScriptParser<'_> {
         Ok(PartKind::Loop { is_until, condition, body, outside: self.redirections()? })
     }
 
-    /// Parses `do … done`.
+    /// Parses the body of a loop, `do … done`.
     fn body(&mut self) -> ParseResult<ScriptPart> {
         self.expect_keyword("do")?;
         let body = self.commands()?;

@@ -11,7 +11,7 @@ use crate::shell::tree::{InnerScript, PartKind, ScriptPart, Simple, each_part};
 /// The purpose of a command, which decides whether its failure matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommandPurpose {
-    /// The command is an unknown program, which is treated as what the script is for.
+    /// The command is an unknown program. It is taken for the purpose of the script, such as a test run.
     Check,
     /// The command tests something and reports the result by its status, like `test` or `grep`.
     Looks,
@@ -177,7 +177,7 @@ const INSTALLERS: &[(&str, &[&str])] = &[
 
 const INSTALLING: &[&str] = &["add", "ci", "i", "install", "lock", "pip", "sync", "venv"];
 
-/// Returns the numbers of the deciding commands.
+/// Returns the numbers of the deciding commands: those whose failure must make the script fail.
 pub(super) fn deciders(script: &ScriptPart) -> BTreeSet<usize> {
     let mut found = Vec::new();
     collect(script, CommandStage::Front, &mut found);

@@ -1,5 +1,5 @@
-//! Splits the text of a script into words and operators. It never fails: an unclosed part extends to the end of the text and is
-//! marked as open.
+//! Splits the text of a script into words and operators. Splitting never fails: a quote or bracket without an end
+//! extends to the end of the text and is marked as open.
 
 use crate::shell::word::ScriptWord;
 
@@ -14,15 +14,15 @@ pub struct Construct {
     pub instead: Option<&'static str>,
 }
 
-/// A token of a script.
+/// A token of a script. `start` is the byte offset of an operator in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token {
     Word(ScriptWord),
     Operator { text: &'static str, start: usize },
 }
 
-/// The operators of a shell with their names for people. A longer operator comes before the shorter ones that it begins
-/// with.
+/// The operators of a shell with their names for people. A longer operator comes before a shorter operator with the
+/// same beginning.
 const OPERATORS: &[(&str, &str)] = &[
     ("&>>", "a redirection"),
     ("<<<", "a redirection"),
@@ -53,7 +53,7 @@ const OPERATORS: &[(&str, &str)] = &[
 /// The operators after which a file, a descriptor or a text is named.
 const REDIRECTIONS: &[&str] = &["&>>", "<<<", "<<-", "<<", "&>", ">&", ">>", ">|", "<&", "<>", ">", "<"];
 
-/// The tokens of a script.
+/// The tokens of a script, and what else was found while it was split.
 #[derive(Debug, Default)]
 pub(super) struct Lexed {
     pub(super) tokens: Vec<Token>,
@@ -75,7 +75,7 @@ pub(super) fn is_redirection(operator: &str) -> bool {
     REDIRECTIONS.contains(&operator)
 }
 
-/// Splits a script into words and operators.
+/// Splits a script into words and operators, without expanding anything.
 pub(super) fn lex(text: &str) -> Lexed {
     let mut lexer = ScriptLexer { text, at: 0, lexed: Lexed::default(), awaited: Vec::new() };
     while lexer.at < text.len() {

@@ -7,7 +7,8 @@ use crate::shell::tree::{CaseClause, PartKind, ScriptPart, each_part};
 use crate::shell::value::{ShellValue, Status};
 use crate::shell::word::ScriptWord;
 
-/// A loop over at most this many known words is followed turn by turn.
+/// A loop over at most this many known words is followed turn by turn. A loop over more words may run any number of
+/// times.
 const MOST_TURNS: usize = 8;
 
 impl<'t> ScriptMachine<'t> {
@@ -24,8 +25,8 @@ impl<'t> ScriptMachine<'t> {
             if !seen.insert((state.clone(), status)) {
                 continue;
             }
-            // A loop that waits for its condition may see the condition fail until it holds, so an earlier failure is
-            // forgotten. This is not done if the condition is a check.
+            // A loop that waits for its condition may see the condition fail many times before it holds, so an earlier
+            // failure of the condition is forgotten. This is not done if the condition is a check.
             if trace.failed.is_some_and(|failed| self.waits_for(condition, failed)) {
                 state.has_failed = false;
             }

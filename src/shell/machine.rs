@@ -1,7 +1,8 @@
 //! Finds every way in which a script can end, without running it. An unknown program may succeed or fail.
 //!
-//! The question is whether the script can end with 0 after a deciding command has failed. Following a way that cannot
-//! happen in reality is a harmless error. Missing a way would let a hidden failure through.
+//! The question is whether the script can end with 0 after the failure of a deciding command, which is a command whose
+//! failure must make the script fail. Following a way that cannot happen in reality is a harmless error. Missing a way
+//! would let a hidden failure through.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,7 @@ use crate::shell::value::{KnownValues, ShellValue, Status};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ShellState {
     pub(super) status: Status,
-    /// Whether a deciding command has failed.
+    /// Whether a deciding command has failed: one whose failure must make the script fail.
     pub(super) has_failed: bool,
     pub(super) errexit: bool,
     pub(super) pipefail: bool,
@@ -70,7 +71,8 @@ const MOST_STATES: usize = 200;
 
 pub(super) struct ScriptMachine<'t> {
     pub(super) deciders: BTreeSet<usize>,
-    /// Deciding commands that are not known to be checks. A loop may wait until one of them succeeds.
+    /// The deciding commands (those whose failure must make the script fail) that are not known to be checks. A loop
+    /// may wait until one of them succeeds.
     pub(super) awaited: BTreeSet<usize>,
     pub(super) is_bash: bool,
     pub(super) functions: BTreeMap<&'t str, Vec<&'t ScriptPart>>,
@@ -259,7 +261,8 @@ impl<'t> ScriptMachine<'t> {
         after
     }
 
-    /// Ends the script after a failure if `set -e` or a trap says so.
+    /// After a failure, runs the trap for `ERR` if there is one, and ends the script if `set -e` is on. If `is_calm`,
+    /// does neither.
     pub(super) fn settle(&mut self, state: ShellState, trace: FailureTrace<'t>, is_calm: bool) -> ScriptEnds<'t> {
         if state.status == Status::Zero || is_calm {
             return ended(state, NextStep::Next, trace);

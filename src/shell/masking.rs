@@ -1,4 +1,5 @@
-//! Decides whether a script hides a failure (E9): whether it can end with 0 after a deciding command has failed.
+//! Decides whether a script hides a failure (E9): whether it can end with 0 after the failure of a deciding command,
+//! which is a command whose failure must make the script fail.
 
 use std::collections::BTreeSet;
 
@@ -143,7 +144,7 @@ fn described(node: &ScriptPart, way: HidingWay) -> HiddenFailure {
     if node.lead == Lead::Or && way == HidingWay::Follows {
         return HiddenFailure { part, why: TURNS, instead: OWN_STATUS };
     }
-    // A command that only succeeds is the problem by itself. Joining it by another operator would not help, so the
+    // A command that only succeeds is the problem by itself. Another operator before the command would not help, so the
     // advice is to let the status of the other command decide.
     let is_needless = way == HidingWay::Follows && matches!(node.text.trim(), "true" | ":" | "exit 0");
     let (why, instead) =

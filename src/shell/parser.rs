@@ -17,7 +17,7 @@ const DEEPEST: usize = 40;
 /// Words that end a list of commands.
 const ENDS: &[&str] = &["}", "then", "do", "done", "elif", "else", "esac", "fi"];
 
-/// Parses a script.
+/// Parses the text of a whole script. Its commands are numbered from 0.
 pub(super) fn parse(text: &str) -> ParseResult<ScriptPart> {
     let mut next_id = 0;
     parse_inside(text, &mut next_id, 0)
@@ -278,7 +278,7 @@ impl ScriptParser<'_> {
         *self.next_id
     }
 
-    /// Parses the list of values in `NAME=(…)`. The words are added to `others`.
+    /// Parses the list of values in `NAME=(…)`. The words of the list are added to `others`.
     fn values(&mut self, others: &mut Vec<ScriptWord>) -> ParseResult<()> {
         self.at += 1;
         loop {
@@ -291,7 +291,7 @@ impl ScriptParser<'_> {
         }
     }
 
-    /// Returns the text up to a position, and continues there.
+    /// Returns the text from the next token up to a position, and skips all tokens before that position.
     pub(super) fn text_up_to(&mut self, end: usize) -> &str {
         let start = self.start();
         while self.at < self.tokens.len() && self.start() < end {

@@ -1,4 +1,4 @@
-//! The structure of a script: its commands, and the conditions under which each of them runs.
+//! The structure of a script: its commands, and the conditions under which each command runs.
 
 use crate::shell::word::ScriptWord;
 
@@ -6,7 +6,7 @@ use crate::shell::word::ScriptWord;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScriptPart {
     pub(super) kind: PartKind,
-    /// The text as written, for messages.
+    /// The part's text as it stands in the script. Messages show it.
     pub(super) text: String,
     /// The operator that joins this part to the previous one.
     pub(super) lead: Lead,
@@ -15,12 +15,12 @@ pub(super) struct ScriptPart {
 /// The operator before a part of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lead {
-    /// There is no operator, because it is the first part.
+    /// There is no operator, because the part is the first one of the script.
     Nothing,
     Or,
     And,
     Pipe,
-    /// The operator `;` or `&`.
+    /// `;` or `&` stands between this part and the previous one.
     Semicolon,
     Line,
     /// A keyword or a bracket: `then`, `do`, `(`.
@@ -30,19 +30,19 @@ pub(super) enum Lead {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PartKind {
     Simple(Box<Simple>),
-    /// `a | b`, or `! a`.
+    /// Commands joined by pipes (`a | b`), or a negated command (`! a`).
     Pipeline {
         is_negated: bool,
         parts: Vec<ScriptPart>,
     },
-    /// `a && b || c`.
+    /// Commands joined by `&&` and `||`.
     AndOr(Vec<ScriptPart>),
     /// Commands that run one after another.
     List(Vec<ScriptPart>),
     Background(Box<ScriptPart>),
-    /// `{ … }`.
+    /// Commands in braces, `{ … }`, which run in the same shell.
     Group(Box<ScriptPart>, OutsideScripts),
-    /// `( … )`.
+    /// Commands in brackets, `( … )`, which run in a subshell.
     Subshell(Box<ScriptPart>, OutsideScripts),
     If {
         branches: Vec<(ScriptPart, ScriptPart)>,
@@ -83,8 +83,8 @@ pub(super) struct CaseClause {
     pub(super) goes_on: bool,
 }
 
-/// A command that contains no other command as a part. `[[ … ]]` counts as one, and so does `(( … ))`, whose text is
-/// the second word.
+/// A command that contains no other command as a part. `[[ … ]]` counts as such a command, and so does `(( … ))`, whose
+/// inner text is the second word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Simple {
     /// The command's number, unique in the script.
@@ -105,16 +105,16 @@ pub(super) struct Assignment {
     pub(super) name: String,
     /// The value; `None` if it is unknown, as in `a+=b`, `a[0]=b`, `a=(b c)`.
     pub(super) value: Option<ScriptWord>,
-    /// The text as written, without quotes.
+    /// The whole assignment without quotes, such as `NAME=value`.
     pub(super) text: String,
 }
 
 /// A script that is an argument of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InnerScript {
-    /// `sh -c '…'`.
+    /// The script of a shell command, `sh -c '…'`, with the options of that shell.
     Shell(ScriptPart, ShellOptions),
-    /// `eval '…'`.
+    /// The arguments of `eval '…'`.
     Eval(ScriptPart),
     /// `trap '…' EXIT`. If the body is in double quotes, it `expands`: `$NAME` has the value from the time when the
     /// trap is set.

@@ -19,13 +19,13 @@ pub(super) const BOTH: &[Status] = &[Status::Zero, Status::NonZero];
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ShellValue {
     Text(String),
-    /// A number greater than zero.
+    /// A number that is greater than zero; its exact value is unknown.
     Positive,
     /// The process id of a background command that ends with this status.
     Job(Status),
 }
 
-/// What is known at the place in the script where a word is used.
+/// What is known about the shell at the place in the script where a word is used.
 pub(super) struct KnownValues<'k> {
     pub(super) variables: &'k BTreeMap<String, ShellValue>,
     pub(super) status: Status,
@@ -47,7 +47,7 @@ impl Status {
 }
 
 impl ShellValue {
-    /// Returns the exit status that this value stands for; `None` if that is unknown.
+    /// Returns the exit status of a command such as `exit VALUE`; `None` if the status is unknown.
     pub(super) fn status(&self) -> Option<Status> {
         match self {
             Self::Positive => Some(Status::NonZero),

@@ -25,15 +25,15 @@ use crate::snapshot::SnapshotError;
 use crate::tree::{open_below, open_root};
 
 /// The size of the buffer for copying files, in bytes.
-const BUFFER_BYTES: usize = 128 * 1024;
+pub(super) const BUFFER_BYTES: usize = 128 * 1024;
 
 /// The mode bits that a copied file keeps. Set-user-id, set-group-id and sticky bits are dropped.
 const KEPT_MODE: libc::mode_t = 0o777;
 
 /// The mode bits that the owner always has on a directory of the copy. Otherwise the copy could not be updated later.
-const OWNER: Mode = Mode::S_IRWXU;
+pub(super) const OWNER: Mode = Mode::S_IRWXU;
 
-/// Which modification times copied files get.
+/// Which modification times the files of the copy get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CopiedTimes {
     /// The time of the project's file, but no later than this time. This suffices for a new copy, because no tool has a
@@ -198,7 +198,7 @@ pub fn remove_directory(path: &Path) -> Result<(), SnapshotError> {
     removed.map_err(|source| SnapshotError::Copy { path: path.to_owned(), source })
 }
 
-fn copy_and_digest(from: &mut File, to: &mut File) -> io::Result<Digest> {
+pub(super) fn copy_and_digest(from: &mut File, to: &mut File) -> io::Result<Digest> {
     let (mut hasher, mut buffer) = (Sha256::new(), vec![0; BUFFER_BYTES]);
     loop {
         match from.read(&mut buffer) {
@@ -238,7 +238,7 @@ fn remove_entry(directory: &OwnedFd, name: &CString) -> io::Result<()> {
     Ok(unlinkat(directory, name.as_c_str(), UnlinkatFlags::RemoveDir)?)
 }
 
-fn names_in(directory: &OwnedFd) -> io::Result<Vec<(CString, Option<Type>)>> {
+pub(super) fn names_in(directory: &OwnedFd) -> io::Result<Vec<(CString, Option<Type>)>> {
     let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
     let mut directory = Dir::openat(directory, c".", flags, Mode::empty())?;
     let mut names = Vec::new();
@@ -252,7 +252,7 @@ fn names_in(directory: &OwnedFd) -> io::Result<Vec<(CString, Option<Type>)>> {
 }
 
 /// Turns a "not found" error into `None`.
-fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+pub(super) fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),
         Err(error) if is_gone(&error) => Ok(None),
@@ -265,7 +265,7 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::EXDEV))
 }
 
-fn stat_of(directory: &OwnedFd, name: &CString) -> io::Result<FileStat> {
+pub(super) fn stat_of(directory: &OwnedFd, name: &CString) -> io::Result<FileStat> {
     Ok(fstatat(directory, name.as_c_str(), AtFlags::AT_SYMLINK_NOFOLLOW)?)
 }
 
@@ -273,11 +273,11 @@ fn is_directory(directory: &OwnedFd, name: &CString) -> bool {
     stat_of(directory, name).is_ok_and(|stat| format(&stat) == libc::S_IFDIR)
 }
 
-fn format(stat: &FileStat) -> libc::mode_t {
+pub(super) fn format(stat: &FileStat) -> libc::mode_t {
     stat.st_mode & libc::S_IFMT
 }
 
-fn mode_of(stat: &FileStat) -> Mode {
+pub(super) fn mode_of(stat: &FileStat) -> Mode {
     Mode::from_bits_truncate(stat.st_mode & KEPT_MODE)
 }
 

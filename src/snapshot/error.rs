@@ -19,7 +19,7 @@ pub enum SnapshotError {
     /// A file or directory of the copy cannot be made, written or removed.
     #[error("cannot write the copy of the project at `{path}`")]
     Copy {
-        /// The path in the copy.
+        /// The path at which writing failed, inside proctor's directory for the copy.
         path: PathBuf,
         #[source]
         source: io::Error,

@@ -1,4 +1,4 @@
-//! Records which paths of the copy may differ from the saved index, so that the next process knows these paths even
+//! Records at which paths the copy may differ from the saved index, so that the next process knows these paths even
 //! after a crash.
 
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ pub(super) struct Journal {
     file: File,
     /// How many paths were recorded since the index was saved.
     pub(super) noted: usize,
-    /// The files as this process left them.
+    /// What the journal and the saved index were like when this process last wrote them.
     left: LeftFiles,
 }
 
@@ -37,7 +37,8 @@ struct LeftFiles {
 struct FileIdentity {
     file: (u64, u64),
     bytes: u64,
-    /// When the file was last changed, in seconds and nanoseconds; `None` for the journal, whose length tells.
+    /// When the file was last changed, in seconds and nanoseconds; `None` for the journal, because every write to the
+    /// journal changes its length.
     changed: Option<(i64, i64)>,
 }
 

@@ -11,6 +11,7 @@ use std::thread;
 use crate::model::{Digest, EntryKind, Timestamp, TreePath};
 use crate::snapshot::SnapshotError;
 use crate::snapshot::entries::{Copied, CopiedTimes, Copier, empty_directory};
+use crate::snapshot::generation::CopyGeneration;
 use crate::snapshot::journal::Journal;
 use crate::tree::{ContentChange, TreeIndex, content_changes};
 
@@ -29,8 +30,8 @@ const WORTH_SAVING: usize = 256;
 /// The number `WORTH_SAVING` grows by one for each group of this many files in the tree.
 const WORTH_SAVING_OF: u64 = 64;
 
-/// proctor's copy of one project's tree. Its user must hold the project's lock, and must not call a method during a run
-/// of the project.
+/// proctor's copy of one project's tree. The caller must hold the project's lock, and must not call a method during a
+/// run of the project.
 #[derive(Debug)]
 pub struct ProjectCopy {
     directory: PathBuf,
@@ -79,23 +80,37 @@ impl ProjectCopy {
     /// recorded.
     pub fn bring_up_to(&mut self, index: &TreeIndex, now: Timestamp) -> Result<CopyOutcome, SnapshotError> {
         if !self.journal.is_as_left() {
-            // Another process has changed or removed the copy. What it holds now is read from its files.
+            // Another process has changed or removed the copy. What the copy holds now is read from its journal and its
+            // saved index.
             *self = Self::open(&self.directory, index.root(), &self.boot)?;
         }
         let is_new = self.index.is_none();
+        let had_doubts = !self.doubtful.is_empty();
         if is_new {
             self.begin_anew()?;
+            let begun = CopyGeneration::new(now).write(&self.directory);
+            begun.map_err(|source| SnapshotError::Copy { path: self.directory.clone(), source })?;
         }
         let steps = self.steps_to(index);
         if steps.is_empty() {
             // The content is equal, but the times of files may differ. The new index makes the next comparison faster,
             // because it shares directories with later indexes.
             self.index = Some(index.clone());
+            if is_new {
+                // Without a saved index, the next process would make the empty copy anew, and drop all caches with that.
+                self.save()?;
+            }
             return Ok(CopyOutcome::Current);
         }
         let failed = |source| SnapshotError::Copy { path: self.directory.clone(), source };
         if !is_new {
             self.journal.note(steps.paths()).map_err(failed)?;
+        }
+        if !is_new && self.has_unstamped_change(&steps) {
+            // This comes before the change, so that a change counts although the process dies in the middle of it.
+            let known = self.generation();
+            let next = known.map_or(CopyGeneration::new(now), CopyGeneration::after_removal);
+            next.write(&self.directory).map_err(failed)?;
         }
         let times = if is_new { CopiedTimes::AtMost(now) } else { CopiedTimes::Now(now) };
         let outcome = self.follow(index.root(), &steps, times);
@@ -104,10 +119,38 @@ impl ProjectCopy {
         let moved = outcome?;
         self.doubtful.clone_from(&moved);
         self.index = Some(index.clone());
-        if is_new || self.journal.noted >= WORTH_SAVING + usize::try_from(index.files() / WORTH_SAVING_OF).unwrap_or(usize::MAX) {
+        let is_worth_it =
+            self.journal.noted >= WORTH_SAVING + usize::try_from(index.files() / WORTH_SAVING_OF).unwrap_or(usize::MAX);
+        // Doubtful paths are copied again by every process. Their files then have new times, so tools would check them again.
+        if is_new || had_doubts || is_worth_it {
             self.save()?;
         }
         Ok(if moved.is_empty() { CopyOutcome::Current } else { CopyOutcome::Moved(moved) })
+    }
+
+    /// Returns the generation of the copy, by which caches of earlier runs are judged; `None` if it is unknown.
+    pub fn generation(&self) -> Option<CopyGeneration> {
+        CopyGeneration::read(&self.directory)
+    }
+
+    /// Returns whether a step changes what a tool reads, without a file that gets the time of copying: an entry is removed, or a
+    /// link leads elsewhere.
+    fn has_unstamped_change(&self, steps: &CopySteps) -> bool {
+        let is_file = |kind: EntryKind| matches!(kind, EntryKind::File | EntryKind::Executable);
+        let is_link = |(kind, _): &(EntryKind, Option<Digest>)| *kind == EntryKind::Link;
+        let is_gone = |path: &TreePath| {
+            // What an earlier process left at a doubtful path is not in the index.
+            let (was_there, was_file) = if self.doubtful.contains(path) {
+                let found = fs::symlink_metadata(self.base().join(path.as_path()));
+                (found.is_ok(), found.is_ok_and(|found| found.is_file()))
+            } else {
+                let known = self.index.as_ref().and_then(|index| index.lookup(path));
+                (true, known.is_some_and(|entry| is_file(entry.kind)))
+            };
+            let is_rewritten = was_file && steps.put.get(path).is_some_and(|(kind, _)| is_file(*kind));
+            was_there && !is_rewritten
+        };
+        steps.put.values().any(is_link) || steps.removed.iter().any(is_gone)
     }
 
     /// Removes the copy to free disk space. The next run makes a new one.

@@ -160,6 +160,42 @@ fn a_changed_file_is_younger_than_everything_an_earlier_run_has_written() {
     assert_eq!(modified("b.py"), past);
 }
 
+/// A file with new content gets a new time. Nothing has one where an entry is gone, or a link leads elsewhere.
+#[test]
+fn the_generation_counts_the_changes_that_have_no_time() {
+    let scene = Scene::new(&[("a.py", "one"), ("b.py", "one"), ("d/c.py", "one")]);
+    symlink("a.py", scene.path("link")).expect("a link");
+    let mut copy = scene.open();
+    let mut follow = || {
+        copy.bring_up_to(&scene.look(), now()).expect("a copy");
+        copy.generation().expect("a generation")
+    };
+    let first = follow();
+    scene.write("a.py", "two");
+    scene.write("new/e.py", "one");
+    fs::set_permissions(scene.path("b.py"), Permissions::from_mode(0o755)).expect("a mode");
+    assert_eq!(follow(), first);
+    let mut last = first;
+    let mut is_counted = |what: &str| {
+        let next = follow();
+        assert_ne!(next, last, "{what}");
+        assert!(next.is_of_same_copy(first), "{what}");
+        last = next;
+    };
+    fs::remove_file(scene.path("b.py")).expect("a file");
+    is_counted("removed");
+    fs::rename(scene.path("d/c.py"), scene.path("d/moved.py")).expect("a file");
+    is_counted("renamed");
+    fs::remove_file(scene.path("link")).and_then(|()| symlink("d/moved.py", scene.path("link"))).expect("a link");
+    is_counted("a link that leads elsewhere");
+    fs::remove_dir_all(scene.path("d")).expect("a directory");
+    scene.write("d", "a file");
+    is_counted("a directory that became a file");
+    let discarded = copy.discard().and_then(|()| copy.bring_up_to(&scene.look(), Timestamp::from_millis(1)));
+    assert_eq!(discarded.expect("a copy"), CopyOutcome::Current);
+    assert!(!copy.generation().expect("a generation").is_of_same_copy(first));
+}
+
 #[test]
 fn a_new_boot_makes_the_copy_anew() {
     let scene = Scene::new(&[("a.py", "one")]);
@@ -298,7 +334,8 @@ fn two_processes_that_use_a_copy_in_turn_never_take_the_others_content_for_their
     scene.write("a", "two");
     scene.write("c", "two");
     follow(&mut command);
-    // The project is as it was when the service copied it, and the copy is not.
+    // The project is again as it was when the service copied it. But the command has changed the copy since, and the
+    // service must notice that.
     scene.write("a", "one");
     fs::remove_file(scene.path("c")).expect("a file");
     assert_eq!(follow(&mut service), first);

@@ -1,4 +1,4 @@
-//! Resolves `[approval]`: the settings together with the keys from the file that they name.
+//! Resolves `[approval]`: its settings, and the keys from the file that the setting `allowed_signers` names.
 
 use crate::config::Configuration;
 use crate::model::{ApprovalTerms, Problem};

@@ -72,6 +72,14 @@ mod tests {
         let plan = plan_command(&["true".to_owned()], &Configuration::default(), &files, "shop").expect("a command is a plan");
         let of_actions = (&plan.task, essence(&plan.prerequisites), essence(&plan.steps), essence(&plan.cleanup));
         assert_eq!(plan_digest(&plan), canonical(&of_actions));
+        // The default lets checks run at the same time, but no approved plan changes by it.
+        let with = |said: &str| {
+            let text = format!("[[check]]\nname = \"tests\"\ncommand = \"make\"\n[run]\n{said}\n");
+            let configuration = crate::config::read(&text, "proctor.toml").expect("the settings are right");
+            plan_digest(&crate::spec::plan(&configuration, &files, "shop").expect("there is a plan"))
+        };
+        assert_eq!([with(""), with("parallel = \"auto\"")], [with("parallel = false"); 2]);
+        assert_ne!(with("parallel = true"), with("parallel = false"));
         let ordered = Plan { parallel: true, ..plan.clone() };
         assert_ne!(plan_digest(&ordered), canonical(&of_actions));
     }

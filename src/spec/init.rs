@@ -62,6 +62,7 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
     }
     duration_line(text, "grace", action.grace, defaults.grace);
     list_line(text, "paths", &action.paths);
+    list_line(text, "writes", &action.writes);
     match action.reuse {
         Reuse::Off => {}
         Reuse::Watch => line(text, "reuse", quoted_text("watch")),

@@ -5,7 +5,7 @@ use crate::tools::{
     FoundPolicy, ProjectFiles, policy_of_command, policy_of_script, recognise, recognise_script, script_name, scripts,
 };
 
-/// The tool that a command is recognised as, and what follows from it.
+/// The tool that a command is recognised as, with a note for people and the policy that the command implies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Recognised {
     pub(super) tool: Tool,
@@ -15,8 +15,8 @@ pub(super) struct Recognised {
     pub(super) policy: Option<FoundPolicy>,
 }
 
-/// Recognises a command that runs in `directory`. `place` says where the command is written; policies that the command
-/// implies name it.
+/// Recognises a command that runs in `directory`. `place` says where the command is written. A policy that the command
+/// implies names this place as its source.
 pub(super) fn recognised(command: &CommandLine, files: &dyn ProjectFiles, directory: &str, place: &str) -> Recognised {
     let found = recognise(&command.argv);
     let script = script_name(&command.argv).and_then(|name| Some((name, scripts(files, directory).remove(name)?)));

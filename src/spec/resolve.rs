@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use crate::config::{Check, Configuration, Prerequisite, ProtectionMode, WrittenValue};
 use crate::model::{
-    Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, Plan, PlanNote, PlanOrigin, PolicyOptions,
-    Problem, Reuse, TaskId, Tool, ToolClass,
+    Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, ParallelChecks, Plan, PlanNote, PlanOrigin,
+    PolicyOptions, Problem, Reuse, TaskId, Tool, ToolClass,
 };
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::approval_terms;
@@ -26,8 +26,8 @@ use crate::tools::{FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, command_t
 /// checks.
 pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
-    // The project's files are searched only if a check has no command, or a tool that proctor can read. Most checks of
-    // a plain command need no search.
+    // The project's files are searched only if a check has no command, or has a tool whose output proctor can read.
+    // Most configurations with plain commands need no search.
     let found = LazyCell::new(|| find_checks(files));
     let checks = configuration.checks.iter().enumerate();
     let mut steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, &found)).collect();
@@ -162,7 +162,7 @@ impl<'c> Resolver<'c> {
         Some(self.completed(Action { command_is_ours: ours.is_some(), ..action }, check, policy))
     }
 
-    /// Finds the command of a check that names only its tool.
+    /// Finds the command of a check that names only its tool, among the checks that the project's files show.
     fn ours<'f>(&mut self, check: &Check, tool: Tool, findings: &'f FoundChecks) -> Option<&'f FoundCheck> {
         let word = tool.word();
         let directory = check.action.directory.as_ref().map(|directory| directory.value.as_str());
@@ -223,8 +223,10 @@ impl<'c> Resolver<'c> {
         }
         let coverage = check.coverage.as_ref().map(|coverage| coverage.value.clone());
         let (paths, after) = (check.paths.clone(), self.needed(check));
+        let writes = check.writes.clone();
         let action = Action {
             paths,
+            writes,
             coverage,
             after,
             control: check.control,
@@ -333,7 +335,7 @@ impl<'c> Resolver<'c> {
             debt: None,
             notes: self.notes,
             order: Vec::new(),
-            parallel: self.configuration.run.parallel,
+            parallel: self.configuration.run.parallel == ParallelChecks::On,
             timeout: None,
             approval,
         })
@@ -344,7 +346,8 @@ fn texts(names: &[String]) -> Vec<&str> {
     names.iter().map(String::as_str).collect()
 }
 
-/// Adds the conditions for skipping a prerequisite, or the settings of a service, which goes on while the checks run.
+/// Adds to a prerequisite's action the conditions for skipping it. If the prerequisite is a service, which goes on
+/// while the checks run, adds the service's settings instead.
 fn as_said(plain: Action, prerequisite: &Prerequisite) -> Action {
     match &prerequisite.service {
         None => Action { once: Some(prerequisite.once.clone()), ..plain },

@@ -10,8 +10,8 @@ const SHOWN: usize = 120;
 /// A pass rate of 100 %, in basis points: the rate of a plan in which every step must pass.
 const ALL: u32 = 10_000;
 
-/// Returns what a plan demands: its actions, limits, conditions and approval terms. Two such records show where a plan
-/// became weaker.
+/// Returns what a plan demands: its actions, limits, conditions and approval terms. Comparing the record of an approved
+/// plan with the record of a new plan shows where the plan became weaker.
 pub fn plan_terms(plan: &Plan) -> PlanTerms {
     let criteria = plan.criteria.as_ref();
     let conditions = |conditions: Option<&Vec<crate::model::TaskCondition>>| -> Vec<String> {
@@ -41,7 +41,7 @@ pub fn plan_terms(plan: &Plan) -> PlanTerms {
     }
 }
 
-/// Returns the digest of the criteria that have no field of their own in `PlanTerms`.
+/// Returns the digest of those criteria of a task that have no field of their own in `PlanTerms`.
 fn judged(criteria: &TaskCriteria) -> Digest {
     let mut rest = criteria.clone();
     rest.success.clear();
@@ -52,7 +52,7 @@ fn judged(criteria: &TaskCriteria) -> Digest {
     canonical(&rest)
 }
 
-/// By what the actions of two plans are recognised as the same.
+/// How the actions of one plan are matched with those of another plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Naming {
     /// Actions are identified by their ids, which come from a test specification.
@@ -88,6 +88,7 @@ fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
         on_survivors: action.on_survivors,
         control: action.control,
         paths: action.paths.clone(),
+        writes: action.writes.clone(),
         reuse: action.reuse,
     }
 }
@@ -111,7 +112,7 @@ fn does(action: &Action, naming: Naming) -> Digest {
     rest.on_survivors = OnSurvivors::Report;
     rest.continue_on_failure = false;
     rest.after.clear();
-    (rest.paths, rest.reuse, rest.control) = Default::default();
+    (rest.paths, rest.writes, rest.reuse, rest.control) = Default::default();
     rest.capture = EvidenceCapture::default();
     canonical(&rest)
 }

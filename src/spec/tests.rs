@@ -162,7 +162,7 @@ fn each_kind_of_project_is_found() {
             &[("package.json", r#"{"scripts": {"test": "vitest related src/a.ts"}}"#), ("node_modules/.bin/vitest", "")],
             &["*$ ./node_modules/.bin/vitest related src/a.ts"],
         ),
-        // The script named `test` comes first, then scripts with `test` in their names.
+        // The script named `test` is preferred to other scripts with `test` in their names.
         (
             &[("package.json", r#"{"scripts": {"all": "jest --all", "test": "jest --ci"}}"#), ("node_modules/.bin/jest", "")],
             &["*$ ./node_modules/.bin/jest --ci"],
@@ -410,7 +410,8 @@ fn a_digest_is_of_what_runs_and_how_it_is_judged() {
     ] {
         assert_ne!(digest, plan_digest(&resolved(&text.replace(old, new), &quotes())), "{new}");
     }
-    // Order, parallelism and time limit of the whole plan are part of the digest too, and each has a digest of its own.
+    // A plan with another order, parallelism or overall time limit has another digest, and these digests differ from
+    // each other.
     let plan = resolved(text, &quotes());
     let others = [
         Plan { order: vec![plan.steps[1].id.clone(), plan.steps[0].id.clone()], ..plan.clone() },
@@ -463,7 +464,7 @@ fn a_check_comes_after_others_by_their_names_and_never_after_itself() {
     ");
 }
 
-/// The files of which a generated project may consist; each may be missing.
+/// The files from which projects are generated. Each generated project has a random selection of these files.
 const PIECES: &[(&str, &str)] = &[
     ("pytest.ini", ""),
     ("tests/test_a.py", ""),
@@ -505,7 +506,7 @@ fn coverage_and_reuse_are_those_of_the_check() {
     assert_eq!((plan.steps[0].reuse, plan.steps[1].reuse), (Reuse::Always, Reuse::Off));
 }
 
-/// A note tells if the command does not look like the tool that the check names.
+/// If a check names a tool and its command looks like another tool, the plan has a note about it.
 #[test]
 fn a_tool_that_differs_from_what_the_command_looks_like_is_noted() {
     for (command, said, expected) in [("tsc", "tsc", 0), ("tsc", "eslint", 1), ("true", "tsc", 0)] {
@@ -524,7 +525,7 @@ fn a_directory_that_is_not_there_yet_is_noted() {
     }
 }
 
-/// Generates the settings of a check in `proctor.toml`; each line may be missing.
+/// Generates settings of a check in `proctor.toml`: a random selection of the lines below, in their order.
 fn settings() -> impl Strategy<Value = String> {
     let lines = [
         "environment = { A = \"x \\\"y\\\" \\u007f\", B = \"\" }",
@@ -533,6 +534,7 @@ fn settings() -> impl Strategy<Value = String> {
         "max_output = \"off\"",
         "grace = 250",
         "paths = [\"src/**\", \"a\"]",
+        "writes = [\"coverage/**\", \"a.xml\"]",
         "reuse = \"always\"",
         "after = [\"c\", \"d\"]",
         "retries = 2",

@@ -26,6 +26,7 @@ const ACTION_RULES: &[ActionRule] = &[
     no_control,
     fewer_triggers,
     more_reuse,
+    more_writes,
 ];
 
 const PLAN_RULES: &[PlanRule] = &[
@@ -56,6 +57,7 @@ pub fn weakenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     found.extend(PLAN_RULES.iter().flat_map(|rule| rule(before, now)));
     found.extend(other_signers(before, now));
     found.extend(output_of_others(before, now));
+    found.extend(writes_of_new_actions(before, now));
     found
 }
 
@@ -222,6 +224,21 @@ fn more_reuse(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
     is_more.then(|| "earlier verdicts stand for it in more runs than before".to_owned()).into_iter().collect()
 }
 
+/// Reports files that an action may change in the project now. They can be files that a later run reads.
+fn more_writes(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    said(&missing(&new.writes, &old.writes), |globs| format!("what it writes to these paths is copied to the project: {globs}"))
+}
+
+/// Reports new actions that may change files in the project. A new action without `writes` makes nothing weaker.
+fn writes_of_new_actions(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let added = new.actions.iter().filter(|(id, action)| counterpart(id, action, new, old).is_none());
+    let texts = added.flat_map(|(id, action)| {
+        let globs: Vec<_> = action.writes.iter().collect();
+        said(&globs, |globs| format!("{}: what it writes to these paths is copied to the project: {globs}", label(id, action)))
+    });
+    texts.collect()
+}
+
 fn longer_suite(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     longer("timeout of the suite", old.timeout_ms, new.timeout_ms).into_iter().collect()
 }
@@ -339,7 +356,6 @@ fn other_signers(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     added.into_iter().chain(said(&fewer, |signers| format!("these keys may not approve any more: {signers}"))).collect()
 }
 
-/// Returns the elements of `all` that are not in `there`.
 fn missing<'a, T: PartialEq>(all: &'a [T], there: &[T]) -> Vec<&'a T> {
     all.iter().filter(|one| !there.contains(one)).collect()
 }
@@ -349,7 +365,7 @@ fn said<T: Display>(what: &[T], text: impl Fn(&str) -> String) -> Vec<String> {
     (!what.is_empty()).then(|| text(&listed)).into_iter().collect()
 }
 
-/// Returns whether the new limit allows more; `None` means no limit.
+/// Returns whether the limit `new` allows more than the limit `old`; `None` means no limit.
 fn is_wider(old: Option<u64>, new: Option<u64>) -> bool {
     match (old, new) {
         (Some(old), Some(new)) => new > old,

@@ -265,8 +265,8 @@ fn write_tdd(
     )
 }
 
-/// Replaces the stored prerequisites of a project by `met`: those that need not run again, each with its digest. Every
-/// other prerequisite has failed or may have failed.
+/// Replaces the stored prerequisites of a project by `met`, the prerequisites that need not run again, each with the
+/// digest of its inputs and outputs. A prerequisite that is not in `met` has failed or may have failed.
 fn write_prerequisites(
     connection: &Connection,
     project: &ProjectId,

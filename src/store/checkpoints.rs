@@ -12,7 +12,8 @@ use crate::model::{ProjectId, Timestamp};
 use crate::store::IndexError;
 use crate::store::tables::{create_private, resolve_parent};
 
-/// How long to wait while another process writes to the file. A transaction takes some milliseconds.
+/// How long SQLite waits while another process writes to the file of checkpoints. A transaction takes some
+/// milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS checkpoints (
@@ -100,7 +101,7 @@ impl Checkpoints {
         done.map(drop).map_err(|source| self.refused("write", source))
     }
 
-    /// Returns a workflow's checkpoint, if there is one.
+    /// Returns the text of a workflow's checkpoint; `None` if the workflow has none.
     ///
     /// # Errors
     /// When the checkpoint cannot be read.
@@ -110,7 +111,7 @@ impl Checkpoints {
         found.map_err(|source| self.refused("read", source))
     }
 
-    /// Deletes a workflow's checkpoint.
+    /// Deletes a workflow's checkpoint. It is no error if the workflow has none.
     ///
     /// # Errors
     /// When the file cannot be written.

@@ -13,7 +13,7 @@ use crate::store::schema::{MIGRATIONS, TABLES, migrate, read_version};
 use crate::store::tables::{Tables, resolve_parent};
 use crate::store::words::ColumnReader;
 
-/// A difference between an index and a ledger.
+/// A difference between an index and the ledger from which the index was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexDifference {
     /// The index has applied more lines than the ledger has.
@@ -30,7 +30,7 @@ pub enum IndexDifference {
     },
 }
 
-/// On which side a row is missing.
+/// Whether a row is only in the index, or only follows from the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowDifference {
     /// The row is in the index and does not follow from the ledger.
@@ -70,7 +70,7 @@ impl IndexReader {
         Ok((found == known).then_some(Self { index: Tables { connection, reader, judge, identity: None } }))
     }
 
-    /// Returns the projects in the index.
+    /// Returns the ids of the projects that have a row in any table of the index.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -86,7 +86,7 @@ impl IndexReader {
         Ok(projects)
     }
 
-    /// Returns the project that was registered at a path; if there were several, the newest.
+    /// Returns the project that was registered at a path; if there were several, the one that was registered last.
     ///
     /// # Errors
     /// When the index cannot be read.

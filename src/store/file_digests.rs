@@ -8,8 +8,8 @@ use crate::store::IndexError;
 use crate::store::tables::Tables;
 
 impl Tables {
-    /// Returns all cached rows: path, stamp and digest. An unreadable row is left out; the caller then hashes the file
-    /// again.
+    /// Returns all cached rows: path, stamp (size, inode and times) and digest. An unreadable row is left out; the
+    /// caller then hashes the file again.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -24,7 +24,8 @@ impl Tables {
         Ok(read.collect())
     }
 
-    /// Caches digests of files. Only the newest stamp and digest of each file are kept.
+    /// Caches digests of files: path, stamp (size, inode and times) and digest. Only the newest row of each file is
+    /// kept.
     ///
     /// # Errors
     /// When the index cannot be written.

@@ -17,7 +17,7 @@ use crate::model::{
 use crate::store::tables::{Tables, set_aside};
 use crate::store::{ApprovalJudge, IndexError, IndexedProject, IndexedRun, ProjectMatch};
 
-/// The lines of every ledger. Each line comes with the offset in its ledger at which it ends.
+/// The lines of every ledger. Each line comes with the offset in its ledger at which the line ends.
 pub type AllLedgerLines = Vec<(ProjectId, Vec<(u64, LedgerLine)>)>;
 
 /// The functions that a damaged index needs: one reads the ledgers to rebuild it, the other tells the user.
@@ -45,7 +45,7 @@ pub struct OpenedStoreIndex {
     pub set_aside: Option<PathBuf>,
 }
 
-/// Defines a method for each query of [`Tables`].
+/// Defines a method for each query of [`Tables`]. The method repairs a damaged index and repeats the query.
 macro_rules! questions {
     ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)*) => {
         impl StoreIndex {
@@ -69,7 +69,7 @@ questions! {
     projects() -> Vec<IndexedProject>;
     /// Returns a registered project; `None` if no project has this id.
     project(id: &ProjectId) -> Option<IndexedProject>;
-    /// Finds the project whose root is this directory, by all parts of the project's record.
+    /// Finds the project whose root is this directory, by comparing path, device, inode and Git directory.
     find_project(path: &str, device: u64, inode: u64, git_common_directory: Option<&str>) -> ProjectMatch;
     /// Returns the last runs of a project, or of one of its tasks, newest first.
     runs(project: &ProjectId, task: Option<&TaskId>, limit: u32) -> Vec<IndexedRun>;
@@ -78,16 +78,19 @@ questions! {
     /// Returns the last run of a task that counts and had a plan. Interrupted, superseded, moved and refused runs are
     /// skipped.
     last_run(project: &ProjectId, task: &TaskId) -> Option<IndexedRun>;
-    /// Returns the last runs of a task, newest first, that have a verdict, or the given verdict. Refused and pruned
-    /// runs are left out.
+    /// Returns the last runs of a task that have a verdict, newest first; if `verdict` is given, only runs with that
+    /// verdict. Refused and pruned runs are left out.
     judged_runs(project: &ProjectId, task: &TaskId, verdict: Option<OverallResult>, limit: u32) -> Vec<IndexedRun>;
-    /// Returns the newest run of a task that executed a check on inputs with this digest and got a conclusive result.
+    /// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that
+    /// may be reused.
     run_on_inputs(project: &ProjectId, task: &TaskId, check: &str, inputs: Digest) -> Option<IndexedRun>;
-    /// Returns the TDD state of a task. A task without one in the ledger has the state of a task that never started.
+    /// Returns the TDD state of a task. A task without a state in the ledger has the state of a task that never
+    /// started.
     tdd(project: &ProjectId, task: &TaskId) -> TddState;
     /// Returns the approval of a task that is valid now; `None` if the task was never approved.
     approval(project: &ProjectId, task: &TaskId) -> Option<CurrentApproval>;
-    /// Returns, by name, the digest with which each prerequisite of a project last succeeded.
+    /// Returns the prerequisites of a project that need not run again, by name, each with the digest of its inputs and
+    /// outputs.
     prerequisites(project: &ProjectId) -> BTreeMap<String, Digest>;
     /// Returns, by path, the digests of the configuration files that the last complete run of a task read.
     configuration(project: &ProjectId, task: &TaskId) -> BTreeMap<String, Digest>;
@@ -105,7 +108,8 @@ questions! {
     sealed_runs(project: &ProjectId) -> u64;
     /// Returns whether the background service watches a project.
     serving(project: &ProjectId) -> Serving;
-    /// Returns the cached digests of tools' files: path, stamp and digest.
+    /// Returns the cached digests of tools' files: path, digest, and the stamp (size, inode and times) that the file
+    /// had when it was hashed.
     file_digests() -> Vec<(String, String, Digest)>;
 }
 
@@ -153,7 +157,8 @@ impl StoreIndex {
         self.update(|tables| tables.forget(project))
     }
 
-    /// Caches digests of files. Only the newest stamp and digest of each file are kept.
+    /// Caches digests of files: path, stamp (size, inode and times) and digest. Only the newest row of each file is
+    /// kept.
     ///
     /// # Errors
     /// When the index cannot be written.

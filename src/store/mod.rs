@@ -13,7 +13,8 @@
 //!
 //! # What it may not do
 //!
-//! Read a ledger, a run directory, a clock or the environment. No truth may be stored only in the index.
+//! Read a ledger, a run directory, a clock or the environment. The index may not be the only place that stores a fact,
+//! except for cached digests.
 //!
 //! # Where to look
 //!

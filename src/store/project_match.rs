@@ -28,7 +28,7 @@ pub enum ProjectMatch {
     Unknown,
 }
 
-/// A project that a directory resembles.
+/// A registered project that a directory resembles: some of path, inode and Git repository agree, and some differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectMismatch {
     /// The project as it was registered.
@@ -37,7 +37,7 @@ pub struct ProjectMismatch {
     pub differences: Vec<ProjectDifference>,
 }
 
-/// A part of a project's record in which a directory can differ.
+/// A registered property of a project that a directory may not share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectDifference {
     /// The path differs: the directory was moved, or is reached by another path.
@@ -62,7 +62,7 @@ impl Tables {
         self.read_projects(statement, params![id.as_str()]).map(|projects| projects.into_iter().next())
     }
 
-    /// Finds the project whose root is this directory, by all parts of the project's record.
+    /// Finds the project whose root is this directory, by comparing path, device, inode and Git directory.
     ///
     /// A different device number alone is no difference, because some file systems get a new number at every boot
     /// (stat(2) promises nothing). When a project is searched for at another path, the device is compared too, because

@@ -26,7 +26,7 @@ pub struct IndexedRun {
     /// When the last process of the run had ended; `None` for a superseded run.
     pub ended: Option<Timestamp>,
     pub status: OverallStatus,
-    /// The verdict; `None` if the run has none.
+    /// The verdict; `None` if the run has no verdict.
     pub result: Option<OverallResult>,
     /// How many results make the verdict FAILED.
     pub blocking: u32,
@@ -70,9 +70,9 @@ impl Tables {
         self.read_runs(&statement, params![project.as_str(), task.as_str()]).map(|runs| runs.into_iter().next())
     }
 
-    /// Returns the last runs of a task, newest first, that have a verdict, or the given verdict. Left out are runs that
-    /// were refused because their specification has errors, which had no plan (C78), and pruned runs, of which nothing
-    /// is left to read.
+    /// Returns the last runs of a task that have a verdict, newest first; if `verdict` is given, only runs with that
+    /// verdict. Left out are runs that were refused because their specification has errors, which had no plan (C78),
+    /// and pruned runs, of which nothing is left to read.
     pub(super) fn judged_runs(
         &self,
         project: &ProjectId,
@@ -90,7 +90,8 @@ impl Tables {
         self.read_runs(&statement, params![project.as_str(), task.as_str(), verdict, limit])
     }
 
-    /// Returns the newest run of a task that executed a check on inputs with this digest and got a conclusive result.
+    /// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that
+    /// may be reused.
     pub(super) fn run_on_inputs(
         &self,
         project: &ProjectId,
@@ -106,7 +107,8 @@ impl Tables {
         self.read_runs(&statement, values).map(|runs| runs.into_iter().next())
     }
 
-    /// Returns the TDD state of a task. A task without one in the ledger has the state of a task that never started.
+    /// Returns the TDD state of a task. A task without a state in the ledger has the state of a task that never
+    /// started.
     pub(super) fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, IndexError> {
         let text: Option<String> = self.read(|index| {
             let mut statement = index.connection.prepare("SELECT state FROM tdd WHERE project = ?1 AND task = ?2")?;
@@ -115,7 +117,8 @@ impl Tables {
         text.map_or_else(|| Ok(TddState::default()), |text| self.reader.json("TDD state", text))
     }
 
-    /// Returns, by name, the digest with which each prerequisite of a project last succeeded.
+    /// Returns the prerequisites of a project that need not run again, by name, each with the digest of its inputs and
+    /// outputs.
     pub(super) fn prerequisites(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, IndexError> {
         self.read_digests("SELECT name, digest FROM prerequisites WHERE project = ?1", params![project.as_str()])
     }

@@ -5,9 +5,9 @@ use rusqlite::{Connection, TransactionBehavior};
 /// The migration steps, one for each version. A file whose `user_version` is `n` has had the first `n` steps. Steps are
 /// never edited, only added.
 ///
-/// Compatibility: an old program refuses a newer file because of its version, so it never writes to it. A new program
-/// migrates an older file. A migration that needs the ledger lines again empties the table `positions`, so that all
-/// lines are applied once more.
+/// Compatibility: an old program refuses a file with a newer version and never writes to it. A new program migrates an
+/// older file. A migration that needs the ledger lines again empties the table `positions`, so that all lines are
+/// applied once more.
 pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
 
 const VERSION_1: &str = "

@@ -13,7 +13,7 @@ use crate::store::schema::{CACHE_TABLE, MIGRATIONS, TABLES, migrate, read_versio
 use crate::store::words::ColumnReader;
 use crate::store::{ApprovalJudge, IndexError};
 
-/// How long to wait while another process writes. A transaction takes a millisecond.
+/// How long SQLite waits while another process writes to the index. A transaction takes a millisecond.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The size of the file's pages in bytes. A run changes a few rows on a few pages. Every changed page is written to the
 /// write-ahead log, and the next process that opens the file reads it again. Small pages keep the log short.
@@ -21,13 +21,14 @@ const PAGE_SIZE: u32 = 1024;
 /// When the index is closed, a write-ahead log of more than this many bytes is moved into the file. A run writes about
 /// 8 kB.
 const LONG_LOG: u64 = 128 * 1024;
-/// How often opening is tried while another process blocks the file.
+/// The most attempts to open the index while another process blocks the file; after each, the program waits
+/// `BUSY_PAUSE`.
 const BUSY_ATTEMPTS: u32 = 500;
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// The suffixes of the files that SQLite keeps beside the index.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
-/// The open index file, and the path and function that reading and writing its tables needs.
+/// The open index file, with the path that errors name and the function that decides which approvals count.
 #[derive(Debug)]
 pub(super) struct Tables {
     pub(super) connection: Connection,
@@ -109,8 +110,8 @@ impl Tables {
         // By default the last connection that is closed moves the write-ahead log into the file and deletes the log.
         // The next connection would create it again. That would cost four syncs for every command.
         self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        // After a power loss the newest rows may be missing, but they follow from the ledger. The file is never damaged
-        // by it.
+        // After a power loss the newest rows may be missing, but they follow from the ledger. A power loss never
+        // damages the file.
         self.connection.pragma_update(None, "synchronous", "NORMAL")?;
         Ok(version)
     }

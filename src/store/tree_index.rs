@@ -12,7 +12,7 @@ use crate::store::IndexError;
 /// entries.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Reads the saved tree index of a project; `None` if there is none or it cannot be read.
+/// Reads the saved tree index of a project; `None` if no index was saved, or the file cannot be read.
 pub fn read_tree_index(path: &Path) -> Option<Vec<u8>> {
     let is_sound = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_BYTES);
     if is_sound { fs::read(path).ok() } else { None }

@@ -23,7 +23,7 @@ pub(super) fn to_integer(number: u64) -> i64 {
     number.cast_signed()
 }
 
-/// Reverses [`to_integer`].
+/// Returns the unsigned number that [`to_integer`] turned into this integer.
 pub(super) fn from_integer(integer: i64) -> u64 {
     integer.cast_unsigned()
 }

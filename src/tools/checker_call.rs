@@ -2,7 +2,8 @@
 //! `package.json`.
 //!
 //! Only a command with exactly one call in its own directory can be compared with the project's files. If there may be
-//! further calls or another directory, the result is "unclear": an overlooked call would never be compared (C24).
+//! further calls or another directory, the result is "unclear". Otherwise a call that this module overlooks would count
+//! as compared (C24).
 
 use std::collections::BTreeMap;
 
@@ -45,19 +46,20 @@ const MOVING: &[&str] = &[
     "-ws",
 ];
 
-/// Words that may come before another command, which then runs in the same directory.
+/// Words that start the command after them in the same directory, such as `env` and `time`.
 const PREFIXES: &[&str] = &["builtin", "command", "cross-env", "env", "exec", "nice", "nohup", "time"];
 
 /// Shell commands that may change the working directory.
 const GOING: &[&str] = &[".", "cd", "chdir", "eval", "popd", "pushd", "source"];
 
-/// Programs that run scripts without naming them as arguments.
+/// Programs that run scripts in a way that is not followed here. It cannot be told what a command with such a program
+/// runs.
 const SCRIPT_RUNNERS: &[&str] = &["lerna", "npm-run-all", "nx", "run-p", "run-s", "turbo"];
 
 /// Commands that never run another program, whatever their arguments.
 const IDLE: &[&str] = &["echo", "mkdir", "pip", "pip3", "printf", "rm"];
 
-/// Subcommands of script runners that run no script.
+/// Subcommands of npm, pnpm, yarn and bun that install packages and so never call the type checker.
 const INSTALLING: &[&str] = &["add", "ci", "i", "install"];
 
 /// Returns the arguments of the only call of a program in the command's own directory. Returns `None` if the command
@@ -118,14 +120,14 @@ impl Followed {
     }
 }
 
-/// Whether a command calls the program that is searched for.
+/// Whether a command calls the type checker whose call is searched for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Role {
-    /// The command calls the program with these arguments.
+    /// The command calls the type checker with these arguments.
     Calls(Vec<String>),
-    /// The command does not call the program.
+    /// The command does not call the type checker.
     Other,
-    /// The command may or may not call the program.
+    /// It cannot be decided whether the command calls the type checker.
     Unclear,
 }
 

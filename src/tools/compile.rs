@@ -12,9 +12,8 @@ use crate::tools::places::Place;
 use crate::tools::subcommands::subcommand;
 use crate::tools::{launch_failure, tsc};
 
-/// The words with which gcc, clang, javac and rustc begin a message, and the level of each. `note: ` is left out,
-/// because a note only
-/// explains the message before it.
+/// The words with which gcc, clang, javac and rustc begin a message, each with the level that it means. `note: ` is
+/// left out, because a note only explains the message before it.
 const LEVELS: &[(&str, FindingLevel)] =
     &[("error: ", FindingLevel::Error), ("fatal error: ", FindingLevel::Error), ("warning: ", FindingLevel::Warning)];
 
@@ -28,7 +27,7 @@ const REFUSALS: &[&str] = &[
     "error: no such command",
 ];
 
-/// The programs whose commands may count as a compilation; `builds` decides by their arguments.
+/// The programs whose commands may count as a compilation; `builds` decides by the arguments.
 pub(super) const PROGRAMS: &[&str] =
     &["make", "gmake", "cargo", "go", "javac", "rustc", "gcc", "g++", "cc", "c++", "clang", "clang++"];
 

@@ -98,8 +98,8 @@ fn unmatched(content: &[u8], regex: &str) -> Option<Fault> {
     }
 }
 
-/// Returns whether the content matches a regular expression, in time linear in its length. The error says why the expression is
-/// invalid.
+/// Returns whether the content matches a regular expression, in time proportional to the content's length. The error
+/// says why the expression is invalid.
 pub(super) fn is_match(content: &[u8], regex: &str) -> Result<bool, String> {
     let compiled = RegexBuilder::new(regex).size_limit(REGEX_CAP).build();
     compiled.map(|compiled| compiled.is_match(content)).map_err(|error| {

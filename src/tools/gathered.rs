@@ -18,10 +18,10 @@ const LONGEST_LINE: usize = 64 * 1024;
 /// The most findings that the reason of a result names one by one.
 const NAMED: usize = 3;
 
-/// The diagnostics that have been read.
+/// The diagnostics of one tool that have been read so far.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// The diagnostics that are kept, in order.
+    /// The diagnostics that are kept, in the order of the output.
     pub(super) listed: Vec<Diagnostic>,
     /// The counts of the diagnostics that are not kept.
     pub(super) unlisted: UnlistedFindings,
@@ -32,7 +32,7 @@ pub(super) struct Gathered {
     last: Last,
 }
 
-/// Whether the last diagnostic was kept.
+/// Whether the last diagnostic was kept, so that a continuation line can be appended to it.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Last {
     #[default]
@@ -80,12 +80,13 @@ impl Gathered {
         self.listed_of.get(&level).map_or(0, |count| *count as u64) + self.unlisted.count(level)
     }
 
-    /// Returns the number of files with diagnostics.
+    /// Returns the number of files with diagnostics, whether kept or only counted.
     pub(super) fn files(&self) -> u64 {
         self.listed_files.union(&self.other_files).count() as u64
     }
 
-    /// Returns the first findings in words, errors before warnings, as the end of a sentence. Empty without findings.
+    /// Returns the first findings in words, errors before warnings, as the end of a sentence. Returns an empty text if
+    /// there are no findings.
     pub(super) fn named(&self) -> String {
         let of_level = |level| self.listed.iter().filter(move |found: &&Diagnostic| found.severity == level);
         let both = of_level(FindingLevel::Error).chain(of_level(FindingLevel::Warning));
@@ -98,7 +99,7 @@ impl Gathered {
         if texts.is_empty() { String::new() } else { format!(": {}{more}", texts.join("; ")) }
     }
 
-    /// Returns the kept diagnostics and the counts of the others.
+    /// Returns the kept diagnostics, and the counts of the diagnostics that were not kept.
     pub(super) fn finish(mut self) -> (Vec<Diagnostic>, UnlistedFindings) {
         self.unlisted.files = self.other_files.difference(&self.listed_files).count() as u64;
         (self.listed, self.unlisted)

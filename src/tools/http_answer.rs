@@ -101,7 +101,8 @@ fn wrong_body(request: &HttpRequest, answer: &HttpAnswer) -> Option<Wrong> {
     }
 }
 
-/// Returns the likely causes of a missing answer: the results of the diagnosis, or the error message if there is no such result.
+/// Returns the likely causes of a missing answer: the results of the diagnosis, or the error message if the diagnosis
+/// found nothing.
 fn causes(fault: &SystemFault, diagnosis: Option<&Diagnosis>) -> Vec<String> {
     let mut causes = diagnosis.map(observed_causes).unwrap_or_default();
     if causes.is_empty() {

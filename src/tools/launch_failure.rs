@@ -5,14 +5,14 @@ use crate::model::{CategoryCode, InstalledPackage, Interpretation, Tool};
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::signals;
 
-/// The exit codes for which a row of `ROWS` is considered.
+/// The exit codes to which a row of `ROWS` applies.
 #[derive(Clone, Copy)]
 enum Codes {
     AnyFailure,
     Only(i32),
 }
 
-/// The tools for which a row of `ROWS` is considered.
+/// The tools to which a row of `ROWS` applies.
 #[derive(Clone, Copy)]
 enum For {
     Python,
@@ -91,7 +91,7 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
     }
     ROWS.iter().filter(|row| row.applies(exited)).find_map(|row| {
         let seen = if row.words.is_empty() {
-            // npm prints notices about its own new versions last.
+            // npm ends its output with notices about its own new versions, so these lines are skipped.
             let is_word = |line: &&str| !line.trim().is_empty() && !line.starts_with("npm notice");
             exited.stderr.lines().rfind(is_word).unwrap_or_default()
         } else {

@@ -12,11 +12,11 @@ struct Launcher {
     /// The subcommands; one of them must follow the program and its options. If the list is empty, no subcommand is
     /// needed.
     subcommands: &'static [&'static [&'static str]],
-    /// Options that take the next word as their value.
+    /// Options of the launcher that take the next word as their value.
     valued: &'static [&'static str],
-    /// Options whose value is a Python module to run.
+    /// Options of the launcher whose value is a Python module to run.
     module: &'static [&'static str],
-    /// Options whose value is a shell script.
+    /// Options of the launcher whose value is a shell script.
     shell: &'static [&'static str],
     /// The number of words between the launcher and the program, for example 1 in `timeout 10 …`.
     operands: usize,
@@ -141,8 +141,8 @@ pub(super) fn locate_in_script(script: &str) -> Located {
         .map(|command| locate(command))
         .filter(|found| found.recognition.tool != Tool::default())
         .collect();
-    // A script may build something before it tests it. The build is then only a preparation, and the other tool
-    // decides.
+    // A script may build the project before it runs the tests. Then the build is only a preparation, and the script
+    // counts as a call of the test tool.
     if candidates.iter().any(|found| !found.recognition.tool.gives_way()) {
         candidates.retain(|found| !found.recognition.tool.gives_way());
     }

@@ -11,7 +11,7 @@ pub(super) const RUNNERS: &[&str] = &["npm", "pnpm", "yarn", "bun"];
 /// Subcommands of npm, pnpm, yarn and bun that are followed by a script's name.
 const RUN_VERBS: &[&str] = &["run", "run-script"];
 
-/// Subcommands of npm that run the script with the same name.
+/// Subcommands of npm that run the script with the name of the subcommand: `npm test` runs the script `test`.
 const SCRIPT_VERBS: &[&str] = &["test", "start", "stop", "restart"];
 
 /// Returns the scripts in a directory's `package.json`; empty if it cannot be read.
@@ -37,13 +37,13 @@ pub(crate) fn script_name(argv: &[String]) -> Option<&str> {
     }
     let verb = words.next()?;
     let name = if RUN_VERBS.contains(&verb) { words.next()? } else { verb };
-    // npm runs only these scripts without `run`; the other programs run any script.
+    // Without `run`, npm runs only the scripts in `SCRIPT_VERBS`; pnpm, yarn and bun run any script.
     let is_script = RUN_VERBS.contains(&verb) || SCRIPT_VERBS.contains(&verb) || program != "npm";
     (is_script && !name.starts_with('-')).then_some(name)
 }
 
 /// Returns the words that a command passes on to its script. npm passes on all words after `--`, and of the words
-/// before `--` only those that are no options. The other programs pass on all words after the script's name.
+/// before `--` only those that are no options. pnpm, yarn and bun pass on all words after the script's name.
 pub(super) fn handed_on(argv: &[String]) -> Vec<String> {
     let from = if argv.get(1).is_some_and(|verb| RUN_VERBS.contains(&verb.as_str())) { 3 } else { 2 };
     let behind = argv.get(from..).unwrap_or_default();

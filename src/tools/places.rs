@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 /// The directories to which a tool's relative paths refer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
-    /// The project's root, absolute.
+    /// The absolute path of the project's root.
     pub(super) root: &'a Path,
     /// The action's directory, relative to the root.
     pub(super) directory: &'a Path,

@@ -38,7 +38,7 @@ pub enum ReportRequest {
 /// The command, variables and reports of a prepared action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preparation {
-    /// Program and arguments.
+    /// The program and its arguments, including those that request the report.
     pub argv: Vec<String>,
     /// Environment variables that are set in addition to those of the action.
     pub environment: Vec<(String, String)>,
@@ -54,7 +54,7 @@ pub struct Preparation {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReportTask<'a> {
     pub(super) action: &'a Action,
-    /// The position of the tool in the action's command.
+    /// The tool that was found in the action's command, and the position of its arguments.
     pub(super) located: &'a Located,
     /// The directory for a report that proctor requests.
     pub(super) output_directory: &'a Path,

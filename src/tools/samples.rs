@@ -21,7 +21,7 @@ pub(super) fn stream(bytes: impl AsRef<[u8]>) -> StreamExcerpt {
     StreamExcerpt { total: bytes.len() as u64, head: bytes.to_vec(), tail: Vec::new() }
 }
 
-/// The result of an action. Everything that a test does not set is empty.
+/// The sample result of an action: exit code, output and report. Everything that a test does not set is empty.
 #[derive(Debug, Clone)]
 pub(super) struct Returned {
     pub(super) action: Action,
@@ -55,19 +55,19 @@ impl Returned {
         Self { report, channel: Some("argument"), ..Self::exited(Tool::Pytest, "pytest", code) }
     }
 
-    /// Returns the same result with these texts as its standard output and standard error.
+    /// Returns this sample result with other texts as standard output and standard error.
     pub(super) fn saying(mut self, stdout: &str, stderr: &str) -> Self {
         self.stdout = stream(stdout);
         self.stderr = stream(stderr);
         self
     }
 
-    /// Judges the result.
+    /// Judges the sample result as a real action's result is judged.
     pub(super) fn interpret(&self) -> Interpretation {
         self.with_input(interpret)
     }
 
-    /// Passes the result as an [`Input`] to a function.
+    /// Calls a function with the sample result as its [`Input`].
     pub(super) fn with_input(&self, interpret: impl FnOnce(&Input<'_>) -> Interpretation) -> Interpretation {
         interpret(&Input {
             action: &self.action,

@@ -11,7 +11,7 @@ use crate::tools::signals;
 /// The most characters of a log line that a reason quotes.
 const QUOTED: usize = 200;
 
-/// The last stage that a service reached.
+/// How far a service got: it became ready, was not ready in time, ended too early, or was stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceLife {
     /// The service became ready. After that it was stopped, or it ended by itself.
@@ -31,7 +31,7 @@ pub struct ServiceInput<'a> {
     pub action: Input<'a>,
     /// The settings that make the action a service.
     pub service: &'a Service,
-    /// The last stage that the service reached.
+    /// How far the service got before it ended: ready, not ready in time, ended too early, or stopped.
     pub life: &'a ServiceLife,
     /// The service's port and the processes that still listen on it after the service's end.
     pub held: Option<(u16, &'a [PortHolder])>,
@@ -126,7 +126,7 @@ pub fn port_in_use(stdout: &StreamExcerpt, stderr: &StreamExcerpt) -> Option<u16
     telling.filter_map(port_of_line).next()
 }
 
-/// Returns the number after the last colon, or after the word `port`, if there is one.
+/// Returns the number after the last colon of a line, or after the word `port`; `None` if the line has no such number.
 fn port_of_line(line: &str) -> Option<u16> {
     let number = |text: &str| {
         let text = text.trim_start();

@@ -16,10 +16,10 @@ pub(crate) struct Strictness {
 /// The strictness of one call of a type checker, or why it is unknown.
 pub(crate) type StrictnessRead = Result<Strictness, String>;
 
-/// What is needed to read the strictness of one type checker.
+/// How the strictness of one type checker is read from a project's files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StrictnessReader {
-    /// Returns the strictness of a call in a directory.
+    /// Returns the strictness of a call of the type checker in a directory, or why it cannot be read.
     pub(crate) read: fn(&dyn ProjectFiles, &str, &CheckerCall) -> StrictnessRead,
     /// The option that forbids code without types.
     pub(crate) typed_option: &'static str,

@@ -1,4 +1,5 @@
-//! Reads a program's options and subcommands, because a program may have subcommands and options that check nothing.
+//! Reads a command's options and subcommand. Some of them, such as `--version`, make a tool do something other than
+//! checking.
 
 /// Returns whether any of these options is among the arguments.
 pub(super) fn has_any(arguments: &[String], options: &[&str]) -> bool {

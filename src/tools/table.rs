@@ -2,7 +2,7 @@
 //! and which function judges its result. Every other file uses these rows and names no tool.
 
 use crate::model::{CategoryCode, CommandLine, Interpretation, StopStage, Tool, ToolReport};
-use crate::tools::discover::Finder;
+use crate::tools::discover::{Finder, WrittenFinder};
 use crate::tools::interpret::{Exited, Input};
 use crate::tools::prepare::{Preparation, ReportTask};
 use crate::tools::project_files::ProjectFiles;
@@ -24,7 +24,7 @@ pub(super) struct ToolRow {
     /// The variable that disables colours in the output. A tool has only one, because node prints a warning if two are
     /// set.
     pub(super) no_colour: Option<(&'static str, &'static str)>,
-    /// Adds the request for the report to a command.
+    /// Adds arguments or variables to a command so that the tool writes a report that proctor can read.
     pub(super) ask: fn(&ReportTask<'_>, &mut Preparation),
     /// The signals that stop the tool, in order. SIGKILL follows after them.
     pub(super) stops: &'static [StopStage],
@@ -35,8 +35,10 @@ pub(super) struct ToolRow {
     pub(super) before_the_stop: fn(&ToolReport) -> Option<String>,
     /// Searches a project for checks of the tool; `None` if the tool cannot be discovered.
     pub(super) find: Option<Finder>,
-    /// Returns the limit on warnings that the arguments of the tool set. The next field reads the limit from the text
-    /// of a script (C30).
+    /// Returns the patterns of the reports and snapshots that a command writes into its directory by the project's settings.
+    pub(super) written: WrittenFinder,
+    /// Returns the limit on warnings that the tool's arguments set. `limit_of_script` reads the limit from the text of
+    /// a script (C30).
     pub(super) limit_of_command: fn(&[String]) -> Option<u32>,
     pub(super) limit_of_script: fn(&str) -> Option<u32>,
     /// Returns a remark about a written command that checks less than it seems to. The text is the directory in which the command runs.
@@ -57,6 +59,7 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         interpret,
         before_the_stop: |_| None,
         find: None,
+        written: |_, _, _| Vec::new(),
         limit_of_command: |_| None,
         limit_of_script: |_| None,
         remark: |_, _, _| None,
@@ -73,6 +76,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         stops: &[StopStage::Sigint, StopStage::Sigterm],
         before_the_stop: pytest::before_the_stop,
         find: Some(pytest::find),
+        written: pytest::written,
         ..row(Tool::Pytest, &["pytest", "py.test"], |exited, input| {
             pytest::interpret(exited, input.report, input.coverage, input.report_channel)
         })
@@ -81,6 +85,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ask: node_tests::ask,
         is_asked_by_argument_only: true,
         find: Some(node_tests::find_jest),
+        written: node_tests::written_by_jest,
         ..row(Tool::Jest, &["jest", "jest.js"], |exited, input| node_tests::interpret(exited, input.report))
     },
     ToolRow {
@@ -88,6 +93,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ask: node_tests::ask,
         is_asked_by_argument_only: true,
         find: Some(node_tests::find_vitest),
+        written: node_tests::written_by_vitest,
         ..row(Tool::Vitest, &["vitest", "vitest.mjs"], |exited, input| node_tests::interpret(exited, input.report))
     },
     ToolRow {
@@ -124,7 +130,8 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ..row(Tool::Prettier, &["prettier", "prettier.cjs"], |exited, _| linter::interpret(exited))
     },
     ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },
-    // The review itself is read elsewhere, by the grammar. This function runs only if that did not happen.
+    // The answer of a review is read by the grammar in the folder `review/`. This function runs only if the grammar did
+    // not read an answer.
     row(Tool::Review, &[], |_, _| Interpretation::plain(CategoryCode::NoVerdict, "The review was not read")),
     row(Tool::Generic, &[], |exited, _| generic::interpret(exited)),
 ];

@@ -23,7 +23,7 @@ impl TreeIndex {
     /// Reads only the given paths again; a given directory is read with everything below it.
     ///
     /// The result equals that of a rescan if nothing else has changed and the matcher has the same settings as before.
-    /// If a rules file is named, its whole directory is read again.
+    /// If the paths include a rules file, such as `.gitignore`, the whole directory of that file is read again.
     ///
     /// # Errors
     /// When the root cannot be read.
@@ -46,8 +46,8 @@ struct Renewal<'look> {
 }
 
 impl Renewal<'_> {
-    /// Reads those entries of a directory again that `touched` names. The whole directory is read again if it is named
-    /// itself, or if one of its rules files is named.
+    /// Reads those entries of a directory again that `touched` names. The whole directory is read again if `touched`
+    /// names the directory itself or one of its rules files, such as `.gitignore`.
     fn renew(&mut self, place: DirectoryToRead, touched: &HintedPaths) -> io::Result<Arc<Directory>> {
         let names_rules = RulesFile::ALL.iter().any(|file| touched.below.contains_key(file.name().as_bytes()));
         let Some(previous) = place.previous.clone().filter(|_| !touched.is_named && !names_rules) else {
@@ -59,8 +59,8 @@ impl Renewal<'_> {
         }
     }
 
-    /// Reads the named entries of a directory again; `None` if one of them can only be judged from a list of the
-    /// directory.
+    /// Reads the entries of a directory again that `touched` names. Returns `None` if the kind of an entry can only be
+    /// told from a list of the whole directory.
     fn renew_named(
         &mut self,
         place: &DirectoryToRead,
@@ -82,7 +82,8 @@ impl Renewal<'_> {
         Ok(Some(merge_changes(previous, changes)))
     }
 
-    /// Reads one entry of a directory again: a named one, or a directory that leads to a named one.
+    /// Reads one entry of a directory again: an entry that `touched` names, or a directory that contains such an entry
+    /// at any depth.
     fn read_again(
         &mut self,
         directory: BorrowedFd<'_>,
@@ -95,8 +96,8 @@ impl Renewal<'_> {
         let stat = match stat_entry(directory, &name) {
             Ok(stat) => stat,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(EntryRead::Nothing),
-            // The directory may be readable but not searchable. Its list of names then is the only source for the kinds
-            // of its entries.
+            // The directory may be readable but not searchable. Then only a list of the directory says which entries
+            // are directories.
             Err(_) => return None,
         };
         let is_directory = is_directory(&stat);
@@ -132,7 +133,7 @@ fn merge_changes(previous: &Arc<Directory>, mut changes: Changes) -> Arc<Directo
             Some(EntryRead::Nothing) => {}
         }
     }
-    // Entries that the previous directory did not have.
+    // The changes that are left are entries that the previous directory did not have.
     for (name, seen) in changes {
         let name = name.into_boxed_slice();
         match seen {

@@ -1,4 +1,5 @@
-//! Names what must be done to a copy of a tree so that it holds the content of another index. Stamps do not count.
+//! Lists the steps by which a copy of a tree comes to hold the content of another index. Only content and kind of the
+//! entries count, and not their inodes and times.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ fn compare_directories(
     path: &TreePath,
     changes: &mut Vec<ContentChange>,
 ) {
-    // Equal digests mean equal content, even if the stamps differ.
+    // Equal digests mean equal content, even if inodes or times differ.
     if before.is_some_and(|before| Arc::ptr_eq(before, after) || (before.digest.is_some() && before.digest == after.digest)) {
         return;
     }

@@ -9,8 +9,8 @@ use crate::tree::node::{Content, Directory, Node};
 
 /// Returns every path whose content, kind, existence or change time differs between two indexes.
 ///
-/// A file that was written again with the same bytes counts too: a process that read it in between may have seen other bytes. A
-/// directory counts only by its entries.
+/// A file that was written again with the same bytes counts too: a process that read it in between may have seen other
+/// bytes. A readable directory itself is not returned; its files, links and unreadable entries are.
 pub fn compare(before: &TreeIndex, after: &TreeIndex) -> TreeComparison {
     let mut moved = Vec::new();
     compare_directories(&before.top, &after.top, &TreePath::root(), &mut moved);

@@ -22,10 +22,10 @@ const MAX_RULES_BYTES: u64 = 1024 * 1024;
 /// The size of the buffer through which files are read and hashed, in bytes.
 pub(super) const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Reads a regular file; `listed` is its `stat` from before.
+/// Reads a regular file; `listed` is the `stat` of the file before it was opened.
 ///
-/// The leaf keeps the stamp from before the reading. If the file changes during the reading, that stamp is racy, so the
-/// file is read again next time.
+/// The result has the stamp (size, inode and times) from before the reading. If the file changes during the reading,
+/// this stamp is marked racy (an equal stamp proves nothing), so the file is read again next time.
 pub(super) fn read_file(
     directory: BorrowedFd<'_>,
     name: &CStr,

@@ -45,20 +45,21 @@ impl TreeIndex {
         self.top.bytes
     }
 
-    /// Returns the entries that the digest cannot represent correctly. A directory comes before its contents.
+    /// Returns the entries that the digest cannot represent correctly: unreadable ones, and sockets, pipes and devices.
+    /// A directory comes before its contents.
     pub fn issues(&self) -> Vec<TreeIssue> {
         let mut issues = Vec::new();
         collect_issues(&self.top, &TreePath::root(), &mut issues);
         issues
     }
 
-    /// Returns the directory whose tree this is, as `scan` or `from_bytes` got it.
+    /// Returns the path of the tree's root, as it was passed to `scan` or `from_bytes`.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns whether both indexes share their top directory: one was made from the other, and no entry and no stamp
-    /// differed.
+    /// Returns whether both indexes share their top directory: one was made from the other, and no entry differed in
+    /// content, inode or times.
     pub fn is_same(&self, other: &Self) -> bool {
         self.root == other.root && Arc::ptr_eq(&self.top, &other.top)
     }
@@ -76,7 +77,8 @@ impl TreeIndex {
         found
     }
 
-    /// Returns the rules files that were applied when the tree was read, with the digests of their texts.
+    /// Returns the rules files, such as `.gitignore`, that were applied when the tree was read, with the digests of
+    /// their texts.
     pub fn rules_files(&self) -> BTreeMap<TreePath, Digest> {
         let mut found = BTreeMap::new();
         let mut waiting = vec![(TreePath::root(), &self.top)];

@@ -78,7 +78,7 @@ pub(super) fn list(directory: OwnedFd) -> io::Result<(Dir, Listing)> {
         let end = listing.names.len() - 1;
         listing.entries.push(Listed { start, end, is_directory: entry.file_type() == Some(Type::Directory) });
     }
-    // Some file systems do not say what kind an entry is.
+    // Some file systems do not say in a listing whether an entry is a directory, so `stat` is asked.
     for position in untyped {
         let stat = stat_entry(directory.as_fd(), listing.name(position));
         listing.entries[position].is_directory = stat.is_ok_and(|stat| is_directory(&stat));

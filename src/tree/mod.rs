@@ -54,6 +54,7 @@ mod stamp;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests write the trees they look at, and say what time it is")]
 mod tests;
+mod unchanged;
 mod walk;
 
 pub use changes::{ContentChange, content_changes};
@@ -63,3 +64,5 @@ pub use error::TreeError;
 pub use hints::TreeHints;
 pub use index::{TreeEntry, TreeIndex};
 pub(crate) use listing::{open_below, open_root};
+pub(crate) use stamp::{EntryStamp, Trust};
+pub use unchanged::is_unchanged_on_disk;

@@ -9,22 +9,25 @@ use crate::model::{Digest, EntryKind, TreeIssueKind};
 use crate::tree::digest::{DigestedEntry, compute_directory_digest};
 use crate::tree::stamp::{EntryStamp, Trust};
 
-/// A directory of the index: its entries that belong to the tree, sorted by the names' bytes. A change makes a new one.
+/// A directory of the index: its entries that belong to the tree, sorted by the names' bytes. A directory is never
+/// changed: an update makes a new one.
 #[derive(Debug)]
 pub(super) struct Directory {
     pub(super) nodes: Box<[Node]>,
-    /// The compiled rules files of the directory. `None` if it has none that apply, or if the index was loaded from
-    /// disk.
+    /// The compiled rules files (such as `.gitignore`) of the directory. `None` if no rules file of the directory
+    /// applies, or if the index was loaded from disk.
     pub(super) rules: Option<Arc<KnownRules>>,
-    /// The entries that are reported as issues and have no node, sorted by name.
+    /// The entries that are reported as issues (such as sockets and pipes) and have no node, sorted by name.
     pub(super) aside: Box<[IssueEntry]>,
-    /// `None` if nothing in the directory belongs to the tree, so that it is left out of the digest.
+    /// The directory's digest; `None` if nothing in the directory belongs to the tree, so that the directory is left
+    /// out of the tree's digest.
     pub(super) digest: Option<Digest>,
     /// The number of files and links in this directory and below it, including unreadable ones.
     pub(super) files: u64,
     /// The sum of the sizes of all readable files and links in this directory and below it, in bytes.
     pub(super) bytes: u64,
-    /// The number of issues in this directory and below it.
+    /// The number of entries in this directory and below it that are unreadable or of a kind without digest, such as
+    /// pipes.
     pub(super) issues: u64,
 }
 
@@ -40,7 +43,7 @@ pub(super) enum Content {
     Leaf(Leaf),
     /// A directory, even one in which nothing belongs to the tree: its rules are needed, and files may appear in it.
     Directory(Arc<Directory>),
-    /// An entry that could not be read, with its kind; for a file also with its stamp.
+    /// An entry that could not be read, with its kind; for a file also with its stamp (size, inode and times).
     Unreadable(EntryKind, Option<EntryStamp>),
 }
 
@@ -61,14 +64,15 @@ pub(super) enum LeafKind {
     Link,
 }
 
-/// The compiled rules files of a directory, and the stamps by which unchanged ones are recognised.
+/// The compiled rules files (such as `.gitignore`) of a directory, and the stamps (size, inode and times) by which
+/// unchanged rules files are recognised.
 #[derive(Debug)]
 pub(super) struct KnownRules {
     pub(super) compiled: Arc<DirectoryRules>,
     pub(super) files: Vec<(RulesFile, EntryStamp, Trust)>,
 }
 
-/// An entry that is reported as an issue and is not part of the digest.
+/// An entry that is reported as an issue (unreadable, or a socket, pipe or device) and is not part of the digest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct IssueEntry {
     pub(super) name: Box<[u8]>,
@@ -80,7 +84,8 @@ impl Directory {
     pub(super) fn new(nodes: Vec<Node>, rules: Option<Arc<KnownRules>>, mut aside: Vec<IssueEntry>) -> Self {
         aside.sort();
         aside.dedup();
-        // A rules file is read twice, for its rules and as an entry; one issue is enough.
+        // A rules file, such as `.gitignore`, is read twice, for its rules and as an entry. If it is unreadable, one
+        // issue is enough.
         let is_unreadable = |name: &[u8]| find(&nodes, name).is_some_and(|node| node.content.is_unreadable());
         aside.retain(|aside| !is_unreadable(&aside.name));
         let mut entries = nodes.iter().filter_map(Node::digested).peekable();

@@ -19,10 +19,11 @@ use crate::tree::stamp::{EntryStamp, Trust};
 /// exhaust the stack.
 const MAX_DEPTH: usize = 256;
 
-/// How often a directory is read whose rules file is saved again and again.
+/// The most times that a directory is read if its rules file, such as `.gitignore`, is saved during each reading. The
+/// last reading is then used as it is.
 const RULES_TRIES: usize = 4;
 
-/// Whether a rules file stayed the same while its directory was read.
+/// Whether a rules file, such as `.gitignore`, stayed the same while its directory was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RulesReading {
     Consistent,
@@ -40,7 +41,8 @@ pub(super) struct TreeReader<'look> {
 pub(super) struct DirectoryToRead {
     /// The directory's path from the root.
     pub(super) path: Vec<u8>,
-    /// The rules of the parent directory. For the root, these are the rules without any rules files.
+    /// The ignore rules that hold in the parent directory. For the root, these are the rules that hold without any
+    /// `.gitignore`.
     pub(super) above: RulesScope,
     pub(super) membership: TreeMembership,
     /// The same directory in the previous index; `None` if that index has none.
@@ -93,8 +95,8 @@ impl TreeReader<'_> {
 
     /// Reads a directory. `buffer` is for the content of files; it is allocated when the first file is read.
     ///
-    /// A rules file is read twice, for its rules and for its digest. If it was saved in between, the directory is read again, because
-    /// otherwise the rules would select other entries than the digested text does.
+    /// A rules file, such as `.gitignore`, is read twice, for its rules and for its digest. If it was saved in between,
+    /// the directory is read again, because otherwise the rules would select other entries than the digested text does.
     pub(super) fn read_directory(&self, place: &DirectoryToRead, buffer: &mut Vec<u8>) -> io::Result<DirectoryRead> {
         for _ in 1..RULES_TRIES {
             let (found, rules) = self.try_to_read(place, buffer)?;
@@ -140,7 +142,8 @@ impl TreeReader<'_> {
         Ok((found, if is_consistent { RulesReading::Consistent } else { RulesReading::SavedMeanwhile }))
     }
 
-    /// Returns whether the rules that were applied are those of the rules file's digested text.
+    /// Returns whether the rules that were applied come from the same text of the rules file (such as `.gitignore`)
+    /// that was digested.
     fn is_consistent(
         &self,
         file: RulesFile,
@@ -169,7 +172,7 @@ impl TreeReader<'_> {
         });
         match content {
             Some(Content::Leaf(leaf)) if matches!(leaf.kind, LeafKind::File { .. }) => applied == Some(leaf.digest),
-            // What cannot be read has an issue, and has no rules.
+            // A rules file that cannot be read is reported as an issue and gives no rules.
             Some(Content::Unreadable(..)) => true,
             Some(Content::Leaf(_) | Content::Directory(_)) | None => applied.is_none(),
         }
@@ -200,8 +203,8 @@ impl TreeReader<'_> {
         let position = previous.binary_search_by(|node| node.name[..].cmp(name.to_bytes())).ok();
         let known = position.map(|position| &previous[position]);
         let seen = match stat_entry(directory, name) {
-            // The entry was listed as another kind and judged by the rules as such. The next update will judge it
-            // right.
+            // The entry was not a directory when it was listed, and the rules were asked about a file. The next update
+            // asks about a directory.
             Ok(stat) if is_directory(&stat) => EntryRead::Nothing,
             Ok(stat) => self.read_entry(directory, name, &stat, known, buffer),
             Err(error) => give_up(&error, EntryKind::File, None),
@@ -246,10 +249,11 @@ impl TreeReader<'_> {
         )
     }
 
-    /// Reads the rules files of a directory, or reuses the compiled rules of the previous index.
+    /// Reads the rules files, such as `.gitignore`, of a directory. If they are unchanged, the compiled rules of the
+    /// previous index are used again.
     fn read_rules_files(&self, directory: BorrowedFd<'_>, listing: &Listing, path: &[u8], found: &mut DirectoryRead) {
         let listed = RulesFile::ALL.into_iter().filter_map(|file| Some((file, listing.find(file.name().as_bytes())?)));
-        // As in git, a link is not a rules file: its target may lie outside the tree.
+        // As in git, a link named `.gitignore` is not a rules file: its target may lie outside the tree.
         let stats = listed.filter_map(|(file, name)| {
             let stat = stat_entry(directory, name).ok().filter(|stat| format(stat) == libc::S_IFREG)?;
             Some((file, name, EntryStamp::of(&stat)))
@@ -304,7 +308,8 @@ pub(super) fn push_name(path: &mut Vec<u8>, name: &[u8]) {
     path.extend_from_slice(name);
 }
 
-/// Returns the issue for an entry that could not be read. An entry that has vanished is not an issue.
+/// Returns the outcome for an entry that could not be read: unreadable, or, if the entry has vanished, as if it had
+/// never been there.
 fn give_up(error: &io::Error, kind: EntryKind, stamp: Option<EntryStamp>) -> EntryRead {
     if error.kind() == io::ErrorKind::NotFound {
         EntryRead::Nothing

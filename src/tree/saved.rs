@@ -30,7 +30,8 @@ const DIGEST_BYTES: usize = 32;
 /// The deepest nesting of directories that is accepted. Deeper nesting means that the bytes are damaged.
 const MAX_DEPTH: usize = 257;
 
-/// The letters of files and links with a settled or a racy stamp.
+/// The letters of files and links. A capital letter marks a racy stamp: the entry was written so shortly before it was
+/// read that an equal stamp proves nothing.
 const LEAVES: [(u8, LeafKind, Trust); 6] = [
     (b'f', LeafKind::File { is_executable: false }, Trust::Settled),
     (b'x', LeafKind::File { is_executable: true }, Trust::Settled),
@@ -147,8 +148,8 @@ struct Unfinished {
 }
 
 impl<'bytes> Reader<'bytes> {
-    /// Reads a directory and everything below it. A loop does this without recursion, because the bytes are not
-    /// trusted.
+    /// Reads a directory and everything below it. This is a loop and no recursion, because deeply nested forged bytes
+    /// would exhaust the stack.
     fn top(&mut self) -> Option<Arc<Directory>> {
         let mut unfinished = vec![self.begin_directory(b"")?];
         loop {

@@ -15,8 +15,9 @@ use crate::tree::walk::walk;
 impl TreeIndex {
     /// Reads a whole tree, including the content of every file.
     ///
-    /// Only the settings of the matcher are used: the rules files are read on the way. `now` must be the time of the
-    /// call; a later time would make racy stamps look settled.
+    /// Only the settings of the matcher are used. The rules files of the tree, such as `.gitignore`, are read during
+    /// the scan. `now` must be the time of the call. With a later time, stamps (size, inode and times) of files that
+    /// were just written would be trusted, although a further write could leave them equal.
     ///
     /// # Errors
     /// When the root cannot be read. An entry that cannot be read is an issue.
@@ -24,8 +25,8 @@ impl TreeIndex {
         read_whole_tree(root, matcher, now, None)
     }
 
-    /// Checks the whole tree again, but reads only files whose stamp has changed or is racy. The result equals that of
-    /// a new scan.
+    /// Checks the whole tree again, but reads only files whose stamp (size, inode and times) has changed, or proves
+    /// nothing because the file was just written. The result equals that of a new scan.
     ///
     /// # Errors
     /// When the root cannot be read.

@@ -1,4 +1,5 @@
-//! Recognises a file that was read before by its identity and times, and says whether these can be trusted.
+//! Stamps: the device, inode, size and times of an entry. By its stamp an unchanged file is recognised without being
+//! read. This module also says whether an equal stamp proves that the file is unchanged.
 
 use nix::sys::stat::FileStat;
 
@@ -10,25 +11,25 @@ const NANOS_PER_MILLI: i128 = 1_000_000;
 /// How far the kernel's file times may lag behind the clock: two ticks of the slowest configuration (`CONFIG_HZ=100`).
 const TICK: i128 = 20 * NANOS_PER_MILLI;
 
-/// The same lag for file systems that store times in whole seconds (ext4 with small inodes) or in steps of two seconds
-/// (FAT).
+/// How far file times may lag behind the clock on file systems that store them in whole seconds (ext4 with small
+/// inodes) or in steps of two seconds (FAT).
 const COARSE_TICK: i128 = 2 * NANOS_PER_SECOND as i128;
 
 /// The fields of `stat` that identify a file and its content. Times are nanoseconds since the epoch, modulo 2^64. That
 /// keeps stamps small, because every file has one, and times are only compared with each other and with the present
 /// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct EntryStamp {
-    pub(super) device: u64,
-    pub(super) inode: u64,
-    pub(super) size: u64,
-    pub(super) modified: i64,
-    pub(super) changed: i64,
+pub(crate) struct EntryStamp {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) size: u64,
+    pub(crate) modified: i64,
+    pub(crate) changed: i64,
 }
 
 /// Whether an equal stamp proves equal content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(crate) enum Trust {
     /// An equal stamp proves equal content: any later write gets other times.
     Settled,
     /// An equal stamp proves nothing: the file was written so shortly before it was read that a later write may get the
@@ -37,7 +38,7 @@ pub(super) enum Trust {
 }
 
 impl EntryStamp {
-    pub(super) fn of(stat: &FileStat) -> Self {
+    pub(crate) fn of(stat: &FileStat) -> Self {
         let nanos = |seconds: i64, nanos: i64| seconds.wrapping_mul(NANOS_PER_SECOND).wrapping_add(nanos);
         Self {
             device: stat.st_dev,
@@ -53,7 +54,7 @@ impl EntryStamp {
     /// The kernel's clock for file times advances in ticks, so a later write keeps the same times only within one tick.
     /// A stamp is settled when it is at least a tick older than the reading. A change time in the future is never
     /// settled.
-    pub(super) fn trust(&self, now: Timestamp) -> Trust {
+    pub(crate) fn trust(&self, now: Timestamp) -> Trust {
         let now = i128::from(now.as_millis()) * NANOS_PER_MILLI;
         let is_old = |time: i64| {
             let tick = if time % NANOS_PER_SECOND == 0 { COARSE_TICK } else { TICK };

@@ -29,7 +29,8 @@ fn now() -> Timestamp {
     Timestamp::from_millis(i64::try_from(elapsed.as_millis()).expect("a clock of this age"))
 }
 
-/// A time at which every stamp is settled.
+/// Returns a time one minute from now. For a reading at this time, every file is old enough that an equal stamp (size,
+/// inode and times) proves equal content.
 fn much_later() -> Timestamp {
     Timestamp::from_millis(now().as_millis() + 60_000)
 }
@@ -230,7 +231,8 @@ fn a_settled_file_is_not_read_again_and_a_racy_one_is() {
         write(root.path(), "a", b"old");
         let mut index = scan(root.path());
         write(root.path(), "a", b"new");
-        // Simulates a second write in the same tick of the clock: other bytes, equal stamp.
+        // Simulates a second write in the same tick of the clock: the file has other bytes and an equal stamp (size,
+        // inode and times).
         let mut leaf = *index.top.nodes[0].content.leaf().expect("`a` is a file");
         (leaf.stamp, leaf.trust) = (stamp(&root.path().join("a")), trust);
         let nodes = vec![Node { name: b"a".as_slice().into(), content: Content::Leaf(leaf) }];
@@ -279,7 +281,7 @@ fn a_changed_rules_file_changes_what_a_rescan_finds() {
     assert_eq!(names(&index), ["a", "d", "d/b"]);
     write(root.path(), ".gitignore", b"a\n");
     index = index.rescan(&matcher, much_later()).expect("readable");
-    // A matcher that has never seen the tree learns the rules although nothing has changed.
+    // A rescan with a new matcher reads `.gitignore` again, although nothing in the tree has changed.
     let index = index.rescan(&self::matcher(), much_later()).expect("readable");
     assert_eq!(names(&index), [".gitignore", "d", "d/b"]);
 }
@@ -305,7 +307,7 @@ fn poll_until(what: &str, mut is_so: impl FnMut() -> bool) {
     panic!("waited 2 s until {what}");
 }
 
-/// A random change of a tree.
+/// A random change of a file, link or directory in a tree.
 #[derive(Debug, Clone)]
 enum Operation {
     Write(usize, Vec<u8>),
@@ -331,7 +333,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Performs an operation as far as the tree allows it.
+/// Performs an operation. If the tree does not allow it, for example because the file does not exist, nothing happens.
 fn perform(root: &Path, operation: &Operation) {
     let at = |place: usize| root.join(OsStr::from_bytes(PLACES[place].as_bytes()));
     let _ = match operation {

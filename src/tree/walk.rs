@@ -1,7 +1,7 @@
-//! Walks a tree or a part of it with as many threads as there are processors.
+//! Walks a tree or a part of it with a thread for each processor, but at most `MAX_THREADS`.
 //!
-//! Every directory is a task of its own, and a free thread takes the next one. The results are assembled afterwards
-//! from the top down, so they do not depend on the order in which the threads worked.
+//! Every directory is read separately, and a free thread takes the next waiting directory. The results are assembled
+//! afterwards from the top down, so they do not depend on the order in which the threads worked.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -35,10 +35,11 @@ pub(super) fn walk(look: &TreeReader<'_>, place: DirectoryToRead) -> io::Result<
     assemble(&mut found, 0)
 }
 
-/// A directory that was read, with the numbers of the directories below it.
+/// A directory that was read, with the numbers of the directories directly below it. A directory gets its number when
+/// it is queued.
 type Numbered = io::Result<(DirectoryRead, Vec<usize>)>;
 
-/// What the threads of one walk share.
+/// What the threads of one walk share: the reader, the queue, and a signal for new directories in the queue.
 struct Crew<'crew, 'look> {
     look: &'crew TreeReader<'look>,
     queue: Mutex<Queue>,
@@ -56,8 +57,8 @@ struct Queue {
 type Helper<'scope> = thread::ScopedJoinHandle<'scope, Vec<(usize, Numbered)>>;
 
 impl<'crew> Crew<'crew, '_> {
-    /// Reads waiting directories until none is left. After each one, calls `meet` with the number of directories that
-    /// still wait.
+    /// Reads waiting directories until none is left. After each directory, calls `meet` with the number of directories
+    /// that still wait.
     fn work(&self, mut meet: impl FnMut(usize)) -> Vec<(usize, Numbered)> {
         let (mut found, mut buffer) = (Vec::new(), Vec::new());
         while let Some((number, place)) = self.next() {

@@ -37,7 +37,7 @@ pub enum SummaryWords {
     Limit,
 }
 
-/// The consequences of a category code.
+/// The consequences of a category code: result type, debt, advice and texts.
 #[derive(Debug)]
 pub(in crate::verdict) struct CategoryRow {
     pub(in crate::verdict) code: CategoryCode,
@@ -48,7 +48,7 @@ pub(in crate::verdict) struct CategoryRow {
     pub(in crate::verdict) error_type: Option<&'static str>,
     /// Category and severity of the debt that the result leaves; otherwise the reason why it leaves no debt.
     pub(in crate::verdict) debt: Result<(DebtCategory, Severity), &'static str>,
-    /// The text in a debt item's title.
+    /// The beginning of the title of the debt item; the name of the action, or another detail, is added after a colon.
     pub(in crate::verdict) title: &'static str,
     /// The suggested fix; `{reason}` is replaced by the reason of the classification.
     pub(in crate::verdict) fix: &'static str,
@@ -79,8 +79,9 @@ pub fn is_explained_by_output(code: CategoryCode) -> bool {
 /// Returns whether the result depends only on the action's inputs: the tool ended by itself and reported what it found.
 /// Only such a result is reused for the same inputs.
 ///
-/// Tests that cannot be collected usually miss a package, and packages may lie outside of the digested tree. A review
-/// is always asked for again, because an approval is valid only for the change that was reviewed.
+/// Two kinds of results are not reused although the tool ended by itself. Tests that cannot be collected usually miss a
+/// package, and packages may lie outside of the digested tree. A review is always asked for again, because an approval
+/// is valid only for the change that was reviewed.
 pub fn is_determined_by_inputs(code: CategoryCode) -> bool {
     row_of(code).is_determined_by_inputs
 }

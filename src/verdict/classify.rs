@@ -19,14 +19,14 @@ use crate::verdict::red::mark_red;
 use crate::verdict::services;
 use crate::verdict::wording::words_for;
 
-/// The facts that the judgement of an action is based on.
+/// The facts from which an action is judged. The judgement depends on nothing else.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionFacts<'a> {
     pub action: &'a Action,
     /// How the action's process ended.
     pub end: &'a ActionEnd,
     pub duration: DurationMs,
-    /// How the tool's adapter interpreted the output and the report.
+    /// What the interpreter of the tool (folder `tools/`) concluded from exit code, output and report.
     pub interpretation: &'a Interpretation,
     /// The task's TDD phase.
     pub phase: Phase,
@@ -276,7 +276,7 @@ fn policy_of(action: &Action) -> ToolPolicy {
     action.policy.clone().unwrap_or_else(|| ToolPolicy::plain(BlockOn::ErrorsAndWarnings, PolicySource::Default))
 }
 
-/// Returns the purpose of a prerequisite as a word, if the action's kind shows it.
+/// Returns the word in reports for what a prerequisite makes sure of; `None` for commands that are no service.
 fn prerequisite_type(action: &Action) -> Option<&'static str> {
     match &action.kind {
         ActionKind::FileValidation(_) => Some("FILE_EXISTS"),

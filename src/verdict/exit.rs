@@ -28,8 +28,8 @@ impl CyclePosition {
     }
 }
 
-/// Returns the exit code of a command. If several codes apply, the first of this list counts: 4, 5, 3 (inside a started
-/// cycle), 1, 0 (G5). A valid RED of a cycle gives 0.
+/// Returns the exit code of a command. If several codes apply, the earliest in this list is returned: 4, 5, 3 (only
+/// inside a started cycle), 1, 0 (G5). A valid RED of a cycle gives 0.
 ///
 /// The code of an interrupted run is 130. A caller that knows the signal was SIGTERM uses 143 instead.
 pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: CyclePosition) -> CommandExit {

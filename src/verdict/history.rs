@@ -24,17 +24,17 @@ pub enum PassedBefore {
     Unknown(String),
 }
 
-/// Tests that passed in the last green run whose tests are recorded, and that no longer exist.
+/// Tests that passed in the last green run with stored test results, and that no longer exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VanishedTests {
-    /// The last green run with a record of its tests.
+    /// The last green run whose test results are stored.
     pub run: RunId,
     /// The names of the vanished tests as reports write them; at least one.
     pub tests: Vec<String>,
 }
 
 impl Default for PassedBefore {
-    /// Returns the history of a result without declared failures.
+    /// Returns the value for a result without declared failures: no test is known to have passed before.
     fn default() -> Self {
         Self::Known(BTreeMap::new())
     }

@@ -1,9 +1,10 @@
-//! Judges claims about services: a service succeeded only if it ran until proctor stopped it (E3).
+//! Checks the category that was interpreted for a service: a service succeeded only if it ran until proctor stopped it
+//! after the checks (E3).
 
 use crate::model::{Action, ActionEnd, CategoryCode, StopReason};
 
-/// Returns the proven category of a service, with an explanation if a fact contradicts the claimed category. Returns
-/// `None` if the general rules apply.
+/// Returns the proven category of a service, with an explanation if a fact contradicts the interpreted category `said`.
+/// Returns `None` if the rules for all actions apply.
 pub(super) fn judge_service_claim(
     action: &Action,
     end: &ActionEnd,

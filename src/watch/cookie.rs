@@ -54,7 +54,8 @@ impl Cookies {
         Some(self.waiting.swap_remove(place).1)
     }
 
-    /// Forgets all cookies and returns their purposes.
+    /// Forgets all cookie files whose events have not arrived, and returns their purposes, so that waiting sync
+    /// requests can be answered.
     pub(super) fn forget_all(&mut self) -> Vec<CookiePurpose> {
         self.waiting.drain(..).map(|(_, purpose)| purpose).collect()
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use nix::sys::statfs::statfs;
 
-/// A row of [`EVENTLESS`].
+/// A file system on which changes can happen without an inotify event: a row of [`EVENTLESS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Eventless {
     /// The file system's type number, as `statfs(2)` returns it.
@@ -18,9 +18,9 @@ const fn row(magic: i64, name: &'static str) -> Eventless {
     Eventless { magic, name }
 }
 
-/// File systems that another machine, another kernel or a program can change. Linux gives events only for changes made
-/// through itself, so directories on these file systems are watched *and* polled. The numbers are from `linux/magic.h`
-/// and the file systems' own headers.
+/// File systems that another machine, another kernel or a program can change. The kernel of this machine gives events
+/// only for changes that were made through this kernel, so directories on these file systems are watched *and* polled.
+/// The numbers are from `linux/magic.h` and the file systems' own headers.
 pub const EVENTLESS: &[Eventless] = &[
     row(0x6969, "NFS"),
     row(0x517B, "SMB"),

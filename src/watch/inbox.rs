@@ -13,11 +13,11 @@ use crate::watch::interpret::is_noise;
 use crate::watch::path_event::PathEvent;
 use crate::watch::ticker::TickerTicket;
 
-/// The most events that wait for the worker. The kernel queues another 16,384. Further events are lost, and the loss is
-/// reported as an overflow.
+/// The most events that wait for the worker. An event that comes while so many are waiting is dropped, and the loss is
+/// reported as an overflow. The kernel's own queue, which comes before this one, holds another 16,384.
 const MAX_QUEUED: usize = 65_536;
 
-/// A message to the worker.
+/// A message to the worker, which handles messages one at a time, in the order in which they were sent.
 #[derive(Debug)]
 pub(super) enum Message {
     /// An event or an error of the backend.
@@ -55,7 +55,7 @@ struct State {
     has_lost: AtomicBool,
 }
 
-/// The result of waiting for a message.
+/// What [`Inbox::receive`] returns after it has waited for a message.
 #[derive(Debug)]
 pub(super) enum Received {
     Message(Message),
@@ -67,7 +67,7 @@ pub(super) enum Received {
     Closed,
 }
 
-/// Creates a queue.
+/// Creates a queue and returns its two sides: the sending side, which can be cloned, and the receiving side.
 pub(super) fn open_inbox() -> (InboxHandle, Inbox) {
     let (sender, receiver) = channel();
     let state = Arc::new(State::default());

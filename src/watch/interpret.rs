@@ -52,7 +52,8 @@ pub fn interpret(event: &Event) -> Vec<RawHint> {
         EventKind::Modify(ModifyKind::Metadata(_)) => RawHint::Touched,
         EventKind::Modify(ModifyKind::Name(RenameMode::From)) | EventKind::Remove(_) => RawHint::Vanished,
         EventKind::Modify(ModifyKind::Name(RenameMode::To | RenameMode::Any | RenameMode::Other)) => RawHint::Appeared,
-        // The inotify backend never sends these. For any other backend, the safe answer is to examine the path.
+        // The inotify backend never sends these kinds of events. For any other backend, the safe answer is to examine
+        // the path.
         EventKind::Modify(ModifyKind::Any | ModifyKind::Other) | EventKind::Any | EventKind::Other => RawHint::Appeared,
     };
     event.paths.iter().cloned().map(meaning).collect()

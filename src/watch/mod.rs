@@ -25,12 +25,12 @@
 //!   it exceeds 1, the whole tree is scanned.
 //! * Placing a watch follows symbolic links. So `lstat` checks before and after placing that the path is a directory.
 //! * After the root was removed, no event ever arrives again. So this module checks at intervals whether the root exists again.
-//! * The event mask includes `IN_OPEN` and cannot be changed. A pytest run over 1,000 files causes 1,400 of these events, and the
-//!   kernel's queue holds 16,384. So they are dropped before they are queued.
+//! * The event mask includes `IN_OPEN` and cannot be changed. A pytest run over 1,000 files causes 1,400 `IN_OPEN` events, and
+//!   the kernel's queue holds 16,384 events. So the handler drops `IN_OPEN` events before they are queued for the worker.
 //! * Watching stops at the kernel's limit on watches or instances. So directories without a watch are polled until a watch can be
 //!   placed.
-//! * Network and shared file systems give no events for changes by others. So the file system's type is looked up ([`EVENTLESS`])
-//!   and a probe file is created; such directories are watched and polled.
+//! * Network and shared file systems give no events for changes by other machines. So the file system's type is looked up
+//!   ([`EVENTLESS`]) and a probe file is created. Directories on which events are missing are watched and polled.
 //!
 //! Four kinds of change give no event: writing through a memory mapping, renaming a parent of the root, mounting over a
 //! directory, and writing to a file through a hard link outside the tree. Only the periodic scan of the whole tree finds them. An

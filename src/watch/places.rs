@@ -18,7 +18,7 @@ use crate::watch::filesystem::read_eventless;
 use crate::watch::inbox::InboxHandle;
 use crate::watch::stamps::Snapshot;
 
-/// How long to wait until the backend's thread has ended.
+/// The longest time to wait for the backend's thread to end after its watches were removed.
 const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// The device and inode of a directory. The kernel attaches a watch to the inode, whatever the directory's path is.
@@ -54,11 +54,11 @@ pub(super) struct Places {
     /// `None` if the limit on inotify instances is reached; then all directories are polled.
     backend: Option<Backend>,
     watched: BTreeMap<Vec<u8>, DirectoryIdentity>,
-    /// The path under which the backend knows each directory. It keeps only one path for each inode.
+    /// The path under which the backend knows each directory. The backend keeps only one path for each inode.
     paths: HashMap<DirectoryIdentity, Vec<u8>>,
     /// For each polled directory: its identity and its content at the last poll.
     pub(super) polled: BTreeMap<Vec<u8>, (DirectoryIdentity, Snapshot)>,
-    /// How reliably events report changes, for each device.
+    /// How reliably events report changes, by the device number of the file system.
     event_source: HashMap<u64, EventSource>,
     count: Arc<AtomicUsize>,
 }
@@ -100,7 +100,7 @@ impl Places {
         self.backend.is_some()
     }
 
-    /// Places a watch on a directory.
+    /// Places a watch on a directory. Does nothing if the backend already watches the directory under this path.
     pub(super) fn place(&mut self, directory: &TreePath) -> Result<WatchPlacement, WatchError> {
         let path = self.root.join(directory.as_path());
         let Some(identity) = read_identity(&path) else { return Ok(WatchPlacement::NotThere) };
@@ -168,7 +168,7 @@ impl Places {
         self.polled.remove(directory.as_bytes());
         if let Some(identity) = self.watched.remove(directory.as_bytes()) {
             self.paths.remove(&identity);
-            // This fails if the directory was deleted; then the kernel has removed the watch.
+            // Removing the watch fails if the directory was deleted; the kernel has then removed the watch itself.
             let path = self.root.join(directory.as_path());
             let _gone = self.backend.as_mut().map(|backend| backend.watcher.unwatch(&path));
             self.publish_count();

@@ -1,5 +1,5 @@
-//! Walks the tree to place watches. In each directory first the watch is placed, then the rules files are read, then
-//! the entries.
+//! Walks the tree to place watches. In each directory, the watch is placed first. After that the rules files (such as
+//! `.gitignore`) are read, and last the directory is listed.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

@@ -19,7 +19,7 @@ const PATIENCE_PER_ENTRY: Duration = Duration::from_micros(40);
 #[derive(Debug, Default)]
 pub(super) struct Polling {
     ticker: Option<Ticker>,
-    /// The number of rounds to skip before the next one.
+    /// How many ticks of the polling ticker still have to pass without a round of polling.
     to_skip: u32,
     /// The kinds of reasons for polling that have been reported.
     kinds: Vec<Discriminant<PollReason>>,

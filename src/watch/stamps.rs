@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The metadata of a directory entry that is compared.
+/// The metadata by which polling recognises that a directory entry has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     is_directory: bool,
@@ -63,7 +63,8 @@ pub(super) fn read_snapshot(directory: &Path, belongs: impl Fn(&[u8], bool) -> b
     Some(stamped.collect())
 }
 
-/// Returns the changed entries: first the removed ones, then the others, each group in the order of names.
+/// Returns the changed entries: first the removed ones, then the new and the changed ones together. Each of the two
+/// groups is sorted by name.
 pub(super) fn compare(before: &Snapshot, after: &Snapshot) -> Vec<(Vec<u8>, NameChange)> {
     let gone = before.keys().filter(|name| !after.contains_key(*name)).map(|name| (name.clone(), NameChange::Went));
     let rest = after.iter().filter_map(|(name, stamp)| {

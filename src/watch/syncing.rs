@@ -10,8 +10,8 @@ use crate::watch::places::EventSource;
 use crate::watch::placing::Report;
 use crate::watch::worker::Worker;
 
-/// How long the worker waits without any event while a cookie file's event is missing. After that, events are assumed
-/// not to work here.
+/// How long the worker waits without any event while a cookie file's event is missing. After that, the watcher assumes
+/// that no events arrive for this project, and polls all directories.
 pub(super) const EAR_TEST: Duration = Duration::from_secs(2);
 
 /// The cookie files, and whether their events arrive.
@@ -63,8 +63,9 @@ impl Worker {
         {
             return;
         }
-        // Either no file can be made in the root, or the file system may report changes by others later than the
-        // cookie's event. A scan of the whole tree answers the request as well.
+        // Either no cookie file can be made in the root, or the file system may report changes by other machines later
+        // than the cookie's event. A scan of the whole tree finds all earlier changes, so the request can be answered
+        // after asking for one.
         self.tell(WatchHint::LookAgain(WatchProblem::Unsynced));
         self.tell(WatchHint::Synced(id));
     }

@@ -14,7 +14,7 @@ use crate::watch::inbox::{InboxHandle, Message, open_inbox};
 use crate::watch::path_event::PathEvent;
 use crate::watch::worker::Worker;
 
-/// How long to wait for an answer from the worker.
+/// The time limit for waiting for an answer from the worker.
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// Watches a project. Dropping it removes all watches and ends its threads.

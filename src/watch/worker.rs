@@ -214,14 +214,16 @@ impl Worker {
 
     fn on_created(&mut self, path: &TreePath) {
         match fs::symlink_metadata(self.root.join(path.as_path())) {
-            // A new hard link has its content already, and no close event follows.
+            // A file with one name was just made: its content is still to be written, and a close event follows. A new
+            // hard link (a link count above 1) has its content already, and no close event follows, so it is treated as
+            // saved.
             Ok(metadata) if metadata.is_file() && metadata.nlink() == 1 => {
                 if self.belongs(path, false) {
                     self.tell(WatchHint::Created(path.clone()));
                 }
             }
-            // The file was removed or renamed in the meantime. The event of that is still to come and is the second
-            // step of this change.
+            // The file was removed or renamed after it was created. The event of the removal or the renaming is still
+            // to come, and completes this change.
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.tell_if_in(path, WatchHint::Created),
             Ok(_) | Err(_) => self.on_appeared(path),
         }

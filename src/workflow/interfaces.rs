@@ -14,7 +14,7 @@ pub enum ModelRole {
     Reviewer,
 }
 
-/// A request to a model.
+/// A request to a model: which of the two models is asked, the prompt, and what the model may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Consultation<'a> {
     pub role: ModelRole,
@@ -78,7 +78,7 @@ pub struct EditorFailure(pub String);
 
 /// The person at the terminal.
 pub trait Person {
-    /// Shows a line.
+    /// Shows a line on the terminal. The text has no newline at its end.
     fn show(&mut self, line: &str);
 
     /// Asks a question and returns the line that the person typed; `None` if nobody is at a terminal, or if a signal

@@ -7,7 +7,7 @@ use crate::evidence::{GitLocation, Store, TrailDirectory};
 use crate::governance::{Slug, WorkflowLimits, done_directory};
 use crate::model::ProjectId;
 
-/// The settings of a project's workflows.
+/// The settings of a project's workflows: programs, limits, models, and where audit trails and issues go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowSettings {
     /// The editor's program and arguments. The files to edit are appended.
@@ -25,7 +25,7 @@ pub struct WorkflowSettings {
     pub models: WorkflowModels,
 }
 
-/// The models of a workflow.
+/// The two models of a workflow: one drafts the issue, the other reviews the draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowModels {
     pub drafter: ModelCommand,

@@ -49,7 +49,7 @@ impl WorkflowRunner<'_> {
         })
     }
 
-    /// Creates those of the labels that the tracker does not have yet (N6 step 2).
+    /// Creates the labels in `labels` that the tracker does not have yet (N6 step 2).
     pub(super) fn ensure_labels(&mut self, repo: Option<&str>, labels: &[String]) -> Result<WorkflowEvent, WorkflowError> {
         if labels.is_empty() {
             return Ok(WorkflowEvent::LabelsReady);

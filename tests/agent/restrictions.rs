@@ -154,7 +154,7 @@ fn mark_complete(way: &Way<'_>) {
     let open = answer["open"].to_string();
     assert!(open.contains("STEP.1 check") && open.contains("DEBT-default-001"), "what is open is named: {answer}");
     assert_eq!(way.status("INCOMPLETE")["accepted"], true);
-    // The box is ticked by hand in the task list.
+    // The task's box is ticked by hand in the task list. The next run must untick the box and record a violation.
     edit(project, "- [ ] **default**", "- [x] **default**");
     way.run_again();
     wait_for_list(project, |text| text.contains("- [ ] **default**"));
@@ -231,8 +231,8 @@ fn skip_debt(way: &Way<'_>) {
     assert!(fs::read_to_string(debt).expect("there is a debt file").contains("DEBT-default-001"));
 }
 
-/// Reads a file of evidence through the project's link: the report and the debt file have the names that the protocol
-/// prescribes.
+/// Reads a JSON file of the last run through `evidence/default`, the project's link to its evidence. Seed 004
+/// prescribes the file names.
 fn read_evidence(way: &Way<'_>, name: &str) -> Value {
     let path = way.project().path().join("evidence/default").join(name);
     serde_json::from_str(&fs::read_to_string(path).expect("it can be read")).expect("it is JSON")

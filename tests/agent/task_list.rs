@@ -4,9 +4,9 @@
 use std::fs;
 
 use super::{LATE, ask, edit, list, project, serve, violations};
-use crate::common::{Project, poll};
+use crate::common::{IN_PLACE, Project, poll};
 
-/// The line of the red project's debt item in the task list.
+/// The line of the task list for the debt item that the failing check causes.
 const DEBT: &str = "- [ ] **DEBT-default-001**";
 
 /// Waits until the text of the task list satisfies a condition.
@@ -88,7 +88,7 @@ fn a_check_that_ticks_its_own_box_is_named_in_its_own_report() {
     project.proctor(["run"]).failure();
     let cheat = "sed -i 's/- \\[ \\] \\*\\*default/- [x] **default/' tasks.md; grep -q good a.txt";
     let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
-    project.save("proctor.toml", &toml.replace("grep -q good a.txt", cheat));
+    project.save("proctor.toml", &(IN_PLACE.to_owned() + &toml.replace("grep -q good a.txt", cheat)));
     project.approve();
     let run = project.proctor(["run"]).failure();
     assert_eq!(run.report()["violations"][0]["violation"], "UNAUTHORIZED_COMPLETION", "{}", run.snapshot());
@@ -121,11 +121,12 @@ fn a_watch_puts_a_tick_back_at_once_and_runs_nothing_for_it() {
     poll(LATE, "the violation", || {
         (violations(&project).len() == 1).then_some(()).ok_or_else(|| format!("{:?}", violations(&project)))
     });
-    // The next verdict is for the next save in the tree, and belongs to the second run: the task list has started none.
+    // The task list has started no run, so the next verdict is for this save, and there are two runs in all.
     project.save("a.txt", "good\n");
     watch.wait_for_verdict();
     wait_until(&project, "the green list", |text| text.contains("- [x] **default**"));
-    // The watch may just be looking at the tree because proctor wrote the task list. `wait` returns when that is over.
+    // The watch may still be examining the tree, because proctor has just written the task list. `wait` returns when
+    // the watch has done so.
     project.proctor(["wait", "--fresh"]).success();
     assert_eq!(project.store().committed_runs().len(), 2);
     watch.interrupt();

@@ -21,7 +21,8 @@ fn project(more: &str) -> Project {
     Project::new().toml(&settings(more)).file("tests/test_a.py", TESTS).file("code.py", "one = 1\n")
 }
 
-/// Returns the tests with one skipped, one expected to fail, and one added.
+/// Returns the protected test file after it was made easier: one test is skipped, one is expected to fail, and one is
+/// added.
 fn easier() -> String {
     let skipped = TESTS.replace("def test_one", "@pytest.mark.skip\ndef test_one");
     let expected = skipped.replace("def test_two():\n    assert 1", "@pytest.mark.xfail\ndef test_two():\n    assert 0");

@@ -11,7 +11,7 @@ use super::{LINT, UNIT, approvals, save, weaken};
 use crate::common::Project;
 use crate::specification_runs::{project, task};
 
-/// The bound of every wait for a watch or a service.
+/// The time limit of every wait for a watch or a service.
 const BOUND: Duration = Duration::from_secs(60);
 pub(crate) const SETTINGS: &str = "[approval]\nrequire_signature = true\nallowed_signers = \"allowed_signers\"\n";
 
@@ -149,7 +149,7 @@ fn a_signature_holds_once_and_for_what_was_signed_alone() {
     let (project, lead) = registered();
     project.save("proctor.toml", &format!("{UNIT}{SETTINGS}"));
     let signature = sign(&project, &lead, "proctor-approval");
-    // Now the settings ask for another approval than the signed one.
+    // The settings are changed after the signing, so the signature is for another plan and must be refused.
     project.save("proctor.toml", &format!("{}{SETTINGS}", UNIT.replace("20s", "30s")));
     approve_by(&project, &signature, 3);
     project.save("proctor.toml", &format!("{UNIT}{SETTINGS}"));
@@ -177,7 +177,8 @@ fn the_setting_and_its_keys_are_approved_by_the_keys_that_were_approved() {
     project.save("allowed_signers", &allowed(&agent));
     let refused = project.proctor(["run"]).status(3);
     assert!(refused.stderr.contains("these keys may not approve any more: lead@example.org"), "{}", refused.snapshot());
-    // A file without a usable key does not turn the requirement off.
+    // A file of allowed signers without a usable key must not turn the requirement of a signature off: every run is
+    // refused.
     for wrong in ["", "agent@example.org ssh-rsa AAAAB3NzaC1yc2E=\n"] {
         project.save("allowed_signers", wrong);
         project.proctor(["run"]).status(4);
@@ -224,7 +225,8 @@ fn a_task_of_a_specification_needs_the_signature_as_well() {
     let signature = sign_for(&project, &["--task", "T117"], &lead, "proctor-approval");
     project.proctor(["approve", "--task", "T117", "--signature", &signature.to_string_lossy()]).success();
     project.proctor(["run", "--task", "T117"]).success();
-    // Without the file nobody is known who may approve, so nothing can be approved.
+    // Without the file `allowed_signers`, proctor knows nobody who may approve, so nothing can be approved and the run
+    // is refused.
     fs::remove_file(project.path().join("allowed_signers")).expect("it was there");
     let wrong = project.proctor(["run", "--task", "T117"]).status(4);
     assert!(wrong.stderr.contains("there is no text file `allowed_signers`"), "{}", wrong.snapshot());

@@ -15,7 +15,7 @@ use crate::common::{User, inside};
 pub(super) enum Cell {
     Allowed,
     Denied,
-    /// Both results are right, for this reason.
+    /// Allowed and denied are both right, for this reason.
     Either(&'static str),
 }
 
@@ -103,7 +103,8 @@ impl Row {
             IsolationLevel::Cgroup | IsolationLevel::Landlock => kept.unwrap_or(self.landlock),
             IsolationLevel::ProcessGroup => none,
         };
-        // Inside a machine the supervisor owns its cgroup, because the service manager delegated it.
+        // Inside a `Machine` (a container with a service manager) the supervisor owns its cgroup, because the service
+        // manager has delegated the cgroup. So these attacks are allowed.
         let cell = if cell == DELEGATED && inside().is_some() { Cell::Allowed } else { cell };
         (cell, if let Cell::Either(why) = cell { Some(why.to_owned()) } else { None })
     }
@@ -147,7 +148,8 @@ impl Condition {
     }
 }
 
-/// Returns a number of this process's status. Capability sets are hexadecimal; a flag of one digit can be read as such too.
+/// Returns the number after a name in this process's `/proc/self/status`. The number is read as hexadecimal: capability
+/// sets are, and a flag of one digit is the same in both notations.
 fn capabilities(name: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("our own status");
     let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

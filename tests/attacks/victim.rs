@@ -20,7 +20,7 @@ const BOUND: Duration = Duration::from_secs(20);
 pub(super) struct Victim {
     pub(super) supervised: Supervised,
     pub(super) daemon: Child,
-    /// The process that plays the daemon ends when this is closed.
+    /// The pipe to the process that plays the daemon. That process ends when the pipe is closed.
     stdin: Option<ChildStdin>,
     abstract_name: String,
     /// A file in the machine's `/tmp`. An isolated action sees its own `/tmp` instead.
@@ -106,7 +106,7 @@ impl Victim {
         store_of(&self.supervised).join("output/own")
     }
 
-    /// Returns the sandbox that a run would give to an action here.
+    /// Returns the sandbox that a run in this project would give to an action.
     pub(super) fn sandbox(&self) -> Sandbox {
         let home = self.supervised.path("home");
         let place = |path: &Path, access| {
@@ -126,7 +126,8 @@ impl Victim {
         Sandbox { places, store: store_of(&self.supervised) }
     }
 
-    /// Makes files in another thread, after the attacks have started. They must see some of these files, and not others.
+    /// Makes two files in another thread after the attacks have started: one in the project, and one in a new directory
+    /// of the home. Attacks of group F try to read them; the table says at which levels they must succeed.
     pub(super) fn make_late_files(&self) -> JoinHandle<()> {
         let (home, project, user) = (self.supervised.path("home"), self.supervised.path("project"), self.user);
         thread::spawn(move || {
@@ -164,7 +165,8 @@ impl Victim {
 impl Drop for Victim {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // It is killed, because an attack may have stopped it, and a stopped process would not end by itself.
+        // The process that plays the daemon is killed, because an attack may have stopped it, and a stopped process
+        // would not end by itself.
         let _ended = self.daemon.kill().and_then(|()| self.daemon.wait());
     }
 }

@@ -128,7 +128,8 @@ fn t15_ticks_its_boxes_in_a_file() {
 fn t16_deletes_lock_and_state_to_be_rid_of_a_pause() {
     let project = pytest("", "").file("test_a.py", PASSING);
     project.proctor(["tdd", "start"]).success();
-    // Tests that pass in the RED phase pause the task for a person.
+    // Tests that pass in the RED phase make the task wait for a person: exit code 3. Deleting locks and index must not
+    // end that.
     project.proctor(["run"]).status(3);
     let state = project.root().join("state/proctor");
     fs::remove_dir_all(state.join("locks")).expect("they are ours");
@@ -155,7 +156,7 @@ fn t16_puts_an_older_ledger_back_to_be_rid_of_a_failure() {
     let named = faults(&project);
     assert!(named.iter().any(|name| name.starts_with("indexAhead")), "{named:?}");
     assert!(named.iter().any(|name| name.starts_with("runUnnamed")), "the failed run lies there: {named:?}");
-    // Without the index, the run's own directory still shows that its line is missing.
+    // Even without the index, the failed run's directory shows that the run's ledger line is missing.
     for entry in fs::read_dir(project.root().join("state/proctor")).expect("the store").flatten() {
         if entry.file_name().to_string_lossy().starts_with("state.db") {
             fs::remove_file(entry.path()).expect("it is ours");
@@ -188,7 +189,8 @@ fn t27_plays_the_service_on_a_socket_of_its_own() {
     daemon.wait_for_line("the socket", std::time::Duration::from_secs(60), |line| line.starts_with("listening on"));
     let mode = |path: &std::path::Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!(mode(&directory.join("control.sock")), 0o600);
-    // From within a run the socket cannot even be found, by a test as it would be written for that. The attacks' table tries it in other ways.
+    // A test in a run searches for the control socket and must not find it. The table of attacks (`attacks`) tries to
+    // reach the socket in other ways.
     const ASKING: &str = "import pathlib\n\n\ndef test_it():\n    found = list(pathlib.Path('RUNTIME').rglob('control.sock'))\n    assert found == []\n";
     project.save("test_a.py", &ASKING.replace("RUNTIME", &project.root().join("runtime").to_string_lossy()));
     let output = project.proctor(["run"]).success();

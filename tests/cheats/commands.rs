@@ -21,7 +21,8 @@ fn t08_runs_a_command_that_only_sounds_like_the_tests() {
     let before = project.store().report("default");
     project
         .save("proctor.toml", "[[check]]\nname = \"tests\"\ntool = \"pytest\"\ncommand = [\"echo\", \"12 passed in 0.10s\"]\n");
-    // A changed command is not run before a person has approved it. Even then it is no success: there is no report of tests.
+    // A changed command is not run before a person has approved it. After the approval the command is run, but is no
+    // success, because it writes no report of tests.
     project.proctor(["run"]).status(3);
     project.approve();
     let report = project.proctor(["run"]).failure().report();

@@ -53,7 +53,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // If this fails nothing is left either: the mount namespace ends with its thread.
+        // Even if the unmounting fails, no mount is left: the mount namespace ends with its thread.
         let _gone = umount2(&self.place, MntFlags::MNT_DETACH);
     }
 }

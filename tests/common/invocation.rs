@@ -17,7 +17,7 @@ use crate::common::watch::Watch;
 /// How long a command may take unless its test says otherwise. Normal runs take far less.
 const COMMAND_BOUND: Duration = Duration::from_secs(120);
 
-/// A command that is ready to be run.
+/// A command that is ready to be run, with its environment, its directory and the longest time that it may take.
 #[must_use = "a command runs when it is told how it is to end: `.success()`, `.failure()` or `.status(n)`"]
 pub(crate) struct Invocation<'project> {
     project: &'project Project,
@@ -35,7 +35,7 @@ impl<'project> Invocation<'project> {
         self
     }
 
-    /// Sets an environment variable.
+    /// Sets an environment variable for this command alone.
     pub(crate) fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self

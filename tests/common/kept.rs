@@ -7,7 +7,7 @@ use std::process::Command;
 use proctor::model::Digest;
 use serde_json::Value;
 
-/// The evidence of one project's task `default`, and its ledger.
+/// The evidence of a project's task `default`, and the project's ledger.
 pub(crate) struct ReachedIsolation {
     /// `evidence/<project-id>/default`.
     pub(crate) task: PathBuf,

@@ -40,7 +40,7 @@ impl Model {
     }
 }
 
-/// Seals `runs` copies of the first run of a store's only project. Each has a log of `log_bytes` bytes.
+/// Seals `runs` copies of the first run of a store's only project. Each copy has a log of `log_bytes` bytes.
 pub(crate) fn seal_many_runs(state: &Path, runs: u64, log_bytes: usize) {
     let store = Store::open(state).expect("a store that is there");
     let model = Model::read(&store);

@@ -46,7 +46,7 @@ impl Output {
         self.store.report("default")
     }
 
-    /// Returns the directory of the run that this report belongs to.
+    /// Returns the directory of the latest committed run of the task `default`.
     #[track_caller]
     pub(crate) fn run_directory(&self) -> PathBuf {
         self.store.run_directory("default")

@@ -20,10 +20,15 @@ use crate::common::redact::Redactions;
 use crate::common::store::Store;
 use crate::common::watch::Watch;
 
-/// The beginning of the name of every temporary directory of a test. `.ci/run` finds forgotten ones by it.
+/// The beginning of the name of every temporary directory of a test. `.ci/run` searches for directories with this name
+/// that tests have left.
 const PREFIX: &str = "proctor-test-";
-/// Settings that let a project's actions write to [`Project::shared`]. They must be the first in `proctor.toml`.
+/// Settings that let a project's actions write to [`Project::shared`]. They must be the first lines of `proctor.toml`.
 pub(crate) const WRITES_TO_SHARED: &str = "[sandbox]\nwritable = [\"../shared\"]\n";
+/// Settings that let a project's actions write to [`Project::shared`] and run in the project itself, not on a snapshot.
+pub(crate) const SHARED_AND_IN_PLACE: &str = "[sandbox]\nwritable = [\"../shared\"]\nsnapshot = \"off\"\n";
+/// Settings that let a project's actions run in the project itself, not on a snapshot.
+pub(crate) const IN_PLACE: &str = "[sandbox]\nsnapshot = \"off\"\n";
 /// The system's directories for temporary files.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 /// The variables that commands inherit from the test's own environment.
@@ -63,8 +68,8 @@ impl Project {
         Self::of(tempfile::Builder::new().prefix(PREFIX).tempdir().expect("a temporary directory can be made"))
     }
 
-    /// Makes an empty project outside of the directories for temporary files: without namespaces, actions may write to all of those. None:
-    /// there is no other place that every user can reach and that the test may write to.
+    /// Makes an empty project outside of `/tmp` and `/var/tmp`: without namespaces, actions may write everywhere below
+    /// these two. None: there is no other directory that every user can reach and that the test may write to.
     #[track_caller]
     pub(crate) fn outside_of_temporary_directories() -> Option<Self> {
         let places = [Path::new("/srv"), Path::new(env!("CARGO_TARGET_TMPDIR"))];

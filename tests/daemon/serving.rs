@@ -5,7 +5,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::{LATE, ask, project, project_id, settings, start, start_serving};
-use crate::common::{Project, poll, redact};
+use crate::common::{Project, WRITES_TO_SHARED, poll, redact};
 
 #[track_caller]
 fn state(project: &Project) -> String {
@@ -68,16 +68,16 @@ fn a_run_is_handed_over_and_looks_as_one_that_was_made_here() {
 fn a_run_that_is_handed_over_shows_at_the_terminal_what_goes_on() {
     let project = project("true");
     // The check runs until the file `gate` exists, so the terminal can show the running check first.
-    let gate = project.path().join("gate");
-    let command = "until test -e gate; do sleep 0.02; done";
-    project.save("proctor.toml", &format!("{}\n[watch]\nignore = [\"gate\"]\n", settings(command)));
-    project.save("gate", "");
+    let gate = project.shared("gate");
+    let command = "until test -e ../shared/gate; do sleep 0.02; done";
+    project.save("proctor.toml", &(WRITES_TO_SHARED.to_owned() + &settings(command)));
+    std::fs::write(&gate, "").expect("the directory is ours");
     let daemon = start_serving(&project);
     project.proctor(["wait", "--fresh"]).success();
     std::fs::remove_file(&gate).expect("it is there");
     let mut terminal = project.proctor(["run"]).at_terminal();
     terminal.wait_for("… STEP.1    check (0 done)", LATE);
-    project.save("gate", "");
+    std::fs::write(&gate, "").expect("the directory is ours");
     terminal.wait_for("PASSED", LATE);
     assert_eq!(terminal.ended().status, 0);
     daemon.interrupt();
@@ -228,4 +228,21 @@ fn a_project_that_is_gone_or_wrongly_configured_is_named_and_taken_up_again() {
     let (_, answer) = ask(&project, &format!("GET /v1/projects/{id}/verdict?wait=fresh"), "");
     assert_eq!(answer["project"]["tasks"][0]["state"], "fresh");
     daemon.interrupt();
+}
+
+#[test]
+fn files_that_the_checks_write_anew_in_every_run_are_named_by_the_status_and_do_not_run_for_ever() {
+    let toml = settings("cat a.txt; date +%s%N > coverage.xml").replace("[evidence]", "writes = [\"coverage.xml\"]\n[evidence]");
+    let project = Project::new().toml(&format!("{toml}[sandbox]\nsnapshot = \"require\"\n")).file("a.txt", "one\n");
+    let daemon = start_serving(&project);
+    let problems = || project.proctor(["status", "--json"]).any_status().json()["projects"][0]["problems"].to_string();
+    let differing = "the checks write coverage.xml anew in every run";
+    poll(LATE, "the problem", || Some(problems()).filter(|text| text.contains(differing)).ok_or_else(problems));
+    assert_eq!(project.store().committed_runs().len(), 2);
+    let shown = project.proctor(["status"]).any_status().stdout;
+    assert!(shown.contains("stale") && shown.contains("ignore = [\"/coverage.xml\"]"), "{shown}");
+    // A wait has the tree tested again, but not for ever.
+    project.proctor(["wait", "--fresh"]).any_status();
+    assert!(project.store().committed_runs().len() < 10);
+    assert_eq!(daemon.interrupt().status, 130);
 }

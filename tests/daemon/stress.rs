@@ -40,7 +40,8 @@ fn save_and_ask(rounds: usize) {
         let is_restless = round % 3 == 0;
         let noise = is_restless.then(|| {
             let path = project.path().join("b/c.txt");
-            // This save may come during the run for the first one. It is finished before the question is asked.
+            // This second save may come while a run tests the first save of the round. The second save is over before
+            // the question is asked.
             std::fs::write(path, format!("{round}\n")).expect("it can be written");
         });
         // Two clients ask at the same time. Nobody saves until both have their answers.
@@ -162,7 +163,8 @@ fn disturb_and_look(rounds: usize) {
     daemon.interrupt();
 }
 
-/// No event reports such a write. A wait notices it at once, and a status after the next sweep.
+/// A write through a hard link outside of the project causes no event. A wait must notice the write at once, and a
+/// status after the next periodic scan of the whole tree (the sweep).
 #[test]
 fn a_write_by_a_name_outside_of_the_tree_is_in_the_answer_of_a_wait() {
     let project = project("cat a.txt >/dev/null");

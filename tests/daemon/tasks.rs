@@ -10,7 +10,7 @@ fn last_line(project: &Project) -> Value {
     project.store().ledger().pop().expect("the ledger has lines")
 }
 
-/// Returns a project whose check always fails. The check runs no tests, so this is no failure of a test.
+/// Returns a project whose check always fails. The check runs no tests, so the failure does not count as a failed test.
 fn paused() -> Project {
     let project = project("exit 1");
     project.proctor(["run"]).failure();

@@ -73,7 +73,8 @@ fn of_services_that_are_started_at_once_one_serves_and_the_others_name_it() {
         for refused in all {
             let output = refused.ended();
             assert_eq!(output.status, 2, "{}", output.snapshot());
-            // The message also names the other process if that one has recorded itself already, so only its beginning is compared.
+            // The message also names the service that is running, if that service has already written down its process
+            // id. So only the beginning of the message is compared.
             assert!(output.stderr.contains("a service is running already"), "{}", output.snapshot());
         }
         project.proctor(["add"]).success();

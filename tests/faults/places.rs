@@ -63,24 +63,26 @@ pub(super) enum Wrong {
 /// A command, and the state of the project in which it is run.
 pub(super) struct Scenario {
     pub(super) command: &'static [&'static str],
-    /// Brings the project into that state. It may be called several times for the same project.
+    /// Brings the project into the state in which the command is run. It may be called several times for the same
+    /// project.
     pub(super) prepare: fn(&Project),
     /// Whether each attempt needs a new project that proctor does not know yet.
     pub(super) is_first: bool,
-    /// Whether the command is a run that has additional work to do. Then only the operations of that work go wrong.
+    /// Whether the command is a run that first does something else, such as registering the project. Then only the
+    /// operations that a plain run does not have go wrong.
     pub(super) goes_on_as_a_run: bool,
 }
 
 const FIRST_RUN: Scenario = Scenario { command: &["run"], prepare: |_| (), is_first: true, goes_on_as_a_run: true };
 const NEXT_RUN: Scenario = Scenario { command: &["run"], prepare: |_| (), is_first: false, goes_on_as_a_run: false };
-/// The run before was killed when everything was written except its line in the ledger.
+/// A run after a run that was killed when all its files were written, but not yet its line in the ledger.
 const RUN_AFTER_A_KILLED_ONE: Scenario = Scenario {
     command: &["run"],
     prepare: |project| die_after(project, DurableStep::DirectorySynced),
     is_first: false,
     goes_on_as_a_run: true,
 };
-/// The run before was killed immediately after its commit.
+/// A run after a run that was killed immediately after its line in the ledger was written.
 const RUN_AFTER_A_COMMITTED_ONE: Scenario = Scenario {
     command: &["run"],
     prepare: |project| die_after(project, DurableStep::LedgerCommitted),
@@ -95,7 +97,7 @@ const START_OF_A_CYCLE: Scenario = Scenario {
     goes_on_as_a_run: false,
 };
 
-/// There is one run more than the settings keep.
+/// A pruning in a project that has one run more than its settings keep.
 const PRUNING: Scenario = Scenario {
     command: &["prune"],
     prepare: |project| {
@@ -106,7 +108,7 @@ const PRUNING: Scenario = Scenario {
     goes_on_as_a_run: false,
 };
 
-/// There are runs that may be archived.
+/// An archiving in a project that has runs that may be archived.
 const ARCHIVING: Scenario = Scenario {
     command: &["archive", "--days", "0"],
     prepare: |project| (0..2).for_each(|_| drop(project.proctor(["run"]).success())),
@@ -114,7 +116,7 @@ const ARCHIVING: Scenario = Scenario {
     goes_on_as_a_run: false,
 };
 
-/// The pruning before was killed while it removed a run's directory.
+/// A run after a pruning that was killed while it removed a run's directory.
 const RUN_AFTER_A_KILLED_PRUNING: Scenario = Scenario {
     command: &["run"],
     prepare: |project| {
@@ -272,7 +274,8 @@ impl Scenario {
         }
     }
 
-    /// Returns the operations of the command. For a run with additional work, those of a run without it are left out.
+    /// Returns the operations of the command in their order. If the command is a run with additional work, the
+    /// operations that a run without that work has too are left out.
     #[track_caller]
     fn places(&self) -> Vec<String> {
         let own = if self.is_first { unknown_project() } else { project() };

@@ -67,7 +67,7 @@ fn an_anchor_a_log_and_an_export_may_die_and_fail_at_every_operation() {
         scenario.go_wrong_in_projects(Extent::All, Wrong::Fails("ENOSPC"), lives);
     }
 }
-/// Somebody who may approve has signed the change that weakens the checks.
+/// An approval by signature: somebody who may approve has signed a change that weakens the checks.
 const APPROVAL: Scenario = Scenario {
     command: &["approve", "--signature", "../shared/approval.json.sig"],
     prepare: |project| {
@@ -81,7 +81,7 @@ const APPROVAL: Scenario = Scenario {
     is_first: false,
     goes_on_as_a_run: false,
 };
-/// The project is a git repository with one commit and without git notes.
+/// An anchoring in git notes. The project is a git repository with one commit and without git notes.
 const ANCHOR_IN_GIT: Scenario = Scenario {
     command: &["anchor", "--git"],
     prepare: |project| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nix::mount::MsFlags;
 
-use crate::common::{Disk, Output, Project, ReachedIsolation, WRITES_TO_SHARED, processes_of, proctor};
+use crate::common::{Disk, Output, Project, ReachedIsolation, SHARED_AND_IN_PLACE, WRITES_TO_SHARED, processes_of, proctor};
 
 const BOUND: Duration = Duration::from_secs(60);
 /// The limits on open files that are tried. Under the lower ones a run is impossible, under the higher ones it succeeds.
@@ -81,6 +81,8 @@ fn a_link_that_is_replaced_while_a_check_runs_changes_nothing_that_is_kept() {
         ("rm evidence", true),
     ] {
         let project = project(&format!("test -e done || {{ touch done && {replacement}; }}"));
+        let settings = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
+        project.save("proctor.toml", &settings.replace(WRITES_TO_SHARED, SHARED_AND_IN_PLACE));
         let output = project.proctor(["run"]).any_status();
         let what = format!("{replacement}: {}", output.snapshot());
         assert_eq!(output.status, 0, "{what}");

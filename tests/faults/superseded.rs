@@ -1,5 +1,5 @@
-//! When a save stops a run, the run is dropped: first a line in the ledger says so, then its directory is removed. The program is killed at, and
-//! fails at, each of these operations.
+//! When a save stops a run, proctor drops the run: first it writes a line to the ledger, then it removes the run's
+//! directory. The program is killed at each of these operations, and each of them is made to fail.
 
 use std::fs;
 

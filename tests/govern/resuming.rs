@@ -37,11 +37,13 @@ fn s150_a_process_that_is_killed_at_a_gate_is_asked_the_same_again() {
     assert_eq!(scene.names("done/62-notes").last().map(String::as_str), Some("008-filed.json"));
 }
 
-/// The most points that a process passes before it dies. A process that dies early makes no progress, so the number varies up to this one.
+/// The most points (moments at which a crash must not change how the workflow ends) at which a process goes on before
+/// the point at which it dies. A process that dies at one of its first points makes no progress, so the number changes
+/// from process to process.
 const LONGEST_LIFE: u32 = 9;
 
-/// Runs one process after another until the workflow is over. Each dies at another point; every question is answered. Returns the number of
-/// deaths.
+/// Runs one process after another until the workflow is over, and answers every question. Each process dies at another
+/// point than the one before. Returns how many processes died.
 fn carry_on_dying(scene: &Scene, first: u32) -> u32 {
     let mut deaths = 0;
     let mut arguments = vec!["--brief", "ideas/notes.md"];

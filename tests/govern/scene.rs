@@ -125,7 +125,7 @@ impl Scene {
         self.project.command(Path::new("git"), arguments).success().stdout
     }
 
-    /// Sets the answer of a model for every call that has no other one.
+    /// Sets the answer of a model for every call that has no answer file of its own (`answer-N`).
     pub(super) fn answer(&self, model: &str, text: &str) {
         self.put(&format!("models/{model}/answer"), text);
     }

@@ -63,7 +63,8 @@ fn without_it_home_is_read_only() {
     everybody("landlock", "", WRITES_TO_HOME, with_profile, 1);
 }
 
-/// Landlock can only deny access. It cannot show another directory at a path, so there is no writable copy of HOME.
+/// Landlock can only deny access. It cannot show another directory at a path, so `home = "overlay"` gives no writable
+/// copy of HOME: writing to HOME is denied.
 #[test]
 fn landlock_has_no_overlay_and_home_stays_read_only() {
     for project in everybody("landlock", "[sandbox]\nhome = \"overlay\"\n", WRITES_TO_HOME, with_profile, 1) {
@@ -71,7 +72,8 @@ fn landlock_has_no_overlay_and_home_stays_read_only() {
     }
 }
 
-/// Landlock cannot show a private `/tmp` either: the action uses the machine's `/tmp`.
+/// In a namespace an action has a `/tmp` of its own. Landlock cannot show another directory at a path, so under
+/// Landlock the action uses the machine's `/tmp`.
 #[test]
 fn a_tmp_of_its_own_needs_namespaces() {
     let text = "touch \"$TMPDIR/mark\"";

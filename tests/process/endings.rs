@@ -99,7 +99,7 @@ fn whoever_leaves_the_group_is_named_and_killed_all_the_same() {
     assert!(!ended.captured.pipes_left_open);
     assert!(ended.duration.0 < 10_000, "{:?}", ended.duration);
     assert_eq!(bench.log(), b"x");
-    // The next action is not affected.
+    // The survivor belongs to the action that is over. The next action of the same launcher must name no survivor.
     let next = bench.run(&["--exit", "0"]);
     assert_eq!((next.end, next.survivors), (ActionEnd::Exited { code: 0 }, Vec::new()));
 }

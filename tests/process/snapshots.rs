@@ -8,7 +8,7 @@ use proctor::model::{Access, EnvironmentMount, Place, Sandbox, SnapshotMount, Wr
 
 use crate::process::{Bench, stdout_text};
 
-/// A bench with a project, and a store that holds a snapshot of it.
+/// A [`Bench`] whose directory contains a project, and a store with a snapshot of the project.
 fn bench() -> Bench {
     let mut bench = Bench::new();
     for directory in ["project/.git", "project/.venv/lib", "store/snapshot/base/src", "store/snapshot/cache", "store/out"] {
@@ -38,7 +38,11 @@ fn bench() -> Bench {
         directory: bench.path("store/snapshot"),
         lower: vec![bench.path("store/snapshot/cache"), bench.path("store/snapshot/base")],
         written: written(&bench, "1"),
-        environments: vec![EnvironmentMount { path: bench.path("project/.venv"), written: written(&bench, "1-venv") }],
+        environments: vec![EnvironmentMount {
+            path: bench.path("project/.venv"),
+            caches: Vec::new(),
+            written: written(&bench, "1-venv"),
+        }],
     };
     (bench.sandbox, bench.snapshot) = (Some(sandbox), Some(snapshot));
     bench
@@ -94,7 +98,8 @@ fn a_parked_keeper_lays_the_snapshot_of_the_run_it_gets() {
     let mut bench = bench();
     bench.another_follows = true;
     assert_eq!(printed(&mut bench, "cat a.txt"), "digested");
-    // The snapshot's copy of the tree changes while the next keeper is parked already.
+    // The snapshot's copy of the tree changes when the keeper for the next action has already been started in advance.
+    // The next action must see the change.
     fs::write(bench.path("store/snapshot/base/new"), "second").expect("a file");
     fs::rename(bench.path("store/snapshot/base/new"), bench.path("store/snapshot/base/a.txt")).expect("renamed");
     let snapshot = bench.snapshot.take().expect("a snapshot");

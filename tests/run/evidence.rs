@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::Project;
+use crate::common::{IN_PLACE, Project};
 use crate::run::{check, cleanup, prerequisite, project, result, run_directories};
 
 /// Computes a report's hash by RFC 8785: keys sorted, no white space, whole floats written as integers.
@@ -29,7 +29,7 @@ fn with_runs() -> Project {
     let project = project(&toml);
     project.proctor(["run"]).failure();
     project.proctor(["run", "--check", "prints"]).success();
-    project.save("proctor.toml", &(toml + &check("moves", &["--write", "new", "x"])));
+    project.save("proctor.toml", &(IN_PLACE.to_owned() + &toml + &check("moves", &["--write", "new", "x"])));
     project.proctor(["run"]).status(5);
     project
 }
@@ -74,7 +74,7 @@ fn c76_every_file_is_there_hashed_and_named_in_a_manifest_that_verifies() {
 #[test]
 fn a_record_names_the_program_that_was_started_not_one_that_came_before_it_meanwhile() {
     let project = Project::new()
-        .toml("[[check]]\nname = \"tool\"\ncommand = [\"own-tool\"]\n")
+        .toml(&format!("{IN_PLACE}[[check]]\nname = \"tool\"\ncommand = [\"own-tool\"]\n"))
         .file(".gitignore", "early/\n")
         .file("early/none", "")
         .executable("late/own-tool", "#!/bin/sh\ncp \"$0\" early/own-tool && echo \"$0\"\n");

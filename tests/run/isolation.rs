@@ -50,8 +50,8 @@ fn what_is_protected_cannot_be_carried_away_with_a_directory_that_holds_it() {
     );
     let home = project.path();
     std::fs::create_dir_all(home.join(".git/objects")).expect("a repository");
-    // The project is HOME itself, as for dotfiles. So the store is inside the project, where `.gitignore` keeps it out
-    // of the tree.
+    // The project is HOME itself, as for somebody who keeps the settings files of HOME under version control. So the
+    // store is inside the project, where `.gitignore` keeps it out of the tree.
     let project =
         project.file(".gitignore", ".local/\n.cache/\n").env("HOME", &home).env("XDG_STATE_HOME", home.join(".local/state"));
     project.proctor(["run"]).success();

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use proctor::config;
 use proctor::ignore::MatcherSettings;
 use proctor::model::{
-    Action, ActionKind, Asker, FileCheck, FileValidation, HttpRequest, IsolationLevel, Plan, RoutingSettings, Trigger,
-    TriggerKind,
+    Action, ActionKind, Asker, FileCheck, FileValidation, HttpRequest, IsolationLevel, ParallelChecks, Plan, RoutingSettings,
+    Trigger, TriggerKind,
 };
 use proctor::process::{Control, ControlHandle, LauncherHandle};
 use proctor::project::{
@@ -42,14 +42,26 @@ fn of_kind(action: &Action, kind: ActionKind, display: String) -> Action {
     action
 }
 
-/// Runs the plan of `proctor.toml` as `shape` changes it, and returns the report.
+/// Runs the plan that `proctor.toml` gives, after `shape` has changed it, and returns the report.
 #[track_caller]
 pub(super) fn run_plan(project: &Project, shape: impl FnOnce(&mut Plan)) -> Value {
     let (control, _handle) = Control::new().expect("pipes can be made");
+    carry_out_under(project, &control, |plan, _| shape(plan), &mut |_| {})
+}
+
+/// Runs the plan of `proctor.toml` with another value of the setting `parallel`, so that the tree stays the same.
+#[track_caller]
+pub(super) fn run_with_parallel(project: &Project, parallel: ParallelChecks) -> Value {
+    let (control, _handle) = Control::new().expect("pipes can be made");
+    let shape = |plan: &mut Plan, settings: &mut ProjectSettings| {
+        settings.parallel = parallel;
+        plan.parallel = parallel == ParallelChecks::On;
+    };
     carry_out_under(project, &control, shape, &mut |_| {})
 }
 
-/// Runs a plan as `shape` changes it, and passes every progress message to a function, which may request a stop.
+/// Runs the plan that `proctor.toml` gives, after `shape` has changed it. Passes every progress message to a function,
+/// which may request a stop.
 #[track_caller]
 pub(super) fn carry_out_and_tell(
     project: &Project,
@@ -57,16 +69,20 @@ pub(super) fn carry_out_and_tell(
     tell: &mut dyn FnMut(&Progress, &ControlHandle),
 ) -> Value {
     let (control, handle) = Control::new().expect("pipes can be made");
-    carry_out_under(project, &control, shape, &mut |progress| tell(&progress, &handle))
+    carry_out_under(project, &control, |plan, _| shape(plan), &mut |progress| tell(&progress, &handle))
 }
 
-fn carry_out_under(project: &Project, control: &Control, shape: impl FnOnce(&mut Plan), show: &mut dyn FnMut(Progress)) -> Value {
+fn carry_out_under(
+    project: &Project,
+    control: &Control,
+    shape: impl FnOnce(&mut Plan, &mut ProjectSettings),
+    show: &mut dyn FnMut(Progress),
+) -> Value {
     let root = project.path();
     let text = std::fs::read_to_string(root.join("proctor.toml")).expect("the project has settings");
     let configuration = config::read(&text, "proctor.toml").expect("the settings are right");
     let mut plan = spec::plan(&configuration, &DiskFiles::new(&root), "project").expect("there is a plan");
-    shape(&mut plan);
-    let settings = ProjectSettings {
+    let mut settings = ProjectSettings {
         matcher: MatcherSettings::default(),
         routing: RoutingSettings::default(),
         environment: EnvironmentAdditions::default(),
@@ -75,10 +91,12 @@ fn carry_out_under(project: &Project, control: &Control, shape: impl FnOnce(&mut
         lock_wait: configuration.evidence.lock_wait,
         queue: QueueLimits { max_parallel: 4, wait: configuration.queue.wait },
         order: configuration.run.order,
+        parallel: configuration.run.parallel,
         link: None,
         task_list: None,
         limits: Default::default(),
     };
+    shape(&mut plan, &mut settings);
     let tool = fake_tool();
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", tool.parent().expect("it lies in a directory").display());
     let ambient: BTreeMap<OsString, OsString> = BTreeMap::from([

@@ -83,8 +83,8 @@ fn actions_of_two_projects_take_turns_and_never_overlap() {
     assert_eq!(pairs.len(), 5);
     assert_eq!((pairs[0].0, pairs[1].0), (Some("a"), Some("x")), "whoever waited is next: {log:?}");
     assert_eq!(contended(&two.json())[0], "STEP.1");
-    // The later checks of project one wait only if they ask before project two has finished. Only its first check
-    // certainly does not wait.
+    // Project one's first check has nothing before it, so it must not be listed as having waited. Its later checks wait
+    // only if they ask before project two has finished, so nothing is expected of them.
     assert_ne!(one.json()["contended"][0]["actionId"], "STEP.1", "nothing was before it");
 }
 
@@ -157,7 +157,8 @@ fn a_run_within_an_action_of_the_same_store_does_not_wait_for_that_action() {
     project.proctor(["run"]).directory("two").env("PROCTOR_OUT", output.trim()).success();
     release(&project);
     assert_eq!(one.ended().status, 0);
-    // The outer action has ended, so its output directory does not let a run skip the queue any more.
+    // The action to which this output directory belonged has ended. While the action was under way, naming its directory
+    // let a run inside the action skip the queue. Now it must not: the run gives up because it would have to wait.
     fs::write(beside(&project, "hold"), "").unwrap();
     fs::remove_file(beside(&project, "log")).unwrap();
     let one = hold_the_slot(&project);

@@ -14,6 +14,10 @@ use crate::run::{check, cleanup, exists, prerequisite, result};
 const LATE: Duration = Duration::from_secs(60);
 const LONG: &str = "600000";
 
+/// Settings that let actions make files in the project's directory `marks`. They must be the first lines of
+/// `proctor.toml`.
+const WRITES_MARKS: &str = "[sandbox]\nwritable = [\"marks\"]\n";
+
 /// A project whose commands make files in the directory `marks`, which is ignored by the tree.
 fn project(toml: &str) -> Project {
     let project = crate::run::project(toml).file(".gitignore", "/marks\n");
@@ -166,7 +170,8 @@ fn one_that_dies_while_a_check_runs_ends_the_run_and_the_clean_up_is_done() {
     let port = free_port();
     let project = project("");
     let cleaned = mark(&project, "cleaned");
-    let toml = serving(&port)
+    let toml = WRITES_MARKS.to_owned()
+        + &serving(&port)
         + &check("crashes it", &["--get", &port, "/crash", "--sleep", LONG])
         + &check("next", &[])
         + &cleanup("tidy up", &["--touch", &cleaned]);
@@ -224,7 +229,7 @@ fn a_port_that_somebody_holds_is_no_ready_service_and_the_holder_is_named() {
         let project = project("");
         let started = mark(&project, "started");
         let server = ["--touch", started.as_str(), "--sleep", LONG];
-        project.save("proctor.toml", &(service("server", &server, &ready) + &check("never", &[])));
+        project.save("proctor.toml", &(WRITES_MARKS.to_owned() + &service("server", &server, &ready) + &check("never", &[])));
         let report = project.proctor(["run"]).failure().report();
         assert_eq!(result(&report, "PREREQ.1")["status"], "PREREQUISITE_FAILURE");
         assert_eq!(code(&report, "PREREQ.1"), "PORT_HELD");
@@ -250,7 +255,7 @@ fn what_a_service_writes_to_the_temporary_directory_the_checks_see() {
     let output = project.proctor(["run"]).success();
     assert_eq!(log(&project, "STEP.1"), "from the service\n");
     let is_private = output.report()["isolation"]["level"] == "namespace";
-    // Without a namespace the actions use the machine's `/tmp`, and the file stays there.
+    // Without a namespace the actions use the machine's `/tmp`, and the file that the service wrote stays there.
     assert!(!is_private || !exists(&name));
     let _shared_then = fs::remove_file(&name);
 }
@@ -296,10 +301,10 @@ fn nothing_of_a_service_is_left_when_the_run_is_interrupted_or_killed() {
     ];
     for (signal, status, mode) in ends {
         let port = free_port();
-        let sandbox = format!("[sandbox]\nmode = \"{mode}\"\n");
+        let toml = format!("{WRITES_MARKS}mode = \"{mode}\"\n") + &serving(&port);
         let project = project("");
         let running = mark(&project, "running");
-        project.save("proctor.toml", &(serving(&port) + &check("slow", &["--touch", &running, "--sleep", LONG]) + &sandbox));
+        project.save("proctor.toml", &(toml + &check("slow", &["--touch", &running, "--sleep", LONG])));
         let mut run = project.proctor(["run"]).watch();
         run.wait_for_file("the check to run", LATE, &running);
         run.signal(signal);
@@ -322,7 +327,7 @@ fn an_interruption_while_it_starts_is_heeded_at_once() {
     let started = mark(&project, "started");
     let server = ["--touch", started.as_str(), "--sleep", LONG];
     let ready = format!("port = {}, timeout = \"10m\", interval = \"1m\"", free_port());
-    project.save("proctor.toml", &(service("server", &server, &ready) + &check("never", &[])));
+    project.save("proctor.toml", &(WRITES_MARKS.to_owned() + &service("server", &server, &ready) + &check("never", &[])));
     let mut run = project.proctor(["run"]).watch();
     run.wait_for_file("the service to start", LATE, &started);
     run.signal(Signal::SIGINT);
@@ -339,7 +344,10 @@ fn a_save_stops_the_checks_and_the_service_and_starts_both_anew() {
     let script = format!("#!/bin/sh\nfake-tool --get {port} / || exit 1\necho asked\nwhile [ -e {hold} ]; do sleep 0.01; done\n");
     fs::write(&hold, "").unwrap();
     let project = project.executable("asks", &script);
-    project.save("proctor.toml", &(serving(&port) + "[[check]]\nname = \"asks\"\ncommand = [\"./asks\"]\n"));
+    project.save(
+        "proctor.toml",
+        &(WRITES_MARKS.to_owned() + &serving(&port) + "[[check]]\nname = \"asks\"\ncommand = [\"./asks\"]\n"),
+    );
     let mut watch = project.watch(["."; 0]);
     watch.wait_for_line("the service", LATE, |line| line.contains("PREREQ.1") && line.contains("ready"));
     project.save("new.txt", "");

@@ -1,5 +1,5 @@
-//! Steps that run at the same time: that they do, what they wait for, how they end, and that the report does not depend
-//! on it.
+//! Steps that run at the same time: what they wait for, how they end, and that the report is the same as if they had
+//! run one after another.
 
 use std::fs;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use proctor::model::{ActionId, FileCheck, Plan, StopReason};
 use proctor::project::Progress;
 use serde_json::{Value, json};
 
-use crate::common::{Project, WRITES_TO_SHARED, processes_of};
+use crate::common::{Project, SHARED_AND_IN_PLACE, WRITES_TO_SHARED, processes_of};
 use crate::run::planned::{carry_out_and_tell, file, run_plan};
 use crate::run::{beside, check, cleanup, exists, project, result};
 
@@ -27,7 +27,7 @@ fn meeting(pairs: &[(&str, &str)]) -> Project {
     project(&toml).executable("bin/meet", MEETS)
 }
 
-fn words(report: &Value) -> Vec<Value> {
+pub(super) fn words(report: &Value) -> Vec<Value> {
     let results = report["stepExecution"]["results"].as_array().expect("a list");
     results.iter().map(|one| if one["status"].is_null() { one["skipReason"].clone() } else { one["status"].clone() }).collect()
 }
@@ -68,13 +68,14 @@ const OF_A_RUN: &[&str] = &[
     "startTime",
     "endTime",
     "duration",
+    "actualDuration",
     "totalDuration",
     "lastModified",
 ];
 
 /// Returns a report as text without the values that differ in every run. Records and frames contain times, so their
 /// digests are removed too.
-fn timeless(mut report: Value, root: &str) -> String {
+pub(super) fn timeless(mut report: Value, root: &str) -> String {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(fields) => {
@@ -136,7 +137,8 @@ fn after_a_failure_what_goes_on_ends_and_what_has_not_started_is_skipped() {
     let waits = |name: &str| (name.to_owned(), "go".to_owned());
     let pairs = [waits("a"), waits("b"), waits("c"), waits("d"), waits("e")];
     let pairs: Vec<_> = pairs.iter().map(|(one, other)| (one.as_str(), other.as_str())).collect();
-    let project = meeting(&pairs).executable("bin/fails", "#!/bin/sh\nexit 1\n");
+    let fails = "#!/bin/sh\nfor name in b c d; do until [ -e ../shared/$name ]; do sleep 0.01; done; done\nexit 1\n";
+    let project = meeting(&pairs).executable("bin/fails", fails);
     let go = beside(&project, "go");
     let mut tell = |progress: &Progress, _: &_| {
         if let Progress::ActionEnded(ended) = progress
@@ -201,7 +203,8 @@ fn checks_whose_reports_are_the_same_file_of_the_project_wait_for_each_other() {
         let path = if name == "b" { "sub/../report.xml" } else { "report.xml" };
         format!("[[check]]\nname = \"{name}\"\ntool = \"pytest\"\ncommand = [\"bin/pytest\", \"--junitxml={path}\"]\n")
     };
-    let toml = WRITES_TO_SHARED.to_owned() + &["a", "b", "c"].map(of).concat();
+    // On a snapshot each check would have a file of its own.
+    let toml = SHARED_AND_IN_PLACE.to_owned() + &["a", "b", "c"].map(of).concat();
     let project = project(&toml)
         .executable("bin/pytest", &script)
         .file("report.xml", REPORT)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::common::{Output, Project, WRITES_TO_SHARED, processes_of};
+use crate::common::{IN_PLACE, Output, Project, WRITES_TO_SHARED, processes_of};
 use crate::run::{beside, check, cleanup, exists, project, result, run_directories};
 
 const LATE: Duration = Duration::from_secs(30);
@@ -130,7 +130,7 @@ fn a_tree_that_moves_under_the_run_has_no_verdict() {
     let project = project(&check("a", &[])).file("snapshots/old.txt", "");
     project.proctor(["run"]).success();
     let latest = project.store().run_directory("default");
-    project.save("proctor.toml", &check("writes", &["--write", "snapshots/new.txt", "x"]));
+    project.save("proctor.toml", &(IN_PLACE.to_owned() + &check("writes", &["--write", "snapshots/new.txt", "x"])));
     project.approve();
     let output = project.proctor(["run"]).status(5);
     insta::assert_snapshot!(output.snapshot(), @r#"
@@ -155,8 +155,10 @@ fn a_tree_that_moves_under_the_run_has_no_verdict() {
     assert_eq!(report["tree"]["before"], report["tree"]["after"]);
     assert!(report["route"].is_null() && report["validationCriteriaEvaluation"]["overallResult"].is_null());
     // The setting that the hint recommends solves the problem.
-    project
-        .save("proctor.toml", &(check("writes", &["--write", "snapshots/new.txt", "y"]) + "[watch]\nignore = [\"snapshots\"]\n"));
+    project.save(
+        "proctor.toml",
+        &(IN_PLACE.to_owned() + &check("writes", &["--write", "snapshots/new.txt", "y"]) + "[watch]\nignore = [\"snapshots\"]\n"),
+    );
     project.approve();
     project.proctor(["run"]).success();
 }
@@ -164,8 +166,8 @@ fn a_tree_that_moves_under_the_run_has_no_verdict() {
 #[test]
 fn a_file_that_is_changed_and_changed_back_has_moved() {
     let script = "#!/bin/sh\ncp data.txt ../tmp/data\necho other > data.txt\nsleep 0.05\ncat ../tmp/data > data.txt\n";
-    let toml = "[[check]]\nname = \"tampers\"\ncommand = [\"./tamper\"]\n";
-    let project = project(toml).file("data.txt", "data\n").executable("tamper", script);
+    let toml = format!("{IN_PLACE}[[check]]\nname = \"tampers\"\ncommand = [\"./tamper\"]\n");
+    let project = project(&toml).file("data.txt", "data\n").executable("tamper", script);
     let output = project.proctor(["run"]).status(5);
     assert!(output.stdout.contains("MOVED · data.txt changed"), "{}", output.snapshot());
 }

@@ -1,26 +1,27 @@
-//! The differences between proctor's documents and seed 004's examples, each with the row of the decisions that
-//! justifies it.
+//! The differences between proctor's documents and the examples in the design document seed 004, each with the decision
+//! that justifies it.
 
-/// The kind of a difference.
+/// How proctor's document differs from an example of seed 004.
 pub(super) enum Change {
-    /// proctor's document has no such key.
+    /// The example has a key that proctor's document never has.
     Absent,
-    /// proctor's value has another form. This is the value, as JSON, that takes the place of the example's.
+    /// proctor's value has another form than the example's. The text is a value of this form, as JSON.
     Form(&'static str),
-    /// proctor's document always has this additional key. This is one possible value, as JSON.
+    /// proctor's document always has a key that the example lacks. The text is one possible value of the key, as JSON.
     Added(&'static str),
-    /// proctor's document can have the key, but the real run of [`runs`](super::runs) has no value for it.
+    /// The example has a key that proctor's document may have, but for which the run in [`runs`](super::runs) gives no
+    /// value.
     NotSeen,
 }
 
-/// One difference.
+/// One difference between proctor's document and an example.
 pub(super) struct Departure {
     /// The name of the example, or the common beginning of several names.
     pub(super) example: &'static str,
-    /// The place: keys from the top, with `[]` after a list for each of its entries.
+    /// The path of the key that differs: keys from the top, joined by dots, with `[]` for every entry of a list.
     pub(super) path: &'static str,
     pub(super) change: Change,
-    /// The reason, with the row that decides it.
+    /// The reason for the difference, with the decision that justifies it.
     pub(super) why: &'static str,
 }
 
@@ -49,9 +50,9 @@ const ERROR_OBJECT: &str = "the detailed example 2 has the error as an object wi
 const POLICY_SOURCE: &str = "{\"kind\": \"default\"}";
 const SHOWN: &str = "{\"totalBytes\": 0, \"ranges\": []}";
 
-/// All differences. Rows for several examples stand before the rows for a single one, which are grouped by example.
+/// All differences. Rows for several examples come first, and then the rows for single examples, grouped by example.
 pub(super) const DEPARTURES: &[Departure] = &[
-    // Every result of an action.
+    // The differences in every example of an action's result.
     added("example-", "name", "\"compile\""),
     added("example-", "type", "\"TERMINAL_COMMAND\""),
     added("example-", "tool", "\"generic\""),
@@ -65,27 +66,27 @@ pub(super) const DEPARTURES: &[Departure] = &[
     added("example-5", "classification.code", "\"TIMED_OUT\""),
     added("example-6", "classification.code", "\"SPECIFICATION_INVALID\""),
     added("example-3", "classification.policyApplied.policySource", POLICY_SOURCE),
-    // Example 1: tests.
+    // Example 1: the result of a test run.
     added("example-1", "result.testResults.skipped", "0"),
     absent("example-1", "result.testResults.failures[].column", "reports of tests name a line and no column (E5)"),
     form("example-1", "result.testResults.failures[].expected", "\"200\"", TEXTS),
     form("example-1", "result.testResults.failures[].received", "\"404\"", TEXTS),
-    // Example 3A: types.
+    // Example 3A: the result of a type check.
     absent("example-3a", "result.diagnostics[].category", ONE_SHAPE),
     added("example-3a", "result.diagnostics[].severity", "\"error\""),
     absent("example-3a", "result.diagnostics[].relatedInformation", "a list is there where the tool gives some (E16)"),
     not_seen("example-3a", "result.diagnostics[].length", "the compiler prints no length (E16)"),
     not_seen("example-3a", "result.diagnostics[].fix", "the compiler prints no suggestion for this error (E16)"),
-    // Example 4: a service.
+    // Example 4: the result of a service.
     added("example-4", "result.diagnostics.portCheck.process.user", "\"dev\""),
     not_seen("example-4", "result.serverOutput", "a service whose port is held is not started (C08)"),
     not_seen("example-4", "result.healthCheck.duration", "a service whose port is held is not waited for (C08)"),
-    // Example 6: a wrong specification.
+    // Example 6: the result of an action with a wrong specification.
     added("example-6", "result.schemaValidation.errors[].code", "\"SCHEMA\""),
     added("example-6", "result.schemaValidation.errors[].file", "\"T117-test-specification.json\""),
     added("example-6", "result.schemaValidation.errors[].line", "1"),
     added("example-6", "result.schemaValidation.errors[].column", "1"),
-    // Evidence of a command.
+    // The evidence files of a command.
     added("evidence-", "schema", "\"proctor-v1\""),
     added("evidence-", "runId", "\"exec-20250930T143000.000Z-000001\""),
     added("evidence-terminal", "name", "\"compile\""),
@@ -108,7 +109,7 @@ pub(super) const DEPARTURES: &[Departure] = &[
         "names, the values of an allow-list, and a digest of the rest (C77, E12)",
     ),
     form("evidence-terminal", "authenticity.outputHash", DIGEST, NO_HASH),
-    // Evidence of tests.
+    // The evidence file with the results of tests.
     added("evidence-test-results", "execution.signal", "null"),
     added("evidence-test-results", "execution.killed", "false"),
     added("evidence-test-results", "authenticity.timestamp", "\"2025-09-30T14:33:02.100Z\""),
@@ -116,13 +117,13 @@ pub(super) const DEPARTURES: &[Departure] = &[
     absent("evidence-test-results", "results.testResults[].location.column", "reports of tests name a line and no column (E5)"),
     absent("evidence-test-results", "authenticity.jestVersion", "the record of the action has the program and its version (E15)"),
     form("evidence-test-results", "authenticity.outputHash", DIGEST, NO_HASH),
-    // Evidence of a request.
+    // The evidence file of a request.
     added("evidence-http", "name", "\"quotes\""),
     added("evidence-http", "diagnostics.serverHealthCheck.attempted", "true"),
     added("evidence-http", "judgement", "{\"code\": \"NO_ANSWER\", \"reason\": \"refused\"}"),
     not_seen("evidence-http", "request.headers.Content-Type", "a request has the headers its specification gives it (E8)"),
     not_seen("evidence-http", "request.headers.Accept", "a request has the headers its specification gives it (E8)"),
-    // A debt item: the example shows only what the seed adds to it.
+    // A debt item. The example has only the keys that seed 004 adds to the original item.
     added("debt-item", "fingerprint", DIGEST),
     added("debt-item", "actionId", "\"STEP.4\""),
     added("debt-item", "tool", "\"jest\""),
@@ -148,7 +149,7 @@ pub(super) const DEPARTURES: &[Departure] = &[
     added("debt-item", "agentInstructions", "{\"markdownFormat\": \"\"}"),
     form("debt-item", "errorDetails.originalError.expected", "\"200\"", TEXTS),
     form("debt-item", "errorDetails.originalError.received", "\"404\"", TEXTS),
-    // The master report.
+    // The master report, which is the report of a whole run.
     added("execution-report", "project", "{\"id\": \"web-0a1b2c3d\"}"),
     added("execution-report", "custody", "\"same-user\""),
     added("execution-report", "evidenceFiles", "[]"),

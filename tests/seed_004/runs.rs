@@ -1,4 +1,5 @@
-//! Seed 004's detailed results and evidence standards, each made by a real run and compared with the example key by key.
+//! The detailed results and the evidence standards of the design document seed 004. Each is produced by a real run and
+//! compared with the document's example key by key.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -9,7 +10,8 @@ use crate::common::{Output, Project, fake_tool, jest_modules, node_modules};
 use crate::seed_004::departures::Change;
 use crate::seed_004::{change, departures_of, example};
 
-/// Fails unless a value has every key of an example, with a value of the same type. The departures are applied first.
+/// Fails unless a value has every key of an example, with a value of the same type. The known differences
+/// (`departures`) are applied to the example first.
 ///
 /// If the example has null, any type is accepted. If it has an empty list or object, only the type is compared.
 #[track_caller]
@@ -93,7 +95,7 @@ fn only_step(output: &Output) -> Value {
     output.report()["stepExecution"]["results"][0].clone()
 }
 
-/// Returns the run's JSON file that has this schema.
+/// Returns the content of the run's JSON file whose key `schema` has this value.
 #[track_caller]
 fn record(output: &Output, schema: &str) -> Value {
     let entries = std::fs::read_dir(output.run_directory()).expect("the run is kept");
@@ -169,8 +171,8 @@ fn a_time_out_is_written_as_example_5() {
     assert_eq!(entry["result"]["partialOutput"], "Starting long-running operation...\n");
 }
 
-/// No action runs. Each error has the form of the example, and in a registered project the report has the example's
-/// entry for the action.
+/// A specification with errors runs no action. Each error has the form of the example, and in a registered project the
+/// report has the example's entry for the action.
 #[test]
 fn a_wrong_specification_has_its_faults_in_the_form_of_example_6() {
     let text = std::fs::read_to_string(crate::common::repository().join("fixtures/specifications/rounding.json"))
@@ -202,7 +204,8 @@ fn a_wrong_specification_has_its_faults_in_the_form_of_example_6() {
     project.save("T117-test-specification.json", &document.to_string());
     let report = project.proctor(["run", "--task", "T117", "--json"]).status(4).json();
     let entry = &report["prerequisiteExecution"]["results"][0];
-    // The example lists only one of its two errors at this place.
+    // The example has only the error about `validationType` (keyword `enum`), so the error about the missing `filePath`
+    // is removed from the list before the comparison.
     let mut listed = entry.clone();
     let errors = listed["result"]["schemaValidation"]["errors"].as_array_mut().expect("a list");
     errors.retain(|error| error["keyword"] == "enum");

@@ -1,5 +1,6 @@
-//! A run that matches seed 004's master report, compared with it key by key: files, a compiler, tests, a request
-//! without an answer, a linter, conditions, required evidence, debt.
+//! Makes a run like that of the master report in the design document seed 004, and checks that proctor's report has
+//! every key of the example. The run has file checks, a compiler, tests, a request that gets no answer, a linter,
+//! conditions, required evidence and debt.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -86,8 +87,8 @@ fn specification(port: u16) -> Value {
 
 #[test]
 fn a_run_that_is_built_as_the_master_report_has_every_key_of_it() {
-    // No program listens on this port: it was free a moment ago. A program that takes it now would not answer with
-    // quotes.
+    // No program listens on this port, because it was free a moment ago. Even if a program takes the port now, it does
+    // not give the answer that the action requires.
     let port = free_port().parse().expect("it is a number");
     let project = Project::new()
         .file("T030-quote-service-test-specification.json", &specification(port).to_string())

@@ -211,7 +211,7 @@ fn shorten_hash(line: &str) -> String {
     }
 }
 
-/// Returns a copy of the store in which every run is archived that may be.
+/// Returns a copy of the store in which every run that may be archived is archived.
 fn archived(made: &Made) -> Victim {
     let victim = made.copy();
     made.archive_in(&victim);

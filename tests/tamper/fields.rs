@@ -70,7 +70,8 @@ fn in_file(extent: Extent, what: &str, path: fn(&Victim) -> PathBuf) {
     all_are_named(extent.of(every_change(&document)).into_iter().map(change).collect());
 }
 
-/// The index has its own test in the long tier only.
+/// Changes a sample of the values of ledger lines, a report, a start record and a key, one value at a time. Each change
+/// must be found. The values of the index are changed in the long tier only.
 #[test]
 fn some_values_of_lines_reports_start_records_and_keys_are_bound() {
     let made = Made::get();
@@ -96,7 +97,8 @@ fn every_value_of_a_line_that_archives_is_bound() {
     every_value_is_bound(Extent::All, || archived.copy(), 1);
 }
 
-/// Changes every value of the ledger's last line of each kind, for the last `most_kinds` kinds.
+/// Changes the values of ledger lines that `extent` selects, one at a time. Only the last line of each kind is changed,
+/// and of these lines only the newest `most_kinds`.
 #[track_caller]
 fn every_value_is_bound(extent: Extent, copy: impl Fn() -> Victim, most_kinds: usize) {
     let mut seen = std::collections::BTreeSet::new();

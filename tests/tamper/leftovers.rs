@@ -1,4 +1,5 @@
-//! A process that was killed leaves unfinished files. They are no fault, but manipulations of them are: nobody can use a crash as an excuse.
+//! A process that was killed leaves unfinished files, which are no fault. A manipulation of unfinished files is a
+//! fault: nobody can use a crash as an excuse.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -185,7 +186,8 @@ fn what_was_pruned_and_is_put_back_behind_a_later_line_is_a_fault_as_is_a_ledger
     assert_eq!(copy.verify(), (vec![], vec![]));
     put_back(&name);
     assert_eq!(copy.verify(), (vec![], vec!["runPruned".to_owned()]));
-    // The lines after the pruning are removed, so that it is the last line again. That must be noticed.
+    // The lines after the pruning's line are removed, so that the pruning seems to be unfinished again. The removal
+    // must be found.
     let text = fs::read_to_string(copy.ledger()).expect("text");
     let end = text.trim_end().rfind('\n').expect("there are lines") + 1;
     write(&copy.ledger(), &text.as_bytes()[..end]);
@@ -199,7 +201,8 @@ fn the_beginning_of_a_line_is_unfinished_however_much_of_it_there_is() {
     let mut killed = Killed::make();
     let copy = killed.copy();
     killed.project.proctor(["run"]).env("XDG_STATE_HOME", &copy.state).success();
-    // This line is about no run, so only the line itself can show that it is incomplete.
+    // The ledger's last line is now about a cycle and not about a run. No run's directory shows that the line was
+    // written, so only the line itself can show that it is incomplete.
     killed.project.proctor(["tdd", "start"]).env("XDG_STATE_HOME", &copy.state).success();
     for name in ["state.db", "state.db-wal", "state.db-shm"] {
         let _none = fs::remove_file(copy.root().join(name));

@@ -119,7 +119,8 @@ impl Playground {
         self.root.path().join(path)
     }
 
-    /// Adds a path to the reported ones, and the path that it leads to if there are links in it: a watcher reports the change there.
+    /// Adds a path to the paths that a watcher would report. If links lead from the path to another one, adds the other
+    /// path too, because a watcher reports the change there.
     fn touch(&mut self, path: &str) {
         self.touched.insert(TreePath::try_from(path).expect("names of the table"));
         let path = self.at(path);

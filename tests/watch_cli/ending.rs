@@ -140,7 +140,8 @@ fn an_idle_watch_costs_nothing() {
         if ids.len() == 3 { Ok(ids) } else { Err(format!("{ids:?}")) }
     });
     let all = |count: fn(i32) -> u64| ids.iter().map(|id| count(*id)).sum::<u64>();
-    // The watch prints this line a moment before its last thread sleeps.
+    // The watch prints that it waits for changes a moment before its last thread sleeps. So the measurement begins only
+    // when no thread has run for 300 ms.
     let (ticks_before, wakes_before) = poll(LATE, "every thread to sleep", || {
         let before = (all(ticks), all(wakes));
         thread::sleep(Duration::from_millis(300));

@@ -128,7 +128,8 @@ fn a_wrong_configuration_is_shown_and_watching_goes_on() {
     wait_until_it_watches(&mut watch);
     let right = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
     project.save("proctor.toml", &right.replace("command", "comand"));
-    // Errors are printed on the other stream, so they may come before or after this line.
+    // Errors are printed on standard error, and this line on standard output. So the errors may come before or after
+    // it.
     watch.wait_for_line("idleness", LATE, |line| line == "watching; there is no verdict for this tree");
     poll(LATE, "the errors", || {
         let text = watch.text();

@@ -86,7 +86,7 @@ fn under_a_limit_of_three_watches() {
     watched.wait_for_watches(3);
     fs::write(watched.at("b/c/last"), "x").expect("a writable file");
     watched.wait_for_saves(&["b/c/last"]);
-    // A watcher that starts when no watch is left polls everything.
+    // A watcher that starts when the kernel's limit on watches is used up must poll every directory.
     let (sender, hints) = channel();
     let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
     let second = Watcher::start(&watched.root, matcher, &pace, move |hint| drop(sender.send(hint))).expect("all is polled");

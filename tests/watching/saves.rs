@@ -55,7 +55,7 @@ fn the_safe_write_of_jetbrains_names_the_file_and_nothing_else() {
     assert!(seen.contains(&saved("a.py")) && seen.iter().all(|hint| about(hint, "a.py")), "{seen:?}");
 }
 
-/// A step of an editor.
+/// One change that an editor makes to a file while it saves.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Write(&'static str),
@@ -66,8 +66,8 @@ enum Step {
     Mode(&'static str),
 }
 
-/// What editors do for one save of `a.py`, according to their documentation and sources. A temporary file is hinted at
-/// too if its name is not one of those that are always ignored; it is gone at the end.
+/// What editors do for one save of `a.py`, according to their documentation and sources. An editor's temporary file is
+/// gone at the end. It gets hints too, unless its name is one that proctor always ignores.
 const EDITORS: &[(&str, &str, &[Step])] = &[
     ("in place, as VS Code, nano, ed", "", &[Step::Write("a.py")]),
     ("vim, backupcopy=yes", "", &[Step::Copy("a.py", "a.py~"), Step::Write("a.py"), Step::Remove("a.py~"), Step::Mode("a.py")]),
@@ -209,7 +209,7 @@ fn opening_ten_thousand_files_is_not_heard_of_and_loses_nothing() {
     let names: Vec<String> = (0..1_000).map(|number| format!("d{}/f{number}", number % 50)).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
     let watched = Watched::new(&files);
-    // A pytest run over 1,000 files opens each of them about once.
+    // A pytest run over 1,000 files opens each file about once. Opening files must give no hint.
     for _ in 0..10 {
         names.iter().for_each(|name| drop(fs::read(watched.at(name)).expect("our file")));
     }

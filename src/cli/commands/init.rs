@@ -20,7 +20,9 @@ pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Resul
     let root = setup::project_root(environment, &options.directory)?;
     let files = DiskFiles::new(&root);
     let name = setup::directory_name(&root);
-    let plan = spec::discover(&Configuration::default(), &files, &name).map_err(|problems| setup::from_problems(&problems))?;
+    let mut plan =
+        spec::discover(&Configuration::default(), &files, &name).map_err(|problems| setup::from_problems(&problems))?;
+    spec::propose_writes(&mut plan, &files);
     write_new(&root.join(CONFIGURATION_FILE), &spec::init_text(&plan, &plan.notes))?;
     let names: Vec<_> = plan.steps.iter().map(|step| step.name.as_str()).collect();
     render::line(&format!("wrote {CONFIGURATION_FILE}: {}", names.join(", ")));

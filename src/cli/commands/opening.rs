@@ -142,6 +142,7 @@ pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<
             wait: configuration.queue.wait,
         },
         order: configuration.run.order,
+        parallel: configuration.run.parallel,
         link,
         task_list: configuration.tasks.file.clone(),
         limits: configuration.evidence.limits,

@@ -32,7 +32,8 @@ struct ActionV1<'p>(&'p Action);
 impl Serialize for ActionV1<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(action) = self;
-        let mut fields = serializer.serialize_struct("ActionV1", 23 + usize::from(action.control))?;
+        let optional = usize::from(action.control) + usize::from(!action.writes.is_empty());
+        let mut fields = serializer.serialize_struct("ActionV1", 23 + optional)?;
         fields.serialize_field("id", &action.id)?;
         fields.serialize_field("phase", &action.phase)?;
         fields.serialize_field("type", &action.kind.action_type())?;
@@ -58,6 +59,9 @@ impl Serialize for ActionV1<'_> {
         fields.serialize_field("onSurvivors", &action.on_survivors)?;
         if action.control {
             fields.serialize_field("control", &true)?;
+        }
+        if !action.writes.is_empty() {
+            fields.serialize_field("writes", &action.writes)?;
         }
         fields.end()
     }
@@ -105,6 +109,9 @@ fn details(action: &Action) -> Vec<String> {
     if action.tool.judged_by() == JudgedBy::ExitCode && action.expected_exit_codes != [0] {
         let codes: Vec<String> = action.expected_exit_codes.iter().map(ToString::to_string).collect();
         details.push(format!("exit codes {} succeed", codes.join(", ")));
+    }
+    if !action.writes.is_empty() {
+        details.push(format!("keeps {} in the project", action.writes.join(", ")));
     }
     details
 }

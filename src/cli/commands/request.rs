@@ -142,7 +142,15 @@ fn retest_here(
 
 /// Returns the options of `proctor run`, because a retest is shown as `proctor run` shows a run.
 fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
-    RunOptions { directory: root.to_owned(), task: None, checks: Vec::new(), phase: None, json: options.json, identity: None }
+    RunOptions {
+        directory: root.to_owned(),
+        task: None,
+        checks: Vec::new(),
+        phase: None,
+        fresh_caches: false,
+        json: options.json,
+        identity: None,
+    }
 }
 
 /// Refuses a task that does not exist: no readable specification has the task, and the task never had a verdict.

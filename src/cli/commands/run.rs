@@ -1,6 +1,7 @@
 //! `proctor run`: runs the plan once and shows the result.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::hand_over::hand_over;
@@ -15,12 +16,16 @@ use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::specification_files::{self, FoundPlan};
 use crate::cli::style::Style;
 use crate::cli::terminal;
+use crate::config::CachesMode;
 use crate::model::{
     Action, AfterMovedRun, CommandExit, OnDisk, OverallStatus, PauseRecord, PlanOrigin, Repetitions, TaskId, TreePath, Trigger,
     TriggerKind, UnapprovedPlan,
 };
 use crate::process::{Control, signal_controls};
 use crate::project::{ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, UnmetDependency};
+
+/// How long the Python modules that the checks used may be compiled for later runs, while the verdict is on the screen.
+const COMPILING: Duration = Duration::from_millis(300);
 
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
@@ -38,7 +43,10 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
 
 /// Runs the plan in this process.
 pub(super) fn run_here(options: &RunOptions, loaded: &LoadedProject, opening: RunResources) -> Result<CommandExit, CommandError> {
-    let RunResources { mut workspace, scope, settings, style } = opening;
+    let RunResources { mut workspace, scope, mut settings, style } = opening;
+    if options.fresh_caches {
+        settings.sandbox.caches = CachesMode::Fresh;
+    }
     workspace.expect_one_run();
     let control = watch_signals()?;
     let mut request = RunRequest {
@@ -66,6 +74,7 @@ pub(super) fn run_here(options: &RunOptions, loaded: &LoadedProject, opening: Ru
             show(options, loaded, &settings, &sealed, style);
             workspace.save_trees();
             workspace.keep_to_limits();
+            workspace.compile_modules(COMPILING, &control);
             Ok(sealed.exit)
         }
         RunOutcome::Paused(pause) => Err(waits_for_a_person(loaded, &pause)),

@@ -13,7 +13,7 @@ use crate::cli::style::{Style, Tone};
 use crate::evidence::RunForm;
 use crate::model::{
     ApprovalWay, ByteSize, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, RunId, TaskId, TddState, TreeDigest,
-    TreeIssue, TreeIssueKind, UnapprovedPlan, approve_command, plan_subject,
+    TreeIssue, TreeIssueKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use crate::project::{RecordedRun, UnmetDependency};
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
@@ -105,15 +105,31 @@ fn snapshot_line(snapshot: &SnapshotV2) -> Option<String> {
         return Some(format!("  in place: the checks ran in the project, not on a snapshot: {reason}"));
     }
     let count = snapshot.written_count.filter(|count| *count > 0)?;
-    let named = |one: &WrittenV2| match one.bytes {
+    let kept = snapshot.kept_count.unwrap_or_default();
+    let dropped = count.saturating_sub(kept);
+    let named = |is_kept: bool, count: u64| {
+        let shown = snapshot.written.iter().filter(|one| one.kept == is_kept).take(SHOWN_FINDINGS).map(written_text);
+        let shown: Vec<String> = shown.collect();
+        let more = count.saturating_sub(shown.len() as u64);
+        format!("{}{}", shown.join(", "), if more > 0 { format!(" and {more} more") } else { String::new() })
+    };
+    let to_keep = if snapshot.writes_to_keep.is_empty() {
+        String::new()
+    } else {
+        let quoted: Vec<String> = snapshot.writes_to_keep.iter().map(|pattern| quoted_text(pattern)).collect();
+        format!("; to keep: writes = [{}]", quoted.join(", "))
+    };
+    let things = if dropped == 1 { "1 thing, which never reaches" } else { &format!("{dropped} things, which never reach") };
+    let dropped = (dropped > 0).then(|| format!("the checks wrote {things} the project: {}{to_keep}", named(false, dropped)));
+    let kept = (kept > 0).then(|| format!("kept in the project: {}", named(true, kept)));
+    Some(format!("  snapshot: {}", kept.into_iter().chain(dropped).collect::<Vec<_>>().join("; ")))
+}
+
+fn written_text(one: &WrittenV2) -> String {
+    match one.bytes {
         Some(bytes) => format!("{} ({})", one.path, ByteSize(bytes)),
         None => one.path.clone(),
-    };
-    let shown: Vec<String> = snapshot.written.iter().take(SHOWN_FINDINGS).map(named).collect();
-    let more = count.saturating_sub(shown.len() as u64);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let things = if count == 1 { "1 thing, which never reaches" } else { &format!("{count} things, which never reach") };
-    Some(format!("  snapshot: the checks wrote {things} the project: {}{more}", shown.join(", ")))
+    }
 }
 
 /// Returns the line about protected files that differ from the approved ones.

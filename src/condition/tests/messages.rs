@@ -6,8 +6,8 @@ use serde_json::json;
 use super::read;
 use crate::condition::{Accessor, Condition, Expression, Segment};
 
-/// Every condition in seed 004 (one of the project's first documents), and every form of condition in existing
-/// specifications that the grammar supports.
+/// Every condition in the design document seed 004, and every form of condition in existing specifications that the
+/// grammar supports.
 const KNOWN: &[(&str, &str)] = &[
     ("STEP.1.exitCode === 0", "STEP.1.exitCode === 0"),
     ("STEP.3.exitCode === 0", "STEP.3.exitCode === 0"),

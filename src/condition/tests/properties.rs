@@ -141,7 +141,7 @@ fn looked_up(spelt: &str, bodies: [&Option<Value>; 2]) -> Option<ConditionValue>
     }
 }
 
-/// Returns a value's length, or whether it contains the needle.
+/// Returns whether a value contains the needle, or without a needle the value's length.
 fn asked(value: &Value, needle: Option<&str>) -> Option<ConditionValue> {
     let length = |length: usize| ConditionValue::Number(f64::from(u32::try_from(length).expect("it is short")));
     Some(match (value, needle) {

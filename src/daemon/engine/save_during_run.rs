@@ -3,6 +3,7 @@
 use crate::daemon::effect::{Effect, Notice};
 use crate::daemon::engine::Engine;
 use crate::daemon::engine::stage::{Stage, StopProgress};
+use crate::daemon::event::SavedContent;
 use crate::model::{OnChange, StopReason};
 
 /// How a burst of saves affects the run under way. In every case the newest tree is tested next, so no save is lost.
@@ -36,7 +37,32 @@ pub(super) fn decide(on_change: OnChange, stopped_before: u32, max_restarts: u32
     }
 }
 
+/// The most saved files that are compared with the tested tree. More files are hardly ever saved without a change.
+const COMPARED: usize = 64;
+
 impl Engine {
+    /// Has the saved files compared with the tree that the run tests, because a save that changes no content stops nothing. If
+    /// the changed files are not known one by one, reacts to the save at once.
+    pub(super) fn compare_saved_files(&mut self) -> Vec<Effect> {
+        let known = self.burst.as_ref().and_then(|burst| burst.all_paths()).filter(|paths| paths.len() <= COMPARED);
+        match known {
+            Some(paths) => vec![Effect::Compare(paths)],
+            None => self.on_save_during_run(),
+        }
+    }
+
+    /// Forgets a save that changed no content, and reacts to any other save.
+    pub(super) fn on_compared(&mut self, content: SavedContent) -> Vec<Effect> {
+        match (content, &self.stage) {
+            (SavedContent::Same, _) => {
+                self.burst = None;
+                Vec::new()
+            }
+            (SavedContent::Different, Stage::Running(StopProgress::Going)) => self.on_save_during_run(),
+            (SavedContent::Different, _) => Vec::new(),
+        }
+    }
+
     /// Restarts the run under way or lets it finish, because a burst of saves has ended.
     pub(super) fn on_save_during_run(&mut self) -> Vec<Effect> {
         let paths = self.burst.as_ref().map(|burst| burst.paths()).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Tests that feed the engine with events. They need no runtime, no disk and no waiting (house style T1).
 
 use super::*;
-use crate::daemon::event::{Key, OsSignal};
+use crate::daemon::event::{Key, OsSignal, SavedContent};
 use crate::model::{Digest, GitOperation, OnDisk};
 use crate::tree::TreeHints;
 
@@ -11,6 +11,20 @@ mod looking;
 mod repeating;
 mod saves;
 mod tasks;
+
+impl Engine {
+    /// Handles an event. Whenever the engine asks whether saved files changed, the answer is that they did.
+    fn handle_as_changed(&mut self, now: Moment, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for effect in self.handle(now, event) {
+            match effect {
+                Effect::Compare(_) => effects.extend(self.handle(now, Event::Compared(SavedContent::Different))),
+                effect => effects.push(effect),
+            }
+        }
+        effects
+    }
+}
 
 fn engine() -> Engine {
     engine_with(OnChange::Restart)
@@ -35,12 +49,12 @@ fn settings(on_change: OnChange) -> EngineSettings {
 }
 
 fn begun(engine: &mut Engine, at: u64) -> Vec<Effect> {
-    engine.handle(Moment(at), Event::Begun)
+    engine.handle_as_changed(Moment(at), Event::Begun)
 }
 
 /// Saves several files at once. With more than two files, this does not count as one save.
 fn save_many(engine: &mut Engine, at: u64, names: &[&str]) -> Vec<Effect> {
-    engine.handle(Moment(at), Event::Hints(names.iter().map(|name| WatchHint::Saved(path(name))).collect()))
+    engine.handle_as_changed(Moment(at), Event::Hints(names.iter().map(|name| WatchHint::Saved(path(name))).collect()))
 }
 
 fn only(names: &[&str]) -> TreeHints {
@@ -52,7 +66,7 @@ fn path(text: &str) -> TreePath {
 }
 
 fn save(engine: &mut Engine, at: u64, name: &str) -> Vec<Effect> {
-    engine.handle(Moment(at), Event::Hints(vec![WatchHint::Saved(path(name))]))
+    engine.handle_as_changed(Moment(at), Event::Hints(vec![WatchHint::Saved(path(name))]))
 }
 
 fn tree(text: &str) -> TreeDigest {
@@ -61,7 +75,7 @@ fn tree(text: &str) -> TreeDigest {
 
 fn verdict(engine: &mut Engine, at: u64, text: &str, failed: &[&str]) -> Vec<Effect> {
     let failed = failed.iter().map(ToString::to_string).collect();
-    engine.handle(Moment(at), Event::Finished(RunFinish::Verdict { tree: tree(text), failed, paused: false }))
+    engine.handle_as_changed(Moment(at), Event::Finished(RunFinish::Verdict { tree: tree(text), failed, paused: false }))
 }
 
 fn moved(engine: &mut Engine, at: u64, names: &[&str]) -> Vec<Effect> {
@@ -70,7 +84,7 @@ fn moved(engine: &mut Engine, at: u64, names: &[&str]) -> Vec<Effect> {
 
 fn moved_leaving(engine: &mut Engine, at: u64, names: &[&str], on_disk: OnDisk) -> Vec<Effect> {
     let paths = names.iter().map(|name| path(name)).collect();
-    engine.handle(Moment(at), Event::Finished(RunFinish::Moved { paths, on_disk }))
+    engine.handle_as_changed(Moment(at), Event::Finished(RunFinish::Moved { paths, on_disk }))
 }
 
 fn is_start(effects: &[Effect], kind: TriggerKind) -> bool {

@@ -36,6 +36,8 @@ pub(super) struct OpenProject {
     pub(super) trigger: TriggerKind,
     /// Why part of the tree is polled, if it is.
     pub(super) polling: Option<String>,
+    /// What people are told about files that the checks write anew in every run; empty if there are none.
+    pub(super) differing: Vec<String>,
 }
 
 /// A run that a client asked for.

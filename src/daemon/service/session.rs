@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::api::{AddedV1, AnswerV1, ErrorV1, EventV1, ProjectV1};
 use crate::daemon::arrivals::ArrivalSender;
 use crate::daemon::effect::Notice;
-use crate::daemon::engine::Moment;
+use crate::daemon::engine::{Moment, differing_lines};
 use crate::daemon::event::{Event, OsSignal, RunFinish};
 use crate::daemon::project_scheduler::{HostEffect, ProjectScheduler};
 use crate::daemon::service::answering::{answer, from_open_failure, refuse};
@@ -214,6 +214,7 @@ impl ProjectSession {
             running: TaskId::default_task(),
             trigger: TriggerKind::Start,
             polling: None,
+            differing: Vec::new(),
         }));
         let mut words = vec![SessionMessage::Say(format!("{project}: watching `{}`", self.root.display()))];
         words.extend(opened.notes.iter().map(|note| SessionMessage::Say(note.clone())));
@@ -292,6 +293,7 @@ impl ProjectSession {
             HostEffect::Ordered { task, trigger } => {
                 (open.running, open.trigger) = (task, trigger);
                 (open.activity, open.planned) = (Activity::Running, PlannedRun::Nothing);
+                open.differing.clear();
             }
             HostEffect::NotOrdered(error) => {
                 let mut words = vec![SessionMessage::Say(chain(&error))];
@@ -305,6 +307,10 @@ impl ProjectSession {
             HostEffect::NotRearmed => open.pending_changes.distrust(),
             HostEffect::Show(Notice::Repeating { .. }) => open.planned = PlannedRun::Repetition,
             HostEffect::Show(Notice::Unstable { .. }) => open.planned = PlannedRun::Nothing,
+            HostEffect::Show(Notice::CopiedFilesDiffer { paths }) => {
+                open.differing = differing_lines(&paths).to_vec();
+                return vec![SessionMessage::Say(format!("`{root}`: {}", open.differing.join("; ")))];
+            }
             HostEffect::Show(Notice::EventsLost(problem)) => {
                 return vec![SessionMessage::Say(format!("`{root}`: {problem}"))];
             }

@@ -13,7 +13,7 @@ const LONGEST_END: u64 = 1 << 20;
 /// The longest path, in bytes, that is read from an entry of its own because it does not fit into a tar header.
 const LONGEST_PATH: u64 = 1024;
 
-/// The most files and bytes that an archive may contain. Reading an archive with more is an error.
+/// The most files and bytes that an archive may contain. Reading an archive with more files or bytes is an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::evidence) struct ArchiveBounds {
     pub(in crate::evidence) files: u64,

@@ -27,7 +27,7 @@ pub struct KeptRun {
     pub form: RunForm,
 }
 
-/// How a run is kept on disk.
+/// Whether a run is kept on disk as a directory or as an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunForm {
     Directory,
@@ -43,7 +43,8 @@ pub enum RunSignificance {
     /// The run's specification has errors, so nothing was tested. The run may be `latest`, but says nothing about the
     /// code (C78).
     Refused,
-    /// The run says nothing: it covered only some of the checks, was interrupted, or files changed while it went on.
+    /// The run says nothing about the task: it covered only some of the checks, was interrupted, or files changed while
+    /// it went on.
     Nothing,
 }
 

@@ -1,5 +1,5 @@
 //! The in-toto statements about a run: a test-result v0.1, exactly as it is defined, and a SLSA provenance v1, which
-//! contains the whole verdict and every file of the run.
+//! contains the whole verdict and the digests of the run's files.
 //!
 //! The test result has only the keys of its definition, because strict readers refuse others. It has no values for
 //! "timed out" or "moved", so such runs are FAILED in it. The provenance contains the exact status.

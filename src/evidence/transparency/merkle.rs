@@ -9,7 +9,7 @@ use crate::model::Digest;
 const LEAF: [u8; 1] = [0];
 const NODE: [u8; 1] = [1];
 
-/// A tree to which entries can only be added.
+/// The Merkle tree of a log. Entries can be added to the tree and never be changed or removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::evidence) struct MerkleTree {
     /// For each height the hashes of all complete subtrees of this height, from left to right. Height 0 has the

@@ -13,7 +13,8 @@ pub enum UnfinishedKind {
     Run,
     /// Removing a pruned run: the ledger's last line prunes it, and every remaining file is as it was sealed.
     Pruning,
-    /// Archiving a run: it has both an archive and a directory, and the directory in which archives are written exists.
+    /// Archiving a run: the run has both an archive and a directory, and the directory in which archives are written
+    /// exists.
     Archiving,
     /// Writing a ledger line: the file ends with the beginning of the next line.
     Line,

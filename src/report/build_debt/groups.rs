@@ -18,7 +18,7 @@ pub(super) struct Group<'a> {
     pub(super) head: &'a ActionResultV2,
     /// The cause of the first action's failure.
     pub(super) cause: DebtCause,
-    /// What was judged about debt for the first action.
+    /// Whether and why the first action's failure becomes debt.
     pub(super) debt: &'a DebtGeneration,
     /// The category of all actions in the group.
     pub(super) category: DebtCategory,

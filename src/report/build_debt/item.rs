@@ -154,7 +154,7 @@ fn build_diagnostics(group: &Group<'_>) -> DebtDiagnosticsV1 {
     DebtDiagnosticsV1 { http_trace: trace, files_checked: group.members().filter_map(looked).collect() }
 }
 
-/// Returns the word that stands for a value in JSON. Texts for people and fingerprints use this word too.
+/// Returns the word by which JSON represents a value of an enum. Texts for people and fingerprints use this word too.
 pub(super) fn word(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).expect("a unit variant is a word");
     value.as_str().map(str::to_owned).unwrap_or_default()

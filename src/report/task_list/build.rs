@@ -20,7 +20,7 @@ pub enum TaskVerdict {
     /// The evidence is intact: the report, and the debt file if the run has one.
     Sealed {
         report: Box<ExecutionReportV2>,
-        /// The debt file; `None` if the run has none.
+        /// The run's debt file; `None` if the run has no debt file.
         debt: Option<Box<TechnicalDebtV1>>,
     },
     /// The run's evidence does not match the ledger, so proctor states no verdict for the task.

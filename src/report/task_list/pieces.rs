@@ -54,8 +54,8 @@ impl BlockPiece {
     }
 }
 
-/// Returns the block with its marking lines; `None` if one of these is missing. Without `hand`, all lines of the block
-/// count as proctor's.
+/// Returns the block with its marking lines; `None` if a marking line is missing. Without `hand`, all lines of the
+/// block count as proctor's.
 pub(super) fn whole_piece(block: Block, lines: &[&str], hand: Option<&OwnLines>) -> Option<BlockPiece> {
     let (first, last) = block.find(lines)?;
     let inside = &lines[first + 1..last];

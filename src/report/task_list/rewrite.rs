@@ -8,7 +8,7 @@ use crate::report::task_list::pieces::{BlockPiece, OwnLines, torn_pieces, whole_
 pub(super) enum OldBlocks<'a> {
     /// The blocks are unchanged since proctor wrote them, so all of their lines are proctor's.
     Untouched,
-    /// Another program or a person edited them. Proctor's lines are recognised by the texts in `OwnLines`.
+    /// Another program or a person edited the blocks. Proctor's own lines are recognised by the texts in `OwnLines`.
     Edited(&'a OwnLines),
 }
 

@@ -26,7 +26,7 @@ use crate::report::{
 /// The sealed debt file of `mixed_run`. Other programs read this format, so check every changed line.
 const GOLDEN: &str = include_str!("../golden/technical-debt-data.json");
 
-/// Every key of the original debt item (facts, 2.2) and of what seed 004 adds to the item.
+/// Every key of the original debt item (facts, 2.2), and the keys that the design document seed 004 adds to it.
 const KEYS: &str = "
 taskId testExecutionId generatedAt generatedBy agentInvolved
 debtItems[].debtId debtItems[].title debtItems[].description

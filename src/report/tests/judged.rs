@@ -7,7 +7,7 @@ use crate::model::{
 use crate::report::RunFacts;
 use crate::report::samples::mixed_run;
 
-/// Returns a run with seed 004's conditions, one for each possible outcome.
+/// Returns a run with the conditions of the design document seed 004, one for each possible outcome.
 pub(super) fn judged_run() -> RunFacts {
     let condition = |text: &str, decided, actual: &[(&str, Option<f64>)], reason: Option<&str>| JudgedCondition {
         condition: TaskCondition { condition: text.to_owned(), description: format!("What {text} stands for") },

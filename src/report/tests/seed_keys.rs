@@ -1,4 +1,5 @@
-//! Tests that every key of seed 004's master report is filled, or listed with the reason why not.
+//! Tests that every key of the master report in the design document seed 004 is filled, or listed with the reason why
+//! not.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use crate::report::samples::{aborted_run, mixed_run, refused_request, run_of, se
 use crate::report::tests::unfilled::UNFILLED_KEYS;
 use crate::report::{ActionDisposition, seal_hash};
 
-/// Every key of seed 004's master report; `[]` stands for any entry of a list. A misspelt key of the seed's
+/// Every key of the master report in seed 004; `[]` stands for any entry of a list. A misspelt key of its
 /// `executionSummary` is corrected to `actionCounts` (E1).
 const SEED_KEYS: &str = "
 reportVersion generatedAt generatedBy agentInvolved

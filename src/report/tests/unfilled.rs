@@ -1,10 +1,10 @@
-//! The keys of seed 004's master report that are not filled, each with the reason. An absent key is better than an
-//! invented value.
+//! The keys of the master report in the design document seed 004 that are not filled, each with the reason. An absent
+//! key is better than an invented value.
 
-/// A key of the seed's example that proctor's reports do not have.
+/// A key of the master report in seed 004 that proctor's reports do not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UnfilledKey {
-    /// The key's path in the seed's example; `[]` stands for any entry of a list. The keys below this path are not
+    /// The key's path in the master report; `[]` stands for any entry of a list. The keys below this path are not
     /// filled either.
     pub(super) path: &'static str,
     pub(super) reason: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct UnfilledKey {
 const SELF_CLAIM: &str = "a file cannot attest to its own later state: `proctor verify` answers it (E13, C75)";
 const ERROR_OBJECT: &str = "seed 004's detailed example has the error as an object with this key, which is what we write";
 
-/// The keys of the seed's report that proctor does not fill.
+/// The keys of the master report in seed 004 that proctor does not fill.
 pub(super) const UNFILLED_KEYS: [UnfilledKey; 12] = [
     UnfilledKey { path: "agentInvolved", reason: SELF_CLAIM },
     UnfilledKey { path: "stepExecution.results[].result.errorCode", reason: ERROR_OBJECT },

@@ -31,15 +31,15 @@ pub enum DispositionV2 {
 pub enum SkipReason {
     /// A prerequisite whose inputs are unchanged since it last succeeded, and whose outputs exist.
     Unchanged,
-    /// A prerequisite did not succeed.
+    /// A prerequisite did not succeed, so no check may start.
     PrerequisiteFailed,
     /// The run was stopped before the action's turn.
     Stopped,
-    /// The user selected checks by name, and not this one.
+    /// The user selected other checks by name.
     NotSelected,
     /// An earlier step failed whose `continueOnFailure` is false, so the run did not go on.
     AfterFailure,
-    /// Another step that this one depends on did not succeed.
+    /// A step on which this step depends did not succeed.
     DependencyFailed,
     /// The time limit of the whole run had passed.
     RunTimedOut,
@@ -51,25 +51,25 @@ pub enum SkipReason {
 pub struct ActionResultV2 {
     /// The action's id, for example `STEP.3`.
     pub action_id: ActionId,
-    /// The action's name in the configuration (addition).
+    /// The action's name in the configuration (added to the original format).
     pub name: String,
     #[serde(rename = "type")]
     pub action_type: ActionType,
-    /// The tool whose output was read, by its name in seed 004 (addition).
+    /// The tool whose output was read, for example `typescript` for tsc (added to the original format).
     pub tool: String,
-    /// Whether the action was carried out, skipped, invalid or reused (addition, C62).
+    /// Whether the action was carried out, skipped, invalid or reused (added to the original format, C62).
     pub disposition: DispositionV2,
-    /// Why the action was skipped; absent if it was not (addition).
+    /// Why the action was skipped; absent if the action was not skipped (added to the original format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_reason: Option<SkipReason>,
     /// The result type; null exactly if the action was skipped.
     pub status: Option<ResultType>,
-    /// Whether the result makes the verdict FAILED (addition); absent if the action was skipped.
+    /// Whether the result makes the verdict FAILED (added to the original format); absent if the action was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocking: Option<bool>,
     /// What the action is for, as the configuration describes it for people.
     pub description: String,
-    /// The command as the user wrote it, the request, or the file (addition).
+    /// The command as the user wrote it, the request, or the file (added to the original format).
     pub command: String,
     /// The duration in the run that carried out the action; absent if it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,21 +77,22 @@ pub struct ActionResultV2 {
     /// The log, as a file name in the report's directory. The name stays valid when the directory is moved or linked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-    /// All files of the action, as file names in the report's directory (addition). Their hashes are in the report's
-    /// `evidenceFiles`.
+    /// All files of the action, as file names in the report's directory (added to the original format). Their hashes
+    /// are in the report's `evidenceFiles`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub evidence_files: Vec<String>,
     /// The earlier run whose result is used; this entry then shows the earlier run's findings. Absent if the action was
     /// not reused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reused: Option<ReusedV2>,
-    /// The number of attempts, if there were several. The last attempt's result counts (addition).
+    /// The number of attempts, if there were several. The last attempt's result counts (added to the original format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// True if the action succeeded only after a failed attempt, so its success is unreliable (addition).
+    /// True if the action succeeded only after a failed attempt, so its success is unreliable (added to the original
+    /// format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flaky: Option<bool>,
-    /// The attempts before the last one (addition).
+    /// The attempts before the last one (added to the original format).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub earlier_attempts: Vec<AttemptV2>,
     /// What the action did and found; absent if it was skipped.
@@ -100,10 +101,10 @@ pub struct ActionResultV2 {
     /// The category code of the result and its reason; absent if the action was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classification: Option<Classification>,
-    /// The failed prerequisite that should have answered the action's request (addition, C09).
+    /// The failed prerequisite that should have answered the action's request (added to the original format, C09).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub root_cause: Option<ActionId>,
-    /// Which checks the failure kept from running; absent if it kept none.
+    /// What did not run because the action failed or its specification is wrong; absent if everything could run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impact: Option<ImpactV2>,
     /// Whether the result becomes a debt item; absent if the action was skipped.
@@ -144,13 +145,14 @@ pub struct ActionOutcomeV2 {
     /// For a FILE_VALIDATION: the time of the last change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<Timestamp>,
-    /// The beginning and the end of the file, if `evidenceCapture.fileContents` is set (addition).
+    /// The beginning and the end of the file, if `evidenceCapture.fileContents` is set (added to the original format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_contents: Option<TextV2>,
-    /// The HTTP status code of the answer to a request (addition).
+    /// The HTTP status code of the answer to a request (added to the original format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_code: Option<u16>,
-    /// The beginning and the end of the answer's body, if `evidenceCapture.requestResponse` is set (addition).
+    /// The beginning and the end of the answer's body, if `evidenceCapture.requestResponse` is set (added to the
+    /// original format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_body: Option<TextV2>,
     /// The exit code of a process that exited by itself.
@@ -186,7 +188,7 @@ pub struct ActionOutcomeV2 {
     /// After a time-out: the time of the last output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_update: Option<Timestamp>,
-    /// The decision of a review, with all attempts (addition).
+    /// The decision of a review, with all attempts (added to the original format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewObservation>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -201,16 +203,16 @@ pub struct ActionOutcomeV2 {
     /// False if the action was not run because its specification is wrong; otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub executed: Option<bool>,
-    /// The errors in the specification of the action; absent if there are none.
+    /// The errors in the specification of the action; absent if the specification is right.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema_validation: Option<SchemaValidationV2>,
-    /// The measured and required test coverage; absent if none was measured.
+    /// The measured and required test coverage; absent if no coverage was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
     /// How the test report was requested (E5): `argument`, `own`, `inherited`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_channel: Option<String>,
-    /// The result of the control, the tests that must fail, if the check has one (addition).
+    /// The result of the control, the tests that must fail, if the check has one (added to the original format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlObservation>,
     /// Warnings about the action that do not change its result but must be shown.
@@ -256,7 +258,7 @@ pub struct ByteRangeV2 {
     pub to: u64,
 }
 
-/// What did not run because of a failure.
+/// The actions that did not run because of a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ImpactV2 {

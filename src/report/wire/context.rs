@@ -55,22 +55,43 @@ pub struct SnapshotV2 {
     /// The digest of the ignored files that were copied for the checks, such as `.env`; absent if the checks ran in the project.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub inputs: Option<TreeDigest>,
-    /// The first 20 entries that checks wrote in the snapshot, without caches and bytecode. They were dropped after the run.
+    /// Whether tools had the caches of earlier runs of the same check; absent if the checks ran in the project.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub caches: Option<CachesV2>,
+    /// The first 20 entries that checks wrote in the snapshot, without caches and bytecode. All but the kept ones were dropped
+    /// after the run.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub written: Vec<WrittenV2>,
     /// How many entries the checks wrote, without caches and bytecode; absent if the checks ran in the project.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub written_count: Option<u64>,
+    /// How many of the written files are in the project, because `writes` of their checks names them; absent if no check that
+    /// was carried out has a `writes`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub kept_count: Option<u64>,
+    /// Patterns for `writes` that would keep the files that no `writes` names; at most 5.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub writes_to_keep: Vec<String>,
 }
 
 /// The place in which checks run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestedPlace {
-    /// A copy of exactly the files that the digest names.
+    /// A copy of the files that belong to the tree, together with the ignored files that were copied for the checks.
     Snapshot,
-    /// The project's own directory.
+    /// The project's own directory, where other programs may change files meanwhile.
     InPlace,
+}
+
+/// The caches with which tools started in a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CachesV2 {
+    /// The caches that earlier runs of the same check left, if there were any.
+    Kept,
+    /// No caches.
+    Fresh,
 }
 
 /// An entry that a check wrote or removed in its snapshot.
@@ -83,6 +104,12 @@ pub struct WrittenV2 {
     /// The size of the written file in bytes; absent if the entry was removed or is no file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bytes: Option<u64>,
+    /// Whether the project has this file now, because `writes` of the check names it.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub kept: bool,
+    /// Why the file is not in the project although `writes` of the check names it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub not_kept: Option<String>,
 }
 
 /// An entry of the tree that could not be digested, for example an unreadable file.
@@ -137,7 +164,8 @@ pub struct EnvironmentV2 {
     pub digest: Digest,
     /// The names of the variables that were passed on, sorted.
     pub names: Vec<String>,
-    /// The programs, lock files and plugins that the digest covers, each with a digest of its own.
+    /// The programs, lock files, environments (directories of installed packages) and plugins that the digest covers, each
+    /// with a digest of its own.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub components: Vec<EnvironmentComponentV2>,
 }
@@ -178,13 +206,13 @@ pub struct RouteV2 {
     pub requires_human: bool,
     /// Whether the task may be retried without a person.
     pub retry_allowed: bool,
-    /// The rule that decided the route (addition).
+    /// The rule that decided the route (added to the original format).
     pub kind: RouteKind,
-    /// The phase in which the route was decided (addition).
+    /// The phase in which the route was decided (added to the original format).
     pub phase: Phase,
-    /// The exit code that led to the route; null if there was none (addition).
+    /// The exit code that led to the route; null if the process had no exit code (added to the original format).
     pub exit_code: Option<i32>,
-    /// From where the exit code was taken (addition).
+    /// From where the exit code was taken (added to the original format).
     pub exit_code_source: ExitCodeSource,
     /// The node that the routing table gives, if another rule sent the task elsewhere (R7).
     #[serde(skip_serializing_if = "Option::is_none")]

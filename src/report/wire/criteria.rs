@@ -17,10 +17,11 @@ pub struct ValidationCriteriaV2 {
     /// The conditions that must not be triggered; absent if the task has no criteria of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_conditions: Option<FailureConditionsV2>,
-    /// The expectations on the output (addition); absent if there are none.
+    /// The expectations on the output (added to the original format); absent if the task has no such expectations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_output: Option<MetCountsV2<JudgedExpectation>>,
-    /// The evaluation of the declared failure (addition, C06); absent if no test was declared to fail.
+    /// The evaluation of the declared failure (added to the original format, C06); absent if no test was declared to
+    /// fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_failure: Option<JudgedFailure>,
     /// PASSED or FAILED; absent if the run has no verdict (E17).
@@ -49,10 +50,10 @@ pub struct CompletionV2 {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_status_lock: Option<bool>,
     pub completion_status: CompletionStatus,
-    /// The task's status: COMPLETE, PARTIAL or FAILED (addition); absent if the run has no verdict.
+    /// The task's status: COMPLETE, PARTIAL or FAILED (added to the original format); absent if the run has no verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_status: Option<TaskStatus>,
-    /// Why the task's status is PARTIAL (addition); absent for any other status.
+    /// Why the task's status is PARTIAL (added to the original format); absent for any other status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial_reason: Option<PartialReason>,
     pub reason: String,
@@ -66,7 +67,7 @@ pub struct MetCountsV2<D> {
     pub total: u64,
     /// The number of entries that are met.
     pub met: u64,
-    /// The number of entries that are not met; an unknown one counts as not met.
+    /// The number of entries that are not met; an entry with an unknown value counts as not met.
     pub failed: u64,
     /// One entry for each condition.
     pub details: Vec<D>,
@@ -85,10 +86,10 @@ pub struct SuccessConditionV2 {
     /// The value of the condition's reference; absent if there are several references or the value is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_value: Option<ConditionValue>,
-    /// The value of each reference, if the condition has several (addition).
+    /// The value of each reference, if the condition has several (added to the original format).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub actual_values: Vec<ActualValueV2>,
-    /// The references in the condition whose values are not known (addition).
+    /// The references in the condition whose values are not known (added to the original format).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,10 +121,10 @@ pub struct FailureConditionV2 {
     /// The value of the condition's reference; absent if there are several references or the value is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_value: Option<ConditionValue>,
-    /// The value of each reference, if the condition has several (addition).
+    /// The value of each reference, if the condition has several (added to the original format).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub actual_values: Vec<ActualValueV2>,
-    /// The references in the condition whose values are not known (addition).
+    /// The references in the condition whose values are not known (added to the original format).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,7 +142,8 @@ pub struct ActualValueV2 {
     pub value: Option<ConditionValue>,
 }
 
-/// The evidence that a task requires, by kind: each required kind is in one of the two other lists (C68).
+/// The evidence that a task requires, by kind. Each kind in the first list is also in `collected` or in `missing`
+/// (C68).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequiredEvidenceV2 {

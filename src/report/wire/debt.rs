@@ -1,4 +1,5 @@
-//! `technical-debt-data.json`: the debt items, one for each root cause (facts, 2.2; seed 004, "Debt Item Structure").
+//! `technical-debt-data.json`: the debt items, one for each root cause (facts, 2.2; "Debt Item Structure" in the design
+//! document seed 004).
 //!
 //! Every key is always present. An unknown value is null; it is neither left out nor guessed (C50). Keys of the
 //! original item that cannot be filled truthfully are listed in `tests/unfilled.rs`.
@@ -16,7 +17,7 @@ use super::action::ReusedV2;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TechnicalDebtV1 {
-    /// Always `proctor-technical-debt-v1` (addition).
+    /// Always `proctor-technical-debt-v1` (added to the original format).
     pub schema: String,
     pub task_id: TaskId,
     pub test_execution_id: RunId,
@@ -28,9 +29,9 @@ pub struct TechnicalDebtV1 {
     /// The number of items for each destination.
     pub routing_summary: RoutingSummaryV1,
     /// Items of earlier runs that this run did not find, by id. Either they are fixed, or their check was not carried
-    /// out (addition).
+    /// out (added to the original format).
     pub earlier_items: Vec<EarlierItemV1>,
-    /// The number for the next new item, so that no number is used twice (addition).
+    /// The number for the next new item, so that no number is used twice (added to the original format).
     pub next_number: u32,
     /// Which run this file comes from, and the file's own hash.
     pub authenticity: DebtAuthenticityV1,
@@ -43,11 +44,11 @@ pub struct DebtItemV1 {
     /// The id, for example `DEBT-T030-001`. It is the same in every run that finds the same cause.
     pub debt_id: DebtId,
     /// SHA-256 of tool, category and cause without numbers. The same failure has the same fingerprint in later runs
-    /// (addition, C48).
+    /// (added to the original format, C48).
     pub fingerprint: Digest,
-    /// The first action that shows the failure (addition).
+    /// The first action that shows the failure (added to the original format).
     pub action_id: ActionId,
-    /// The tool that found the failure, by its name in reports (addition).
+    /// The tool that found the failure, by its name in reports (added to the original format).
     pub tool: String,
     pub title: String,
     /// Why the failure is debt, in words for people.
@@ -75,12 +76,12 @@ pub struct DebtClassificationV1 {
     pub severity: Severity,
     /// The severity as a number, from 1 for CRITICAL to 4 for LOW.
     pub priority: u8,
-    /// Whether something is missing or wrong (addition, C42); null means neither, as with refactoring and problems of
-    /// the environment.
+    /// Whether something is missing or wrong (added to the original format, C42); null means neither, as with
+    /// refactoring and problems of the environment.
     pub work_type: Option<WorkType>,
-    /// Whether the code or the environment has to be fixed (addition, C49); null if unknown.
+    /// Whether the code or the environment has to be fixed (added to the original format, C49); null if unknown.
     pub origin: Option<DebtOrigin>,
-    /// Whether the failure makes the verdict FAILED (addition).
+    /// Whether the failure makes the verdict FAILED (added to the original format).
     pub blocking: bool,
 }
 
@@ -93,9 +94,9 @@ pub struct DebtRouteV1 {
     pub reason: String,
     /// The item's id in the inventory: `DEBT-INV-` in place of `DEBT-`.
     pub inventory_correlation_id: String,
-    /// Whether the item is in the sprint, in the inventory, or not routed yet (addition).
+    /// Whether the item is in the sprint, in the inventory, or not routed yet (added to the original format).
     pub status: InventoryStatus,
-    /// Whether the item was added to the sprint although the sprint was full (addition).
+    /// Whether the item was added to the sprint although the sprint was full (added to the original format).
     pub over_capacity: bool,
 }
 
@@ -115,7 +116,7 @@ pub struct DebtTestFailureV1 {
     pub expected_behavior: Option<String>,
     /// The value that the test got; null if the tool does not say.
     pub actual_behavior: Option<String>,
-    /// How many other tests of the item's actions fail (addition).
+    /// How many other tests of the item's actions fail (added to the original format).
     pub further_failures: u64,
 }
 
@@ -125,11 +126,11 @@ pub struct DebtTestFailureV1 {
 pub struct DebtEvidenceV1 {
     /// The names of the files, which are in the same directory as the debt file.
     pub files: Vec<String>,
-    /// If the action's result is reused: the earlier run and its files (addition).
+    /// If the action's result is reused: the earlier run and its files (added to the original format).
     pub earlier_run: Option<ReusedV2>,
 }
 
-/// Guidance for fixing an item. Nothing in it is invented (facts, 2.6).
+/// Guidance for fixing an item. It has only what the run saw or the specification says (facts, 2.6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImplementationGuidanceV1 {
@@ -151,7 +152,7 @@ pub struct AgentInstructionsV1 {
     pub markdown_format: String,
 }
 
-/// An error and its context (seed 004).
+/// The first error behind a debt item, what else was known when it occurred, and what was examined to explain it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ErrorDetailsV1 {
@@ -176,9 +177,9 @@ pub struct OriginalErrorV1 {
     pub expected: Option<String>,
     /// The value that the test got; null if the tool does not say.
     pub received: Option<String>,
-    /// The file that the error names; null if it names none.
+    /// The file that the error names; null if the error names no file.
     pub file: Option<String>,
-    /// The line that the error names; null if it names none.
+    /// The line that the error names; null if the error names no line.
     pub line: Option<u64>,
 }
 
@@ -227,14 +228,14 @@ pub struct RoutingSummaryV1 {
     pub routed_to_sprint: u64,
     /// The number of items for the inventory.
     pub routed_to_inventory: u64,
-    /// The number of items that a person has to route (addition).
+    /// The number of items that a person has to route (added to the original format).
     pub unrouted: u64,
     /// The number of causes without an item, because the specification's `severityLevels` does not include their
-    /// severity (addition).
+    /// severity (added to the original format).
     pub left_out: u64,
-    /// The rule by which items are routed, from the task's settings (addition).
+    /// The rule by which items are routed, from the task's settings (added to the original format).
     pub strategy: DebtRouting,
-    /// Whether the sprint gets more items than it can hold (addition).
+    /// Whether the sprint gets more items than it can hold (added to the original format).
     pub over_capacity: bool,
     /// The capacity of the sprint for this task's items. Items of other tasks in the sprint are not known to proctor.
     pub sprint_capacity: SprintCapacityV1,
@@ -250,9 +251,10 @@ pub struct SprintCapacityV1 {
     pub max_tasks: u64,
     /// How many further items the sprint can hold; 0 if it is over capacity.
     pub available_slots: u64,
-    /// How many CRITICAL items of this file go to the sprint (addition).
+    /// How many CRITICAL items of this file go to the sprint (added to the original format).
     pub critical_tasks: u64,
-    /// The most CRITICAL items that the sprint can hold (addition; specification 2.0.0, `sprintTasksMaxCritical`).
+    /// The most CRITICAL items that the sprint can hold (added to the original format; specification 2.0.0,
+    /// `sprintTasksMaxCritical`).
     pub max_critical: u64,
 }
 
@@ -308,7 +310,8 @@ pub struct DebtSeveritiesV2 {
 pub struct DebtDestinationsV2 {
     pub to_sprint: u64,
     pub to_inventory: u64,
-    /// The number of items that a person has to route (addition); absent if there are none.
+    /// The number of items that a person has to route (added to the original format); absent if no item waits for a
+    /// person.
     #[serde(skip_serializing_if = "is_none_of_them", default)]
     pub unrouted: u64,
 }

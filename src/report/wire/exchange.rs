@@ -1,4 +1,5 @@
-//! The records of actions without a process: a checked file, or a request and its answer (seed 004, HTTP evidence).
+//! The records of actions without a process: a checked file, or a request and its answer ("HTTP evidence" in the design
+//! document seed 004).
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,7 @@ pub struct FileRecordV1 {
     /// When the check was made, and how long it took.
     #[serde(rename = "execution")]
     pub timing: LookV1,
-    /// Which program made the observation, and when.
+    /// The version of proctor that made the observation, and the time.
     pub authenticity: SeenByV1,
 }
 
@@ -55,8 +56,8 @@ pub struct FileResultV1 {
     pub contents: Option<TextV2>,
 }
 
-/// `STEP.9-http-request.json`, `STEP.9-http-error.json`: a request with its answer, or with the reason why there was
-/// none.
+/// `STEP.9-http-request.json`, `STEP.9-http-error.json`: a request with its answer, or with the reason why no answer
+/// came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExchangeRecordV1 {
@@ -68,13 +69,13 @@ pub struct ExchangeRecordV1 {
     pub action_type: ActionType,
     pub name: String,
     pub request: RequestV1,
-    /// The answer, or the reason why none came.
+    /// The server's answer, or the reason why no answer came.
     pub response: ResponseV1,
     /// What was examined because no answer came; null if there was an answer.
     pub diagnostics: Option<ExchangeDiagnosticsV1>,
     /// What the answer means for the check: a category code and the reason.
     pub judgement: JudgementV1,
-    /// Which program made the observation, and when.
+    /// The version of proctor that made the observation, and the time.
     pub authenticity: SeenByV1,
 }
 
@@ -109,7 +110,7 @@ pub struct ResponseV1 {
     /// The address that answered, if a redirect was followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redirected_to: Option<String>,
-    /// Why no answer came; absent if one came.
+    /// Why no answer came; absent if a server answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SystemFault>,
     pub duration: DurationMs,
@@ -132,7 +133,7 @@ pub struct BodyV1 {
     pub excerpt: TextV2,
 }
 
-/// What was examined because a server did not answer, with the keys of seed 004's evidence standard.
+/// What was examined because a server did not answer. The keys are those of the design document seed 004.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExchangeDiagnosticsV1 {
@@ -155,7 +156,7 @@ pub struct JudgementV1 {
     pub reason: String,
 }
 
-/// One health check of a service, with its result and its times.
+/// When the check of a file began and ended, and how long it took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LookV1 {

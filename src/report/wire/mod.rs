@@ -3,7 +3,8 @@
 //! This folder decides the keys and whether they are present. proctor's own types refuse unknown keys; findings, classifications
 //! and routes have the form of the model's types. An `Option` key without a value is absent, except for keys that must be `null`.
 //!
-//! Seed 004 is the original definition of the report. "(addition)" marks a key that it does not have.
+//! The design document seed 004 has the original format of the report. "(added to the original format)" marks a key
+//! that seed 004 does not have.
 
 mod action;
 mod context;
@@ -20,7 +21,7 @@ pub use action::{
     SchemaValidationV2, ShownV2, SkipReason,
 };
 pub use context::{
-    ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2, ProjectV2,
+    CachesV2, ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2, ProjectV2,
     ReusedVerdictV2, RouteV2, SnapshotV2, SurvivorV2, TddV2, TestedPlace, TreeIssueV2, TreeV2, WrittenV2,
 };
 pub use criteria::{

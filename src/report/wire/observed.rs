@@ -1,5 +1,5 @@
-//! The stored form of observations that are not process output: files, answers, connections, services (seed 004,
-//! detailed examples 2 and 4).
+//! The stored form of observations that are not process output: files, answers, connections, services (detailed
+//! examples 2 and 4 of the design document seed 004).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,8 @@ use crate::model::{Diagnostic, DurationMs, EvidenceFile, PortHolder, ResultType}
 
 use super::action::ShownV2;
 
-/// Either the findings of a tool, or what was examined because a server did not answer. seed 004 uses one key for both.
+/// Either the findings of a tool, or what was examined because a server did not answer. The design document seed 004
+/// uses one key for both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum DiagnosticsV2 {
@@ -27,7 +28,7 @@ pub struct ConnectionDiagnosticsV2 {
     /// The processes that listen on the port; absent if the address is not on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_check: Option<PortCheckV2>,
-    /// The addresses that the host name resolves to, or the lookup error (addition).
+    /// The addresses that the host name resolves to, or the lookup error (added to the original format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_resolution: Option<String>,
 }
@@ -42,10 +43,10 @@ pub struct HealthCheckV2 {
     pub url: String,
     /// The outcome: `HEALTHY`, `CONNECTION_REFUSED`, `TIMEOUT`, `UNHEALTHY` or `NOT_ATTEMPTED`.
     pub result: String,
-    /// What the check saw, in words for people (addition).
+    /// What the check saw, in words for people (added to the original format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// For how long the service was checked, if known.
+    /// For how long proctor checked whether the service is ready; absent if that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<DurationMs>,
 }
@@ -57,7 +58,7 @@ pub struct PortCheckV2 {
     pub port: u16,
     /// Whether a process listens on the port.
     pub in_use: bool,
-    /// The first process that listens on the port; null if none does.
+    /// The first process that listens on the port; null if no process listens.
     pub process: Option<PortProcessV2>,
 }
 
@@ -71,7 +72,7 @@ pub struct PortProcessV2 {
     pub name: Option<String>,
     /// The command line of the process; null if it cannot be read.
     pub command: Option<String>,
-    /// The user that the process runs as (addition).
+    /// The user that the process runs as (added to the original format).
     pub user: String,
 }
 

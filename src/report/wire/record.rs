@@ -1,5 +1,5 @@
-//! The records beside the report: the start of a run, an action, its tests, its diagnostics ("evidence file
-//! standards").
+//! The records beside the report: the start of a run, an action, the action's tests, and the action's diagnostics
+//! ("evidence file standards" in the design document seed 004).
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,8 @@ pub struct RunStartDetailsV1 {
     pub process_id: u32,
 }
 
-/// `STEP.3-typescript-compilation.json`: what was started, how it ended, and where its output is (seed 004, terminal
-/// output evidence).
+/// `STEP.3-typescript-compilation.json`: what was started, how it ended, and where its output is ("terminal output
+/// evidence" in the design document seed 004).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionRecordV1 {
@@ -165,8 +165,8 @@ pub struct EnvironmentRecordV1 {
     pub names: Vec<String>,
     /// The values of the variables that may be shown, by name.
     pub values: BTreeMap<String, String>,
-    /// SHA-256 over the lines `name=value` NUL of all variables whose values are not shown, sorted; absent if there are
-    /// none.
+    /// SHA-256 over `name=value` and a NUL byte for each variable whose value is not shown, sorted; absent if all
+    /// values are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rest_digest: Option<Digest>,
 }
@@ -183,7 +183,7 @@ pub struct RecordAuthenticityV1 {
     pub output_hash: Digest,
 }
 
-/// `STEP.4-test-results.json`: all tests of an action (seed 004, test results evidence).
+/// `STEP.4-test-results.json`: all tests of an action ("test results evidence" in the design document seed 004).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestResultsRecordV1 {
@@ -266,7 +266,7 @@ pub struct DiagnosticsRecordV1 {
     pub action_id: ActionId,
     #[serde(rename = "type")]
     pub action_type: ActionType,
-    /// The tool that reported the findings, by its name in seed 004.
+    /// The tool that reported the findings, for example `typescript` for tsc.
     pub tool: String,
     /// When and how the action ended.
     pub execution: ExecutionV1,

@@ -16,7 +16,8 @@ use super::criteria::{CompletionV2, ValidationCriteriaV2};
 use super::debt::TechnicalDebtGeneratedV2;
 use super::tests_modified::TestsModifiedV2;
 
-/// `execution-report.json`: the single source of truth about one run (seed 004; additions E15).
+/// `execution-report.json`: the single source of truth about one run. The design document seed 004 defines its first
+/// keys, and decision E15 the added ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecutionReportV2 {
@@ -25,11 +26,11 @@ pub struct ExecutionReportV2 {
     pub generated_at: Timestamp,
     /// The program that built the report: `proctor 0.1.0`.
     pub generated_by: String,
-    /// The project that was tested (addition).
+    /// The project that was tested (added to the original format).
     pub project: ProjectV2,
     /// The task that the run was for, and the plan that checks it.
     pub test_specification: TestSpecificationV2,
-    /// All errors in the task's specification. If there is any, nothing is run (addition, C78).
+    /// All errors in the task's specification. A run with such errors runs nothing (added to the original format, C78).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub specification_errors: Vec<SpecificationErrorV2>,
     /// What started the run; absent if the run died and its start record is damaged.
@@ -114,15 +115,18 @@ pub struct TestSpecificationV2 {
     /// The sprint that the specification belongs to.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sprint_id: Option<String>,
-    /// Where the plan comes from (addition); absent if the run died and its start record is damaged.
+    /// Where the plan comes from (added to the original format); absent if the run died and its start record is
+    /// damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<PlanOrigin>,
-    /// The digest of the plan as carried out (addition); absent if the run died and its start record is damaged.
+    /// The digest of the plan as carried out (added to the original format); absent if the run died and its start
+    /// record is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_digest: Option<Digest>,
 }
 
-/// An error in a specification, with the keys of seed 004 (`schemaValidation.errors`) and its position.
+/// An error in a specification, with its position. The keys are those of `schemaValidation.errors` in the design
+/// document seed 004.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SpecificationErrorV2 {
@@ -172,7 +176,7 @@ impl SpecificationErrorV2 {
         }
     }
 
-    /// Returns the error with its position relative to an action, as seed 004 shows it in the action's entry.
+    /// Returns the error with its position relative to an action, the form for the action's entry in the report.
     pub fn within(self, pointer: &str) -> Self {
         let instance_path = self.instance_path.strip_prefix(pointer).unwrap_or(&self.instance_path).to_owned();
         Self { instance_path, ..self }
@@ -212,7 +216,7 @@ pub struct ActionCountsV2 {
     /// The number of actions that were started, even if they were not finished.
     pub executed: u64,
     pub skipped: u64,
-    /// The number of actions whose results are reused from earlier runs; absent if there are none.
+    /// The number of actions whose results are reused from earlier runs; absent if it is 0.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub reused: u64,
     /// The number of prerequisites in the plan.
@@ -253,7 +257,7 @@ pub struct TestTotalsV2 {
     pub passed: u64,
     /// The number of tests with a failure or an error.
     pub failed: u64,
-    /// The number of tests that were skipped or failed as expected (addition).
+    /// The number of tests that were skipped or failed as expected (added to the original format).
     pub skipped: u64,
     pub total: u64,
     /// The share of passed tests among passed and failed ones, in per cent, rounded half up to one decimal; null if no
@@ -299,7 +303,8 @@ pub struct AuthenticityV2 {
     pub execution_id: RunId,
     /// The program that built the report: `proctor 0.1.0`.
     pub generator_version: String,
-    /// The version of proctor that carried out the run. This key replaces the seed's `nodeVersion` (E1).
+    /// The version of proctor that carried out the run. The original report format has `nodeVersion` in place of this
+    /// key (E1).
     pub engine_version: String,
     /// The operating system, always `linux`.
     pub platform: String,

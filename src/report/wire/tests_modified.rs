@@ -12,7 +12,8 @@ pub struct TestsModifiedV2 {
     pub modified: bool,
     /// The globs of the protected files.
     pub protect: Vec<String>,
-    /// The digest of all approved files: SHA-256 of the lines `<digest>  <path>`, sorted by path.
+    /// The digest of the protected files as they were approved: SHA-256 of the lines `<digest>  <path>`, sorted by
+    /// path.
     pub approved: Digest,
     /// The digest of the protected files in the tested tree, computed in the same way.
     pub now: Digest,
@@ -21,7 +22,7 @@ pub struct TestsModifiedV2 {
     /// The first 200 files that differ, sorted by path.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub changes: Vec<ProtectedChange>,
-    /// How many files differ.
+    /// How many protected files differ, including those that `changes` does not list.
     pub changed_count: u64,
     /// The number of tests in the task's last PASSED run and in this run; absent if nothing differs, or there was no
     /// such run.

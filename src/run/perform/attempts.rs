@@ -41,7 +41,7 @@ impl Attempts {
     }
 
     /// Returns the interpretation of a finished attempt, and for a review also what the reviewer decided. `said` is the
-    /// interpretation of the tool's output, `log` the name of the log.
+    /// interpretation of the tool's output, `log` the name of the file with the attempt's output.
     pub(super) fn read(
         &mut self,
         action: &Action,
@@ -55,7 +55,8 @@ impl Attempts {
         }
     }
 
-    /// Takes the entries of the finished attempts out, so that the result of the last attempt can list them.
+    /// Removes the report's entries for the finished attempts and returns them, so that the result of the last attempt
+    /// can list them.
     pub(super) fn take(&mut self) -> Vec<AttemptV2> {
         std::mem::take(&mut self.earlier)
     }
@@ -68,7 +69,7 @@ impl Performer<'_, '_> {
         Attempts { review: ActiveReview::begin(action, root, snapshot), ..Attempts::default() }
     }
 
-    /// Carries out an action until it succeeds or has no attempts left, then reports it to the screen.
+    /// Carries out an action until it succeeds or has no attempts left, then reports the result to the screen.
     pub(crate) fn perform(&mut self, action: &Action) -> Result<ActionResult, ProjectError> {
         let mut attempts = self.begin_attempts(action);
         loop {

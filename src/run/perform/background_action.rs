@@ -1,8 +1,12 @@
-//! A lane: a launcher and a thread of its own, for an action that runs in parallel with others.
+//! Runs an action in parallel with others, with a launcher and a thread of its own. A launcher is the process that
+//! starts and isolates the processes of an action.
 //!
-//! Each lane needs its own launcher, because a launcher searches for and kills remaining processes as if its action
-//! were the only one. The thread only supervises; all work before and after happens in the run's own thread.
+//! Each such action needs its own launcher, because a launcher searches for and kills remaining processes as if its
+//! action were the only one. The action's thread only supervises the processes. The run's own thread prepares the
+//! action and judges the result.
 
+use std::io::{PipeWriter, Write as _};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 
@@ -11,7 +15,7 @@ use crate::process::{Control, ControlHandle, LaunchRequest, LauncherHandle, Sink
 use crate::project::ProjectError;
 use crate::run::run_plan::stop_reasons_for;
 
-/// What is needed to start an action on a lane.
+/// What is needed to start an action in parallel with others.
 pub(crate) struct BackgroundActionOrder {
     /// The step's position in the order of execution.
     pub(crate) place: usize,
@@ -20,12 +24,21 @@ pub(crate) struct BackgroundActionOrder {
     pub(crate) sinks: Sinks,
 }
 
-/// The message that an action on a lane is over: none of its processes is left, or its launcher was lost.
+/// The message that an action that ran in parallel with others is over: none of its processes is left, or its launcher
+/// was lost.
 pub(crate) struct BackgroundActionEnd {
     pub(crate) place: usize,
-    /// The launcher, which the next action can use.
+    /// The process that started the action. It can start the next action too.
     pub(crate) launcher: LauncherHandle,
     pub(crate) outcome: Result<EndedAction, SuperviseError>,
+}
+
+/// Where a lane sends the message that its action is over.
+#[derive(Debug, Clone)]
+pub(crate) struct EndReceiver {
+    pub(crate) ends: Sender<BackgroundActionEnd>,
+    /// A pipe that the receiver waits for together with stop requests. It gets one byte after each message.
+    pub(crate) bell: Arc<PipeWriter>,
 }
 
 /// A running action that a thread with its own launcher supervises. Dropping it kills the action and waits for its end.
@@ -35,12 +48,12 @@ pub(crate) struct BackgroundAction {
 }
 
 impl BackgroundAction {
-    /// Starts an action on a thread of its own. When the action has ended, the thread sends a message to `tell`.
+    /// Starts an action on a thread of its own. When the action has ended, the thread sends a message to `receiver`.
     pub(crate) fn start(
         action: &Action,
         order: BackgroundActionOrder,
         launcher: LauncherHandle,
-        tell: Sender<BackgroundActionEnd>,
+        receiver: EndReceiver,
     ) -> Result<Self, ProjectError> {
         let failed = |source| ProjectError::LaneThread { action: action.name.clone(), source };
         let (own, control) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;
@@ -48,7 +61,8 @@ impl BackgroundAction {
         let mut launcher = launcher;
         let supervising = move || {
             let outcome = supervise(&mut launcher, &request, &limits, sinks, &own, stop_reasons_for(ActionPhase::Step));
-            let _nobody_waits = tell.send(BackgroundActionEnd { place, launcher, outcome });
+            let _nobody_waits = receiver.ends.send(BackgroundActionEnd { place, launcher, outcome });
+            let _nobody_waits = receiver.bell.as_ref().write_all(b".");
         };
         let thread = thread::Builder::new().name("lane".to_owned()).spawn(supervising).map_err(failed)?;
         Ok(Self { control, thread: Some(thread) })

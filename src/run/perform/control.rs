@@ -20,7 +20,8 @@ pub(super) struct ControlOutcome {
 }
 
 impl Performer<'_, '_> {
-    /// Carries out the control of an action; `None` if the plan asks for no control, or the tool has none.
+    /// Carries out the control of an action; `None` if the plan asks for no control, or if proctor has no control for
+    /// the tool.
     pub(super) fn perform_control(
         &mut self,
         action: &Action,

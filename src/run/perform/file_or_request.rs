@@ -22,7 +22,7 @@ use crate::run::perform::{Attempts, Performer, ended_without_process, skipped};
 use crate::run::run_plan::skip_reason;
 use crate::tools::{interpret_exchange, interpret_file};
 
-/// The largest file whose content is checked. A digest is computed for a file of any size.
+/// The largest file whose content is checked, in bytes. A digest is computed for a file of any size.
 const CONTENT_CAP: u64 = 64 * 1024 * 1024;
 
 impl Performer<'_, '_> {
@@ -64,7 +64,7 @@ impl Performer<'_, '_> {
     ) -> (Observation, Interpretation) {
         let begun = clock::monotonic();
         let path = Path::new(&validation.path);
-        let in_snapshot = self.place.snapshot_for(action).map(|snapshot| snapshot.place_of(path));
+        let in_snapshot = self.place.snapshot_for(action).map(|snapshot| snapshot.place_of(&action.id, path));
         let interrupted = || match self.requested_stop(action) {
             Some(reason) => Some(FileState::Stopped(reason)),
             None => (clock::monotonic().since(begun) >= timeout).then_some(FileState::OutOfTime),

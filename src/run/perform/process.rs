@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::evidence::{OutputDirectory, Slot};
 use crate::model::{
-    Action, ActionLimits, ActionPhase, CapturedOutput, EndedAction, IsolationLevel, JudgedBy, ResultType, SpawnFailure,
+    Action, ActionLimits, ActionPhase, CapturedOutput, EndedAction, IsolationLevel, JudgedBy, PlanNote, ResultType, SpawnFailure,
     ToolReport,
 };
 use crate::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise};
@@ -25,7 +25,8 @@ use crate::tools::{self, ReportRequest};
 /// After an attempt shorter than this, the next action starts before the attempt's files are safely on disk.
 const SHORT: Duration = Duration::from_millis(20);
 
-/// A process that is ready to start: what the launcher is asked, the limits, and the files for the output.
+/// A process that is ready to start: the request to the launcher (the process that starts an action's processes), the
+/// limits, and the files for the output.
 pub(crate) struct ProcessLaunch {
     /// The request to the launcher, or why there is none. A missing program is a result of the action, no error of
     /// proctor.
@@ -35,7 +36,8 @@ pub(crate) struct ProcessLaunch {
     frames: File,
 }
 
-/// An attempt that is ready to start. When it is dropped, files that were moved out of its way are moved back.
+/// An attempt that is ready to start. When the attempt is dropped, old reports that were moved aside for it are moved
+/// back.
 pub(crate) struct PreparedAttempt {
     pub(crate) launch: ProcessLaunch,
     /// The result of the check's control. A control has ended before the attempt itself is started.
@@ -82,8 +84,8 @@ impl Performer<'_, '_> {
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let attempt = attempts.number();
         let names = ActionFiles::for_attempt(action, attempt);
-        // A tool's report is read only from a new directory. An earlier action could have passed a used directory,
-        // still open, to a process outside of the sandbox.
+        // A tool's report is read only from a new directory. A used directory is not safe: an earlier action could have
+        // passed an open descriptor of it to a process outside of the sandbox, which could then write a report into it.
         let spare = if action.tool.judged_by() == JudgedBy::ExitCode { self.spare_output.take() } else { None };
         let output = OutputDirectory::create_for_attempt(self.lock, &self.context.run_id, &action.id, attempt, spare);
         let output = output.map_err(ProjectError::Evidence)?;
@@ -95,7 +97,7 @@ impl Performer<'_, '_> {
         // The control runs before old reports are moved, so that a report of the control is not mistaken for a report
         // of the attempt.
         let control = self.perform_control(action, self.time_budget(action), attempts)?;
-        // In a snapshot a report counts only if the attempt itself wrote it, so no old one has to be moved.
+        // In a snapshot a report counts only if the attempt itself wrote it, so no old report has to be moved.
         let in_project = self.place.snapshot_for(action).is_none();
         let named = named_report_path(&report, &self.working_directory(action)).filter(|_| in_project);
         let old_report = OldReportGuard::move_aside(named)?;
@@ -195,12 +197,15 @@ impl Performer<'_, '_> {
         let channel = report.channel();
         let isolation = launch.request.as_ref().ok().map(|request| &request.child.isolation);
         let mount = isolation.and_then(|isolation| isolation.snapshot.as_ref());
+        let mut notes = Vec::new();
         let report = take_report(&report, &output, &self.working_directory(action), mount);
         let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path, mount));
         if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_to_change(action)) {
             let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());
-            let noted = snapshot.note_written(&action.id, mount, sandbox);
-            noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
+            let noted = snapshot.note_written((action, &ended), mount, sandbox, self.context.request.settings);
+            let dropped = noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
+            let subject = action.name.clone();
+            notes.extend(dropped.map(|why| PlanNote { subject, message: format!("the tool's cache was dropped: {why}") }));
         }
         drop(aside);
         let said = tools::interpret(&tools::Input {
@@ -241,14 +246,12 @@ impl Performer<'_, '_> {
         if is_process_tree_empty(&ended) {
             self.spare_output = Some(output);
         }
-        let notes = if judgement.classification.category == ResultType::Success {
-            Vec::new()
-        } else {
+        if judgement.classification.category != ResultType::Success {
             let isolation = launch.request.ok().map(|request| request.child.isolation);
             let on_snapshot = isolation.as_ref().is_some_and(|isolation| isolation.snapshot.is_some());
             let sandbox = isolation.and_then(|isolation| isolation.sandbox);
-            self.hints(action, &ended, &environment, (sandbox.as_ref(), on_snapshot))
-        };
+            notes.extend(self.hints(action, &ended, &environment, (sandbox.as_ref(), on_snapshot)));
+        }
         let earlier = attempts.take();
         let executed = ExecutedAction { observed, earlier, ..ExecutedAction::new(ended, interpretation, judgement) };
         let disposition = ActionDisposition::Executed(Box::new(executed));
@@ -262,7 +265,7 @@ impl Performer<'_, '_> {
         let root = &self.context.request.scope.root;
         let path = normalise_path(&self.working_directory(action).join(named));
         let relative = path.strip_prefix(root).ok()?;
-        snapshot.place_of(relative).ok().flatten().map(|_| path)
+        snapshot.place_of(&action.id, relative).ok().flatten().map(|_| path)
     }
 
     /// Returns the request to the launcher, or why the action cannot be started. A missing program is no error of
@@ -278,7 +281,8 @@ impl Performer<'_, '_> {
         let searched = environment.search_path();
         let named = argv.first().map(String::as_str).unwrap_or_default();
         let resolved = resolve_program(named, &directory, &searched);
-        // An earlier action may have made the program, and on a snapshot the project does not have it.
+        // An earlier action may have made the program. If that action worked on a snapshot, the program is in the
+        // snapshot and not in the project.
         let program = match resolved.or_else(|failure| self.program_on_snapshot(action, named).ok_or(failure)) {
             Ok(program) => program,
             Err(failure) => return Ok(Err(failure)),
@@ -321,8 +325,8 @@ fn is_process_tree_empty(ended: &EndedAction) -> bool {
     ended.end.is_of_its_own() && ended.kept.as_ref().is_some_and(|kept| kept.reached.level == IsolationLevel::Namespace)
 }
 
-/// Shortens the captured output to save memory. The output has been interpreted and is only shown from now on, but it
-/// is kept until the end of the run.
+/// Shortens the captured output to save memory: it is kept until the end of the run, but it has been interpreted and is
+/// only shown from now on.
 fn shorten(captured: &mut CapturedOutput) {
     captured.stdout = captured.stdout.shortened();
     captured.stderr = captured.stderr.shortened();

@@ -1,4 +1,5 @@
-//! Finds and reads the reports of tools, after all processes have ended that could change them (E12).
+//! Finds and reads the reports of tools. A report is read only after all processes that could change it have ended
+//! (E12).
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use crate::model::{SnapshotMount, ToolReport};
 use crate::run::snapshot::place_of_written;
 use crate::tools::ReportRequest;
 
-/// The largest report that is read.
+/// The largest report that is read, in bytes.
 const REPORT_CAP: u64 = 64 * 1024 * 1024;
 
 /// Returns the path of a report that the command itself names.

@@ -1,4 +1,4 @@
-//! Checks with a reused result: their inputs, and the message that nothing was started.
+//! Checks whose result is reused: finds their inputs, and reports that nothing was started.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::spec::check_digest;
 use crate::tree::TreeIndex;
 
 impl Performer<'_, '_> {
-    /// Waits for the survey of the environment, then computes the digest of each check's inputs. It decides later
-    /// whether an earlier result is used.
+    /// Waits for the survey of the environment (tools, lock files, installed packages), then computes the digest of
+    /// each check's inputs. The digest decides later whether an earlier result is used.
     ///
     /// Checks whose inputs are not completely known are left out.
     pub(crate) fn reusable_inputs(
@@ -24,7 +24,7 @@ impl Performer<'_, '_> {
     ) -> Result<ReusableInputs, ProjectError> {
         let (context, request) = (self.context, self.context.request);
         let surveyed = survey.finish(pinned(index));
-        self.workspace.remember_digests(&surveyed.learnt)?;
+        self.workspace.remember_digests(&request.scope.project, &surveyed)?;
         let mut of_checks = BTreeMap::new();
         let checks = request.plan.steps.iter().filter(|step| !step.reuse.is_off());
         for check in checks.filter(|_| surveyed.certainty == DigestCertainty::Known) {

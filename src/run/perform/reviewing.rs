@@ -1,14 +1,14 @@
 //! A review in progress: the reviewer's input, the meaning of its output, and whether it is asked again. `review/`
-//! makes the decisions. Both attempts use the same arguments and the same input, and each attempt records their
-//! digests.
+//! makes the decisions. A review has at most two attempts, because a reviewer that gave no verdict is asked once more.
+//! Both attempts use the same arguments and the same input, and each attempt records the digests of both.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use crate::model::{
-    Action, ActionEnd, ActionKind, CategoryCode, Digest, EndedAction, EvidenceFile, Interpretation, Observation, OnSurvivors,
-    Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, SpawnFailure, ToolReport,
+    Action, ActionEnd, ActionId, ActionKind, CategoryCode, Digest, EndedAction, EvidenceFile, Interpretation, Observation,
+    OnSurvivors, Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, SpawnFailure, ToolReport,
 };
 use crate::project::ProjectError;
 use crate::report::{ActionFiles, excerpt, to_bytes};
@@ -25,7 +25,7 @@ use crate::run::snapshot::RunSnapshot;
 #[derive(Debug)]
 pub(super) struct ActiveReview {
     settings: Review,
-    /// The reviewer's standard input in both attempts, or why it cannot be read.
+    /// The reviewer's standard input, the same in every attempt, or why it cannot be read.
     prompt: Result<Vec<u8>, SpawnFailure>,
     /// Decides after each attempt whether another one follows; `None` once the review is decided.
     gate: Option<ReviewGate>,
@@ -33,20 +33,19 @@ pub(super) struct ActiveReview {
 }
 
 impl ActiveReview {
-    /// Begins a review; `None` if the action is no review. The prompt is read only here, so that both attempts get the
-    /// same input.
-    /// `snapshot` is the snapshot on which the reviewer works.
+    /// Begins a review; `None` if the action is no review. The prompt is read only here, so that a repetition gets the
+    /// same input. `snapshot` is the snapshot on which the reviewer works.
     pub(super) fn begin(action: &Action, root: &Path, snapshot: Option<&RunSnapshot>) -> Option<Self> {
         let ActionKind::Review(settings) = &action.kind else { return None };
         let prompt = match &settings.prompt {
             Prompt::Nothing => Ok(Vec::new()),
             Prompt::Given { bytes, sha256: _ } => Ok(bytes.clone()),
-            Prompt::File(path) => read_prompt(root, path, snapshot),
+            Prompt::File(path) => read_prompt(root, path, snapshot.map(|snapshot| (snapshot, &action.id))),
         };
         Some(Self { settings: settings.clone(), prompt, gate: Some(ReviewGate::First), attempts: Vec::new() })
     }
 
-    /// Returns the reviewer's standard input.
+    /// Returns the reviewer's standard input: the text of the prompt, or why it cannot be read.
     pub(super) fn input(&self) -> Result<Vec<u8>, SpawnFailure> {
         self.prompt.clone()
     }
@@ -73,7 +72,7 @@ impl ActiveReview {
         (Interpretation { category, reason, ..said }, Observation::Review(Box::new(seen)))
     }
 
-    /// Returns an attempt's category, the reviewer's decision, and the reason.
+    /// Returns the category code of an attempt, the reviewer's decision, and the reason.
     fn judge(
         &mut self,
         action: &Action,
@@ -111,8 +110,8 @@ impl ActiveReview {
 }
 
 impl Performer<'_, '_> {
-    /// Stores the result of a review and the number of rejections. With the first attempt, the input of both attempts
-    /// is stored too.
+    /// Stores the result of a review and the number of rejections. The reviewer's input is stored only after the first
+    /// attempt, because a repetition gets the same input.
     pub(super) fn keep_review(
         &mut self,
         action: &Action,
@@ -185,8 +184,8 @@ fn digest_of_words(words: &[String]) -> Digest {
 }
 
 /// Reads a prompt file of the project. It must be a regular file, and its path must contain no links.
-fn read_prompt(root: &Path, path: &str, snapshot: Option<&RunSnapshot>) -> Result<Vec<u8>, SpawnFailure> {
-    let read = match snapshot.map(|snapshot| snapshot.place_of(Path::new(path))) {
+fn read_prompt(root: &Path, path: &str, snapshot: Option<(&RunSnapshot, &ActionId)>) -> Result<Vec<u8>, SpawnFailure> {
+    let read = match snapshot.map(|(snapshot, action)| snapshot.place_of(action, Path::new(path))) {
         None => take_project_report(root, Path::new(path), None),
         Some(Ok(Some((directory, path)))) => take_project_report(&directory, &path, None),
         Some(Ok(None)) => ToolReport::Missing,

@@ -18,7 +18,7 @@ use crate::run::perform::limits_of;
 use crate::run::run_plan::stop_reasons_for;
 use crate::sandbox::ChildEnvironment;
 
-/// The pause between two checks for a stop request.
+/// How long proctor waits between two looks for a stop request.
 pub(super) const SLICE: Duration = Duration::from_millis(20);
 
 /// The time limit of the last health check after the checks. A service that no longer answers gets the same time to
@@ -56,7 +56,8 @@ pub(super) struct ServiceLaunch {
 }
 
 impl RunningService {
-    /// Starts a service with its own launcher, because the run's launcher handles one action at a time.
+    /// Starts a service with a launcher of its own (the process that starts an action's processes), because the run's
+    /// launcher handles one action at a time.
     pub(super) fn spawn(
         scene: ServiceLaunch,
         request: LaunchRequest,

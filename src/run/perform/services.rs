@@ -1,9 +1,9 @@
-//! Services: prerequisites that keep running during the checks. Each has its own launcher and a thread that supervises
-//! it.
+//! Services: prerequisites that keep running during the checks. Each service has its own launcher (the process that
+//! starts an action's processes) and a thread that supervises the service.
 //!
 //! A service takes a turn in the machine-wide queue for its start only, because the queue relies on actions that end.
-//! It is stopped after the checks and before the cleanup. So an end that nobody asked for always comes too early: the
-//! run's control is told, and the current check is stopped.
+//! proctor stops a service after the checks and before the cleanup. So a service that ends by itself always ends too
+//! early: the run gets a stop request, which stops the current check.
 
 use crate::project::ProjectError;
 use std::collections::BTreeSet;
@@ -27,13 +27,14 @@ use crate::run::queue::{AwaitedTurn, QueueTurn};
 use crate::run::run_plan::{skip_reason, stop_reasons_for};
 use crate::tools::{self, ServiceInput, ServiceLife};
 
-/// The time limit for checking a port before the start. On this machine a connection is accepted or refused at once.
+/// The time limit for checking, before a service starts, whether its port is already in use. It can be short, because a
+/// connection within one machine is accepted or refused at once.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 
 /// The largest output of a readiness command in bytes.
 const LOOK_OUTPUT: u64 = 1024 * 1024;
 
-/// The result of starting a service.
+/// The result of starting a service: either it runs and is ready, or the start has failed.
 pub(crate) enum ServiceStart {
     /// The service is ready and running.
     Ready(Box<RunningService>),
@@ -42,7 +43,7 @@ pub(crate) enum ServiceStart {
 }
 
 impl Performer<'_, '_> {
-    /// Waits for a turn and starts a service. Returns when it is ready or has ended.
+    /// Waits for a turn in the machine-wide queue, then starts a service. Returns when it is ready or has ended.
     pub(crate) fn start_service(&mut self, action: &Action, service: &Service) -> Result<ServiceStart, ProjectError> {
         let AwaitedTurn { turn, waited } = self.next_turn(action)?;
         let _slot = match turn {

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::config::{HomeAccess, ProtectionMode, SandboxSettings};
+use crate::config::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
 use crate::model::{Digest, EntryKind, IdentityWriter, IsolationLevel, TreeDigest, TreeIssueKind};
 use crate::project::path_filter;
 use crate::project::{SurveyedEnvironment, is_pinned};
@@ -44,9 +44,10 @@ pub(crate) enum RelevantTree {
 
 /// The digests of the checks' inputs, and the environment that they were computed in.
 pub(crate) struct ReusableInputs {
-    /// The environment before the first check.
+    /// The tools, lock files and installed packages as they were before the first check.
     pub(crate) surveyed: SurveyedEnvironment,
-    /// By name of the check, for checks that allow reuse: the digest of all inputs, and the part of the tree.
+    /// By name of the check, for checks that allow reuse: the digest of all inputs, and the part of the tree that the
+    /// check depends on.
     pub(crate) of_checks: BTreeMap<String, (Digest, RelevantTree)>,
 }
 
@@ -114,7 +115,8 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
 /// Returns the digest of the sandbox settings. All fields are listed, so a new field does not compile until it is added
 /// here.
 fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Digest {
-    let SandboxSettings { mode, writable, sockets, visible, home, memory, processes, snapshot, max_snapshot_bytes: _ } = settings;
+    let SandboxSettings { mode, writable, sockets, visible, home, memory, processes, snapshot, max_snapshot_bytes: _, caches } =
+        settings;
     let mode: &[u8] = match mode {
         ProtectionMode::Auto => b"auto",
         ProtectionMode::Require => b"require",
@@ -141,10 +143,14 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Di
         .part("strongest", strongest);
     // The size limit is left out: whether a check ran on a snapshot is what counts. Without a snapshot nothing is added, so that
     // digests of earlier versions stay valid.
-    match snapshot {
-        ProtectionMode::Off => writer.digest(),
-        ProtectionMode::Auto => writer.part("snapshot", b"auto").digest(),
-        ProtectionMode::Require => writer.part("snapshot", b"require").digest(),
+    let writer = match snapshot {
+        ProtectionMode::Off => return writer.digest(),
+        ProtectionMode::Auto => writer.part("snapshot", b"auto"),
+        ProtectionMode::Require => writer.part("snapshot", b"require"),
+    };
+    match caches {
+        CachesMode::Kept => writer.digest(),
+        CachesMode::Fresh => writer.part("caches", b"fresh").digest(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tests when an earlier result is used for a check, row by row.
+//! Tests when an earlier result is used for a check. The rows of tables name every reason to refuse it.
 
 use super::*;
 use crate::model::{AgentAction, CategoryCode, Classification, DebtGeneration, DurationMs, OverallStatus, ResultType};

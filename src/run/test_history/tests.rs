@@ -1,4 +1,4 @@
-//! Tests what is found in earlier runs, and how far back they are read.
+//! Tests what proctor finds in the records of earlier runs, and how many of these runs it reads.
 
 use std::cell::Cell;
 
@@ -61,7 +61,7 @@ fn no_run_is_read_after_the_one_that_answers() {
 #[test]
 fn c07_what_vanished_is_what_passed_in_the_newest_run_that_can_be_read() {
     let last = vec![test("b", TestOutcome::Passed), test("a", TestOutcome::Passed), test("c", TestOutcome::Skipped)];
-    // Two attempts of the same tests.
+    // The run has two attempts with the same tests, so each name comes twice. The result must list each name once.
     let last = || Ok((run(3), [last.clone(), last.clone()].concat()));
     let tests = |runs: &[Seen], gone: &[&str]| {
         let found = vanished(runs.iter().cloned(), |name| gone.contains(&name));
@@ -101,7 +101,7 @@ fn an_action_has_a_record_of_each_attempt_and_the_last_is_the_first_to_be_read()
         let records = TestRecords::of(&report, "pytest").expect("it ran");
         assert_eq!(records.run, &report.authenticity.execution_id);
         assert_eq!(names(&records), ["STEP.1-attempt-2-test-results.json", "STEP.1-test-results.json"]);
-        // The report's own order differs from the order of attempts.
+        // The order of the files in the report must not matter, so the second turn has it reversed.
         report.evidence_files.reverse();
     }
     assert_eq!(TestRecords::of(&report, "eslint"), None, "it has no tests");

@@ -1,9 +1,9 @@
-//! Compares the reader's judgement of generated scripts with real bash.
+//! Compares proctor's judgement of generated scripts, whether each hides a failure, with real bash.
 //!
-//! In bash, the deciding command is a function that records its call and fails. If bash then ends with 0, the script
-//! hides a failure, and the reader must have found it. If the deciding command is `false` and no other command is
-//! unknown, the reader and bash must agree. Scripts with functions are an exception, because the reader may refuse more
-//! of them.
+//! The deciding command is the one whose failure must make the script fail. In bash, it is a function that records its
+//! call and fails. If bash then ends with 0, the script hides a failure, and proctor must have found it. If the
+//! deciding command is `false` and no other command is unknown, proctor and bash must agree. Scripts with functions are
+//! an exception: proctor may say that they hide a failure although one run of bash does not show it.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -14,8 +14,8 @@ use proptest::test_runner::RngSeed;
 use crate::shell::tests::reads;
 use crate::shell::{hidden_failure, quote_word};
 
-/// A fixed seed of the random generator, so that every run tests the same scripts. A failure found with another seed
-/// belongs in the tables of `tests.rs`.
+/// A fixed seed of the random generator, so that every run tests the same scripts. If another seed finds a failure, its
+/// script is added to the tables of `tests.rs`.
 const SEED: RngSeed = RngSeed::Fixed(19);
 /// The number of scripts that one bash process runs.
 const AT_ONCE: usize = 40;
@@ -34,7 +34,8 @@ done
 "#;
 
 fn script(decider: &'static str) -> impl Strategy<Value = String> {
-    // `false` is no deciding command beside a command that tests something, so no `[` is generated then.
+    // `false` is no deciding command beside a command that tests something, such as `[`. So scripts with `false` get no
+    // `[`.
     let asks = if decider == "false" { "case $? in (0) ;; (*) exit 1;; esac" } else { "[ $? -eq 0 ]" };
     let leaf = prop_oneof![
         4 => Just(decider.to_owned()),
@@ -72,7 +73,7 @@ fn script(decider: &'static str) -> impl Strategy<Value = String> {
         ]
     });
     let lists = proptest::collection::vec(parts, 1..4);
-    // `rc` has a known value from the beginning, for bash and for the reader.
+    // `rc` has a known value from the beginning, for bash and for proctor.
     lists.prop_map(|parts| format!("rc=1; {}", parts.join("; ")))
 }
 
@@ -116,8 +117,8 @@ proptest! {
         for (script, (is_success, has_run)) in scripts.iter().zip(ends) {
             let is_hidden = hidden_failure(&reads(script)).is_some();
             let hides = is_success && has_run;
-            // The reader judges a command in a function for all calls together. So it refuses scripts that one run of
-            // bash does not show to hide a failure.
+            // proctor judges a command in a function for all calls together. So it may say that a script hides a
+            // failure although one run of bash does not show it.
             let agrees = is_hidden == hides || (script.contains("f() {") && is_hidden);
             prop_assert!(agrees, "bash: {} {}; said {}: {}", is_success, has_run, is_hidden, script);
         }

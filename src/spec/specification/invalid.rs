@@ -1,5 +1,5 @@
-//! Finds the actions in which a specification has errors, as far as the actions can be read. Each becomes an entry in
-//! the report of the refused run.
+//! Finds the actions in which a specification has errors, as far as the actions can be read. Each such action becomes
+//! an entry in the report of the refused run.
 
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -10,15 +10,16 @@ use crate::model::{ActionId, ActionOutline, ActionPhase, ActionType, Problem};
 const LISTS: [(&str, ActionPhase); 3] =
     [("prerequisites", ActionPhase::Prerequisite), ("steps", ActionPhase::Step), ("cleanup", ActionPhase::Cleanup)];
 
-/// The parameters by which a report says what an action does. The first one that the action has is used.
+/// The parameters that name an action's command, address, file or script. A report shows the first of these that the
+/// action has.
 const SAYS_WHAT: [&str; 4] = ["command", "url", "filePath", "scriptPath"];
 
-/// An action in which the specification has errors that prevent the run.
+/// An action with errors in its specification that prevent the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidAction {
     pub task: String,
     pub pointer: String,
-    /// What a report shows of the action.
+    /// The action's id, type and texts, from which a report builds the action's entry.
     pub outline: ActionOutline,
 }
 
@@ -29,8 +30,8 @@ impl InvalidAction {
     }
 }
 
-/// Returns the actions with hard faults, by task id and then in the order of the task's lists. An action without a
-/// readable type is left out; its faults appear only at the top of the report.
+/// Returns the actions with hard faults (those that prevent the run), by task id and then in the order of the task's
+/// lists. An action without a readable type is left out; its faults appear only at the top of the report.
 pub(super) fn invalid_actions(document: &Value, faults: &[Problem]) -> Vec<InvalidAction> {
     let hard = || faults.iter().filter(|fault| fault.is_hard());
     let Some(tasks) = document.get("tasks").and_then(Value::as_object) else { return Vec::new() };

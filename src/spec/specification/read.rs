@@ -33,7 +33,7 @@ pub struct SpecificationContext<'s> {
     pub project_root: &'s Path,
 }
 
-/// A specification without hard faults, which can be run.
+/// A specification without faults that prevent a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Specification {
     /// The file's name as the caller of `read_specification` gave it.
@@ -50,7 +50,7 @@ pub struct SpecificationReading {
     pub tasks: Vec<String>,
     /// All faults, in the order of the file.
     pub faults: Vec<Problem>,
-    /// The actions with hard faults, as far as they can be read.
+    /// The actions with faults that prevent the run, as far as these actions can be read.
     pub invalid: Vec<InvalidAction>,
 }
 
@@ -147,7 +147,8 @@ fn remove(document: &mut Value, pointer: &str) {
     }
 }
 
-/// Returns a broken rule with this code and no further details. Callers replace the parts that they know better.
+/// Returns a broken rule with this code; all other fields have general values, which callers replace by more exact
+/// ones.
 fn plain_rule(code: &str) -> BrokenRule {
     let (code, schema_path, keyword) = (code.to_owned(), "#".to_owned(), "lint".to_owned());
     BrokenRule { code, schema_path, keyword, params: json!({}) }

@@ -1,5 +1,5 @@
-//! Validates a document against the published JSON Schema. Faults have the messages of the validator ajv, as in seed
-//! 004.
+//! Validates a document against the published JSON Schema. Faults have the messages of the validator ajv, because the
+//! examples of the design document seed 004 have them.
 
 use std::sync::LazyLock;
 

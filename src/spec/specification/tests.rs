@@ -15,7 +15,7 @@ use crate::model::{BrokenRule, Gravity, Problem, TextPosition};
 use crate::report::SpecificationErrorV2;
 use crate::spec::specification::{LINTS, SpecificationContext, SpecificationReading, read_specification};
 
-/// The sample specification, which has only a few soft faults and can be run.
+/// The sample specification. It has only a few faults, and none of them prevents a run.
 const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
 
 fn read(text: &str) -> SpecificationReading {
@@ -46,7 +46,8 @@ fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/specifications")
 }
 
-/// Returns a line for each file of the fixtures (its name, and whether it runs), and below it one line for each fault.
+/// Returns a line for each specification in the fixtures (its name, and whether it can be run), and under that line one
+/// line for each fault.
 fn reasons() -> String {
     let mut names: Vec<String> = fs::read_dir(fixtures())
         .expect("the fixtures are part of the repository")

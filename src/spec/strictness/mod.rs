@@ -2,8 +2,9 @@
 //! `allowImplicitAny` are compared with the configuration that each step's command would use, as far as that can be
 //! read without running anything.
 //!
-//! The lint notes at each such setting that it is not compared. Here the note is removed if the setting and the project
-//! agree, becomes an error if they differ, and gets a reason if the project's configuration cannot be read.
+//! For each such setting, the lint has written a note: the setting is not compared. This module removes the note if the
+//! setting and the project agree, makes an error of it if they differ, and adds a reason to it if the project's
+//! configuration cannot be read.
 
 use crate::model::{BrokenRule, Gravity, Problem, Tool};
 use crate::spec::recognised::recognised;
@@ -14,7 +15,7 @@ use crate::tools::{ProjectFiles, Strictness, StrictnessRead, StrictnessReader, f
 /// The code of the fault that a setting differs from the project's configuration.
 const STRICTNESS_DIFFERS: &str = "STRICTNESS_DIFFERS";
 
-/// A type checker that a specification has a policy for.
+/// A type checker for which a specification sets the strictness, and the function that reads its real strictness.
 #[derive(Debug, Clone, Copy)]
 struct Checker {
     tool: Tool,
@@ -34,7 +35,8 @@ pub fn compare_with_project(reading: SpecificationReading, files: &dyn ProjectFi
     SpecificationReading { specification: Some(specification).filter(|_| runs), tasks, faults, invalid }
 }
 
-/// Returns what is left of the lint's note about a setting; `None` if the setting and the project agree.
+/// Returns the fault that replaces the lint's note about a setting: an error if a step's configuration differs,
+/// otherwise the note with the reason why nothing was compared. Returns `None` if the setting and the project agree.
 fn compared(fault: Problem, specification: &Specification, files: &dyn ProjectFiles) -> Option<Problem> {
     let pointer = fault.pointer.clone();
     let (checker, key) = setting(&pointer)?;

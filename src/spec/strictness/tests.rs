@@ -32,7 +32,7 @@ fn said(reading: &SpecificationReading) -> Vec<String> {
     faults.map(line).collect()
 }
 
-/// If a step names its tool, that counts, whatever its command looks like.
+/// The tool that a step names is used, whatever the step's command looks like.
 #[test]
 fn c24_a_step_is_of_the_tool_that_it_names() {
     let files = FakeFiles::of(&[("web/tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#)]);
@@ -178,7 +178,8 @@ fn c24_what_mypy_is_set_to_is_compared_too() {
     }
 }
 
-/// Only a single call in the step's own directory can be compared. Otherwise the note stays: unknown is never success.
+/// The setting is compared only with a single call of the type checker in the step's own directory. For other commands
+/// the note "not compared" stays, because an unknown strictness must not count as agreement.
 #[test]
 fn c24_several_calls_or_one_in_another_directory_are_not_to_be_seen() {
     const STRICT: &str = r#"{"compilerOptions": {"strict": true}}"#;

@@ -12,7 +12,8 @@ use crate::spec::specification::{
 };
 use crate::tools::command_text;
 
-/// What an action does, and its command. An action without a process has a command with a text for people and no words.
+/// What an action does, and its command. An action that starts no process has a command with an empty `argv`; its
+/// `display` is a text for people.
 pub(super) struct ResolvedAction {
     pub(super) kind: ActionKind,
     pub(super) command: CommandLine,
@@ -64,7 +65,7 @@ pub(super) fn custom_script(raw: &RawCustomScriptParameters, path: String, argum
     ResolvedAction { kind: ActionKind::CustomScript(script), command }
 }
 
-/// Returns the check of a file that an action makes. `path` must be inside the project.
+/// Makes a FILE_VALIDATION, a check that proctor itself does on a file. `path` must be inside the project.
 pub(super) fn file_validation(raw: &RawFileValidationParameters, path: String) -> ResolvedAction {
     const LINTED: &str = "the lint refuses a look without what it compares with";
     let check = match raw.validation_type {

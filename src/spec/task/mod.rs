@@ -30,7 +30,7 @@ use crate::spec::task::debt::debt;
 use crate::spec::task::policy::strictness_terms;
 use crate::tools::ProjectFiles;
 
-/// The project of a task, with everything of it that the plan depends on.
+/// The project whose task is planned: its root, its files and its settings.
 #[derive(Clone, Copy)]
 pub struct TaskContext<'s> {
     pub project: SpecificationContext<'s>,
@@ -41,7 +41,8 @@ pub struct TaskContext<'s> {
 }
 
 /// Makes the plan of a task; `None` if the specification has no such task. `faults` are all faults of the
-/// specification: the soft ones about this task or about all tasks become notes of the plan.
+/// specification. A fault that does not prevent runs becomes a note of the plan if it is about this task or about all
+/// tasks.
 pub fn resolve_task(specification: &Specification, task: &TaskId, faults: &[Problem], around: TaskContext<'_>) -> Option<Plan> {
     let raw = specification.raw.tasks.get(task.as_str())?;
     let notes = faults.iter().filter(|fault| is_about(fault, task)).map(note).collect();
@@ -49,7 +50,7 @@ pub fn resolve_task(specification: &Specification, task: &TaskId, faults: &[Prob
     Some(resolver.plan(task))
 }
 
-/// Makes the plan of one task, and collects the plan's notes meanwhile.
+/// Makes the plan of one task. The field `notes` collects the remarks for people that the plan will show.
 struct Resolver<'s> {
     specification: &'s Specification,
     task: &'s RawTask,
@@ -125,8 +126,8 @@ impl Resolver<'_> {
     }
 }
 
-/// Returns a phase's actions in the order in which they run: first the ones that `executionOrder` names, then all
-/// others in the order of the list.
+/// Returns a phase's actions in the order in which they run: first the actions that `executionOrder` names, then all
+/// other actions in the order of the specification.
 fn in_order<'a>(task: &RawTask, actions: &'a [RawAction]) -> Vec<&'a RawAction> {
     // If `executionOrder` names an id twice, the first position counts.
     let places: BTreeMap<&str, usize> = order_of(task).iter().enumerate().rev().map(|(place, id)| (id.as_str(), place)).collect();

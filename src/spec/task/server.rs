@@ -1,4 +1,4 @@
-//! Makes the services of a task and the checks before its first action: services, the development server, and the
+//! Makes a task's services, and the prerequisites that proctor itself adds to the task: the development server and the
 //! checks of `executionWorkflow`.
 
 use std::time::Duration;
@@ -36,7 +36,8 @@ impl Resolver<'_> {
         Some(as_service(started, from_dev_server(server)))
     }
 
-    /// Returns the checks of the workflow. A prerequisite without a command is left out; the lint notes it.
+    /// Returns the prerequisites of `executionWorkflow` that have a command, as actions. For a prerequisite without a
+    /// command, the lint reports that it is not checked.
     pub(super) fn workflow_checks(&self) -> Vec<Action> {
         let prerequisites = self.task.execution_workflow.iter().flat_map(|workflow| &workflow.prerequisites);
         let checks = prerequisites.enumerate().filter_map(|(index, prerequisite)| {

@@ -71,8 +71,8 @@ fn a_task_that_is_not_there_has_no_plan() {
     assert_eq!(resolve_task(&reading.specification.expect("it runs"), &task, &reading.faults, around), None);
 }
 
-/// The notes of a plan are the soft faults of its task and of all tasks, and notes about its actions. Faults of other
-/// tasks are left out.
+/// A plan's notes are the faults that do not prevent runs, if they are about the plan's task or about all tasks, and
+/// notes about its actions. Faults of other tasks are left out.
 #[test]
 fn the_notes_of_a_plan_are_of_its_task_or_of_all() {
     let mut document = edited(&[("/tasks/T117/testExecution/steps/1/parameters/workingDirectory", json!("elsewhere"))]);
@@ -86,7 +86,7 @@ fn the_notes_of_a_plan_are_of_its_task_or_of_all() {
     assert!(notes.iter().any(|note| note.ends_with(": the directory `elsewhere` is not there yet")), "{notes:#?}");
 }
 
-/// A note tells if the command does not look like the tool that the step names.
+/// If a step names a tool and its command looks like another tool, the plan has a note about it.
 #[test]
 fn a_tool_that_differs_from_what_the_command_looks_like_is_noted() {
     for (command, said, expected) in [
@@ -161,7 +161,7 @@ fn without_a_rate_every_step_must_pass() {
     assert_eq!((rate(false), rate(true)), (Some(10_000), None));
 }
 
-/// A service may be silent, whatever the time limit for silence is for other actions.
+/// A service has no limit on the time without output, whatever the limit for other actions is.
 #[test]
 fn a_server_may_be_silent() {
     let defaults = "[defaults]\nidle_timeout = 3\non_survivors = \"fail\"\n";
@@ -380,7 +380,8 @@ fn texts_for_people_are_shown_and_change_nothing() {
     assert_eq!(source.task_title, "Rounding of totals, again");
 }
 
-/// Returns the policy that a plan gives to a command in place of the second step's command.
+/// Plans the sample specification with `command` as the command of its second step. Returns that step's policy:
+/// strategy, source, limit on warnings.
 fn policy(command: &str, directory: &str, edits: &[(&str, Value)], toml: &str) -> (String, PolicySource, Option<u32>) {
     let step = |rest: &str| format!("{TASK}/testExecution/steps/1/parameters/{rest}");
     let (at_command, at_directory) = (step("command"), step("workingDirectory"));

@@ -221,7 +221,7 @@ fn c24_strictness_is_part_of_the_digest_of_a_plan() {
     assert_eq!(digests.len(), 3);
 }
 
-/// If no output is expected of all steps together, a new step makes the plan stricter.
+/// If the plan expects no output or exit code of all steps together, a new step does not make it weaker.
 #[test]
 fn a_step_more_weakens_nothing_where_each_is_judged_by_itself() {
     let mut before = plan();
@@ -231,7 +231,8 @@ fn a_step_more_weakens_nothing_where_each_is_judged_by_itself() {
     third.id = id("STEP.3");
     now.steps.push(third);
     assert_eq!(weakenings(&plan_terms(&before), &plan_terms(&now)), Vec::<String>::new());
-    // The new step could produce the expected output or the expected exit code.
+    // If an output or exit code is expected of all steps together, the new step could produce it in place of an old
+    // one.
     for (texts, code) in [(vec!["done".to_owned()], None), (Vec::new(), Some(0))] {
         for plan in [&mut before, &mut now] {
             criteria(plan).expected_output =
@@ -301,6 +302,20 @@ fn checks_of_a_project_are_told_apart_by_their_names_and_renamed_ones_by_what_th
             |_| (),
             |plan| plan.steps[0].reuse = Reuse::Always,
             [&["unit: earlier verdicts stand for it in more runs than before"], &[], &[]],
+        ),
+        (
+            |plan| plan.steps[0].writes = vec!["a".to_owned(), "b".to_owned()],
+            |plan| plan.steps[0].writes = vec!["b".to_owned(), "c/**".to_owned()],
+            [
+                &["unit: what it writes to these paths is copied to the project: c/**"],
+                &["unit: before, what it writes to these paths is copied to the project: a"],
+                &[],
+            ],
+        ),
+        (
+            |plan| drop(plan.steps.remove(0)),
+            |plan| plan.steps[0].writes = vec!["a".to_owned()],
+            [&["unit: what it writes to these paths is copied to the project: a"], &["unit is added: eslint src"], &[]],
         ),
         // A removed check is found even if another check takes over its name.
         (

@@ -1,4 +1,4 @@
-//! Tests of applying ledger lines at once and one by one.
+//! Tests that applying ledger lines all at once and one by one gives the same index.
 
 use std::collections::BTreeMap;
 
@@ -370,7 +370,7 @@ proptest! {
         for (which, body) in bodies {
             let next = line(ledgers[which].len(), body);
             ledgers[which].push(next);
-            // Readers start again somewhere before the end, so lines are applied more than once.
+            // A reader may pass lines again that the index has already applied; they must change nothing.
             let from = ledgers[which].len().saturating_sub(batch);
             kept.index.apply(&ids[which], &ledgers[which][from..]).unwrap();
         }

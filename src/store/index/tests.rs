@@ -1,4 +1,4 @@
-//! Tests of damage at every position in the file. Damage is found when the damaged part is read.
+//! Tests of damage at every position in the index file. Damage is found when the damaged part is read.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;

@@ -1,4 +1,4 @@
-//! Tests of opening the file: versions, damage, two processes at once.
+//! Tests of opening the index file: files of other versions, damaged files, two processes that open it at once.
 
 use std::os::unix::fs::PermissionsExt;
 use std::thread;

@@ -46,8 +46,8 @@ pub(crate) struct FoundChecks {
     pub(crate) notes: Vec<PlanNote>,
 }
 
-/// Directories that are not searched, because they hold installed packages, build output or other files that are not
-/// the project's code.
+/// Names of directories that are not searched for checks, because they hold installed packages, build output or other
+/// files that are not the project's code.
 const NO_PACKAGES: &[&str] =
     &["node_modules", "venv", "env", "dist", "build", "target", "evidence", "coverage", "vendor", "site-packages"];
 
@@ -56,6 +56,9 @@ const MOST_PACKAGES: usize = 256;
 
 /// Searches one directory for the checks of one tool.
 pub(super) type Finder = fn(&dyn ProjectFiles, &str, &mut FoundChecks) -> Looked;
+
+/// Finds what a command, the last argument, writes into its directory.
+pub(super) type WrittenFinder = fn(&dyn ProjectFiles, &str, &[String]) -> Vec<String>;
 
 /// Whether a directory has signs of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +117,13 @@ pub(crate) fn policy_of_script(tool: Tool, script: &str, place: &str) -> Option<
     FoundPolicy::from_limit((row_of(tool).limit_of_script)(script), place)
 }
 
-/// Returns a command as a person would type it.
+/// Returns the patterns of the reports and snapshots that a tool's command writes by the project's own settings, relative to the
+/// directory in which it runs.
+pub(crate) fn written_files(tool: Tool, files: &dyn ProjectFiles, directory: &str, argv: &[String]) -> Vec<String> {
+    (row_of(tool).written)(files, directory, argv)
+}
+
+/// Returns a command as a person would type it in a shell, with quotes where they are needed.
 pub(crate) fn command_text(argv: &[String]) -> String {
     join_words(argv.iter().map(String::as_str)).unwrap_or_else(|| argv.join(" "))
 }
@@ -138,8 +147,8 @@ pub(super) fn nearest_with(files: &dyn ProjectFiles, package: &str, path: &str) 
     [package, ""].into_iter().find(|directory| files.exists(&within(directory, path))).map(str::to_owned)
 }
 
-/// Returns how the directory `from` calls the program at `path` in the directory `holder`. The result begins with `./`
-/// or `../`.
+/// Returns the path by which a command in the directory `from` calls the program at `path` in the directory `holder`.
+/// The result begins with `./` or `../`.
 pub(super) fn program(holder: &str, path: &str, from: &str) -> String {
     match (holder == from, holder.is_empty()) {
         (true, _) => format!("./{path}"),

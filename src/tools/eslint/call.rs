@@ -69,7 +69,8 @@ const OPTIONS: &[EslintOption] = &[
     option("--concurrency", true, Fate::Dropped),
 ];
 
-/// Returns the call of eslint in a package's scripts. The script named `lint` comes first.
+/// Returns the call of eslint in a package's scripts; `None` if no script calls eslint. The script named `lint` is
+/// tried first.
 pub(super) fn eslint_call(files: &dyn ProjectFiles, directory: &str) -> Option<EslintCall> {
     let mut scripts: Vec<(String, String)> = scripts(files, directory).into_iter().collect();
     scripts.sort_by_key(|(name, _)| (name != "lint", !name.contains("lint")));

@@ -29,10 +29,10 @@ const READABLE_FORMATS: &[&str] = &["stylish", "json"];
 const TOO_MANY_WARNINGS: &str = "ESLint found too many warnings";
 
 /// What ESLint prints when a rule crashes. Any other output with exit code 2 means a wrong command line or
-/// configuration, because a broken configuration file prints a stack trace too.
+/// configuration. A stack trace is no sign of a crash, because ESLint prints one for a broken configuration file too.
 const CRASH_WORDS: &[&str] = &["Occurred while linting", "JavaScript heap out of memory"];
 
-/// The findings and counts that were read from the output.
+/// The findings and counts that were read from ESLint's output.
 #[derive(Debug, Default)]
 struct Output {
     diagnostics: Gathered,

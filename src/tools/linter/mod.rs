@@ -25,7 +25,7 @@ pub(super) use prettier::prettier_checks;
 use rows::{Linter, ZeroMeans, linter_of};
 pub(super) use ruff::{ask_ruff, ruff_checks};
 
-/// The findings and the count that were read from the output.
+/// The findings that were read from a linter's output, and the count that the output states.
 #[derive(Debug, Default)]
 struct Output {
     diagnostics: Gathered,
@@ -144,8 +144,8 @@ fn decide(linter: &Linter, exited: &Exited<'_>, output: &Output, arguments: &[St
     }
 }
 
-/// Returns the line that names the problem: the last line of a traceback, otherwise the first line with an error,
-/// otherwise the first line.
+/// Returns the line that names the problem: the last line of a traceback, otherwise the first line that begins with
+/// `Cause: `, otherwise the first line with `error: `, otherwise the first line.
 fn words(exited: &Exited<'_>) -> String {
     let lines = || exited.stderr.lines().chain(exited.stdout.lines()).map(str::trim).filter(|line| !line.is_empty());
     let traceback = || exited.stderr.contains("Traceback (most recent call last)").then(|| last_line(&exited.stderr)).flatten();

@@ -16,7 +16,7 @@ pub(super) enum ZeroMeans {
     NothingGrave,
 }
 
-/// The exit codes that mean findings.
+/// Which exit codes of a linter mean that it found something.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FindingCodes {
     /// Only the listed exit codes mean findings.
@@ -25,13 +25,13 @@ pub(super) enum FindingCodes {
     Bits { all: i32, errors: i32 },
 }
 
-/// The facts about one linter.
+/// What proctor knows about one linter: options, exit codes and messages.
 #[derive(Debug)]
 pub(super) struct Linter {
     pub(super) tool: Tool,
     /// The tool's name, as the reason of a result spells it.
     pub(super) name: &'static str,
-    /// Options that choose the output format. The next field lists the formats that can be read.
+    /// Options that choose the output format. `readable_formats` lists the formats that proctor can read.
     pub(super) format_options: &'static [&'static str],
     pub(super) readable_formats: &'static [&'static str],
     /// Options that write the findings to a file instead of standard output.
@@ -176,7 +176,7 @@ impl Linter {
         }
     }
 
-    /// Returns whether the tool may end with this exit code when its output contains findings.
+    /// Returns whether the tool may end with this failure code when its output contains findings.
     pub(super) fn may_find(&self, code: i32) -> bool {
         self.is_finding_code(code) || self.usage_codes.contains(&code)
     }

@@ -7,10 +7,10 @@ use crate::tools::package_json::{package_has, scripts};
 use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::recognise_script;
 
-const JEST_CONFIGURATIONS: &[&str] =
+pub(super) const JEST_CONFIGURATIONS: &[&str] =
     &["jest.config.js", "jest.config.ts", "jest.config.mjs", "jest.config.cjs", "jest.config.json"];
 
-const VITEST_CONFIGURATIONS: &[&str] =
+pub(super) const VITEST_CONFIGURATIONS: &[&str] =
     &["vitest.config.ts", "vitest.config.js", "vitest.config.mts", "vitest.config.mjs", "vitest.config.cts", "vitest.config.cjs"];
 
 /// The key of `package.json` that holds a Jest configuration.

@@ -13,6 +13,7 @@ mod report;
 mod rules;
 mod tally;
 mod words;
+mod written;
 
 #[cfg(test)]
 mod rule_tests;
@@ -24,6 +25,7 @@ use crate::tools::{launch_failure, signals};
 pub(super) use discover::{find_jest, find_vitest};
 pub(super) use prepare::{ask, vitest_tests};
 use tally::Tally;
+pub(super) use written::{written_by_jest, written_by_vitest};
 
 /// The state of the report after the run.
 #[derive(Debug, Clone, PartialEq)]

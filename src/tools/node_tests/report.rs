@@ -31,7 +31,7 @@ pub(super) struct Document {
 pub(super) struct File {
     /// The file's absolute path.
     pub(super) name: String,
-    /// `passed` or `failed`; Jest also writes `focused`, `skipped` and others.
+    /// The status of the file: `passed` or `failed`; Jest also writes `focused`, `skipped` and others.
     pub(super) status: String,
     /// All errors of the file as one text.
     #[serde(default)]
@@ -48,7 +48,7 @@ pub(super) struct Assertion {
     pub(super) ancestor_titles: Vec<String>,
     /// The test's own title.
     pub(super) title: String,
-    /// `passed`, `failed`, `pending`, `skipped`, `todo`, `disabled`.
+    /// The status of the test: `passed`, `failed`, `pending`, `skipped`, `todo` or `disabled`.
     pub(super) status: String,
     /// The test's duration in milliseconds.
     #[serde(default)]

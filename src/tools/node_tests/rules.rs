@@ -7,7 +7,7 @@ use crate::model::{CategoryCode, Tool};
 use crate::tools::node_tests::tally::Tally;
 use crate::tools::node_tests::{ReportState, Seen, failures, words};
 
-/// The most failures that a reason names.
+/// The most failures that a reason names one by one; the reason only counts further failures.
 const NAMED_FAILURES: usize = 3;
 
 struct Rule {

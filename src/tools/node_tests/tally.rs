@@ -23,7 +23,7 @@ const FOCUSED: &str = "focused";
 /// The tests and counts of a report.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Tally {
-    /// The tests, in order of appearance.
+    /// The tests of the report, in its order.
     pub(super) tests: Vec<Test>,
     /// The files that failed although none of their tests failed: the file could not be loaded, or a hook threw an
     /// error.
@@ -33,7 +33,8 @@ pub(super) struct Tally {
     pub(super) counts: TestCounts,
     /// Whether the report's own counts of tests and of failures match its list of tests.
     pub(super) agrees: bool,
-    /// Whether the tool considers the run a success.
+    /// Whether the tool considers the run a success. For Vitest, `true` proves nothing: it ignores errors outside the
+    /// tests.
     pub(super) success: bool,
     /// Whether the report says that the run was interrupted.
     pub(super) interrupted: bool,
@@ -50,7 +51,7 @@ pub(super) struct Test {
     /// The test's own title.
     pub(super) title: String,
     pub(super) outcome: TestOutcome,
-    /// The duration in milliseconds.
+    /// The test's duration in milliseconds; `None` if the report has none.
     pub(super) duration: Option<u64>,
     /// The messages of a failed test, without terminal control sequences.
     pub(super) messages: Vec<String>,

@@ -1,6 +1,6 @@
-//! Reads how many tests pytest says that it collected. This number is compared with the report (T-09, T-20), because a run that a
-//! hook ended early, or a hook that drops tests silently, leaves a report with fewer tests. The number is used for nothing else
-//! (E5).
+//! Reads how many tests pytest says that it selected: the collected tests without the deselected ones. This number is
+//! compared with the report (T-09, T-20), because a run that a hook ended early, or a hook that drops tests silently,
+//! leaves a report with fewer tests. The number is used for nothing else (E5).
 //!
 //! Only the line of the judged run itself counts, because a test may print the output of another pytest. So the first line must
 //! be pytest's header, and the last line must be a summary between rules. With `-q`, behind a wrapper, with xdist, or with text

@@ -25,10 +25,10 @@ const JUNIT_NAME: &str = "control-junit.xml";
 /// pytest's exit code for a run in which tests failed.
 const TESTS_FAILED: i32 = 1;
 
-/// The command and files of a control.
+/// The command and files of a control, the run of tests that must fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlPreparation {
-    /// Program and arguments.
+    /// The program and its arguments, including the options that make pytest run the control's tests only.
     pub argv: Vec<String>,
     /// Environment variables that are set in addition to those of the action.
     pub environment: Vec<(String, String)>,
@@ -61,8 +61,8 @@ pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, n
     // These options cancel the command's own selection by name (`-k`) or mark (`-m`), because pytest uses the last of
     // each.
     let ours = ["-p", &module, "-k", nonce, "-m", ""].map(str::to_owned);
-    // pytest stores which tests failed in its cache, for `--last-failed`. The control gets a cache of its own, so that
-    // its failures are not stored there.
+    // pytest stores in its cache which tests failed, for `--last-failed`. The control gets a cache of its own, so that
+    // its failures do not get into the project's cache.
     let kept = ["-o".to_owned(), format!("cache_dir={}", directory.join("cache").to_string_lossy())];
     let asked = [format!("--junitxml={}", report_file.to_string_lossy())];
     let mut argv = action.command.argv.clone();

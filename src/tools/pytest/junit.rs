@@ -42,7 +42,7 @@ pub(super) struct Element {
     pub(super) file: Option<String>,
     /// The `time` attribute, converted to milliseconds.
     pub(super) duration: Option<u64>,
-    /// The element's marks. A test that simply passed has none.
+    /// The `<failure>`, `<error>` and `<skipped>` elements inside. A test that simply passed has none.
     pub(super) marks: Vec<Mark>,
 }
 
@@ -53,7 +53,7 @@ const EXPECTED_FAILURE: &str = "pytest.xfail";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) kind: MarkKind,
-    /// The `message` attribute.
+    /// The `message` attribute, which sums up the failure in one line or more.
     pub(super) message: String,
     /// The complete text of the element.
     pub(super) text: String,
@@ -61,7 +61,7 @@ pub(super) struct Mark {
     pub(super) is_expected: bool,
 }
 
-/// Which of the three XML elements a mark was.
+/// The kinds of a [`Mark`]: which of the elements `<failure>`, `<error>` and `<skipped>` it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MarkKind {
     /// The test function failed.
@@ -127,7 +127,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Document, JunitError> {
     }
 }
 
-/// The kinds of open elements that the reader distinguishes.
+/// The XML elements that the reader distinguishes while they are open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
     Suites,

@@ -1,8 +1,9 @@
 //! pytest: reads its JUnit report and judges it together with the exit code (E3, E4, E5).
 //!
-//! `junit` reads the file, `seen` collects facts, `rules` decides by an ordered list of rules, and `failures` makes the result
-//! readable. Tests are never counted from standard output. Two lines of it may make a result worse: pytest-cov's line about low
-//! coverage (`coverage`), and the number of collected tests (`collected`), all of which must be in the report.
+//! `junit` reads the file, `seen` collects facts, `rules` decides by an ordered list of rules, and `failures` makes the
+//! result readable. Tests are never counted from standard output. Two lines of standard output may make a result worse:
+//! pytest-cov's line about low coverage (`coverage`), and the line with the number of selected tests (`collected`), all
+//! of which must be in the report.
 
 mod collected;
 mod control;
@@ -14,6 +15,7 @@ mod prepare;
 mod rules;
 mod seen;
 mod summary;
+mod written;
 
 #[cfg(test)]
 mod rule_tests;
@@ -27,6 +29,7 @@ pub(super) use discover::find;
 pub(super) use prepare::ask;
 pub use seen::not_found;
 use seen::{Seen, Tally};
+pub(super) use written::written;
 
 /// Judges a pytest run that ended by itself.
 pub(super) fn interpret(

@@ -10,7 +10,7 @@ use crate::tools::recognise::CommandForm;
 /// The report's file name in the output directory of the action.
 const JUNIT_NAME: &str = "junit.xml";
 
-/// pytest reads additional arguments from this variable. They come before those of the command line.
+/// pytest reads additional arguments from this variable. pytest puts them before the arguments of the command line.
 const PYTEST_ARGUMENTS: &str = "PYTEST_ADDOPTS";
 
 /// Both spellings of the option for the report.

@@ -97,7 +97,8 @@ fn cases() -> Vec<(&'static str, Returned, CategoryCode)> {
         ("fewer tests reported than collected", exit(6, &[PASSED]).saying(THREE, ""), CategoryCode::ReportIncomplete),
         ("passed", exit(0, &[PASSED, SKIPPED, OTHER]).saying(THREE, ""), CategoryCode::TestsPassed),
         ("passed", inherited(exit(0, &[PASSED])).saying(THREE, ""), CategoryCode::TestsPassed),
-        // A test that is named twice on the command line is claimed twice, but it is one test.
+        // For a test that is named twice on the command line, pytest counts two tests and lists one. The run still
+        // passes.
         ("passed", report(3, &[PASSED, SKIPPED]).saying(THREE, ""), CategoryCode::TestsPassed),
         ("tests failed", exit(1, &[FAILED]).saying(THREE, ""), CategoryCode::TestsFailed),
         ("coverage below target", exit(1, &[PASSED]).saying(COVERAGE_LINE, ""), CategoryCode::CoverageBelowTarget),

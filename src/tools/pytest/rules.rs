@@ -13,12 +13,12 @@ use crate::tools::signals;
 /// pytest's documented exit codes. Code 6 exists since version 9.1.
 const KNOWN_CODES: std::ops::RangeInclusive<i32> = 0..=6;
 
-/// The most findings that a reason names; the others are only counted.
+/// The most failed tests that a reason names; further failed tests are only counted.
 const NAMED_FINDINGS: usize = 3;
 
 /// A rule: its name, its condition, the category that follows, and the reason as a sentence.
 pub(super) struct Rule {
-    /// The name by which tests tell which rule decided.
+    /// The rule's name, by which tests check which rule decided.
     #[cfg_attr(not(test), expect(dead_code, reason = "it says what a row is for; the tests name rows by it"))]
     pub(super) name: &'static str,
     fits: fn(&Seen) -> bool,
@@ -27,13 +27,13 @@ pub(super) struct Rule {
     reason: fn(&Seen) -> String,
 }
 
-/// Returns the first rule that applies, and its reason.
+/// Returns the first rule that applies to a run, and the reason of the result as a sentence.
 pub(super) fn decide(seen: &Seen) -> (&'static Rule, String) {
     let rule = RULES.iter().find(|rule| (rule.fits)(seen)).unwrap_or(&PASSED_NOT_PROVED);
     (rule, (rule.reason)(seen))
 }
 
-/// All rules. The first one that applies decides.
+/// All rules, in the order in which they are tried. The first rule that applies decides.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a wrapper passed a signal on",

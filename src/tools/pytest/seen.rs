@@ -29,19 +29,19 @@ pub(super) enum ReportState {
     Read(Tally),
 }
 
-/// The content of a report, counted by distinct tests.
+/// The content of a report. Elements that belong to one test are counted as one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Tally {
     /// The distinct tests, in order of appearance.
     pub(super) tests: Vec<Test>,
-    /// The counts of these tests by outcome.
+    /// The counts of the distinct tests by outcome.
     pub(super) counts: TestCounts,
-    /// How many tests the report's suites claim to have.
+    /// The sum of the `tests` attributes of the report's suites: how many tests pytest says that it ran.
     pub(super) claimed: u64,
     /// The number of tests that were running when the run was interrupted.
     pub(super) nameless: u64,
-    /// The number of tests that were rerun. A rerun adds an element without a mark, and the suites do not claim the
-    /// added element.
+    /// The number of tests that were rerun. A rerun adds an element without `<failure>`, `<error>` or `<skipped>`, and
+    /// the suites' `tests` attributes do not count it.
     pub(super) reruns: u64,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Seen {
     /// Whether another program started pytest. It may have changed the exit code; make, for example, turns every
     /// failure into 2.
     pub(super) behind_wrapper: bool,
-    /// The report, or why there is none.
+    /// The report, or why no report could be read.
     pub(super) report: ReportState,
     /// The state of the coverage report that the check requires.
     pub(super) coverage: MeasuredCoverage,
@@ -114,8 +114,9 @@ impl Seen {
         }
     }
 
-    /// Returns the number of collected tests that the report neither lists nor claims. Reruns and duplicates only
-    /// increase the claimed number, so they cannot make this number too high.
+    /// Returns how many of the selected tests, which pytest announced before it ran them, are missing from the report:
+    /// neither listed nor counted in the suites' `tests` attributes. Reruns and duplicates can only make the number of
+    /// reported tests higher, so they cannot make the result too high.
     pub(super) fn unreported(&self) -> u64 {
         let reported = self.tally().map_or(0, |tally| tally.total().max(tally.claimed));
         self.selected.map_or(0, |selected| selected.saturating_sub(reported))
@@ -169,8 +170,8 @@ impl Tally {
             failed: count(&[TestOutcome::Failed, TestOutcome::Error]),
             skipped: count(&[TestOutcome::Skipped]),
         };
-        // A rerun adds an element without a mark, which the suites do not claim. A failed tear-down adds an element
-        // with a mark (pytest 9).
+        // A rerun adds an element without `<failure>`, `<error>` or `<skipped>`, and the suites' `tests` attributes do
+        // not count it. A failed tear-down also adds an element, but with `<error>` (pytest 9).
         let repeats = |test: &&Test| test.elements.len() > 1 && test.elements.iter().any(|element| element.marks.is_empty());
         let reruns = if elements > document.claimed { tests.iter().filter(repeats).count() as u64 } else { 0 };
         let tally = Self { counts, claimed: document.claimed, nameless: document.nameless, reruns, tests };
@@ -189,8 +190,8 @@ impl Tally {
         self.claimed == 0 && self.nameless == 0 && self.total() > 0 && self.counts.failed == 0
     }
 
-    /// Returns whether the run was interrupted: a test was still running, or the report lists more tests than its
-    /// suites claim as finished (E5).
+    /// Returns whether the run was interrupted: a test was still running, or the report lists more tests than the
+    /// suites' `tests` attributes count as finished (E5).
     pub(super) fn is_cut_short(&self) -> bool {
         self.nameless > 0 || self.total() > self.claimed
     }

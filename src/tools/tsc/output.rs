@@ -7,7 +7,7 @@ use crate::tools::places::Place;
 
 const LEVELS: &[(&str, FindingLevel)] = &[("error TS", FindingLevel::Error), ("warning TS", FindingLevel::Warning)];
 
-/// The diagnostics and counts that were read from the output.
+/// The diagnostics and counts that were read from tsc's output.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     /// The diagnostics, in order.
@@ -23,16 +23,17 @@ impl Output {
     }
 }
 
-/// The part of a diagnostic to which the next line may belong.
+/// The part of a diagnostic to which the next line of the output may belong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     /// The line is not inside a diagnostic.
     Nothing,
-    /// The message, which may continue in indented lines.
+    /// The line belongs to a message, which may continue in indented lines.
     Message,
-    /// The source lines of the pretty format.
+    /// The line is one of the source lines that the pretty format shows.
     Body,
-    /// A related place. Up to version 6, its message comes after its marked source line.
+    /// The line belongs to a related place. Up to version 6, the message of a related place comes after its marked
+    /// source line.
     Related,
     /// The marked source line of a related place was read, so the next line may be the related message.
     RelatedMarked,

@@ -39,8 +39,8 @@ pub(super) fn judge_condition(condition: &TaskCondition, role: ConditionRole, ac
     judged(decided, evaluation.actual.into_iter().map(shortened).collect(), evaluation.unknown, reason)
 }
 
-/// Returns why a condition counts against the task. Unknown values are named first. Otherwise this is the reason of an
-/// action in the condition that did not succeed, or else the observed values.
+/// Returns why a condition counts against the task. If values are unknown, names them. Otherwise returns the reason of
+/// the first action in the condition that did not succeed; if all succeeded, returns the observed values.
 fn reason(condition: &Condition, evaluation: &Evaluation, run: &SeenRun<'_>) -> String {
     let references = condition.references();
     if evaluation.truth == ConditionTruth::Unknown && evaluation.unknown.is_empty() {
@@ -75,8 +75,8 @@ fn why_unknown(action: Option<&SeenAction<'_>>, reference: &Reference) -> String
     }
 }
 
-/// Returns why a text is unknown: its stream was not stored completely. Returns `None` if it was, or if the reference
-/// is no text.
+/// Returns why a text is unknown: its stream was not stored completely. Returns `None` if the stream was stored
+/// completely, or if the reference is not to an output stream.
 fn why_cut(action: &SeenAction<'_>, reference: &Reference) -> Option<String> {
     let stream = match reference.field.as_str() {
         "stdout" => action.stdout?,

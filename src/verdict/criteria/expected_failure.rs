@@ -6,8 +6,8 @@ use crate::model::{ActionPhase, Blocking, ExpectedFailure, JudgedFailure, ToolCl
 use crate::verdict::criteria::seen::SeenAction;
 use crate::verdict::red::listed;
 
-/// Evaluates a declared failure over all TEST steps of a run. A step whose failure is not the declared one blocks the
-/// verdict without this.
+/// Evaluates a declared failure over all TEST steps of a run. A step that failed in another way than declared makes the
+/// verdict FAILED already by its own result.
 pub(in crate::verdict) fn judge_failure(expected: &ExpectedFailure, actions: &[SeenAction<'_>]) -> JudgedFailure {
     let steps = || actions.iter().filter(|action| action.phase == ActionPhase::Step && action.class == ToolClass::Test);
     let failures = steps().filter_map(|step| step.tests).flat_map(|tests| &tests.failures);

@@ -1,4 +1,5 @@
-//! Tests claims of a tool that contradict how the action ended, and results of file checks.
+//! Tests interpreted categories that contradict how the action ended, for example success after a signal, and results
+//! of file checks.
 
 use std::time::Duration;
 

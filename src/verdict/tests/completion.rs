@@ -8,7 +8,8 @@ use crate::model::{
 use crate::verdict::tests::seen::{Seen, command, conditions, criteria, judged, judged_with, passed, tested};
 use crate::verdict::{RunFlow, RunVerdict, judge_run};
 
-/// Rounding and "0 steps → null" are tested by `rates_are_rounded_half_up_to_one_decimal` and with `judge_run`.
+/// Only steps count for the pass rate: successful prerequisites and clean-ups do not raise it. The rounding is tested
+/// in `report/sums.rs`.
 #[test]
 fn c63_the_rate_is_of_steps_alone() {
     let half = [

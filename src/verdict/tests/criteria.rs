@@ -55,7 +55,8 @@ fn a_task_without_a_success_condition_is_never_done() {
     assert_eq!(verdict.reason, "There is no success condition, so nothing shows that the task is done");
 }
 
-/// Seed 004's example with all of its conditions, in the run that it describes.
+/// Judges the conditions of seed 004's example for the run that the example describes. Each condition is listed with
+/// its value and, if it counts against the task, with the reason.
 #[test]
 fn c65_every_condition_is_listed_with_its_value_and_its_reason() {
     let types = Seen { reason: "TypeScript found 1 error", ..command("STEP.3", ResultType::ValidationFailure, 2) };

@@ -1,5 +1,5 @@
-//! Tests each row of seed 004's "Classification Matrix" under its name, with the decision that amends it, and claims
-//! that are not believed (E3).
+//! Tests each row of seed 004's "Classification Matrix" under its name, with the decision that amends it. Also tests
+//! interpreted successes that other facts contradict (E3).
 
 use crate::model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory,
@@ -170,7 +170,8 @@ fn matrix_invalid_parameters() {
     assert_eq!(verdict.overall_result, Some(OverallResult::Failed), "it blocks");
 }
 
-/// E4: the meaning of pytest's other exit codes and reports.
+/// E4: seed 004's matrix has no row for these categories, most of them from pytest. The decision gives each a result
+/// type and a debt.
 #[test]
 fn what_the_matrix_leaves_open_is_decided() {
     use CategoryCode as C;

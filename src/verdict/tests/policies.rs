@@ -1,4 +1,5 @@
-//! Tests table R3 and the order of C24.
+//! Tests when findings block (table R3), and the order in which a policy is applied (C24): drop ignored rules, promote,
+//! count, judge.
 
 use crate::model::{
     ActionJudgement, ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory, DiagnosticSummary, FindingLevel, Fix,

@@ -1,4 +1,4 @@
-//! Properties of every outcome and every run.
+//! Properties that hold for the judgement of every action and every run, tested with random facts.
 
 use proptest::collection::vec;
 use proptest::option;

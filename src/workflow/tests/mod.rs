@@ -79,7 +79,7 @@ impl WorkflowHost for FakeHost {
         let words: Vec<&str> = request.argv.iter().map(String::as_str).collect();
         match words[..] {
             ["tracker", "issue", "create", .., "--body-file", body, "--label", _] => {
-                // A call that fails files the issue too: only the tracker's answer is lost.
+                // Even if this call is the one that fails, the issue is filed: only the tracker's answer is lost.
                 let text = std::fs::read_to_string(body).expect("the text of the issue is there");
                 self.0.borrow_mut().issues.push(text);
                 self.count("create")?;

@@ -7,10 +7,10 @@ fn checks_that_are_picked_by_name_answer_for_no_save() {
     let mut engine = engine();
     verdict(&mut engine, 10, "t0", &["tsc"]);
     save_many(&mut engine, 100, &["a.py", "b.py", "c.py"]);
-    assert!(is_start(&engine.handle(Moment(105), Event::Key(Key::FailedOnly)), TriggerKind::Request));
+    assert!(is_start(&engine.handle_as_changed(Moment(105), Event::Key(Key::FailedOnly)), TriggerKind::Request));
     let finished = RunFinish::Partial { failed: Vec::new(), paused: false };
-    assert_eq!(engine.handle(Moment(110), Event::Finished(finished)), vec![Effect::WakeAt(Moment(120))]);
-    let effects = engine.handle(Moment(120), Event::Timer);
+    assert_eq!(engine.handle_as_changed(Moment(110), Event::Finished(finished)), vec![Effect::WakeAt(Moment(120))]);
+    let effects = engine.handle_as_changed(Moment(120), Event::Timer);
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!((order.trigger.kind, order.unless_tree), (TriggerKind::Save, Some(tree("t0"))), "as if nothing had been picked");
 }
@@ -18,15 +18,15 @@ fn checks_that_are_picked_by_name_answer_for_no_save() {
 #[test]
 fn keys_run_everything_or_what_failed_and_nothing_while_a_run_is_under_way() {
     let mut engine = engine();
-    assert!(engine.handle(Moment(5), Event::Key(Key::Again)).is_empty());
+    assert!(engine.handle_as_changed(Moment(5), Event::Key(Key::Again)).is_empty());
     verdict(&mut engine, 10, "t0", &["tsc"]);
-    let effects = engine.handle(Moment(20), Event::Key(Key::FailedOnly));
+    let effects = engine.handle_as_changed(Moment(20), Event::Key(Key::FailedOnly));
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(order.selection, Selection::Named(vec!["tsc".to_owned()]));
     verdict(&mut engine, 30, "t0", &[]);
-    assert_eq!(engine.handle(Moment(40), Event::Key(Key::FailedOnly)), vec![Effect::Show(Notice::NothingFailed)]);
-    assert!(is_start(&engine.handle(Moment(50), Event::Key(Key::All)), TriggerKind::Request));
-    assert_eq!(engine.handle(Moment(60), Event::Key(Key::Clear)), vec![Effect::ClearScreen]);
+    assert_eq!(engine.handle_as_changed(Moment(40), Event::Key(Key::FailedOnly)), vec![Effect::Show(Notice::NothingFailed)]);
+    assert!(is_start(&engine.handle_as_changed(Moment(50), Event::Key(Key::All)), TriggerKind::Request));
+    assert_eq!(engine.handle_as_changed(Moment(60), Event::Key(Key::Clear)), vec![Effect::ClearScreen]);
 }
 
 #[test]
@@ -37,12 +37,12 @@ fn quitting_during_a_run_waits_for_its_end_and_then_quits_with_the_right_code() 
         (Event::Signal(OsSignal::Terminate), StopReason::Terminated, CommandExit::Terminated),
     ] {
         let mut engine = engine();
-        assert_eq!(engine.handle(Moment(1), event.clone()), vec![Effect::Stop(reason)]);
-        assert_eq!(engine.handle(Moment(2), event.clone()), vec![Effect::Stop(reason)], "asking again kills at once");
-        assert_eq!(engine.handle(Moment(3), Event::Finished(RunFinish::Stopped)), vec![Effect::Quit(exit)]);
+        assert_eq!(engine.handle_as_changed(Moment(1), event.clone()), vec![Effect::Stop(reason)]);
+        assert_eq!(engine.handle_as_changed(Moment(2), event.clone()), vec![Effect::Stop(reason)], "asking again kills at once");
+        assert_eq!(engine.handle_as_changed(Moment(3), Event::Finished(RunFinish::Stopped)), vec![Effect::Quit(exit)]);
         let mut idle = engine_with(OnChange::Restart);
         verdict(&mut idle, 1, "t", &[]);
-        assert_eq!(idle.handle(Moment(2), event), vec![Effect::Quit(exit)]);
+        assert_eq!(idle.handle_as_changed(Moment(2), event), vec![Effect::Quit(exit)]);
     }
 }
 
@@ -50,34 +50,37 @@ fn quitting_during_a_run_waits_for_its_end_and_then_quits_with_the_right_code() 
 fn a_reload_runs_everything_at_once_or_once_more_when_the_run_is_over() {
     let mut engine = engine();
     let reload = Event::Signal(OsSignal::Reload);
-    assert_eq!(engine.handle(Moment(1), reload.clone()), vec![Effect::Show(Notice::ReloadingAfterRun)]);
+    assert_eq!(engine.handle_as_changed(Moment(1), reload.clone()), vec![Effect::Show(Notice::ReloadingAfterRun)]);
     save(&mut engine, 2, "a.py");
     let effects = verdict(&mut engine, 10, "t", &[]);
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!((order.trigger.kind, &order.selection, order.unless_tree), (TriggerKind::Request, &Selection::All, None));
     assert!(!starts(&verdict(&mut engine, 20, "t", &[])), "it is owed once, and covers the save");
-    let effects = engine.handle(Moment(30), reload.clone());
+    let effects = engine.handle_as_changed(Moment(30), reload.clone());
     assert!(is_start(&effects, TriggerKind::Request));
-    let effects = engine.handle(Moment(40), Event::Finished(RunFinish::Failed));
+    let effects = engine.handle_as_changed(Moment(40), Event::Finished(RunFinish::Failed));
     assert_eq!(effects, vec![Effect::Show(Notice::Waiting(LastRunState::NoVerdict))], "a wrong configuration ends no watch");
-    assert!(is_start(&engine.handle(Moment(50), reload), TriggerKind::Request));
+    assert!(is_start(&engine.handle_as_changed(Moment(50), reload), TriggerKind::Request));
 }
 
 #[test]
 fn a_reload_does_not_hold_up_who_leaves() {
     let mut engine = engine();
     let (reload, leave) = (Event::Signal(OsSignal::Reload), Event::Signal(OsSignal::Terminate));
-    assert!(!starts(&engine.handle(Moment(1), reload.clone())));
-    assert_eq!(engine.handle(Moment(2), leave), vec![Effect::Stop(StopReason::Terminated)]);
-    assert!(engine.handle(Moment(3), reload).is_empty());
-    assert_eq!(engine.handle(Moment(4), Event::Finished(RunFinish::Stopped)), vec![Effect::Quit(CommandExit::Terminated)]);
+    assert!(!starts(&engine.handle_as_changed(Moment(1), reload.clone())));
+    assert_eq!(engine.handle_as_changed(Moment(2), leave), vec![Effect::Stop(StopReason::Terminated)]);
+    assert!(engine.handle_as_changed(Moment(3), reload).is_empty());
+    assert_eq!(
+        engine.handle_as_changed(Moment(4), Event::Finished(RunFinish::Stopped)),
+        vec![Effect::Quit(CommandExit::Terminated)]
+    );
 }
 
 #[test]
 fn other_settings_count_from_the_next_decision_on() {
     let mut engine = engine();
     let settings = EngineSettings { on_change: OnChange::Queue, quiet: Duration::from_millis(40), ..engine.settings.clone() };
-    assert!(engine.handle(Moment(1), Event::Settings(settings)).is_empty());
+    assert!(engine.handle_as_changed(Moment(1), Event::Settings(settings)).is_empty());
     assert_eq!(save(&mut engine, 10, "a.py"), vec![Effect::WakeAt(Moment(50))], "a run is under way");
-    assert!(!stops(&engine.handle(Moment(50), Event::Timer)), "it is queued now");
+    assert!(!stops(&engine.handle_as_changed(Moment(50), Event::Timer)), "it is queued now");
 }

@@ -61,13 +61,13 @@ impl World {
                     assert!(self.running.is_some(), "nothing to stop");
                     self.asked_to_stop = true;
                 }
-                Effect::Show(_) | Effect::ClearScreen | Effect::Quit(_) => {}
+                Effect::Show(_) | Effect::ClearScreen | Effect::Quit(_) | Effect::Compare(_) => {}
             }
         }
     }
 
     fn handle(&mut self, event: Event) {
-        let effects = self.engine.handle(Moment(self.now), event);
+        let effects = self.engine.handle_as_changed(Moment(self.now), event);
         self.take(effects);
     }
 

@@ -6,9 +6,9 @@ use super::*;
 fn an_overflow_leads_to_a_full_compare_that_the_report_names() {
     let mut engine = engine();
     verdict(&mut engine, 10, "t0", &[]);
-    let effects = engine.handle(Moment(100), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Overflow)]));
+    let effects = engine.handle_as_changed(Moment(100), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Overflow)]));
     assert!(effects.contains(&Effect::WakeAt(Moment(120))));
-    let effects = engine.handle(Moment(120), Event::Timer);
+    let effects = engine.handle_as_changed(Moment(120), Event::Timer);
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert!(order.lost_events);
 }
@@ -22,9 +22,9 @@ fn what_comes_while_the_tree_is_looked_at_calls_the_look_off_and_belongs_to_the_
         let effects = save(&mut engine, 1000 + number, &format!("f{number}"));
         assert_eq!(stops(&effects), number == 1, "called off once: {effects:?}");
     }
-    let effects = engine.handle(Moment(1050), Event::Finished(RunFinish::Stopped));
+    let effects = engine.handle_as_changed(Moment(1050), Event::Finished(RunFinish::Stopped));
     assert_eq!(effects, vec![Effect::WakeAt(Moment(1069))], "many wait for quiet");
-    let effects = engine.handle(Moment(1069), Event::Timer);
+    let effects = engine.handle_as_changed(Moment(1069), Event::Timer);
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     let TreeHints::Only(paths) = &order.hints else { panic!("{order:?}") };
     assert_eq!(
@@ -34,7 +34,7 @@ fn what_comes_while_the_tree_is_looked_at_calls_the_look_off_and_belongs_to_the_
     );
     begun(&mut engine, 1070);
     save(&mut engine, 1080, "f1");
-    assert!(stops(&engine.handle(Moment(1100), Event::Timer)), "it was no restart");
+    assert!(stops(&engine.handle_as_changed(Moment(1100), Event::Timer)), "it was no restart");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_second_step_of_the_same_save_looks_again_without_waiting() {
     verdict(&mut engine, 100, "t0", &[]);
     assert!(starts(&save(&mut engine, 1000, "a.py")));
     assert!(stops(&save(&mut engine, 1001, "a.py")));
-    assert!(starts(&engine.handle(Moment(1002), Event::Finished(RunFinish::Stopped))));
+    assert!(starts(&engine.handle_as_changed(Moment(1002), Event::Finished(RunFinish::Stopped))));
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_call_that_comes_too_late_restarts_the_run() {
     assert!(starts(&save(&mut engine, 1000, "a.py")));
     assert!(stops(&save(&mut engine, 1001, "b.py")));
     assert!(begun(&mut engine, 1001).is_empty());
-    assert!(starts(&engine.handle(Moment(1005), Event::Finished(RunFinish::Stopped))));
+    assert!(starts(&engine.handle_as_changed(Moment(1005), Event::Finished(RunFinish::Stopped))));
     assert_eq!(engine.of_current().restarts, 1);
 }
 
@@ -62,11 +62,11 @@ fn who_writes_without_end_is_looked_at_when_the_bound_is_reached_and_not_called_
     let mut engine = engine();
     verdict(&mut engine, 100, "t0", &[]);
     for at in 1000..1500 {
-        let effects = engine.handle(Moment(at), Event::Hints(vec![WatchHint::Writing(path("log"))]));
+        let effects = engine.handle_as_changed(Moment(at), Event::Hints(vec![WatchHint::Writing(path("log"))]));
         assert_eq!(effects, vec![Effect::WakeAt(Moment(1500))], "{at}");
     }
-    assert!(starts(&engine.handle(Moment(1500), Event::Timer)));
-    let effects = engine.handle(Moment(1501), Event::Hints(vec![WatchHint::Writing(path("log"))]));
+    assert!(starts(&engine.handle_as_changed(Moment(1500), Event::Timer)));
+    let effects = engine.handle_as_changed(Moment(1501), Event::Hints(vec![WatchHint::Writing(path("log"))]));
     assert!(!stops(&effects), "{effects:?}");
 }
 
@@ -82,7 +82,7 @@ fn the_steps_of_a_save_that_come_together_are_one() {
         of(WatchHint::Removed, "a.tmp"),
         of(WatchHint::Saved, "a.py"),
     ];
-    let effects = engine.handle(Moment(1000), Event::Hints(steps));
+    let effects = engine.handle_as_changed(Moment(1000), Event::Hints(steps));
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!((order.trigger.paths.as_slice(), &order.hints), (&["a.py".to_owned()][..], &only(&["a.py", "a.tmp"])));
 }
@@ -91,12 +91,12 @@ fn the_steps_of_a_save_that_come_together_are_one() {
 fn the_sweep_compares_everything_and_says_nothing_when_nothing_changed() {
     let mut engine = engine();
     let sweep = || Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Sweep)]);
-    assert!(engine.handle(Moment(50), sweep()).is_empty(), "a run is under way, which compares everything itself");
+    assert!(engine.handle_as_changed(Moment(50), sweep()).is_empty(), "a run is under way, which compares everything itself");
     verdict(&mut engine, 100, "t0", &[]);
-    let effects = engine.handle(Moment(1000), sweep());
+    let effects = engine.handle_as_changed(Moment(1000), sweep());
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!((&order.hints, order.lost_events, order.unless_tree), (&TreeHints::Everything, false, Some(tree("t0"))));
-    assert!(engine.handle(Moment(1010), Event::Finished(RunFinish::Unchanged)).is_empty());
+    assert!(engine.handle_as_changed(Moment(1010), Event::Finished(RunFinish::Unchanged)).is_empty());
     let effects = save(&mut engine, 2000, "a.py");
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(order.hints, only(&["a.py"]));
@@ -106,11 +106,11 @@ fn the_sweep_compares_everything_and_says_nothing_when_nothing_changed() {
 fn a_save_during_a_sweeps_look_counts_as_a_save() {
     let mut engine = engine();
     verdict(&mut engine, 100, "t0", &[]);
-    engine.handle(Moment(1000), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Sweep)]));
+    engine.handle_as_changed(Moment(1000), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Sweep)]));
     assert!(stops(&save(&mut engine, 1001, "a.py")));
-    let effects = engine.handle(Moment(1002), Event::Finished(RunFinish::Stopped));
+    let effects = engine.handle_as_changed(Moment(1002), Event::Finished(RunFinish::Stopped));
     assert!(is_start(&effects, TriggerKind::Save), "{effects:?}");
-    let effects = engine.handle(Moment(1003), Event::Finished(RunFinish::Unchanged));
+    let effects = engine.handle_as_changed(Moment(1003), Event::Finished(RunFinish::Unchanged));
     assert!(effects.contains(&Effect::Show(Notice::Unchanged)), "{effects:?}");
 }
 
@@ -118,21 +118,21 @@ fn a_save_during_a_sweeps_look_counts_as_a_save() {
 fn nothing_is_swept_where_there_is_no_verdict_that_could_be_wrong() {
     let mut engine = engine();
     moved(&mut engine, 100, &["a"]);
-    engine.handle(Moment(600), Event::Timer);
+    engine.handle_as_changed(Moment(600), Event::Timer);
     assert!(matches!(moved(&mut engine, 700, &["a"]).as_slice(), [Effect::Show(Notice::Unstable { .. }), _]));
-    assert!(engine.handle(Moment(60_000), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Sweep)])).is_empty());
+    assert!(engine.handle_as_changed(Moment(60_000), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Sweep)])).is_empty());
 }
 
 #[test]
 fn what_was_lost_is_said_by_the_report_that_comes_about() {
     let mut engine = engine();
     verdict(&mut engine, 10, "t0", &[]);
-    engine.handle(Moment(100), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Overflow)]));
-    assert!(starts(&engine.handle(Moment(120), Event::Timer)));
+    engine.handle_as_changed(Moment(100), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Overflow)]));
+    assert!(starts(&engine.handle_as_changed(Moment(120), Event::Timer)));
     begun(&mut engine, 121);
     save(&mut engine, 130, "a");
-    assert!(stops(&engine.handle(Moment(150), Event::Timer)));
-    let effects = engine.handle(Moment(160), Event::Finished(RunFinish::Stopped));
+    assert!(stops(&engine.handle_as_changed(Moment(150), Event::Timer)));
+    let effects = engine.handle_as_changed(Moment(160), Event::Finished(RunFinish::Stopped));
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert!(order.lost_events, "the first report never came about");
     verdict(&mut engine, 170, "t1", &[]);

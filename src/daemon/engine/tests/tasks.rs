@@ -31,7 +31,9 @@ fn started(effects: &[Effect]) -> Vec<String> {
 fn order(effect: &Effect) -> Option<&Order> {
     match effect {
         Effect::Start(order) => Some(order),
-        Effect::Stop(_) | Effect::WakeAt(_) | Effect::Show(_) | Effect::ClearScreen | Effect::Quit(_) => None,
+        Effect::Stop(_) | Effect::WakeAt(_) | Effect::Show(_) | Effect::ClearScreen | Effect::Quit(_) | Effect::Compare(_) => {
+            None
+        }
     }
 }
 
@@ -76,8 +78,8 @@ fn a_save_during_one_of_them_stops_it_and_begins_with_the_first_again() {
     assert_eq!(started(&verdict(&mut engine, 1010, "t1", &[])), ["T1"]);
     begun(&mut engine, 1011);
     save(&mut engine, 1020, "b.py");
-    assert!(stops(&engine.handle(Moment(1040), Event::Timer)));
-    let effects = engine.handle(Moment(1050), Event::Finished(RunFinish::Stopped));
+    assert!(stops(&engine.handle_as_changed(Moment(1040), Event::Timer)));
+    let effects = engine.handle_as_changed(Moment(1050), Event::Finished(RunFinish::Stopped));
     let first = effects.iter().find_map(order).expect("it starts");
     assert_eq!((first.task.as_str(), first.unless_tree), ("default", Some(tree("t1"))));
     assert_eq!(run_out(&mut engine, effects, 1060, "t2"), ["default", "T1", "T2"]);
@@ -95,7 +97,7 @@ fn each_is_let_finish_after_its_own_restarts() {
         assert_eq!(started(&verdict(&mut engine, at + 2, &tree, &[])), ["T1"]);
         begun(&mut engine, at + 3);
         save(&mut engine, at + 10, "a.py");
-        let said = engine.handle(Moment(at + 30), Event::Timer);
+        let said = engine.handle_as_changed(Moment(at + 30), Event::Timer);
         if round == 3 {
             assert_eq!(
                 said,
@@ -105,7 +107,7 @@ fn each_is_let_finish_after_its_own_restarts() {
             return;
         }
         assert!(stops(&said), "{round}: {said:?}");
-        effects = engine.handle(Moment(at + 40), Event::Finished(RunFinish::Stopped));
+        effects = engine.handle_as_changed(Moment(at + 40), Event::Finished(RunFinish::Stopped));
         at += 100;
     }
 }
@@ -115,7 +117,7 @@ fn what_is_wrong_with_one_keeps_none_of_the_others() {
     for finished in [RunFinish::Failed, RunFinish::Paused, RunFinish::Waits, RunFinish::Untriggered, RunFinish::Unchanged] {
         let mut engine = settled();
         save(&mut engine, 1000, "a.py");
-        let effects = engine.handle(Moment(1001), Event::Finished(finished.clone()));
+        let effects = engine.handle_as_changed(Moment(1001), Event::Finished(finished.clone()));
         assert_eq!(started(&effects), ["T1"], "{finished:?}");
         assert_eq!(effects.len(), 1, "what was looked at and not run is worth no word yet: {effects:?}");
         assert_eq!(run_out(&mut engine, effects, 1010, "t1"), ["T1", "T2"], "{finished:?}");
@@ -128,7 +130,7 @@ fn that_nothing_changed_is_said_once_for_all() {
     let mut effects = save(&mut engine, 1000, "a.py");
     for expected in ["default", "T1", "T2"] {
         assert_eq!(started(&effects), [expected]);
-        effects = engine.handle(Moment(1001), Event::Finished(RunFinish::Unchanged));
+        effects = engine.handle_as_changed(Moment(1001), Event::Finished(RunFinish::Unchanged));
     }
     assert_eq!(effects, [Effect::Show(Notice::Unchanged), Effect::Show(Notice::Waiting(LastRunState::Verdict))]);
 }
@@ -142,7 +144,7 @@ fn one_whose_tree_moved_is_repeated_before_the_next_has_its_turn() {
     begun(&mut engine, 1011);
     let effects = moved(&mut engine, 1020, &["log"]);
     assert!(!starts(&effects) && effects.contains(&Effect::WakeAt(Moment(1520))), "{effects:?}");
-    assert_eq!(started(&engine.handle(Moment(1520), Event::Timer)), ["T1"]);
+    assert_eq!(started(&engine.handle_as_changed(Moment(1520), Event::Timer)), ["T1"]);
     begun(&mut engine, 1521);
     let effects = moved(&mut engine, 1530, &["log"]);
     assert!(matches!(effects.as_slice(), [Effect::Show(Notice::Unstable { .. }), Effect::Start(_)]), "{effects:?}");
@@ -153,15 +155,15 @@ fn one_whose_tree_moved_is_repeated_before_the_next_has_its_turn() {
 fn a_request_for_one_of_them_covers_no_other() {
     let mut engine = settled();
     let request = Event::Requested(task("T9"), Selection::All);
-    assert_eq!(started(&engine.handle(Moment(100), request)), ["T9"], "also one that is not watched");
+    assert_eq!(started(&engine.handle_as_changed(Moment(100), request)), ["T9"], "also one that is not watched");
     begun(&mut engine, 101);
     assert_eq!(verdict(&mut engine, 110, "t0", &[]), [Effect::Show(Notice::Waiting(LastRunState::Verdict))]);
     // A waiting burst is handled when the requested run has ended.
     save_many(&mut engine, 1000, &["a.py", "b.py", "c.py"]);
-    assert_eq!(started(&engine.handle(Moment(1001), Event::Awaited(task("T1")))), ["T1"]);
+    assert_eq!(started(&engine.handle_as_changed(Moment(1001), Event::Awaited(task("T1")))), ["T1"]);
     begun(&mut engine, 1002);
     assert!(!starts(&verdict(&mut engine, 1010, "t1", &[])));
-    let effects = engine.handle(Moment(1020), Event::Timer);
+    let effects = engine.handle_as_changed(Moment(1020), Event::Timer);
     assert_eq!(run_out(&mut engine, effects, 1030, "t1"), ["default", "T1", "T2"]);
 }
 
@@ -171,7 +173,7 @@ fn a_request_while_another_ones_repetition_waits_loses_nothing() {
     save(&mut engine, 1000, "a.py");
     begun(&mut engine, 1001);
     moved(&mut engine, 1010, &["log"]);
-    let effects = engine.handle(Moment(1100), Event::Requested(task("T9"), Selection::All));
+    let effects = engine.handle_as_changed(Moment(1100), Event::Requested(task("T9"), Selection::All));
     assert_eq!(run_out(&mut engine, effects, 1110, "t1"), ["T9", "default", "T1", "T2"]);
 }
 
@@ -183,12 +185,15 @@ fn the_key_for_failures_runs_those_that_failed() {
     verdict(&mut engine, 1010, "t1", &[]);
     verdict(&mut engine, 1020, "t1", &["STEP.2"]);
     verdict(&mut engine, 1030, "t1", &[]);
-    let effects = engine.handle(Moment(1100), Event::Key(Key::FailedOnly));
+    let effects = engine.handle_as_changed(Moment(1100), Event::Key(Key::FailedOnly));
     let only = effects.iter().find_map(order).expect("it starts");
     assert_eq!((only.task.as_str(), &only.selection), ("T1", &Selection::Named(vec!["STEP.2".to_owned()])));
     let finished = RunFinish::Partial { failed: Vec::new(), paused: false };
-    assert_eq!(engine.handle(Moment(1110), Event::Finished(finished)), [Effect::Show(Notice::Waiting(LastRunState::Verdict))]);
-    let effects = engine.handle(Moment(1200), Event::Key(Key::All));
+    assert_eq!(
+        engine.handle_as_changed(Moment(1110), Event::Finished(finished)),
+        [Effect::Show(Notice::Waiting(LastRunState::Verdict))]
+    );
+    let effects = engine.handle_as_changed(Moment(1200), Event::Key(Key::All));
     assert_eq!(run_out(&mut engine, effects, 1210, "t1"), ["default", "T1", "T2"]);
 }
 
@@ -198,7 +203,7 @@ fn a_task_that_appears_has_its_turn_and_one_that_is_gone_has_none() {
     let effects = save(&mut engine, 1000, "b-test-specification.json");
     assert_eq!(started(&effects), ["default"]);
     let tasks = ["default", "T2", "T3"].map(task).to_vec();
-    engine.handle(Moment(1001), Event::Settings(EngineSettings { tasks, ..settings(OnChange::Restart) }));
+    engine.handle_as_changed(Moment(1001), Event::Settings(EngineSettings { tasks, ..settings(OnChange::Restart) }));
     assert_eq!(run_out(&mut engine, effects, 1010, "t1"), ["default", "T2", "T3"]);
 }
 
@@ -206,8 +211,8 @@ fn a_task_that_appears_has_its_turn_and_one_that_is_gone_has_none() {
 fn the_sweep_asks_one_of_them_and_runs_all_if_the_tree_is_another() {
     let mut engine = settled();
     let sweep = || Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Sweep)]);
-    assert_eq!(started(&engine.handle(Moment(1000), sweep())), ["default"]);
-    assert_eq!(engine.handle(Moment(1001), Event::Finished(RunFinish::Unchanged)), []);
-    let effects = engine.handle(Moment(2000), sweep());
+    assert_eq!(started(&engine.handle_as_changed(Moment(1000), sweep())), ["default"]);
+    assert_eq!(engine.handle_as_changed(Moment(1001), Event::Finished(RunFinish::Unchanged)), []);
+    let effects = engine.handle_as_changed(Moment(2000), sweep());
     assert_eq!(run_out(&mut engine, effects, 2010, "t1"), ["default", "T1", "T2"]);
 }

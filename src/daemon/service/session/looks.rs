@@ -71,7 +71,7 @@ impl ProjectSession {
         let (to_run, not_to_run): (Vec<_>, Vec<_>) =
             open.scheduler.watched_tasks().iter().cloned().partition(|task| step(task) == WaitStep::Run);
         let outcome = self.waiters.looked(ticket, step, planned);
-        let problems = standing.problems.iter().chain(&open.polling).cloned().collect();
+        let problems = standing.problems.iter().chain(&open.polling).chain(&open.differing).cloned().collect();
         let standing = ProjectStatus { problems, ..standing };
         outcome.due.into_iter().for_each(|due| answer(due, &standing));
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
@@ -184,7 +184,7 @@ impl ProjectSession {
         let (approval, problems) = match &self.stage {
             Stage::Closed { why, .. } if why.reason == OpenFailureKind::Doubtful => (Approval::NotApproved, why.lines.clone()),
             Stage::Closed { why, .. } => (Approval::Approved, why.lines.clone()),
-            Stage::Open(open) => (Approval::Approved, open.polling.iter().cloned().collect()),
+            Stage::Open(open) => (Approval::Approved, open.polling.iter().chain(&open.differing).cloned().collect()),
             Stage::Opening(_) | Stage::Left => (Approval::Approved, Vec::new()),
         };
         let standing = archive.last_known_status(self.id.as_ref(), &self.root, approval, &wanted, activity);

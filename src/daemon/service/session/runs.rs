@@ -55,6 +55,9 @@ impl ProjectSession {
                 status: result.status,
             }),
             Progress::Note(note) => SessionMessage::Say(format!("{project}: {note}")),
+            Progress::ChecksOver => {
+                return self.schedule(now, |scheduler| scheduler.take_report(now, WorkerReport::Progress(progress)));
+            }
             Progress::ServiceReady { .. }
             | Progress::WaitingForLock { .. }
             | Progress::WaitingForSlot { .. }
@@ -125,6 +128,7 @@ fn activity_of(progress: &Progress) -> Activity {
         | Progress::ActionStarted(_)
         | Progress::ServiceReady { .. }
         | Progress::ActionEnded(_)
+        | Progress::ChecksOver
         | Progress::Recovered { .. }
         | Progress::Note(_) => Activity::Running,
     }

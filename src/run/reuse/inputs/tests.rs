@@ -112,6 +112,7 @@ fn the_digest_of_inputs_is_the_one_that_earlier_versions_stored() {
         processes: Some(64),
         snapshot: crate::config::ProtectionMode::Off,
         max_snapshot_bytes: crate::model::ByteSize(2 << 30),
+        caches: crate::config::CachesMode::Kept,
     };
     let variables = BTreeMap::from([(OsString::from("PATH"), OsString::from("/bin"))]);
     let inputs = CheckInputs {

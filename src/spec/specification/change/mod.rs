@@ -1,4 +1,4 @@
-//! Compares a proposed specification with the one that it would replace, by meaning (C80, facts 4.3). Pure.
+//! Compares a proposed specification with the one that it would replace, by meaning (C80). Pure.
 //!
 //! Both texts are compared as JSON, key by key. Elements of lists are matched by their ids if they have ids. The table
 //! in [`rules`] says whether a difference weakens or strengthens; a difference that only corrects an error of the old

@@ -17,7 +17,7 @@ use ChangeRule::{
 pub(super) enum ChangeRule {
     /// A text for people; a change has no effect on runs.
     Words,
-    /// A value that says what is run or requested; every change weakens.
+    /// A value that decides which command is run or which request is sent; every change weakens.
     Another,
     /// A value that a result is compared with. Adding one strengthens; changing or removing it weakens.
     ExpectsAnother,
@@ -180,7 +180,7 @@ const RULES: &[(ChangeRule, &[&str])] = &[
 const DATA: &[&str] =
     &["body", "containsValues", "environment", "formData", "headers", "jsonSchema", "query", "rowSchema", "schema"];
 
-/// The `blockOn` that a wrong word is taken for when its correction is judged: the default of most tools (C20).
+/// The value that a misspelt `blockOn` is taken for when its correction is judged: the default of most tools (C20).
 const USUAL_BLOCK: &str = "ERRORS_ONLY";
 
 /// Returns the key whose rule applies to `key`. `holder` is the key of the object that contains it, and `rule` is the
@@ -278,8 +278,8 @@ fn effect_of(demand: Ordering) -> ChangeEffect {
     }
 }
 
-/// Returns the effect of a change of a set of which the smaller set is stricter. If elements are added and others
-/// removed, the change weakens. `None` means the set of all values.
+/// Returns the effect of a change from the set `larger` to the set `smaller`, for sets that are stricter with fewer
+/// elements. If some elements are added and others removed, the change weakens. `None` means the set of all values.
 fn effect_of_sets(larger: Option<BTreeSet<String>>, smaller: Option<BTreeSet<String>>) -> Option<ChangeEffect> {
     Some(effect_of(match (larger, smaller) {
         (None, None) => Ordering::Equal,

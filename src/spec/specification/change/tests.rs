@@ -1,4 +1,4 @@
-//! Tests of C80: each weakening in facts 4.3 by name, strengthenings, corrections, and changes of wording.
+//! Tests of C80: each kind of weakening by name, strengthenings, corrections, and changes of wording.
 
 use std::path::Path;
 

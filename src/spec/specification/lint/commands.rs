@@ -1,4 +1,5 @@
-//! Lint rules for commands: a command runs without a shell unless it names one, hides no failure, and proves something.
+//! Lint rules for commands. A command that needs a shell must name one, no command may hide a failure, and every step
+//! must prove something.
 
 use std::collections::BTreeMap;
 
@@ -41,15 +42,14 @@ const ENDING_WORDS: &[&str] = &["build", "--help", "--version"];
 /// Programs that always succeed. A step that only runs one of them proves nothing.
 const IDLE_PROGRAMS: &[&str] = &["true", ":", "echo", "printf"];
 
-/// The text of a command, wherever in a specification it stands: in an action, a workflow check or the development
-/// server.
+/// The text of a command in a specification: of an action, of a workflow check, or of the development server.
 struct CommandText<'s> {
     pointer: String,
     text: &'s str,
     shell: Option<RawShell>,
 }
 
-/// Reports commands that need a shell and name none.
+/// Reports commands that need a shell but do not name one.
 pub(super) fn needs_shell(subject: &Subject<'_>) -> Vec<Problem> {
     let plain = command_texts(subject).into_iter().filter(|command| command.shell.is_none());
     let findings = plain.filter_map(|command| {

@@ -1,4 +1,5 @@
-//! Lint rules for completion criteria: a task can meet them, and no failing test is tolerated without a note.
+//! Lint rules for completion criteria: a task must be able to meet them, and every criterion that tolerates failing
+//! steps is reported.
 
 use crate::model::{ActionType, Problem};
 use crate::spec::specification::lint::subject::{Subject, Task};

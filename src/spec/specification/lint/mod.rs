@@ -30,7 +30,7 @@ pub struct LintRow {
     pub code: &'static str,
     /// Whether a fault by this rule prevents the run.
     pub gravity: Gravity,
-    /// What the rule finds, for people.
+    /// What the rule finds, as a text for people.
     pub what: &'static str,
     /// The decision or requirement behind the rule.
     pub source: &'static str,

@@ -1,4 +1,5 @@
-//! Lint rules for ids and order: ids are unique, and there are no cycles.
+//! Lint rules for ids and order: ids must be unique and must exist where they are referred to, and dependencies must
+//! have no cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 

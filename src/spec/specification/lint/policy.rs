@@ -43,7 +43,8 @@ pub(super) fn limits(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Notes strictness settings for type checkers. They are compared with the project later, if its files can be read.
+/// Notes strictness settings for type checkers. The settings are compared with the project later, if the project's
+/// files can be read.
 pub(super) fn strictness(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = tools(subject).into_iter().flat_map(|tool| {
         let said = ["strictMode", "allowImplicitAny"].into_iter().filter(|key| tool.policy.get(key).is_some());

@@ -25,7 +25,7 @@ pub(super) fn incomplete_dev_server(subject: &Subject<'_>) -> Vec<Problem> {
     findings
 }
 
-/// Reports a port of the development server that differs from the port in its `healthCheckUrl`. Only the URL is asked.
+/// Reports a development server whose port differs from the port in its `healthCheckUrl`. proctor uses only the URL.
 pub(super) fn idle_port(subject: &Subject<'_>) -> Vec<Problem> {
     let asked_and_named = || {
         let server = subject.raw.global_configuration.dev_server.as_ref()?;

@@ -8,79 +8,79 @@ use crate::model::ActionType;
 use crate::spec::specification::raw::extension::RawActionExtension;
 use crate::spec::specification::raw::parameters::RawParameters;
 
-/// An action.
+/// An action of a task, after its type has decided how its parameters were parsed.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "RawActionFields")]
 pub struct RawAction {
-    /// The action's id, once in its task: `STEP.3`.
+    /// The action's id, for example `STEP.3`. No other action of the task has the same id.
     pub action_id: String,
-    /// What it does, for people.
+    /// What the action does, for people.
     pub description: String,
-    /// What it does; the variant is the action's type.
+    /// The command, file, request or script of the action. The variant is the action's type.
     pub parameters: RawParameters,
-    /// What is kept of it.
+    /// Which excerpts the report shows for the action; `None` means the defaults.
     pub evidence_capture: Option<RawEvidenceCapture>,
-    /// Its longest time in milliseconds.
+    /// The action's time limit in milliseconds; `None` means the default of its type.
     pub timeout: Option<u64>,
-    /// How often it is tried again; 0 unless said.
+    /// How often the action is repeated after a failure; `None` means 0.
     pub retry_attempts: Option<u32>,
-    /// Whether the actions behind it run after its failure; false unless said.
+    /// Whether later actions run although this action failed; `None` means that they do not.
     pub continue_on_failure: Option<bool>,
-    /// What proctor adds to an action.
+    /// The settings that only proctor has, under the key `proctor`.
     pub proctor: Option<RawActionExtension>,
 }
 
-/// An action as it is written.
+/// An action as it stands in the file. The `type` decides how `parameters` are parsed.
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RawActionFields {
-    /// The action's id, once in its task.
+    /// The action's id, for example `STEP.3`. Every action of a task has a different id.
     #[cfg_attr(test, schemars(regex(pattern = "^[A-Z][A-Z0-9_]*\\.[0-9]+$")))]
     action_id: String,
-    /// The action's type.
+    /// The action's type, which decides the shape of `parameters`.
     #[cfg_attr(test, schemars(schema_with = "crate::spec::specification::schema::action_type_schema"))]
     r#type: ActionType,
-    /// What it does, for people.
+    /// What the action does, as a text for people. Reports show it.
     #[cfg_attr(test, schemars(length(min = 10)))]
     description: String,
-    /// What it does; the shape is that of the type.
+    /// What the action does, for proctor: its command, file, request or script. The `type` decides the shape.
     #[cfg_attr(test, schemars(extend("type" = "object", "minProperties" = 1)))]
     parameters: Value,
-    /// What is kept of it.
+    /// Which parts of the action's result the report shows.
     evidence_capture: Option<RawEvidenceCapture>,
-    /// Its longest time in milliseconds.
+    /// The action's time limit in milliseconds. By default the limit of its type applies.
     #[cfg_attr(test, schemars(range(min = 1000, max = 600_000)))]
     timeout: Option<u64>,
-    /// How often it is tried again after a failure; 0 unless said.
+    /// How often the action is repeated at most if it fails. The default is 0.
     #[cfg_attr(test, schemars(range(min = 0, max = 5)))]
     retry_attempts: Option<u32>,
-    /// Whether the actions behind it run after its failure; false unless said.
+    /// Whether later actions run although this action failed. The default is false.
     continue_on_failure: Option<bool>,
-    /// What proctor adds to an action.
+    /// The settings that only proctor has for an action.
     proctor: Option<RawActionExtension>,
 }
 
-/// What is kept of an action. proctor keeps every byte of a run anyway; what is switched off here is left out of the report.
+/// Which parts of an action's result the report shows. The files of evidence are complete in any case.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawEvidenceCapture {
-    /// Standard output; true unless said.
+    /// Whether the report shows an excerpt of standard output. The default is true.
     pub stdout: Option<bool>,
-    /// Standard error; true unless said.
+    /// Whether the report shows an excerpt of standard error. The default is true.
     pub stderr: Option<bool>,
-    /// The exit code; true unless said.
+    /// Whether the report shows the exit code. The report always does; false has no effect, and the lint notes it.
     pub exit_code: Option<bool>,
-    /// How long it took; true unless said.
+    /// Whether the report shows how long the action took. The report always does; the lint notes a false.
     pub duration: Option<bool>,
-    /// Pictures; false unless said.
+    /// Whether pictures of a browser are taken. proctor runs no browser, so the lint reports true. The default is false.
     pub screenshots: Option<bool>,
-    /// The page's structure; false unless said.
+    /// Whether the structure of a browser's page is recorded. proctor runs no browser, so the lint reports true.
     pub dom_snapshot: Option<bool>,
-    /// Request and answer; false unless said.
+    /// Whether the report shows an excerpt of the answer to a request. The default is false.
     pub request_response: Option<bool>,
-    /// The content of the file that is looked at; false unless said.
+    /// Whether the report shows an excerpt of the file that the action checks. The default is false.
     pub file_contents: Option<bool>,
 }
 

@@ -15,56 +15,56 @@ use crate::spec::specification::raw::task::RawTask;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawSpecification {
-    /// The address of a schema, for editors. It is not followed.
+    /// The address of a JSON Schema, for editors. proctor ignores it.
     #[serde(rename = "$schema")]
     pub schema: Option<String>,
-    /// The version of the format.
+    /// The version of the file format, always `2.0.0`.
     #[cfg_attr(test, schemars(extend("const" = "2.0.0")))]
     pub schema_version: String,
-    /// What the specification is about and who wrote it.
+    /// What the specification is about, and the person or program that wrote it.
     pub metadata: RawMetadata,
-    /// What holds for every task.
+    /// The settings that apply to every task of the file.
     pub global_configuration: RawGlobalConfiguration,
-    /// The types of actions that are used, and their settings.
+    /// The types of actions that the tasks may use, and the settings for each type.
     pub execution_engine: RawExecutionEngine,
     /// The tasks by their ids.
     #[cfg_attr(test, schemars(schema_with = "crate::spec::specification::schema::tasks_schema"))]
     pub tasks: BTreeMap<String, RawTask>,
-    /// How debt is routed.
+    /// Which failures become debt items, and whether an item goes to the sprint or to the inventory.
     pub technical_debt_configuration: Option<RawDebtConfiguration>,
 }
 
-/// What a specification is about and who wrote it.
+/// What a specification is about, and the person or program that wrote it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawMetadata {
-    /// The project's name for people.
+    /// The name of the project, as a text for people.
     pub project_name: String,
     /// The sprint's id, for example `SPRINT_012`.
     #[cfg_attr(test, schemars(regex(pattern = "^[A-Z0-9_-]+$")))]
     pub sprint_id: String,
-    /// When the specification was made.
+    /// The date and time at which the specification was made.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub generated_at: String,
-    /// Who made it.
+    /// The program or person that made the specification.
     pub generated_by: String,
-    /// What it validates.
+    /// What the specification validates, as a text for people.
     pub description: Option<String>,
-    /// The task it was made for.
+    /// The id of the task that the specification was made for.
     pub task_id: Option<String>,
-    /// The title of that task.
+    /// The title of the task that the specification was made for.
     pub task_title: Option<String>,
-    /// Documents it refers to. Kept for people.
+    /// Documents that the specification refers to. proctor does not use them.
     #[cfg_attr(test, schemars(extend("type" = ["array", "object"])))]
     pub references: Option<Value>,
-    /// Why the validation policy is as it is.
+    /// The reason for the values of `validationPolicy`, as a text for people.
     pub validation_policy_rationale: Option<String>,
-    /// Who is responsible for it.
+    /// The person who is responsible for the specification.
     pub author: Option<String>,
 }
 
-/// What holds for every task.
+/// The settings that apply to every task of a specification.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -72,63 +72,63 @@ pub struct RawGlobalConfiguration {
     /// The absolute path of the project's root when the specification was written.
     #[cfg_attr(test, schemars(length(min = 1)))]
     pub workspace_root: String,
-    /// Where evidence is expected, relative to the root.
+    /// A directory relative to the root. Evidence is not kept there: proctor keeps it outside and makes the link `evidence`.
     pub evidence_directory: String,
-    /// The development server the tests need.
+    /// The development server that the tests need. proctor starts it before the first step.
     pub dev_server: Option<RawDevServer>,
-    /// Variables of every action.
+    /// Environment variables of every command and script.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// The longest time of a whole run in milliseconds; 300000 unless said.
+    /// The time limit in milliseconds for prerequisites and steps together. The default is 300000.
     #[cfg_attr(test, schemars(range(min = 1)))]
     pub timeout: Option<u64>,
-    /// Which findings block.
+    /// Which findings of tools block.
     pub validation_policy: Option<RawValidationPolicy>,
 }
 
-/// A development server.
+/// A server that runs while the steps run, such as `npm run dev`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawDevServer {
-    /// The command that starts it and goes on.
+    /// The command that starts the server. The command must not end before the steps do.
     pub command: Option<String>,
-    /// The absolute path it is started in.
+    /// The absolute path of the directory in which the server is started.
     pub working_directory: Option<String>,
-    /// The address that answers once it is ready.
+    /// The address that answers as soon as the server is ready.
     #[cfg_attr(test, schemars(extend("format" = "uri")))]
     pub health_check_url: Option<String>,
-    /// The longest time of its start in milliseconds; 30000 unless said.
+    /// The time limit in milliseconds until the server is ready. The default is 30000.
     pub startup_timeout: Option<u64>,
-    /// The port it listens on.
+    /// The port on which the server listens. Without `healthCheckUrl`, the server is ready when it accepts connections.
     #[cfg_attr(test, schemars(range(min = 1024, max = 65535)))]
     pub port: Option<u16>,
 }
 
-/// How debt is routed.
+/// Which failures become debt items, and whether an item goes to the sprint or to the inventory.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawDebtConfiguration {
-    /// Whether failures become debt.
+    /// Whether failures become debt items.
     pub enabled: bool,
-    /// What decides between the sprint and the inventory.
+    /// How proctor decides whether a debt item goes to the sprint or to the inventory.
     pub routing_strategy: DebtRouting,
-    /// What a sprint holds.
+    /// How many debt items a sprint can take.
     pub capacity_thresholds: Option<RawCapacityThresholds>,
-    /// The severities that become debt.
+    /// The severities of failures that become debt items. By default failures of every severity do.
     pub severity_levels: Option<Vec<Severity>>,
 }
 
-/// What a sprint holds.
+/// How many debt items a sprint can take. Further items go to the inventory, as far as the routing strategy allows.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawCapacityThresholds {
-    /// The most tasks of a sprint; 6 unless said.
+    /// The most debt items of a sprint. The default is 6.
     #[cfg_attr(test, schemars(range(min = 1)))]
     pub sprint_tasks_max_items: Option<u32>,
-    /// The most CRITICAL ones of them; 4 unless said.
+    /// The most CRITICAL debt items of a sprint. With more, the sprint is marked as over capacity. The default is 4.
     #[cfg_attr(test, schemars(range(min = 1)))]
     pub sprint_tasks_max_critical: Option<u32>,
 }

@@ -7,149 +7,149 @@ use serde::Deserialize;
 use crate::model::ActionType;
 use crate::spec::specification::raw::parameters::{RawInterpreter, RawShell};
 
-/// The types of actions that are used, and their settings.
+/// The types of actions that the tasks may use, and the settings for each type.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawExecutionEngine {
-    /// The types that actions may have.
+    /// The types of actions that the tasks may use. The lint reports an action of another type.
     #[cfg_attr(test, schemars(schema_with = "crate::spec::specification::schema::action_types_schema"))]
     pub available_action_types: Vec<ActionType>,
-    /// Settings by type.
+    /// The settings for each type of action.
     #[serde(default)]
     pub executor_configurations: RawExecutorConfigurations,
 }
 
-/// Settings by type of action.
+/// The settings for each type of action; a missing type has the defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", deny_unknown_fields)]
 pub struct RawExecutorConfigurations {
-    /// Settings of commands.
+    /// Settings for all commands.
     pub terminal_command: Option<RawTerminalCommandConfig>,
-    /// Settings of a browser; never used, since no such action is carried out.
+    /// Settings for browser commands. They have no effect, because proctor runs no such command.
     pub mcp_browser_command: Option<RawBrowserConfig>,
-    /// Settings of containers; never used, since no such action is carried out.
+    /// Settings for container commands. They have no effect, because proctor runs no such command.
     pub docker_command: Option<RawDockerCommandConfig>,
-    /// Settings of a database; never used, since no such action is carried out.
+    /// Settings for database queries. They have no effect, because proctor runs no such query.
     pub database_query: Option<RawDatabaseQueryConfig>,
-    /// Settings of requests.
+    /// Settings for all HTTP requests.
     pub http_request: Option<RawHttpRequestConfig>,
-    /// Settings of scripts.
+    /// Settings for all scripts.
     pub custom_script: Option<RawCustomScriptConfig>,
-    /// Settings of looks at files.
+    /// Settings for all file validations.
     pub file_validation: Option<RawFileValidationConfig>,
-    /// A wrong key that generated specifications have. Nothing below it is applied, and a lint note says so.
+    /// A misspelt `TERMINAL_COMMAND` in generated specifications. Its settings have no effect, and the lint reports the key.
     #[serde(rename = "terminalCommand")]
     pub misplaced_terminal_command: Option<RawMisplacedExecutorConfig>,
-    /// A wrong key that generated specifications have. Nothing below it is applied, and a lint note says so.
+    /// A misspelt `HTTP_REQUEST` in generated specifications. Its settings have no effect, and the lint reports the key.
     #[serde(rename = "httpRequest")]
     pub misplaced_http_request: Option<RawMisplacedExecutorConfig>,
-    /// A wrong key that generated specifications have. Nothing below it is applied, and a lint note says so.
+    /// A misspelt `FILE_VALIDATION` in generated specifications. Its settings have no effect, and the lint reports the key.
     #[serde(rename = "fileValidation")]
     pub misplaced_file_validation: Option<RawMisplacedExecutorConfig>,
 }
 
-/// What stands under a wrong key of `executorConfigurations`.
+/// Settings under a misspelt key of `executorConfigurations`. They have no effect.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawMisplacedExecutorConfig {
-    /// A shell.
+    /// The name of a shell, which has no effect here.
     pub shell: Option<String>,
-    /// A time in milliseconds.
+    /// A time limit in milliseconds, which has no effect here.
     pub timeout: Option<u64>,
 }
 
-/// Settings of commands.
+/// Settings for all actions of type TERMINAL_COMMAND.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawTerminalCommandConfig {
-    /// The shell of those who ask for none. proctor runs a command without a shell unless the action itself names one.
+    /// The shell for commands that name none. It has no effect: proctor runs such a command without a shell.
     pub default_shell: Option<RawShell>,
-    /// The time of a command that names none, in milliseconds; 30000 unless said.
+    /// The time limit in milliseconds of a command that sets no `timeout`. The default is 30000.
     pub default_timeout: Option<u64>,
 }
 
-/// Settings of a browser.
+/// Settings for browser commands. They have no effect, because proctor runs no such command.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawBrowserConfig {
-    /// The command of the server that drives the browser.
+    /// The command that starts the MCP server, which controls the browser.
     pub mcp_server_command: Option<String>,
-    /// The browser.
+    /// The kind of browser that is started.
     pub browser_type: Option<RawBrowserType>,
-    /// Whether it has no window; true unless said.
+    /// Whether the browser runs without a window. The default is true.
     pub headless: Option<bool>,
 }
 
-/// A browser.
+/// A browser that an action could use, if proctor ran browsers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "lowercase")]
 pub enum RawBrowserType {
-    /// Chromium.
+    /// Chromium, the browser on which Chrome is based.
     Chromium,
-    /// Firefox.
+    /// Firefox by Mozilla.
     Firefox,
-    /// WebKit.
+    /// WebKit, the engine of Safari.
     Webkit,
 }
 
-/// Settings of containers.
+/// Settings for container commands. They have no effect, because proctor runs no such command.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawDockerCommandConfig {
-    /// Where the container engine listens.
+    /// The address of the container engine, as in the variable `DOCKER_HOST`.
     pub docker_host: Option<String>,
-    /// Credentials of registries.
+    /// Credentials for registries of container images.
     pub registry_auth: Option<BTreeMap<String, String>>,
 }
 
-/// Settings of a database.
+/// Settings for database queries. They have no effect, because proctor runs no such query.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawDatabaseQueryConfig {
-    /// The longest time of connecting in milliseconds; 5000 unless said.
+    /// The time limit in milliseconds for connecting to the database. The default is 5000.
     pub connection_timeout: Option<u64>,
-    /// The longest time of a query in milliseconds; 30000 unless said.
+    /// The time limit in milliseconds for a query. The default is 30000.
     pub query_timeout: Option<u64>,
 }
 
-/// Settings of requests.
+/// Settings for all actions of type HTTP_REQUEST.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawHttpRequestConfig {
-    /// The time of a request that names none, in milliseconds; 10000 unless said.
+    /// The time limit in milliseconds of a request that sets no `timeout`. The default is 10000.
     pub default_timeout: Option<u64>,
-    /// Whether redirections are followed; true unless said.
+    /// Whether proctor follows redirections to other URLs. The default is true.
     pub follow_redirects: Option<bool>,
-    /// Whether certificates are checked; true unless said.
+    /// Whether the server's TLS certificate must be valid. The default is true.
     #[serde(rename = "validateSSL")]
     pub validate_ssl: Option<bool>,
 }
 
-/// Settings of scripts.
+/// Settings for all actions of type CUSTOM_SCRIPT.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawCustomScriptConfig {
-    /// The interpreters a script may name; all unless said.
+    /// The interpreters that scripts may use. By default all are allowed.
     pub allowed_interpreters: Option<Vec<RawInterpreter>>,
-    /// The directory scripts must lie in.
+    /// The directory that must contain every script. By default scripts may be anywhere in the project.
     pub script_directory: Option<String>,
 }
 
-/// Settings of looks at files.
+/// Settings for all actions of type FILE_VALIDATION.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawFileValidationConfig {
-    /// The directories files must lie in.
+    /// Directories. Each checked file must be in one of them. By default files may be anywhere in the project.
     pub allowed_directories: Option<Vec<String>>,
 }

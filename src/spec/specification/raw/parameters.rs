@@ -8,137 +8,137 @@ use serde_json::{Map, Value};
 
 use crate::model::{ActionType, HttpMethod, ResponseChecks};
 
-/// The parameters of an action, by its type.
+/// The parameters of an action: one variant for each type of action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RawParameters {
-    /// `TERMINAL_COMMAND`.
+    /// Runs a command, for example `pytest -q`.
     TerminalCommand(RawTerminalCommandParameters),
-    /// `FILE_VALIDATION`.
+    /// Checks one file: that it exists, or its content, hash or size.
     FileValidation(RawFileValidationParameters),
-    /// `HTTP_REQUEST`.
+    /// Sends a request and checks the status and the body of the answer.
     HttpRequest(RawHttpRequestParameters),
-    /// `CUSTOM_SCRIPT`.
+    /// Runs a script of the project with a named interpreter.
     CustomScript(RawCustomScriptParameters),
-    /// `DOCKER_COMMAND`.
+    /// Runs a command of Docker. proctor refuses such an action.
     DockerCommand(RawDockerCommandParameters),
-    /// `DATABASE_QUERY`.
+    /// Sends a query to a database. proctor refuses such an action.
     DatabaseQuery(RawDatabaseQueryParameters),
-    /// `MCP_BROWSER_COMMAND`.
+    /// Makes a browser do one thing, such as open a page. proctor refuses such an action.
     McpBrowserCommand(RawBrowserParameters),
 }
 
-/// Parameters of a command.
+/// The parameters of an action that runs a command.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawTerminalCommandParameters {
-    /// The command. It is split into words and run without a shell unless `shell` names one.
+    /// The command. It is split into words and run without a shell, unless `shell` names a shell.
     #[cfg_attr(test, schemars(length(min = 1)))]
     pub command: String,
-    /// The absolute path it runs in.
+    /// The absolute path of the directory in which the command runs.
     pub working_directory: String,
-    /// Variables of this command.
+    /// Environment variables of this command, in addition to those for all actions.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// The exit codes that count as success; 0 unless said.
+    /// The exit codes that count as success. The default is 0 alone.
     pub expected_exit_codes: Option<Vec<i32>>,
-    /// The shell that reads the command.
+    /// The shell that reads the command. By default there is none.
     pub shell: Option<RawShell>,
 }
 
-/// A shell.
+/// A shell that can read a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "lowercase")]
 pub enum RawShell {
-    /// PowerShell.
+    /// PowerShell. The lint refuses it, because proctor runs on Linux only.
     Powershell,
-    /// bash.
+    /// bash with `pipefail`: a pipe fails if any of its commands fails.
     Bash,
-    /// The command interpreter of Windows.
+    /// The command interpreter of Windows. The lint refuses it, because proctor runs on Linux only.
     Cmd,
-    /// The system's shell.
+    /// bash in POSIX mode with `pipefail`, because not every `sh` has this option.
     Sh,
 }
 
-/// Parameters of a look at a file.
+/// The parameters of an action that checks a file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawFileValidationParameters {
-    /// The file's path.
+    /// The path of the file, which must be inside the project.
     #[cfg_attr(test, schemars(length(min = 1)))]
     pub file_path: String,
-    /// What is looked at.
+    /// What is checked about the file.
     pub validation_type: RawValidationType,
-    /// The content the file must have, of CONTENT_MATCH.
+    /// A text that the file must contain. Only for CONTENT_MATCH.
     pub expected_content: Option<String>,
-    /// A regular expression the content must match, of CONTENT_MATCH.
+    /// A regular expression that the file's content must match. Only for CONTENT_MATCH.
     pub content_regex: Option<String>,
-    /// The JSON Schema the content must satisfy, of SCHEMA_VALID.
+    /// The JSON Schema that the file's content must satisfy. Only for SCHEMA_VALID.
     pub schema: Option<Map<String, Value>>,
-    /// The SHA-256 the content must have, of HASH_MATCH.
+    /// The SHA-256 of the expected content, in hexadecimal digits. Only for HASH_MATCH.
     pub expected_hash: Option<String>,
-    /// The least size in bytes, of SIZE_CHECK.
+    /// The smallest size that the file may have, in bytes. Only for SIZE_CHECK.
     pub min_size: Option<u64>,
-    /// The greatest size in bytes, of SIZE_CHECK.
+    /// The largest size that the file may have, in bytes. Only for SIZE_CHECK.
     pub max_size: Option<u64>,
 }
 
-/// What is looked at in a file.
+/// What is checked about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawValidationType {
-    /// That it is there.
+    /// The file exists.
     Exists,
-    /// Its content.
+    /// The file contains `expectedContent` and matches `contentRegex`, as far as these are given.
     ContentMatch,
-    /// Its content as JSON.
+    /// The file is a JSON document that satisfies `schema`.
     SchemaValid,
-    /// Its digest.
+    /// The file has the SHA-256 in `expectedHash`.
     HashMatch,
-    /// Its size.
+    /// The file has at least `minSize` and at most `maxSize` bytes.
     SizeCheck,
 }
 
-/// Parameters of a request.
+/// The parameters of an action that sends an HTTP request.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawHttpRequestParameters {
-    /// Where it goes.
+    /// The URL of the request. The lint accepts only `http` and `https`.
     #[cfg_attr(test, schemars(extend("format" = "uri")))]
     pub url: String,
-    /// Its method.
+    /// The HTTP method of the request.
     pub method: HttpMethod,
-    /// Its headers.
+    /// The headers of the request, by name.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Its body: an object is sent as JSON, a string as it is.
+    /// The body of the request. An object is sent as JSON, a string as it is.
     #[cfg_attr(test, schemars(extend("type" = ["object", "string"])))]
     pub body: Option<Value>,
-    /// The status the answer must have.
+    /// The HTTP status that the answer must have.
     #[cfg_attr(test, schemars(range(min = 100, max = 599)))]
     pub expected_status: Option<u16>,
-    /// What the answer's body must be.
+    /// What the body of the answer must contain, match or satisfy.
     pub validate_response: Option<ResponseChecks>,
 }
 
-/// Parameters of a script.
+/// The parameters of an action that runs a script.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawCustomScriptParameters {
-    /// The script's absolute path.
+    /// The absolute path of the script, which must be inside the project.
     #[cfg_attr(test, schemars(length(min = 1)))]
     pub script_path: String,
-    /// The program that runs it.
+    /// The program that runs the script.
     pub interpreter: RawInterpreter,
-    /// Its arguments.
+    /// The arguments of the script.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Variables of this script.
+    /// Environment variables of this script, in addition to those for all actions.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
 }
@@ -148,153 +148,153 @@ pub struct RawCustomScriptParameters {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "lowercase")]
 pub enum RawInterpreter {
-    /// Node.js.
+    /// The program `node`, which runs JavaScript.
     Node,
-    /// Python, as `python`.
+    /// The program `python`, in whatever version the search path has.
     Python,
-    /// Python, as `python3`.
+    /// The program `python3`, a Python of version 3.
     Python3,
-    /// bash.
+    /// The program `bash`.
     Bash,
-    /// The system's shell.
+    /// The program `sh`, the system's POSIX shell.
     Sh,
-    /// PowerShell.
+    /// The program `powershell`.
     Powershell,
-    /// Ruby.
+    /// The program `ruby`.
     Ruby,
-    /// Perl.
+    /// The program `perl`.
     Perl,
 }
 
-/// Parameters of a container command; not carried out.
+/// The parameters of a Docker command. proctor refuses such an action.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawDockerCommandParameters {
-    /// The verb.
+    /// Which Docker command is run.
     pub docker_command: RawDockerVerb,
-    /// The container or the image.
+    /// The name of the container or image that the command is about.
     pub container_or_image: Option<String>,
-    /// Volumes, for example `/host:/container`.
+    /// Directories of the machine that the container sees, for example `/host:/container`.
     pub volumes: Option<Vec<String>>,
-    /// Ports, for example `8080:80`.
+    /// Ports of the machine that lead to ports of the container, for example `8080:80`.
     pub ports: Option<Vec<String>>,
-    /// Variables of the container.
+    /// Environment variables that the container gets.
     pub environment: Option<BTreeMap<String, String>>,
-    /// The command in the container.
+    /// The command that runs inside the container.
     pub command: Option<String>,
-    /// Whether it goes on in the background; false unless said.
+    /// Whether the container runs in the background. The default is false.
     pub detached: Option<bool>,
 }
 
-/// A verb of a container command.
+/// A command of Docker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "lowercase")]
 pub enum RawDockerVerb {
-    /// Starts a container.
+    /// `docker run`: creates and starts a container from an image.
     Run,
-    /// Runs a command in one.
+    /// `docker exec`: runs a command in a running container.
     Exec,
-    /// Builds an image.
+    /// `docker build`: builds an image.
     Build,
-    /// Starts several containers.
+    /// `docker compose`: manages several containers that one file describes.
     Compose,
-    /// Lists containers.
+    /// `docker ps`: lists containers.
     Ps,
-    /// Shows what one printed.
+    /// `docker logs`: shows what a container has printed.
     Logs,
-    /// Describes one.
+    /// `docker inspect`: describes a container or an image in JSON.
     Inspect,
 }
 
-/// Parameters of a query; not carried out.
+/// The parameters of a database query. proctor refuses such an action.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawDatabaseQueryParameters {
-    /// Where the database is.
+    /// The connection string, which says where the database is and how to log in.
     pub connection_string: String,
-    /// The query.
+    /// The text of the query, in SQL.
     #[cfg_attr(test, schemars(length(min = 1)))]
     pub query: String,
-    /// What kind of query it is.
+    /// The kind of statement that the query is.
     pub query_type: Option<RawQueryType>,
-    /// The number of rows it must return.
+    /// The number of rows that the query must return.
     pub expected_row_count: Option<u64>,
-    /// What the rows must be.
+    /// What the returned rows must satisfy or contain.
     pub validate_results: Option<RawValidateResults>,
 }
 
-/// A kind of query.
+/// A kind of database statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawQueryType {
-    /// SELECT.
+    /// SELECT: reads rows.
     Select,
-    /// INSERT.
+    /// INSERT: adds rows.
     Insert,
-    /// UPDATE.
+    /// UPDATE: changes rows.
     Update,
-    /// DELETE.
+    /// DELETE: removes rows.
     Delete,
-    /// A change of the schema.
+    /// A statement such as CREATE TABLE, which changes the database's schema.
     Ddl,
-    /// A stored procedure.
+    /// A call of a stored procedure.
     Procedure,
 }
 
-/// What rows must be.
+/// What the rows that a query returns must satisfy or contain.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawValidateResults {
-    /// The JSON Schema every row must satisfy.
+    /// The JSON Schema that every row must satisfy.
     pub row_schema: Option<Map<String, Value>>,
-    /// Values that must be among them.
+    /// Values that the rows must contain.
     pub contains_values: Option<Map<String, Value>>,
 }
 
-/// Parameters of a browser command; not carried out.
+/// The parameters of a browser command. proctor refuses such an action.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawBrowserParameters {
-    /// What the browser does.
+    /// What the browser does, such as open a page.
     pub action: RawBrowserAction,
-    /// Where it goes.
+    /// The URL of the page to open.
     #[cfg_attr(test, schemars(extend("format" = "uri")))]
     pub url: Option<String>,
-    /// The element it is about.
+    /// The selector of the page's element that the browser clicks or waits for.
     pub selector: Option<String>,
-    /// The script it evaluates.
+    /// The JavaScript that the browser evaluates in the page.
     pub script: Option<String>,
-    /// What a form is filled with.
+    /// The values to enter into a form, by field.
     pub form_data: Option<BTreeMap<String, String>>,
-    /// The longest time it waits, in milliseconds; 5000 unless said.
+    /// The most milliseconds that the browser waits. The default is 5000.
     #[cfg_attr(test, schemars(range(min = 1000, max = 30_000)))]
     pub wait_timeout: Option<u64>,
 }
 
-/// What a browser does.
+/// One thing that a browser does for an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
 pub enum RawBrowserAction {
-    /// Goes to an address.
+    /// Opens the page at `url`.
     BrowserNavigate,
-    /// Clicks.
+    /// Clicks the element that `selector` finds.
     BrowserClick,
-    /// Fills a form.
+    /// Enters the values of `formData` into a form.
     BrowserFillForm,
-    /// Evaluates a script.
+    /// Evaluates `script` in the page.
     BrowserEvaluate,
-    /// Takes a picture.
+    /// Takes a picture of the page.
     BrowserScreenshot,
-    /// Waits for an element.
+    /// Waits until the page has an element that `selector` finds.
     BrowserWaitForSelector,
-    /// Returns the content.
+    /// Returns the content of the page.
     BrowserGetContent,
 }
 

@@ -3,27 +3,27 @@
 use crate::model::BlockOn;
 use serde::Deserialize;
 
-/// Which findings block, by category.
+/// Which findings of tools block, for each category of tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawValidationPolicy {
-    /// Of linters and formatters.
+    /// The policy for linters and formatters.
     pub linting: Option<RawLintingPolicy>,
-    /// Of type checkers.
+    /// The policy for type checkers.
     pub type_checking: Option<RawTypeCheckingPolicy>,
-    /// Of compilers.
+    /// The policy for compilers.
     pub compilation: Option<RawCompilationPolicy>,
 }
 
-/// The policy of linters and formatters.
+/// The policy for linters and formatters: one for all of them, and exceptions for single tools.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawLintingPolicy {
-    /// What holds where a tool says nothing; BLOCK_ON_ERRORS_ONLY unless said.
+    /// When findings block, for tools without `blockOn`. By default `proctor.toml` decides, or else the tool's own default.
     pub strategy: Option<RawLintingStrategy>,
-    /// The policy of single tools.
+    /// The policies of single tools, which take precedence over `strategy`.
     #[serde(default)]
     pub tools: RawLintTools,
 }
@@ -33,32 +33,33 @@ pub struct RawLintingPolicy {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawLintTools {
-    /// ESLint.
+    /// The policy of ESLint, a linter for JavaScript and TypeScript.
     pub eslint: Option<RawLintToolPolicy>,
-    /// Prettier.
+    /// The policy of Prettier, a formatter.
     pub prettier: Option<RawLintToolPolicy>,
-    /// Pylint.
+    /// The policy of Pylint, a linter for Python.
     pub pylint: Option<RawLintToolPolicy>,
-    /// Flake8.
+    /// The policy of Flake8, a linter for Python.
     pub flake8: Option<RawLintToolPolicy>,
 }
 
 impl RawLintTools {
-    /// Returns the policy of a tool, by its name in reports; none where the format has no key for it, or nothing is said.
+    /// Returns the policy of the tool that has this name in reports; `None` if the format has no key for the tool, or
+    /// the specification does not use the key.
     pub(in crate::spec) fn of(&self, report_name: &str) -> Option<&RawLintToolPolicy> {
         let tools = [("eslint", &self.eslint), ("prettier", &self.prettier), ("pylint", &self.pylint), ("flake8", &self.flake8)];
         tools.into_iter().find(|(name, _)| *name == report_name)?.1.as_ref()
     }
 }
 
-/// The policy of type checkers.
+/// The policy for type checkers: one for all of them, and exceptions for single tools.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawTypeCheckingPolicy {
-    /// What holds where a tool says nothing; BLOCK_ON_ERRORS_ALWAYS unless said.
+    /// When findings block, for tools without `blockOn`. By default `proctor.toml` decides, or else the tool's own default.
     pub strategy: Option<RawTypeCheckingStrategy>,
-    /// The policy of single tools.
+    /// The policies of single tools, which take precedence over `strategy`.
     #[serde(default)]
     pub tools: RawTypeCheckTools,
 }
@@ -68,30 +69,30 @@ pub struct RawTypeCheckingPolicy {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawTypeCheckTools {
-    /// The TypeScript compiler as a type checker.
+    /// The policy of the TypeScript compiler when it checks types.
     pub typescript: Option<RawTypeCheckToolPolicy>,
-    /// mypy.
+    /// The policy of mypy, a type checker for Python.
     pub mypy: Option<RawTypeCheckToolPolicy>,
 }
 
 impl RawTypeCheckTools {
-    /// Returns the policies with the tools' names in reports.
+    /// Returns each type checker's name in reports, with its policy.
     pub(in crate::spec) fn named(&self) -> [(&'static str, Option<&RawTypeCheckToolPolicy>); 2] {
         [("typescript", self.typescript.as_ref()), ("mypy", self.mypy.as_ref())]
     }
 
-    /// Returns the policy of a tool, by its name in reports.
+    /// Returns the policy of the type checker that has this name in reports; `None` if the specification sets none.
     pub(in crate::spec) fn of(&self, report_name: &str) -> Option<&RawTypeCheckToolPolicy> {
         self.named().into_iter().find(|(name, _)| *name == report_name)?.1
     }
 }
 
-/// The policy of compilers.
+/// The policy for compilers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawCompilationPolicy {
-    /// What holds; BLOCK_ON_ERRORS_ALWAYS unless said.
+    /// When findings block. By default `proctor.toml` decides, or else the tool's own default.
     pub strategy: Option<RawCompilationStrategy>,
 }
 
@@ -100,15 +101,15 @@ pub struct RawCompilationPolicy {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawLintingStrategy {
-    /// Any error, as CRITICAL.
+    /// Any error blocks, with the severity CRITICAL; warnings do not block.
     BlockOnErrorsAlways,
-    /// Errors; warnings do not.
+    /// Errors block; warnings do not.
     BlockOnErrorsOnly,
-    /// Errors and warnings.
+    /// Errors and warnings block.
     BlockOnErrorsAndWarnings,
-    /// Never; everything is reported.
+    /// No finding blocks, but all findings are reported.
     WarnOnly,
-    /// Never; nothing is reported.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 
@@ -117,13 +118,13 @@ pub enum RawLintingStrategy {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawTypeCheckingStrategy {
-    /// Any error, as CRITICAL.
+    /// Any error blocks, with the severity CRITICAL; warnings do not block.
     BlockOnErrorsAlways,
-    /// Errors; warnings do not.
+    /// Errors block; warnings do not.
     BlockOnErrorsOnly,
-    /// Never; everything is reported.
+    /// No finding blocks, but all findings are reported.
     WarnOnly,
-    /// Never; nothing is reported.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 
@@ -132,9 +133,9 @@ pub enum RawTypeCheckingStrategy {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawCompilationStrategy {
-    /// Any error, as CRITICAL.
+    /// Any error blocks, with the severity CRITICAL; warnings do not block.
     BlockOnErrorsAlways,
-    /// Never; nothing is reported.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 
@@ -143,46 +144,46 @@ pub enum RawCompilationStrategy {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawTypeCheckBlockOn {
-    /// Any error, as CRITICAL.
+    /// Any error blocks, with the severity CRITICAL; warnings do not block.
     ErrorsAlways,
-    /// Errors; warnings do not.
+    /// Errors block; warnings do not.
     ErrorsOnly,
-    /// Never; everything is reported.
+    /// No finding blocks, but all findings are reported.
     WarnOnly,
-    /// Never; nothing is reported.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 
-/// The policy of one linter or formatter.
+/// The policy of one linter or formatter: whether it is judged, and which of its findings block.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawLintToolPolicy {
-    /// Whether it is judged at all; true unless said.
+    /// Whether the tool's findings can block; false has the effect of `blockOn` NEVER. The default is true.
     pub enabled: Option<bool>,
-    /// When its findings block.
+    /// When the tool's findings block. By default the category's `strategy` decides.
     pub block_on: Option<BlockOn>,
-    /// Whether every warning counts as an error; false unless said.
+    /// Whether every warning of the tool counts as an error. By default `proctor.toml` decides; the last default is false.
     pub treat_warnings_as_errors: Option<bool>,
-    /// More warnings than this block; null or absent: no limit.
+    /// The most warnings that do not block. Null means that `proctor.toml` decides, or else that there is no limit.
     pub max_warnings: Option<u32>,
-    /// Rules whose findings are dropped.
+    /// The names of the tool's rules whose findings are ignored.
     pub ignored_rules: Option<Vec<String>>,
-    /// Rules whose findings count as errors.
+    /// The names of the tool's rules whose findings count as errors, even if the tool reports warnings.
     pub error_on_rules: Option<Vec<String>>,
 }
 
-/// The policy of one type checker.
+/// The policy of one type checker: whether it is judged, which of its findings block, and how strict it must be.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawTypeCheckToolPolicy {
-    /// Whether it is judged at all; true unless said.
+    /// Whether the tool's findings can block; false has the effect of `blockOn` NEVER. The default is true.
     pub enabled: Option<bool>,
-    /// When its findings block.
+    /// When the tool's findings block. By default the category's `strategy` decides.
     pub block_on: Option<RawTypeCheckBlockOn>,
-    /// Whether the project is expected to be checked strictly; true unless said.
+    /// Whether the project must set its type checker to strict. Without this key, nothing is compared.
     pub strict_mode: Option<bool>,
-    /// Whether the project may leave types implicit; false unless said.
+    /// Whether the project may let its type checker accept missing types. Without this key, nothing is compared.
     pub allow_implicit_any: Option<bool>,
 }

@@ -7,39 +7,39 @@ use crate::spec::specification::raw::action::RawAction;
 use crate::spec::specification::raw::criteria::{RawCompletionCriteria, RawDebtExpectations, RawValidationCriteria};
 use crate::spec::specification::raw::extension::RawTaskExtension;
 
-/// A task.
+/// A task: what is tested, by which actions, and when the task is complete.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawTask {
-    /// The task's id, the same as its key.
+    /// The task's id. It must equal the task's key in `tasks`.
     #[cfg_attr(test, schemars(regex(pattern = "^T[0-9]{3,}$")))]
     pub task_id: String,
-    /// What is tested, in a line.
+    /// What is tested, as one line for people.
     #[cfg_attr(test, schemars(length(min = 10, max = 200)))]
     pub title: String,
-    /// What is validated, and why.
+    /// What is validated and why, as a text for people.
     #[cfg_attr(test, schemars(length(min = 50)))]
     pub description: String,
-    /// How urgent it is; MEDIUM unless said.
+    /// How urgent the task is, for people; proctor does not use it. The default is MEDIUM.
     pub priority: Option<Severity>,
-    /// Tasks that must be complete before.
+    /// The ids of the tasks that must be complete before this task.
     #[serde(default)]
     #[cfg_attr(test, schemars(extend("uniqueItems" = true), inner(regex(pattern = "^T[0-9]{3,}$"))))]
     pub dependencies: Vec<String>,
-    /// The actions.
+    /// The actions of the task.
     pub test_execution: RawTestExecution,
-    /// Actions in a browser; not carried out.
+    /// Actions in a browser. proctor does not carry them out.
     pub mcp_validation: Option<RawMcpValidation>,
-    /// What must hold after the actions.
+    /// The conditions and the output by which the task is judged after its actions have ended.
     pub validation_criteria: RawValidationCriteria,
-    /// Debt that is likely if the tests fail.
+    /// The debt items that are likely if the task's tests fail.
     pub technical_debt_expectations: Option<RawDebtExpectations>,
-    /// When the task is complete.
+    /// What is needed so that the task counts as complete, beyond its conditions.
     pub completion_criteria: RawCompletionCriteria,
-    /// How the actions are ordered.
+    /// The order of the task's actions, and what must hold before the first action.
     pub execution_workflow: Option<RawExecutionWorkflow>,
-    /// What proctor adds to a task.
+    /// The settings that only proctor has for a task.
     pub proctor: Option<RawTaskExtension>,
 }
 
@@ -48,69 +48,69 @@ pub struct RawTask {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawTestExecution {
-    /// Before the steps.
+    /// The actions that run before the steps. If one fails, no step runs.
     #[serde(default)]
     pub prerequisites: Vec<RawAction>,
-    /// The steps.
+    /// The steps, whose results decide the verdict.
     #[cfg_attr(test, schemars(length(min = 1)))]
     pub steps: Vec<RawAction>,
-    /// After the steps, always.
+    /// The actions that run after the steps, whatever the steps' results are.
     #[serde(default)]
     pub cleanup: Vec<RawAction>,
 }
 
-/// Actions in a browser.
+/// Actions in a browser. proctor does not carry them out.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawMcpValidation {
-    /// Whether they are wanted; false unless said.
+    /// Whether the actions in a browser must run. proctor runs no browser, so the lint refuses true. The default is false.
     pub enabled: Option<bool>,
-    /// The actions.
+    /// The actions in a browser, which never run.
     #[serde(default)]
     pub steps: Vec<RawAction>,
 }
 
-/// How the actions of a task are ordered.
+/// The order of a task's actions, and what must hold before the first action.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawExecutionWorkflow {
-    /// What must hold before the first action.
+    /// What must hold before the first action runs, each with a command that checks it.
     #[serde(default)]
     pub prerequisites: Vec<RawWorkflowPrerequisite>,
-    /// The ids of all actions in the order they run.
+    /// The ids of all actions, in the order in which they run.
     #[cfg_attr(test, schemars(inner(regex(pattern = "^[A-Z][A-Z0-9_]*\\.[0-9]+$"))))]
     pub execution_order: Option<Vec<String>>,
-    /// Whether actions that do not depend on each other may run at the same time; false unless said.
+    /// Whether steps that do not depend on each other may run at the same time. The default is false.
     pub parallel_execution: Option<bool>,
 }
 
-/// What must hold before the first action.
+/// One thing that must hold before the first action runs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawWorkflowPrerequisite {
-    /// What kind of thing it is.
+    /// The kind of thing that must hold, such as a running server.
     #[serde(rename = "type")]
     pub kind: RawWorkflowPrerequisiteType,
-    /// What it is.
+    /// What must hold, as a text for people.
     pub description: String,
-    /// A command that exits with 0 when it holds.
+    /// A command that exits with 0 if the prerequisite is met. Without a command the prerequisite is not checked.
     pub check_command: Option<String>,
 }
 
-/// What kind of thing must hold.
+/// The kind of thing that must hold before the first action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawWorkflowPrerequisiteType {
     /// The development server runs.
     DevServerRunning,
-    /// A database is there.
+    /// The database that the task needs accepts connections.
     DatabaseAvailable,
-    /// A service is well.
+    /// A service that the task needs answers as it should.
     ServiceHealthy,
-    /// A file exists.
+    /// A file that the task needs exists.
     FileExists,
 }

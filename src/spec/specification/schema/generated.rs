@@ -41,7 +41,7 @@ pub(in crate::spec::specification) fn tool_schema(_: &mut SchemaGenerator) -> Sc
     json_schema!({ "type": "string", "enum": words })
 }
 
-/// The schema of a list of different types of actions, with at least one.
+/// The schema of a list of types of actions. The list has at least one element, and no element twice.
 pub(in crate::spec::specification) fn action_types_schema(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "minItems": 1, "uniqueItems": true, "items": action_type_schema(generator) })
 }
@@ -131,7 +131,7 @@ fn generated_text() -> String {
         json!("How urgent a task is.");
     let mut text = serde_json::to_string_pretty(&value).expect("a schema is JSON");
     text.push('\n');
-    // The prefix `Raw` has a meaning only for readers of this code.
+    // The names of the Rust types begin with `Raw`, which would tell readers of the schema nothing.
     text.replace("definitions/Raw", "definitions/").replace("\"Raw", "\"")
 }
 

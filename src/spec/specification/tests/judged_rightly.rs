@@ -131,8 +131,8 @@ fn a_condition_that_failing_tests_do_not_meet_is_right() {
     ] {
         assert_codes(&[(condition(0), json!(text))], &[]);
     }
-    // The rule that finds accepted failures is only about tests, so a failure of a step that is not a test does not
-    // matter.
+    // The rule against success conditions that accept a failure concerns only steps that run tests. Step 2 runs none,
+    // so no fault is reported.
     assert_codes(&[(condition(1), json!("STEP.2.failed"))], &[]);
     let is_text = [(task("/title"), json!("Half-even rounding of {{.totals}}"))];
     assert_codes(&is_text, &[]);

@@ -124,7 +124,7 @@ fn lets_through() -> Vec<Mutation> {
     ]
 }
 
-/// Further faults. Together with `lets_through` they try every rule of the lint.
+/// Further faults. The faults here and in `lets_through` together break every rule of the lint at least once.
 fn others() -> Vec<Mutation> {
     let after = |ids: Value| added(json!({ "after": ids }));
     let order = task("/executionWorkflow/executionOrder");

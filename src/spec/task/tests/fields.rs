@@ -15,7 +15,7 @@ use crate::spec::task::tests::{GONE, ROOT, edited};
 use crate::spec::task::{TaskContext, resolve_task};
 use crate::tools::FakeFiles;
 
-/// The effect of changing a field.
+/// The expected effect of changing a field of the sample specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
     /// The plan changes.
@@ -555,7 +555,8 @@ fn rows() -> Vec<Row> {
     [top_rows(), policy_rows(), engine_rows(), task_rows(), action_rows()].into_iter().flatten().collect()
 }
 
-/// Returns the faults of a document, and its plan without the notes that repeat them.
+/// Makes the edits in the sample specification. Returns its faults, and its plan without the notes that repeat the
+/// faults.
 fn outcome(edits: &Edits) -> (BTreeSet<(String, String, String)>, Value) {
     let project = SpecificationContext { project_root: Path::new(ROOT) };
     let files = FakeFiles::of(&[("web/tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#)]);

@@ -1,0 +1,174 @@
+//! Python interpreters of a project's checks, and the compiled modules that are kept for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::evidence::{Store, read_boot_id};
+use crate::model::{Digest, ProjectId};
+use crate::process::resolve_program;
+use crate::project::environment_digest::{VIRTUAL_ENVIRONMENTS, program_file};
+use crate::sandbox::{interpreter_of, search_path};
+use crate::snapshot::{BytecodeLayer, PythonModule};
+use crate::tree::TreeIndex;
+
+/// Programs that start a tool by the interpreter of the project's virtual environment.
+const RUNNERS: &[&str] = &["uv", "poetry", "pdm", "hatch", "pipenv", "rye"];
+
+/// A Python interpreter, identified by the real path and the state of its file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PythonInterpreter {
+    pub(crate) program: PathBuf,
+    /// Differs for every interpreter and for every change of its file.
+    pub(crate) key: String,
+}
+
+/// The modules that checks of the last run compiled, and that are worth keeping compiled.
+#[derive(Debug, Clone)]
+pub(crate) struct ModulesToCompile {
+    pub(crate) project: ProjectId,
+    pub(crate) root: PathBuf,
+    /// The tree that the run tested, and the directory of its copy.
+    pub(crate) tree: (TreeIndex, PathBuf),
+    pub(crate) modules: BTreeMap<PythonInterpreter, BTreeSet<PythonModule>>,
+}
+
+/// The kept compiled modules of the projects that this process runs, and the modules that are to be compiled.
+#[derive(Debug, Default)]
+pub(crate) struct KeptBytecode {
+    layers: BTreeMap<(ProjectId, String), BytecodeLayer>,
+    pub(crate) to_compile: Option<ModulesToCompile>,
+}
+
+impl KeptBytecode {
+    /// Returns the layer of compiled modules for an interpreter. The caller must hold the project's lock.
+    pub(crate) fn layer(&mut self, store: &Store, project: &ProjectId, interpreter: &PythonInterpreter) -> &mut BytecodeLayer {
+        let key = (project.clone(), interpreter.key.clone());
+        let open = || BytecodeLayer::open(&store.snapshot_directory(project), &interpreter.key, &read_boot_id());
+        self.layers.entry(key).or_insert_with(open)
+    }
+}
+
+impl PythonInterpreter {
+    /// Returns the interpreter by which a program runs; `None` if the program is not known to run Python. `program` is absolute
+    /// and may be the interpreter, a script, or a runner such as `uv`. `root` is the project's, and `environment` the program's.
+    pub(crate) fn of(program: &Path, root: &Path, directory: &Path, environment: &BTreeMap<OsString, OsString>) -> Option<Self> {
+        let chosen =
+            |path: &Path| Self::from_file(path).or_else(|| Self::from_file(&chosen_by_pyenv(path, directory, environment)?));
+        if let Some(own) = chosen(program) {
+            return Some(own);
+        }
+        let named = interpreter_of(program);
+        let named = named.and_then(|named| resolve_program(&named, directory, &search_path(environment)).ok());
+        if let Some(of_script) = named.and_then(|path| chosen(&path)) {
+            return Some(of_script);
+        }
+        // A script of an environment with a long path names `/bin/sh`, which then starts the interpreter.
+        let beside = program.parent().filter(|programs| programs.with_file_name("pyvenv.cfg").is_file());
+        if let Some(of_environment) = beside.and_then(|programs| Self::from_file(&programs.join("python"))) {
+            return Some(of_environment);
+        }
+        let is_runner = program.file_name().is_some_and(|name| RUNNERS.iter().any(|runner| name == *runner));
+        let environments = VIRTUAL_ENVIRONMENTS.iter().filter(|_| is_runner);
+        environments.filter_map(|environment| Self::from_file(&root.join(environment).join("bin/python"))).next()
+    }
+
+    /// Returns the interpreter at a path; `None` if the file there is a script or is not called `python`.
+    fn from_file(path: &Path) -> Option<Self> {
+        let file = program_file(path)?;
+        if !is_python(file.real_path.file_name()?) || interpreter_of(&file.real_path).is_some() {
+            return None;
+        }
+        let identity = [file.real_path.as_os_str().as_bytes(), b"\0", file.stamp.0.as_bytes()].concat();
+        Some(Self { program: file.real_path, key: Digest::of(&identity).hex()[..32].to_owned() })
+    }
+}
+
+/// Returns the program that pyenv's script at `shim` starts in a directory; `None` if the script is not pyenv's. A version that
+/// is written as a prefix, such as `3.13`, is not resolved.
+fn chosen_by_pyenv(shim: &Path, directory: &Path, environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+    let pyenv = shim.parent().filter(|shims| shims.ends_with("shims"))?.parent()?;
+    let read = |path: PathBuf| fs::read_to_string(path).ok();
+    let by_variable = environment.get(OsStr::new("PYENV_VERSION")).and_then(|value| value.to_str().map(str::to_owned));
+    let by_directory = || directory.ancestors().find_map(|directory| read(directory.join(".python-version")));
+    let text = by_variable.or_else(by_directory).or_else(|| read(pyenv.join("version")))?;
+    let version = text.split([':', '\n', ' ']).find(|word| !word.is_empty() && !word.contains('/'))?;
+    Some(pyenv.join("versions").join(version).join("bin").join(shim.file_name()?))
+}
+
+/// Returns whether a name is that of an interpreter, such as `python3.13t` or `pypy3.10`.
+fn is_python(name: &OsStr) -> bool {
+    let rest = name.as_bytes().strip_prefix(b"python").or_else(|| name.as_bytes().strip_prefix(b"pypy"));
+    rest.is_some_and(|rest| rest.iter().all(|byte| byte.is_ascii_digit() || b".dt".contains(byte)))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests write the programs that are looked at")]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn an_interpreter_is_found_behind_links_scripts_and_runners() {
+        let root = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| root.path().join(name);
+        for directory in ["real", "project/.venv/bin", "bin"] {
+            fs::create_dir_all(at(directory)).expect("a directory");
+        }
+        fs::write(at("real/python3.99"), "\x7fELF").expect("a file");
+        symlink(at("real/python3.99"), at("project/.venv/bin/python")).expect("a link");
+        fs::write(at("project/.venv/pyvenv.cfg"), "").expect("a file");
+        let python = at("project/.venv/bin/python");
+        fs::write(at("project/.venv/bin/pytest"), format!("#!{}\n", python.display())).expect("a file");
+        fs::write(at("project/.venv/bin/long"), "#!/bin/sh\n").expect("a file");
+        fs::write(at("bin/uv"), "\x7fELF").expect("a file");
+        fs::write(at("bin/python3"), "#!/bin/sh\n").expect("a file");
+        let environment = BTreeMap::from([("PATH".into(), at("pyenv/shims").into())]);
+        let found = |name: &str| {
+            PythonInterpreter::of(&at(name), &at("project"), &at("project"), &environment).map(|found| found.program)
+        };
+        let real = Some(at("real/python3.99").canonicalize().expect("a file"));
+        for name in ["project/.venv/bin/python", "project/.venv/bin/pytest", "project/.venv/bin/long", "bin/uv"] {
+            assert_eq!(found(name), real, "{name}");
+        }
+        // A script that is called `python` and is not pyenv's may choose any interpreter.
+        assert_eq!(found("bin/python3"), None);
+        // pyenv's script starts the version of the project, or else the version of the user.
+        for directory in ["pyenv/shims", "pyenv/versions/3.98.1/bin", "pyenv/versions/3.99.1/bin"] {
+            fs::create_dir_all(at(directory)).expect("a directory");
+        }
+        fs::write(at("pyenv/shims/python3"), "#!/usr/bin/env bash\n").expect("a file");
+        for version in ["3.98.1", "3.99.1"] {
+            fs::write(at(&format!("pyenv/versions/{version}/bin/python3")), "\x7fELF").expect("a file");
+        }
+        fs::write(at("pyenv/version"), "3.98.1\n").expect("a file");
+        let of_version = |version: &str| at(&format!("pyenv/versions/{version}/bin/python3")).canonicalize().ok();
+        assert_eq!(found("pyenv/shims/python3"), of_version("3.98.1"));
+        fs::write(at("project/.python-version"), "3.99.1\n").expect("a file");
+        assert_eq!(found("pyenv/shims/python3"), of_version("3.99.1"));
+        assert_eq!(found("bin/none"), None);
+    }
+
+    #[test]
+    fn a_changed_interpreter_has_another_key() {
+        let root = tempfile::tempdir().expect("a directory");
+        let path = root.path().join("python3");
+        let key = || PythonInterpreter::from_file(&path).expect("an interpreter").key;
+        fs::write(&path, "\x7fELF 1").expect("a file");
+        let before = key();
+        assert_eq!(key(), before);
+        fs::write(&path, "\x7fELF changed").expect("a file");
+        assert_ne!(key(), before);
+    }
+
+    #[test]
+    fn only_interpreters_are_named_like_one() {
+        let are: Vec<bool> = ["python", "python3.13t", "pypy3.10", "python-config", "pythonw.sh", "node", "pytest"]
+            .map(|name| is_python(OsStr::new(name)))
+            .into();
+        assert_eq!(are, [true, true, true, false, false, false, false]);
+    }
+}

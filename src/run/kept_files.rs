@@ -1,0 +1,262 @@
+//! The files that checks of a run wrote on its snapshot and that `writes` of these checks names. They are copied to the project
+//! after the clean-up and before the seal, so that the report can say what was copied.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use crate::model::{Action, ActionEnd, ActionId, ByteSize, Digest, PlanNote, StopReason, TreeDigest, TreePath};
+use crate::process::{Layers, WrittenChange, WrittenEntry};
+use crate::project::{KeepDecision, KeptPaths, ProjectSettings, RunRequest, decide_keep};
+use crate::snapshot::{CopiedOut, ProjectWriter, digest_of};
+
+/// The most files that one run copies to the project.
+const MOST_FILES: usize = 10_000;
+
+/// The most bytes that one run copies to the project.
+const MOST_BYTES: ByteSize = ByteSize(1 << 30);
+
+/// How many files a note names.
+const NAMED: usize = 3;
+
+/// The most patterns that are proposed for `writes`.
+const PROPOSED: usize = 5;
+
+/// The most different places for which patterns are thought of.
+const MOST_PLACES: usize = 1_000;
+
+/// Files that checks wrote, and what is done with them.
+#[derive(Debug, Default)]
+pub(crate) struct KeptFiles {
+    /// Files that `writes` names. If several checks wrote a file, it is that of the last one.
+    candidates: BTreeMap<TreePath, Candidate>,
+    /// Whether a check with `writes` was carried out.
+    is_asked: bool,
+    /// Written files that no `writes` names: for each first name of a path, the path or the directory that they have in common.
+    dropped: BTreeMap<Vec<u8>, DroppedPlace>,
+    decided: BTreeMap<TreePath, KeptState>,
+}
+
+#[derive(Debug)]
+struct Candidate {
+    action: ActionId,
+    check: String,
+    layer: PathBuf,
+    change: WrittenChange,
+    /// Why the attempt's files are not copied; `None` if they are.
+    obstacle: Option<&'static str>,
+}
+
+/// A place where checks wrote files that no `writes` names.
+#[derive(Debug)]
+enum DroppedPlace {
+    File(TreePath),
+    /// Several files below this directory.
+    Directory(TreePath),
+}
+
+/// What became of a file that `writes` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct KeptState {
+    action: ActionId,
+    not_kept: Option<String>,
+}
+
+/// What copying the kept files has changed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KeptOutcome {
+    /// The project's files that were made or replaced.
+    pub(crate) changed: BTreeSet<TreePath>,
+    /// For each changed file, the name of the check that wrote it.
+    checks: BTreeMap<TreePath, String>,
+    pub(crate) notes: Vec<PlanNote>,
+    /// The tree with the changed files; `None` if none of them belongs to the tree.
+    pub(crate) tree: Option<TreeDigest>,
+}
+
+impl KeptFiles {
+    /// Notes what an attempt of a check wrote to its layer. What an earlier attempt wrote is not copied any more.
+    pub(crate) fn note(
+        &mut self,
+        (action, end, layer): (&Action, &ActionEnd, &std::path::Path),
+        entries: &[WrittenEntry],
+        settings: &ProjectSettings,
+    ) {
+        self.candidates.retain(|_, candidate| candidate.action != action.id);
+        self.is_asked |= !action.writes.is_empty();
+        let kept = KeptPaths::new(&action.writes);
+        let obstacle = match end {
+            ActionEnd::Exited { .. } => None,
+            ActionEnd::Signalled { .. }
+            | ActionEnd::TimedOut { .. }
+            | ActionEnd::Stopped { .. }
+            | ActionEnd::NotStarted(_)
+            | ActionEnd::Lost { .. } => Some("the check did not end by itself"),
+        };
+        for entry in entries {
+            let path = &entry.path;
+            match (entry.change, kept.contains(path), decide(path, settings)) {
+                (WrittenChange::ReplacedDirectory, _, _) | (_, true, KeepDecision::Drop) => {}
+                (change, true, KeepDecision::Copy | KeepDecision::Refuse(_) | KeepDecision::RefuseQuietly(_)) => {
+                    let (action, check, layer) = (action.id.clone(), action.name.clone(), layer.to_owned());
+                    self.candidates.insert(path.clone(), Candidate { action, check, layer, change, obstacle });
+                }
+                (WrittenChange::WroteFile { .. }, false, KeepDecision::Copy) if !crate::project::is_by_product(path) => {
+                    self.note_dropped(path);
+                }
+                (WrittenChange::WroteFile { .. } | WrittenChange::MadeOther | WrittenChange::Removed, false, _) => {}
+            }
+        }
+    }
+
+    /// Returns whether a written entry is named by `writes` of its check.
+    pub(crate) fn is_candidate(&self, path: &TreePath) -> bool {
+        self.candidates.contains_key(path)
+    }
+
+    fn note_dropped(&mut self, path: &TreePath) {
+        let top = path.as_bytes().split(|byte| *byte == b'/').next().unwrap_or_default();
+        let common = match self.dropped.get(top) {
+            None if self.dropped.len() >= MOST_PLACES => return,
+            None => DroppedPlace::File(path.clone()),
+            Some(DroppedPlace::File(other)) if other == path => return,
+            Some(DroppedPlace::File(other) | DroppedPlace::Directory(other)) => {
+                DroppedPlace::Directory(common_directory(other, path))
+            }
+        };
+        self.dropped.insert(top.to_owned(), common);
+    }
+
+    /// Copies the files to the project. `copies` are the layers that the checks saw beneath their own.
+    pub(crate) fn copy_out(
+        &mut self,
+        request: &RunRequest<'_>,
+        copies: &[PathBuf],
+        begun: crate::model::Timestamp,
+        stopped: Option<StopReason>,
+    ) -> KeptOutcome {
+        let mut outcome = KeptOutcome::default();
+        if self.candidates.is_empty() {
+            return outcome;
+        }
+        let writer = ProjectWriter::open(&request.scope.root, begun);
+        let seen = Layers::new(copies.to_vec());
+        let (mut files, mut bytes) = (0, 0_u64);
+        for (path, candidate) in &self.candidates {
+            let refused = match (stopped, candidate.obstacle, decide(path, request.settings), candidate.change) {
+                (Some(_), _, _, _) => Some("the run was stopped".to_owned()),
+                (None, Some(obstacle), _, _) => Some(obstacle.to_owned()),
+                (None, None, KeepDecision::Refuse(reason) | KeepDecision::RefuseQuietly(reason), _) => Some(reason.to_owned()),
+                (None, None, KeepDecision::Copy | KeepDecision::Drop, WrittenChange::WroteFile { bytes: size }) => {
+                    files += 1;
+                    bytes = bytes.saturating_add(size);
+                    let is_too_much = files > MOST_FILES || bytes > MOST_BYTES.0;
+                    is_too_much.then(|| format!("a run copies at most {MOST_FILES} files and {MOST_BYTES}"))
+                }
+                (None, None, _, WrittenChange::Removed) => {
+                    Some("the check removed it, and no file of the project is removed".to_owned())
+                }
+                (None, None, _, WrittenChange::MadeOther | WrittenChange::ReplacedDirectory) => {
+                    Some("it is no regular file".to_owned())
+                }
+            };
+            let not_kept = refused.or_else(|| {
+                let digest = digest_of_seen(&seen, path);
+                let copied = match (&writer, digest) {
+                    (Ok(writer), Ok(digest)) => writer.copy(&candidate.layer, path, digest).map_err(|error| error.to_string()),
+                    (Err(error), _) => Err(format!("the project cannot be opened: {error}")),
+                    (_, Err(error)) => Err(format!("the snapshot cannot be read: {error}")),
+                };
+                match copied {
+                    Ok(CopiedOut::Written) => {
+                        outcome.changed.insert(path.clone());
+                        outcome.checks.insert(path.clone(), candidate.check.clone());
+                        None
+                    }
+                    Ok(CopiedOut::Equal) => None,
+                    Err(reason) => Some(reason),
+                }
+            });
+            self.decided.insert(path.clone(), KeptState { action: candidate.action.clone(), not_kept });
+        }
+        if stopped.is_none() {
+            outcome.notes.extend(self.notes_of_refused(request.settings));
+        }
+        outcome
+    }
+
+    /// Returns how many files of the checks are in the project; `None` if no check has a `writes`.
+    pub(crate) fn count(&self) -> Option<u64> {
+        let kept = self.decided.values().filter(|state| state.not_kept.is_none()).count() as u64;
+        self.is_asked.then_some(kept)
+    }
+
+    /// Returns whether the file that an action wrote is in the project, and why not.
+    pub(crate) fn state(&self, action: &ActionId, path: &TreePath) -> (bool, Option<String>) {
+        match self.decided.get(path) {
+            Some(state) if state.action == *action => (state.not_kept.is_none(), state.not_kept.clone()),
+            Some(_) | None => (false, None),
+        }
+    }
+
+    /// Returns patterns for `writes` that would keep the files that no `writes` names.
+    pub(crate) fn proposed(&self) -> Vec<String> {
+        let pattern = |place: &DroppedPlace| match place {
+            DroppedPlace::File(path) => globset::escape(&path.to_string()),
+            DroppedPlace::Directory(path) => format!("{}/**", globset::escape(&path.to_string())),
+        };
+        self.dropped.values().take(PROPOSED).map(pattern).collect()
+    }
+
+    fn notes_of_refused(&self, settings: &ProjectSettings) -> Vec<PlanNote> {
+        let mut by_check: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (path, state) in &self.decided {
+            // A link or a removal is listed in the report, but a check that makes one has not lost anything.
+            let is_file = |candidate: &&Candidate| matches!(candidate.change, WrittenChange::WroteFile { .. });
+            let is_quiet = matches!(decide(path, settings), KeepDecision::RefuseQuietly(_));
+            let candidate = self.candidates.get(path).filter(is_file).filter(|_| !is_quiet);
+            if let (Some(reason), Some(candidate)) = (&state.not_kept, candidate) {
+                by_check.entry(&candidate.check).or_default().push(format!("`{path}`: {reason}"));
+            }
+        }
+        let note = |(check, files): (&str, Vec<String>)| {
+            let more = files.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            let named = files.into_iter().take(NAMED).collect::<Vec<_>>().join("; ");
+            PlanNote { subject: check.to_owned(), message: format!("not copied to the project: {named}{more}") }
+        };
+        by_check.into_iter().map(note).collect()
+    }
+}
+
+impl KeptOutcome {
+    /// Notes that changed files belong to the tree, so that the project's present tree is not the tested one.
+    pub(crate) fn note_tree(&mut self, tree: TreeDigest, belongs: impl Fn(&TreePath) -> bool) {
+        self.tree = Some(tree);
+        self.changed.retain(|path| belongs(path));
+        let named: Vec<String> = self.changed.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
+        let more = self.changed.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let Some(subject) = self.changed.first().and_then(|path| self.checks.get(path)) else { return };
+        let message = format!(
+            "this run changed {}{more} in the project's tree, so its verdict is for the tree before: ignore what differs \
+             after every run",
+            named.join(", ")
+        );
+        self.notes.push(PlanNote { subject: subject.clone(), message });
+    }
+}
+
+fn decide(path: &TreePath, settings: &ProjectSettings) -> KeepDecision {
+    decide_keep(path, settings.link.as_deref(), settings.task_list.as_deref())
+}
+
+fn digest_of_seen(seen: &Layers, path: &TreePath) -> std::io::Result<Option<Digest>> {
+    seen.open_file(path)?.map(|(_, mut file)| digest_of(&mut file)).transpose()
+}
+
+/// Returns the deepest directory that contains both paths. Both have the same first name.
+fn common_directory(one: &TreePath, other: &TreePath) -> TreePath {
+    let ancestors = |path: &TreePath| std::iter::successors(Some(path.clone()), TreePath::parent).collect::<Vec<_>>();
+    let others = ancestors(other);
+    ancestors(one).into_iter().find(|directory| others.contains(directory)).unwrap_or_default()
+}

@@ -1,0 +1,75 @@
+//! Finds the caches in the layer that a check wrote. Links are never followed.
+
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::Path;
+
+use nix::libc;
+
+use crate::ignore::{CacheKind, cache_kind, is_by_product};
+use crate::model::TreePath;
+use crate::process::is_opaque;
+use crate::snapshot::entries::{format, names_in, stat_of};
+use crate::tree::{open_below, open_root};
+
+/// What a check wrote to its layer, as far as its caches are concerned.
+#[derive(Debug, Default)]
+pub struct WrittenCaches {
+    /// The topmost entry of each cache, with the kind of the cache.
+    pub(super) roots: Vec<(TreePath, CacheKind)>,
+    /// Entries that replace whatever was at their path, such as removals. A kept cache below them is no longer there.
+    pub(super) replaced: Vec<TreePath>,
+    /// Whether the check wrote anything but caches and by-products.
+    pub(super) wrote_more: bool,
+}
+
+impl WrittenCaches {
+    /// Returns the topmost entry of each cache.
+    pub fn roots(&self) -> impl Iterator<Item = &TreePath> {
+        self.roots.iter().map(|(path, _)| path)
+    }
+}
+
+/// Finds the caches in the layer `upper`. An entry that has the name of a cache is none if the check saw an entry at its path
+/// before it wrote: `is_seen` says so. `skipped` has the mount points that were made for the check.
+///
+/// # Errors
+/// When the layer cannot be read.
+pub fn find_caches(
+    upper: &Path,
+    skipped: &[TreePath],
+    is_seen: &dyn Fn(&TreePath) -> io::Result<bool>,
+) -> io::Result<WrittenCaches> {
+    let top = open_root(upper)?;
+    let mut found = WrittenCaches::default();
+    let mut waiting = vec![TreePath::root()];
+    while let Some(parent) = waiting.pop() {
+        let directory = match open_below(top.as_fd(), parent.as_bytes()) {
+            // The check took its own permission away. A later check cannot read what is in there either.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
+            opened => opened?,
+        };
+        if !parent.is_root() && is_opaque(directory.as_fd())? {
+            found.replaced.push(parent.clone());
+        }
+        for (name, _) in names_in(&directory)? {
+            let path = parent.join(name.to_bytes());
+            if skipped.contains(&path) {
+                continue;
+            }
+            if let Some(kind) = cache_kind(name.to_bytes())
+                && !is_seen(&path)?
+            {
+                found.roots.push((path, kind));
+                continue;
+            }
+            if format(&stat_of(&directory, &name)?) == libc::S_IFDIR {
+                waiting.push(path);
+                continue;
+            }
+            found.wrote_more |= !is_by_product(&path);
+            found.replaced.push(path);
+        }
+    }
+    Ok(found)
+}

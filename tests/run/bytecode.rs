@@ -1,0 +1,208 @@
+//! Python bytecode on a snapshot: a run uses what proctor compiled from the tree, and never what a check wrote.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::common::{Extent, Project, poll, python_plain};
+use crate::run::result;
+
+const LATE: Duration = Duration::from_secs(60);
+
+/// A project with a check for each program, which Python runs on a snapshot.
+fn python(programs: &[&str]) -> Project {
+    let mut toml = String::from("[sandbox]\nsnapshot = \"require\"\n");
+    for (number, program) in programs.iter().enumerate() {
+        let program = serde_json::to_string(program).expect("a string can be written");
+        toml += &format!("[[check]]\nname = \"check {}\"\ncommand = [\"python3\", \"-c\", {program}]\n", number + 1);
+    }
+    Project::new().toml(&toml)
+}
+
+/// Returns the compiled modules in the store, as paths below the root of the project.
+fn kept(project: &Project) -> Vec<String> {
+    let mut found = Vec::new();
+    for layer in layers(project) {
+        let mut waiting = vec![layer.clone()];
+        while let Some(directory) = waiting.pop() {
+            for path in fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path()) {
+                if path.is_dir() {
+                    waiting.push(path);
+                } else {
+                    found.push(path.strip_prefix(&layer).expect("it is below").display().to_string());
+                }
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn layers(project: &Project) -> Vec<PathBuf> {
+    let entries = |directory: PathBuf| fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let of_projects = entries(project.root().join("state/proctor/snapshots"));
+    of_projects.flat_map(|one| entries(one.join("bytecode"))).map(|one| one.join("files")).collect()
+}
+
+/// Saves a file with a time that never changes, so that Python cannot tell two contents of one size apart by their stamps.
+fn save_unnoticed(project: &Project, path: &str, text: &str) {
+    project.save(path, text);
+    let file = File::options().write(true).open(project.path().join(path)).expect("the file was saved");
+    file.set_modified(UNIX_EPOCH + Duration::from_secs(1_700_000_000)).expect("the file is ours");
+}
+
+/// Lists the directory before the module is imported, and says whether the import wrote anything.
+const SEEN: &str = "import os, sys\n\
+     before = sorted(os.listdir('pkg/__pycache__')) if os.path.isdir('pkg/__pycache__') else []\n\
+     import pkg.m, pkg.plain\n\
+     print('before', before, 'mode', oct(os.stat('pkg').st_mode & 0o777), pkg.m.X)\n\
+     print('code', pkg.m.f.__code__.co_filename)\n\
+     open('pkg/m.py', 'w').write('X = 77\\ndef f(): pass\\n')\n\
+     os.system(sys.executable + ' -c \"import pkg.m; print(pkg.m.X)\"')\n";
+
+#[test]
+fn modules_that_a_run_used_are_compiled_for_the_next_one() {
+    let project =
+        python(&[SEEN]).file("pkg/__init__.py", "").file("pkg/plain.py", "").file("pkg/m.py", "X = 11\ndef f(): pass\n");
+    fs::set_permissions(project.path().join("pkg"), std::os::unix::fs::PermissionsExt::from_mode(0o750)).expect("ours");
+    let log = || project.proctor(["show", "--log", "STEP.1"]).success().stdout;
+    project.proctor(["run"]).success();
+    assert!(log().contains("before [] mode 0o750 11"), "{}", log());
+    let compiled = kept(&project);
+    assert_eq!(compiled.len(), 3, "{compiled:?}");
+    assert!(compiled.iter().all(|path| path.starts_with("pkg/__pycache__/") && path.ends_with(".pyc")), "{compiled:?}");
+    for _ in 0..2 {
+        project.proctor(["run"]).success();
+        assert!(log().contains(".pyc'] mode 0o750 11"), "{}", log());
+        assert!(log().contains(&format!("code {}", project.path().join("pkg/m.py").display())), "{}", log());
+        // A module that the check itself wrote is run as it was written.
+        assert!(log().trim_end().ends_with("77"), "{}", log());
+        assert_eq!(kept(&project), compiled);
+    }
+    // A module that changed is compiled again, and one that is gone loses its compiled file.
+    project.save("pkg/m.py", "X = 22\ndef f(): pass\n");
+    project.save("pkg/plain.py", "def broken(:\n");
+    project.proctor(["run"]).status(1);
+    assert!(kept(&project).iter().all(|path| !path.contains("plain")), "{:?}", kept(&project));
+    fs::remove_dir_all(project.path().join("pkg")).expect("ours");
+    project.save("pkg", "a file in the place of the package\n");
+    project.proctor(["run"]).status(1);
+    assert_eq!(kept(&project), Vec::<String>::new());
+    assert!(!project.path().join("pkg/__pycache__").exists());
+}
+
+/// Writes a compiled module that prints something else, beside each module, with the right stamp or the right hash.
+const PLANT: &str = "import importlib.util as u, marshal, os, struct, sys\n\
+     os.makedirs('__pycache__', exist_ok=True)\n\
+     for name in ('m', 'test_m'):\n\
+     \x20   source = open(name + '.py', 'rb').read()\n\
+     \x20   stamp = os.stat(name + '.py')\n\
+     \x20   code = marshal.dumps(compile('X = \"planted\"\\ndef test_m(): pass\\n', name + '.py', 'exec'))\n\
+     \x20   by_time = struct.pack('<III', 0, int(stamp.st_mtime), len(source))\n\
+     \x20   by_hash = struct.pack('<I', 3) + u.source_hash(source)\n\
+     \x20   unchecked = struct.pack('<I', 1) + u.source_hash(source)\n\
+     \x20   head = {'time': by_time, 'hash': by_hash, 'unchecked': unchecked}[HOW]\n\
+     \x20   tag = '.' + sys.implementation.cache_tag\n\
+     \x20   for path in (u.cache_from_source(name + '.py'), name + '.pyc', f'__pycache__/{name}{tag}-pytest-9.2.0.pyc'):\n\
+     \x20       open(path, 'wb').write(u.MAGIC_NUMBER + head + code)\n";
+
+#[test]
+fn a_compiled_module_that_a_check_plants_is_never_run_by_a_later_run() {
+    let pytest = python_plain().with_file_name("pytest");
+    for how in ["time", "hash", "unchecked"] {
+        let plant = PLANT.replace("HOW", &format!("'{how}'"));
+        // Even the run that plants it imports the real module first, so that proctor compiles it after the run.
+        let program = format!(
+            "import m\nassert m.X == 'real', m.X\nimport os\n\
+             if os.path.exists('plant.txt'):\n{}",
+            plant.lines().map(|line| format!("    {line}\n")).collect::<String>()
+        );
+        let project = python(&[&program]).file("m.py", "X = 'real'\n").file("plant.txt", "");
+        let project =
+            project.file("test_m.py", "import m\n\ndef test_m():\n    assert m.X == 'real'\n    assert m.X == 'false'\n");
+        for _ in 0..2 {
+            project.proctor(["run"]).success();
+        }
+        fs::remove_file(project.path().join("plant.txt")).expect("ours");
+        let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("ours");
+        project.save("proctor.toml", &format!("{toml}[[check]]\nname = \"tests\"\ncommand = [\"{}\"]\n", pytest.display()));
+        for _ in 0..2 {
+            let report = project.proctor(["run"]).status(1).report();
+            assert_eq!(result(&report, "STEP.1")["status"], "SUCCESS", "{how}: {report:#}");
+            let tests = &result(&report, "STEP.2")["result"];
+            assert_eq!(tests["testResults"]["failed"], 1, "{how}: the planted tests were run: {report:#}");
+        }
+        assert!(kept(&project).iter().any(|path| path.starts_with("__pycache__/m.")), "{how}");
+    }
+}
+
+/// Saves a package and its tests again and again, with equal sizes and equal times, and runs both by pytest and by a script.
+fn saves_within_one_second(rounds: usize) {
+    let pytest = python_plain().with_file_name("pytest");
+    let project = Project::new().toml(&format!(
+        "[sandbox]\nsnapshot = \"require\"\n\
+         [[check]]\nname = \"pytest\"\ncommand = [\"{}\", \"-q\"]\n\
+         [[check]]\nname = \"script\"\ncommand = [\"python3\", \"script.py\"]\n",
+        pytest.display()
+    ));
+    let project = project
+        .file("pyproject.toml", "[tool.pytest.ini_options]\npythonpath = [\".\"]\n")
+        .file("shop/__init__.py", "")
+        .file("tests/__init__.py", "")
+        .file("script.py", "from tests import test_cart\n\ntest_cart.test_total()\n");
+    let (mut total, mut expected) = (0, 0);
+    for round in 0..rounds {
+        // The package and its tests change in turn, so that every second run fails.
+        *(if round % 4 < 2 { &mut total } else { &mut expected }) ^= 1;
+        save_unnoticed(&project, "shop/cart.py", &format!("def total():\n    return {total}\n"));
+        let test = format!("from shop.cart import total\n\ndef test_total():\n    assert total() == {expected}\n");
+        save_unnoticed(&project, "tests/test_cart.py", &test);
+        let output = project.proctor(["run"]).any_status();
+        let right = if total == expected { ("SUCCESS", "SUCCESS") } else { ("FAILED", "FAILED") };
+        let report = output.report();
+        let of = |check: &str| match result(&report, check)["status"].as_str() {
+            Some("SUCCESS") => "SUCCESS",
+            _ => "FAILED",
+        };
+        assert_eq!((of("STEP.1"), of("STEP.2")), right, "round {round}: {total} and {expected}\n{}", output.snapshot());
+    }
+    assert!(kept(&project).iter().any(|path| path.starts_with("shop/__pycache__/cart.")), "{:?}", kept(&project));
+    assert!(!project.path().join("shop/__pycache__").exists());
+}
+
+#[test]
+fn two_saves_in_one_second_are_judged_by_their_content() {
+    saves_within_one_second(Extent::OneIn(40).of(0..200).len());
+}
+
+#[test]
+#[ignore = "long tier"]
+fn two_hundred_saves_with_one_stamp_are_judged_by_their_content() {
+    saves_within_one_second(Extent::All.of(0..200).len());
+}
+
+#[test]
+fn a_watch_compiles_when_it_is_idle_and_a_save_does_not_wait_for_it() {
+    let modules = 400;
+    let project = python(&["import pkg.all"]).file("pkg/__init__.py", "");
+    let mut all = String::new();
+    for number in 0..modules {
+        let body: String = (0..40).map(|one| format!("def f{one}(a):\n    return [x + {one} for x in a if x]\n")).collect();
+        project.save(&format!("pkg/m{number}.py"), &body);
+        all += &format!("import pkg.m{number}\n");
+    }
+    project.save("pkg/all.py", &all);
+    let mut watch = project.proctor(["watch"]).watch();
+    watch.wait_for_line("the first verdict", LATE, |line| line.starts_with("PASSED"));
+    poll(LATE, "the first compiled module", || if kept(&project).is_empty() { Err("none") } else { Ok(()) });
+    project.save("pkg/m0.py", "x = 1\n");
+    watch.wait_for_line("the next run", LATE, |line| line.starts_with("proctor "));
+    let compiled = kept(&project).len();
+    assert!(compiled < modules, "the run waited until {compiled} modules were compiled");
+    watch.wait_for_line("the next verdict", LATE, |line| line.starts_with("PASSED"));
+    poll(LATE, "all compiled modules", || {
+        let count = kept(&project).len();
+        if count == modules + 2 { Ok(()) } else { Err(format!("{count} are there")) }
+    });
+    watch.interrupt();
+}

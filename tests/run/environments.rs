@@ -1,0 +1,146 @@
+//! Directories of installed packages: what somebody changes in them from outside is seen, what a check writes into them stays with it.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Project, WRITES_TO_SHARED, poll};
+use crate::run::{result, run_directories};
+
+const LATE: Duration = Duration::from_secs(60);
+
+/// The directory of Python's packages in the project's environment.
+const PACKAGES: &str = ".venv/lib/python3.11/site-packages";
+
+/// A project with environments in the root and in a package below it, and one check. `snapshot` is the setting's value.
+fn project(script: &str, snapshot: &str, settings: &str) -> Project {
+    let script = serde_json::to_string(script).expect("a string can be written");
+    let sandbox = WRITES_TO_SHARED.replace("[sandbox]", &format!("[sandbox]\nsnapshot = \"{snapshot}\""));
+    let toml = format!("{sandbox}{settings}[[check]]\nname = \"check\"\ncommand = [\"sh\", \"-c\", {script}]\n");
+    Project::new()
+        .toml(&toml)
+        .file(".venv/pyvenv.cfg", "home = /usr/bin\n")
+        .file(".venv/bin/python", "#!/bin/sh\n")
+        .file(&format!("{PACKAGES}/good-1.dist-info/RECORD"), "good/__init__.py,sha256=x,1\n")
+        .file("web/package.json", "{}")
+        .file("web/node_modules/.package-lock.json", "{}")
+        .file("web/node_modules/.bin/tool", "#!/bin/sh\n")
+}
+
+/// Runs, and returns the report, which says that the check succeeded.
+#[track_caller]
+fn run(project: &Project) -> Value {
+    project.proctor(["run"]).success().report()
+}
+
+fn digest(report: &Value) -> &str {
+    report["environment"]["digest"].as_str().expect("a digest")
+}
+
+/// Returns the statuses of all runs, oldest first, and what moved during each.
+fn runs(project: &Project) -> Vec<(String, Vec<String>)> {
+    let report = |path: &std::path::PathBuf| -> Value {
+        let text = fs::read_to_string(path.join("execution-report.json")).expect("it is sealed");
+        serde_json::from_str(&text).expect("it is JSON")
+    };
+    let facts = |report: Value| {
+        let status = report["executionSummary"]["overallStatus"].as_str().expect("a status").to_owned();
+        let moved = report["tree"]["moved"].as_array().into_iter().flatten();
+        (status, moved.filter_map(|path| path.as_str().map(str::to_owned)).collect())
+    };
+    run_directories(project).iter().map(report).map(facts).collect()
+}
+
+#[test]
+fn what_somebody_plants_between_two_runs_makes_another_environment() {
+    for (path, text) in [
+        (".venv/bin/python", "#!/bin/sh\nexit 0\n"),
+        (".venv/lib/python3.11/site-packages/planted.pth", "import os\n"),
+        (".venv/lib/python3.11/site-packages/sitecustomize.py", "import os\n"),
+        ("web/node_modules/.bin/tool", "#!/bin/sh\nexit 0\n"),
+        ("web/node_modules/.package-lock.json", "{\"packages\": {}}"),
+    ] {
+        let project = project("true", "require", "[run]\nreuse = \"always\"\n");
+        let first = run(&project);
+        let again = run(&project);
+        assert_eq!(digest(&again), digest(&first), "{path}");
+        assert!(!result(&again, "STEP.1")["reused"].is_null(), "{path}: the same environment");
+        project.save(path, text);
+        let planted = run(&project);
+        assert_ne!(digest(&planted), digest(&first), "{path}");
+        assert!(result(&planted, "STEP.1")["reused"].is_null(), "{path}: another environment");
+        let component = |report: &Value, name: &str| {
+            let components = report["environment"]["components"].as_array().expect("a list");
+            components.iter().find(|one| one["name"] == name).map(|one| one["sha256"].clone())
+        };
+        for name in [".venv", "web/node_modules"] {
+            assert!(component(&first, name).is_some(), "{name}");
+            assert_eq!(component(&first, name) != component(&planted, name), path.starts_with(name), "{path}: {name}");
+        }
+    }
+}
+
+#[test]
+fn what_a_check_plants_on_a_snapshot_is_no_part_of_any_environment() {
+    let script = format!(
+        "test ! -e {PACKAGES}/planted.pth && touch {PACKAGES}/planted.pth && echo x > .venv/bin/python && \
+         echo x > web/node_modules/.package-lock.json && mkdir web/node_modules/.vite"
+    );
+    let project = project(&script, "require", "");
+    let first = run(&project);
+    assert_eq!(digest(&run(&project)), digest(&first));
+    assert_eq!(runs(&project), [("SUCCESS".to_owned(), vec![]), ("SUCCESS".to_owned(), vec![])]);
+}
+
+#[test]
+fn an_environment_that_is_changed_while_a_check_runs_is_found() {
+    let waits = "set -e; touch ../shared/begun; while [ -e ../shared/hold ]; do sleep 0.01; done; ls";
+    for snapshot in ["require", "off"] {
+        let project = project(waits, snapshot, "");
+        fs::write(project.shared("hold"), "").expect("it is ours");
+        let running = project.proctor(["run"]).watch();
+        let begun = project.shared("begun");
+        poll(LATE, "the check", || if begun.exists() { Ok(()) } else { Err("it has not begun") });
+        project.save(&format!("{PACKAGES}/planted.pth"), "import os\n");
+        project.save("web/node_modules/.bin/tool", "#!/bin/sh\nexit 0\n");
+        // The same content again, and files that do not decide.
+        project.save(".venv/pyvenv.cfg", "home = /usr/bin\n");
+        project.save(&format!("{PACKAGES}/good/__init__.py"), "");
+        project.save("web/node_modules/.vite/results.json", "{}");
+        fs::remove_file(project.shared("hold")).expect("it was held");
+        let ended = running.ended();
+        assert_eq!(ended.status, 0, "{}", ended.snapshot());
+        assert!(ended.stderr.contains("changed while the checks ran: they are run once more"), "{}", ended.snapshot());
+        let moved = vec![format!("{PACKAGES}/planted.pth"), "web/node_modules/.bin/tool".to_owned()];
+        assert_eq!(runs(&project), [("MOVED".to_owned(), moved), ("SUCCESS".to_owned(), vec![])], "{snapshot}");
+    }
+}
+
+#[test]
+fn what_a_check_writes_into_its_environment_in_place_is_no_move_unless_it_decides() {
+    let script = format!(
+        "set -e; mkdir -p {PACKAGES}/good/__pycache__ web/node_modules/.vite; date +%N > {PACKAGES}/good/__pycache__/x.pyc; \
+         date +%N > web/node_modules/.vite/results.json; \
+         cp {PACKAGES}/good-1.dist-info/RECORD again; mv again {PACKAGES}/good-1.dist-info/RECORD"
+    );
+    let settings = "[watch]\nignore = [\"again\"]\n";
+    let project = project(&script, "off", settings);
+    let first = run(&project);
+    assert_eq!(digest(&run(&project)), digest(&first));
+    assert_eq!(runs(&project), [("SUCCESS".to_owned(), vec![]), ("SUCCESS".to_owned(), vec![])]);
+}
+
+#[test]
+fn what_a_prerequisite_installs_is_no_move() {
+    let install = format!("date +%N > {PACKAGES}/good-1.dist-info/RECORD");
+    let install = serde_json::to_string(&install).expect("a string can be written");
+    let prerequisite = format!("[[prerequisite]]\nname = \"install\"\ncommand = [\"sh\", \"-c\", {install}]\n");
+    for snapshot in ["auto", "off"] {
+        let project = project("true", snapshot, &prerequisite);
+        run(&project);
+        let record = fs::read_to_string(project.path().join(PACKAGES).join("good-1.dist-info/RECORD")).expect("it is there");
+        assert!(!record.starts_with("good/"), "{snapshot}: the prerequisite ran");
+        assert_eq!(runs(&project), [("SUCCESS".to_owned(), vec![])], "{snapshot}");
+    }
+}

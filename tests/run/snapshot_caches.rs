@@ -1,0 +1,221 @@
+//! The caches of tools that check in a snapshot: each check keeps its own from run to run, and nobody else sees it.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use proctor::model::FileCheck;
+
+use crate::common::{Output, Project, node_modules, poll, python_checkers, python_plain};
+use crate::run::planned::{file, run_plan};
+use crate::run::result;
+use crate::run::snapshot::{snapshot, text};
+
+const LATE: Duration = Duration::from_secs(60);
+
+/// Counts the runs of the check in its cache, and prints the number.
+const COUNT: &str = "mkdir -p .mypy_cache; n=$(($(cat .mypy_cache/n 2>/dev/null || echo 0) + 1)); echo $n > .mypy_cache/n; \
+     echo count=$n;";
+
+/// A project whose checks are the given shell scripts, each in a file of its own, on a snapshot.
+fn files(scripts: &[&str]) -> Project {
+    let mut toml = String::from("[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n");
+    for number in 1..=scripts.len() {
+        toml += &format!("[[check]]\nname = \"check {number}\"\ncommand = [\"sh\", \"check-{number}.sh\"]\n");
+    }
+    let with = |project: Project, (number, script): (usize, &&str)| project.file(&format!("check-{}.sh", number + 1), script);
+    scripts.iter().enumerate().fold(Project::new().toml(&toml), with)
+}
+
+fn log(project: &Project, action: &str) -> String {
+    project.proctor(["show", "--log", action]).success().stdout
+}
+
+/// Runs the checks and returns the number that the first one counted.
+fn count(project: &Project, arguments: &[&str]) -> (Output, String) {
+    let output = project.proctor(arguments);
+    let output = output.success();
+    let counted = log(project, "STEP.1").lines().find_map(|line| Some(line.split_once("count=")?.1.to_owned()));
+    (output, counted.expect("the check counts"))
+}
+
+#[test]
+fn a_check_finds_its_own_cache_again_and_nobody_else_sees_it() {
+    let counts = format!(
+        "set -e; {COUNT} test -z \"$(find . -name poison)\"; mkdir -p web/.ruff_cache; echo x > web/.ruff_cache/x; \
+         m=$(($(cat node_modules/.vite/m 2>/dev/null || echo 0) + 1)); mkdir -p node_modules/.vite; echo $m > node_modules/.vite/m; \
+         test $m = $n; echo dropped > node_modules/y.js"
+    );
+    let poisons = "set -e; test ! -e .mypy_cache/n; test ! -e web/.ruff_cache; test ! -e node_modules/.vite/m; \
+         mkdir -p .mypy_cache node_modules/.vite; touch .mypy_cache/poison node_modules/.vite/poison; cat node_modules/y.js";
+    let project = files(&[&counts, poisons])
+        .file("package.json", "{}")
+        .file("web/a.txt", "")
+        .file("node_modules/y.js", "package")
+        .file("node_modules/.vite/of-the-person", "");
+    for number in ["1", "2", "3"] {
+        let (output, counted) = count(&project, &["run"]);
+        assert_eq!(counted, number);
+        assert_eq!(snapshot(&output)["caches"], "kept");
+        assert_eq!(snapshot(&output)["writtenCount"], 0, "{}", snapshot(&output));
+        assert!(log(&project, "STEP.2").contains("package"));
+    }
+    for made in [".mypy_cache", "web/.ruff_cache", "node_modules/.vite/m"] {
+        assert!(!project.path().join(made).exists(), "{made} reached the project");
+    }
+    // A check that runs another command is another check.
+    let changed =
+        text(&project.path().join("proctor.toml")).expect("settings").replace("\"check-1.sh\"", "\"check-1.sh\", \"again\"");
+    project.save("proctor.toml", &changed);
+    project.approve();
+    assert_eq!(count(&project, &["run"]).1, "1");
+}
+
+#[test]
+fn a_check_starts_without_caches_where_fresh_ones_are_asked_for() {
+    let project = files(&[&format!("set -e; {COUNT}")]);
+    assert_eq!(count(&project, &["run"]).1, "1");
+    let (output, counted) = count(&project, &["run", "--fresh-caches"]);
+    assert_eq!((counted.as_str(), snapshot(&output)["caches"].as_str()), ("1", Some("fresh")));
+    assert_eq!(count(&project, &["run"]).1, "2", "the fresh run kept nothing and dropped nothing");
+    let fresh =
+        text(&project.path().join("proctor.toml")).expect("settings").replace("[sandbox]\n", "[sandbox]\ncaches = \"fresh\"\n");
+    project.save("proctor.toml", &fresh);
+    for _ in 0..2 {
+        assert_eq!(count(&project, &["run"]).1, "1");
+    }
+}
+
+/// Maven, cargo and Next.js write reports and products to directories that are also their caches.
+#[test]
+fn a_file_that_a_check_wrote_to_its_cache_is_validated_by_a_later_step() {
+    let project = files(&[
+        "set -e; test ! -e target/hold; mkdir -p target/site; test -e target/site/report.xml || echo x > target/site/report.xml",
+        "",
+    ]);
+    let toml = text(&project.path().join("proctor.toml")).expect("settings");
+    for caches in ["kept", "kept", "fresh"] {
+        project.save("proctor.toml", &toml.replace("[sandbox]", &format!("[sandbox]\ncaches = \"{caches}\"")));
+        let report = run_plan(&project, |plan| plan.steps[1] = file(&plan.steps[1], "target/site/report.xml", FileCheck::Exists));
+        assert_eq!(result(&report, "STEP.2")["status"], "SUCCESS", "{caches}: {report}");
+        assert_eq!(report["tree"]["snapshot"]["caches"], caches);
+    }
+}
+
+#[test]
+fn what_a_check_removes_is_gone_and_a_failed_check_keeps_its_cache() {
+    let project = files(&["set -e; ls -A .mypy_cache 2>/dev/null || true; if [ -e .mypy_cache/a ]; then rm -r .mypy_cache; \
+         mkdir .mypy_cache; touch .mypy_cache/b; exit 1; fi; mkdir -p .mypy_cache; touch .mypy_cache/a"]);
+    project.proctor(["run"]).success();
+    project.proctor(["run"]).status(1);
+    assert!(log(&project, "STEP.1").contains('a'));
+    project.proctor(["run"]).success();
+    let last = log(&project, "STEP.1");
+    assert!(last.contains('b') && !last.contains('a'), "{last}");
+}
+
+#[test]
+fn an_attempt_that_ran_out_of_time_leaves_the_cache_as_it_was() {
+    let project = files(&[&format!("set -e; {COUNT} while [ -e ../shared/hang ]; do sleep 0.01; done")]);
+    let limited = text(&project.path().join("proctor.toml")).expect("settings") + "timeout = \"2s\"\n";
+    project.save("proctor.toml", &limited);
+    assert_eq!(count(&project, &["run"]).1, "1");
+    fs::write(project.shared("hang"), "").expect("the directory is ours");
+    project.proctor(["run"]).status(1);
+    assert!(log(&project, "STEP.1").contains("count=2"));
+    fs::remove_file(project.shared("hang")).expect("it was made");
+    assert_eq!(count(&project, &["run"]).1, "2");
+}
+
+/// A tool that takes every file for unchanged that is older than its build information.
+const BY_TIME: &str = "set -e; touch ../shared/begun; \
+     if [ -e app.tsbuildinfo ] && [ -z \"$(find src -type f -newer app.tsbuildinfo)\" ]; then echo up-to-date; exit 0; fi; \
+     echo checked; if cat src/* | grep -q bad; then exit 1; fi; while [ -e ../shared/hold ]; do sleep 0.01; done; touch app.tsbuildinfo";
+
+#[test]
+fn a_save_that_is_older_than_the_kept_build_information_is_tested() {
+    let project = files(&[BY_TIME]).file("src/a.ts", "good").file("src/b.ts", "good");
+    fs::write(project.shared("hold"), "").expect("the directory is ours");
+    let run = project.proctor(["run"]).watch();
+    let begun = project.shared("begun");
+    poll(LATE, "the check", || if begun.exists() { Ok(()) } else { Err("it has not begun") });
+    project.save("src/a.ts", "bad!");
+    std::thread::sleep(Duration::from_millis(20));
+    fs::remove_file(project.shared("hold")).expect("it was held");
+    assert_eq!(run.ended().status, 0);
+    project.proctor(["run"]).status(1);
+    project.save("src/a.ts", "good");
+    project.proctor(["run"]).success();
+    assert!(log(&project, "STEP.1").contains("checked"));
+    project.proctor(["run"]).success();
+    assert!(log(&project, "STEP.1").contains("up-to-date"), "the build information is kept");
+    // A removed file and a file that was moved have no new time.
+    fs::remove_file(project.path().join("src/b.ts")).expect("a file");
+    project.proctor(["run"]).success();
+    assert!(log(&project, "STEP.1").contains("checked"));
+    fs::rename(project.path().join("src/a.ts"), project.path().join("src/c.ts")).expect("a file");
+    project.proctor(["run"]).success();
+    assert!(log(&project, "STEP.1").contains("checked"));
+}
+
+/// `tsc -b` compares the times of files with that of its build information, and says nothing if all are older.
+#[test]
+fn real_tsc_tests_a_save_that_is_older_than_its_kept_build_information() {
+    let tsc = node_modules().join("typescript/bin/tsc");
+    let script = format!(
+        "set -e; touch ../shared/begun; while [ -e ../shared/hold ]; do sleep 0.01; done; test ! -e app.tsbuildinfo || echo had-it; \
+         node {} -b --verbose; touch app.tsbuildinfo",
+        tsc.display()
+    );
+    let options = "{\"compilerOptions\": {\"noEmit\": true, \"incremental\": true, \"strict\": true, \"types\": [], \
+         \"tsBuildInfoFile\": \"app.tsbuildinfo\"}, \"include\": [\"src\"]}";
+    let project = files(&[&script]).file("tsconfig.json", options).file("src/a.ts", "export const a: number = 1;\n");
+    for _ in 0..2 {
+        project.proctor(["run"]).success();
+    }
+    assert!(log(&project, "STEP.1").contains("up to date"), "{}", log(&project, "STEP.1"));
+    // The file is saved after the copy was made and before the build information is written.
+    project.save("src/b.ts", "export const b = 1;\n");
+    fs::write(project.shared("hold"), "").expect("the directory is ours");
+    fs::remove_file(project.shared("begun")).expect("it began");
+    let run = project.proctor(["run"]).watch();
+    let begun = project.shared("begun");
+    poll(LATE, "the check", || if begun.exists() { Ok(()) } else { Err("it has not begun") });
+    project.save("src/a.ts", "export const a: number = '1';\n");
+    std::thread::sleep(Duration::from_millis(20));
+    fs::remove_file(project.shared("hold")).expect("it was held");
+    let run = run.ended();
+    assert_eq!(run.status, 0, "{}", run.snapshot());
+    project.proctor(["run"]).status(1);
+    let last = log(&project, "STEP.1");
+    assert!(last.contains("had-it") && last.contains("TS2322"), "{last}");
+}
+
+#[test]
+fn real_mypy_and_pytest_start_warm() {
+    let (mypy, pytest) = (python_checkers(), python_plain());
+    let command = |python: &Path, arguments: &[&str]| {
+        let command: Vec<String> =
+            std::iter::once(python.display().to_string()).chain(arguments.iter().map(|one| (*one).to_owned())).collect();
+        serde_json::to_string(&command).expect("strings can be written")
+    };
+    let toml = format!(
+        "[sandbox]\nsnapshot = \"require\"\n[[check]]\nname = \"types\"\ncommand = {}\n[[check]]\nname = \"tests\"\ncommand = {}\n",
+        command(&mypy, &["-m", "mypy", "-v", "m.py"]),
+        command(&pytest, &["-m", "pytest", "--lf"]),
+    );
+    let project = Project::new()
+        .toml(&toml)
+        .file("m.py", "import asyncio\nimport email\nX: int = 1\n")
+        .file("test_a.py", "def test_good():\n    pass\n\ndef test_bad():\n    assert False\n");
+    project.proctor(["run"]).status(1);
+    assert!(!log(&project, "STEP.1").contains("Metadata fresh for asyncio"));
+    assert!(log(&project, "STEP.2").contains("1 failed, 1 passed"));
+    project.proctor(["run"]).status(1);
+    let types = log(&project, "STEP.1");
+    assert!(types.contains("Metadata fresh for asyncio"), "{types}");
+    assert!(log(&project, "STEP.2").contains("rerun previous 1 failure"), "{}", log(&project, "STEP.2"));
+    project.save("m.py", "import asyncio\nimport email\nX: int = ''\n");
+    project.proctor(["run"]).status(1);
+    assert!(log(&project, "STEP.1").contains("error: Incompatible types"));
+}
