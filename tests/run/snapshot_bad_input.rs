@@ -11,6 +11,9 @@ use serde_json::Value;
 
 use crate::common::{Output, Project, User, proctor};
 
+/// Makes an entry at a path.
+type Maker = fn(&Path);
+
 fn checking(script: &str) -> Project {
     let script = serde_json::to_string(script).expect("a string can be written");
     Project::new().toml(&format!("[[check]]\nname = \"x\"\ncommand = [\"sh\", \"-c\", {script}]\n")).file("a.txt", "hi")
@@ -45,7 +48,7 @@ fn run_mounted(project: &Project, mounts: &str) -> Output {
 
 #[test]
 fn special_files_are_a_reason_to_run_in_place_tracked_or_ignored() {
-    let makers: [(&str, fn(&Path)); 3] = [
+    let makers: [(&str, Maker); 3] = [
         ("pipe", |path| mkfifo(path, Mode::S_IRWXU).expect("the project is ours")),
         ("socket", |path| drop(UnixListener::bind(path).expect("the project is ours"))),
         ("device", |path| {
