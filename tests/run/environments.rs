@@ -85,7 +85,7 @@ fn what_somebody_plants_between_two_runs_makes_another_environment() {
 fn what_a_check_plants_on_a_snapshot_is_no_part_of_any_environment() {
     let script = format!(
         "test ! -e {PACKAGES}/planted.pth && touch {PACKAGES}/planted.pth && echo x > .venv/bin/python && \
-         echo x > web/node_modules/.package-lock.json && mkdir web/node_modules/.vite"
+         echo x > web/node_modules/.package-lock.json && mkdir web/node_modules/planted"
     );
     let project = project(&script, "require", "");
     let first = run(&project);
