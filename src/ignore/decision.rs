@@ -33,7 +33,7 @@ pub struct IgnoreRule {
 pub enum RuleSource {
     /// The table [`crate::ignore::ALWAYS_OUT`], with the row's reason.
     AlwaysOut(&'static str),
-    /// The evidence link of the project (S1).
+    /// The link to the evidence that proctor made (S1).
     EvidenceLink,
     /// The task list that proctor writes.
     TaskList,

@@ -9,6 +9,7 @@ use crate::ignore::always::{AlwaysOut, find_always_out};
 use crate::ignore::class::{IgnoredClass, class_of};
 use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::include::{IncludeList, compile_setting};
+use crate::ignore::own_link::OwnLink;
 use crate::ignore::pattern::{DecidingPattern, IgnorePatternProblem, PatternList, PatternSource};
 use crate::ignore::rules::{DirectoryRules, RulesFile, RulesText};
 use crate::ignore::scope::{RulesScope, SurroundingTree, TreeMembership};
@@ -21,8 +22,8 @@ pub struct MatcherSettings {
     pub ignore: Vec<String>,
     /// `watch.include`: patterns relative to the project's root.
     pub include: Vec<String>,
-    /// The name of the evidence link at the root, if there is one (S1).
-    pub evidence_link: Option<String>,
+    /// The link that proctor makes in the root, if it makes one (S1).
+    pub own_link: Option<OwnLink>,
     /// The path of the task list that proctor writes, relative to the root, if there is one.
     pub task_list: Option<String>,
     /// Which entries the matcher selects.
@@ -52,7 +53,7 @@ impl MatcherSettings {
 pub struct Matcher {
     ignore_patterns: PatternList,
     include_patterns: IncludeList,
-    evidence_link: Option<String>,
+    own_link: Option<OwnLink>,
     task_list: Option<String>,
     selects: Selects,
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
@@ -61,8 +62,8 @@ pub struct Matcher {
 /// The reason for a decision about a path. It is converted to an [`IgnoreRule`] only when a caller needs the rule.
 enum DecisionReason<'rules> {
     AlwaysOut(&'static AlwaysOut),
-    /// The path is always excluded: the evidence link or the task list.
-    Path(RuleSource, &'rules str),
+    /// The path of the task list, which is always excluded.
+    TaskList(&'rules str),
     /// A pattern of a rules file, with the file; without a file, a pattern of `watch.ignore`.
     Pattern(&'rules PatternList, &'rules Glob, Option<(&'rules DirectoryRules, RulesFile)>),
     Include,
@@ -89,9 +90,8 @@ impl Matcher {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let evidence_link = settings.evidence_link.clone().filter(|name| !name.is_empty());
-        let task_list = settings.task_list.clone();
-        Ok(Self { ignore_patterns, include_patterns, evidence_link, task_list, selects: settings.selects, rules: HashMap::new() })
+        let (own_link, task_list) = (settings.own_link.clone(), settings.task_list.clone());
+        Ok(Self { ignore_patterns, include_patterns, own_link, task_list, selects: settings.selects, rules: HashMap::new() })
     }
 
     /// Sets the text of a rules file; setting the same text again costs nothing. Returns the lines that cannot be used.
@@ -134,6 +134,27 @@ impl Matcher {
         let excluded = descent.excluded.as_ref().filter(|_| verdict == IgnoreVerdict::Out);
         let rule = rule.or_else(|| excluded.and_then(|(scope, cut)| self.rule_at(scope, *cut, path.as_bytes(), true)));
         IgnoreDecision { verdict, rule }
+    }
+
+    /// Returns whether an entry at this path is proctor's own link if it is a link with the right target.
+    pub fn may_be_own_link(&self, path: &[u8]) -> bool {
+        self.own_link.as_ref().is_some_and(|own| own.is_at(path))
+    }
+
+    /// Returns whether a link with this path and target is proctor's own link to the evidence. It never belongs to the tree, but
+    /// the other questions of a matcher do not know the target, so the caller has to ask this one too.
+    pub fn is_own_link(&self, path: &[u8], target: &[u8]) -> bool {
+        self.own_link.as_ref().is_some_and(|own| own.is_at(path) && own.has_target(target))
+    }
+
+    /// Returns the decision about proctor's own link to the evidence.
+    pub fn decide_own_link(&self) -> IgnoreDecision {
+        let rule = self.own_link.as_ref().map(|own| IgnoreRule {
+            source: RuleSource::EvidenceLink,
+            line: None,
+            pattern: own.name.clone(),
+        });
+        IgnoreDecision { verdict: IgnoreVerdict::Out, rule }
     }
 
     /// Returns the rules that apply in a directory; `None` when a walk does not enter it.
@@ -233,7 +254,7 @@ impl Matcher {
             return if is_input { TreeMembership::In } else { TreeMembership::Out };
         }
         let (membership, reason) = self.judge_for_tree(scope, path, is_directory);
-        let is_own = matches!(reason, Some(DecisionReason::Path(..)));
+        let is_own = matches!(reason, Some(DecisionReason::TaskList(_)));
         match membership {
             TreeMembership::In | TreeMembership::PutBack if is_directory => TreeMembership::Passed,
             TreeMembership::In | TreeMembership::PutBack => TreeMembership::Out,
@@ -252,13 +273,10 @@ impl Matcher {
         if let Some(row) = find_always_out(&path[name_start..]) {
             return (TreeMembership::Out, Some(DecisionReason::AlwaysOut(row)));
         }
-        if let Some(link) = self.evidence_link.as_deref().filter(|link| link.as_bytes() == path) {
-            return (TreeMembership::Out, Some(DecisionReason::Path(RuleSource::EvidenceLink, link)));
-        }
         // The task list shows verdicts. If it belonged to the tree, writing a verdict into it would change the tree digest and
         // make that verdict stale.
         if let Some(list) = self.task_list.as_deref().filter(|list| list.as_bytes() == path && !is_directory) {
-            return (TreeMembership::Out, Some(DecisionReason::Path(RuleSource::TaskList, list)));
+            return (TreeMembership::Out, Some(DecisionReason::TaskList(list)));
         }
         let (is_excluded, reason) = match scope.ground {
             SurroundingTree::Leading | SurroundingTree::Ignored => (true, None),
@@ -339,7 +357,9 @@ impl Matcher {
             DecisionReason::AlwaysOut(row) => {
                 IgnoreRule { source: RuleSource::AlwaysOut(row.reason), line: None, pattern: row.name.glob() }
             }
-            DecisionReason::Path(source, path) => IgnoreRule { source: source.clone(), line: None, pattern: (*path).to_owned() },
+            DecisionReason::TaskList(path) => {
+                IgnoreRule { source: RuleSource::TaskList, line: None, pattern: (*path).to_owned() }
+            }
             DecisionReason::Pattern(list, glob, file) => {
                 let source = file
                     .map_or(RuleSource::Ignore, |(rules, file)| RuleSource::File { directory: rules.directory.clone(), file });

@@ -4,7 +4,8 @@
 //! deeper file overrides a higher one, `.ignore` overrides `.gitignore` of the same directory) or by `watch.ignore`. Global rules,
 //! those of parent directories and `.git/info/exclude` are not used, so that the same tree gives the same answer on every machine.
 //! An ignored file is excluded even when git tracks it. `watch.include` puts paths back; nothing puts back the names of
-//! [`ALWAYS_OUT`] and the evidence link.
+//! [`ALWAYS_OUT`] and proctor's own link to the evidence. Whether an entry is that link depends on its target, which the caller
+//! reads ([`Matcher::is_own_link`]).
 //!
 //! This module may not touch files: the caller passes the text of the rules files. It may not know what a path is used for.
 //!
@@ -28,6 +29,7 @@ mod class;
 mod decision;
 mod include;
 mod matcher;
+mod own_link;
 mod pattern;
 mod rules;
 mod scope;
@@ -40,6 +42,7 @@ pub use always::{ALWAYS_OUT, AlwaysOut};
 pub use class::{IgnoredClass, class_of, is_by_product};
 pub use decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 pub use matcher::{Matcher, MatcherSettings, Selects};
+pub use own_link::OwnLink;
 pub use pattern::{IgnorePatternProblem, PatternSource};
 pub use rules::{DirectoryRules, RulesFile};
 pub use scope::{RulesScope, TreeMembership};

@@ -1,7 +1,7 @@
 //! Explains why a path belongs to the tree or not, in words for people and as data for programs. Pure: the caller has read the
 //! rules files.
 
-use crate::ignore::decision::{IgnoreRule, IgnoreVerdict, RuleSource};
+use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::matcher::Matcher;
 use crate::model::TreePath;
 
@@ -23,6 +23,12 @@ impl Matcher {
         let decision = self.decide(path, is_directory);
         let decided_at = if decision.verdict == IgnoreVerdict::Out { self.topmost_out(path) } else { path.clone() };
         Explanation { path: path.clone(), verdict: decision.verdict, decided_at, rule: decision.rule }
+    }
+
+    /// Returns the explanation for proctor's own link to the evidence, which is at this path.
+    pub fn explain_own_link(&self, path: &TreePath) -> Explanation {
+        let IgnoreDecision { verdict, rule } = self.decide_own_link();
+        Explanation { path: path.clone(), verdict, decided_at: path.clone(), rule }
     }
 
     fn topmost_out(&self, path: &TreePath) -> TreePath {
@@ -64,7 +70,7 @@ impl Explanation {
         let line = rule.line.unwrap_or_default();
         match &rule.source {
             RuleSource::AlwaysOut(_) => "the names that are never part of a tree".to_owned(),
-            RuleSource::EvidenceLink => "`evidence.link` of the settings".to_owned(),
+            RuleSource::EvidenceLink => "the link that proctor made, named by `evidence.link` of the settings".to_owned(),
             RuleSource::TaskList => "`tasks.file` of the settings".to_owned(),
             RuleSource::Ignore => format!("`watch.ignore` in proctor.toml, pattern {line}"),
             RuleSource::Include => format!("`watch.include` in proctor.toml, pattern {line}"),
@@ -78,7 +84,7 @@ impl Explanation {
         let written = Self::source(rule);
         match (&rule.source, self.verdict) {
             (RuleSource::AlwaysOut(reason), _) => format!("`{pattern}`{which} is never part of a tree ({reason})"),
-            (RuleSource::EvidenceLink, _) => format!("`{pattern}` is the link to the evidence"),
+            (RuleSource::EvidenceLink, _) => format!("`{pattern}` is proctor's own link to the evidence"),
             (RuleSource::TaskList, _) => format!("`{pattern}` is the task list that proctor writes into"),
             (RuleSource::Ignore | RuleSource::File { .. }, IgnoreVerdict::Out) => {
                 format!("`{pattern}` ({written}) excludes `{at}`")
@@ -100,20 +106,26 @@ impl Explanation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ignore::{MatcherSettings, RulesFile, Selects};
+    use crate::ignore::{MatcherSettings, OwnLink, RulesFile, Selects};
 
-    fn lines(path: &str) -> Vec<String> {
+    fn explanation(path: &str) -> Explanation {
         let settings = MatcherSettings {
             ignore: vec!["*.snap".to_owned()],
             include: vec!["/build/kept.json".to_owned()],
-            evidence_link: Some("evidence".to_owned()),
+            own_link: Some(OwnLink { name: "evidence".to_owned(), leads_into: "/store/evidence".into() }),
             task_list: None,
             selects: Selects::Tree,
         };
         let mut matcher = Matcher::new(&settings).expect("good patterns");
         let root = TreePath::root();
         assert!(matcher.add_rules(&root, RulesFile::GitIgnore, b"# built\nbuild/\n*.log\n!kept.log\n").is_empty());
-        matcher.explain(&TreePath::try_from(path).expect("a clean path"), false).lines()
+        let path = TreePath::try_from(path).expect("a clean path");
+        let is_own_link = matcher.is_own_link(path.as_bytes(), b"/store/evidence/shop-00000001");
+        if is_own_link { matcher.explain_own_link(&path) } else { matcher.explain(&path, false) }
+    }
+
+    fn lines(path: &str) -> Vec<String> {
+        explanation(path).lines()
     }
 
     #[test]
@@ -136,7 +148,7 @@ mod tests {
                 "`x/__pycache__/a` does not belong to the tree: `__pycache__` of `x/__pycache__` is never part of a tree \
                  (Python's compiled modules)",
             ),
-            ("evidence", "`evidence` does not belong to the tree: `evidence` is the link to the evidence"),
+            ("evidence", "`evidence` does not belong to the tree: `evidence` is proctor's own link to the evidence"),
         ] {
             assert_eq!(lines(path)[0], first);
         }

@@ -102,7 +102,7 @@ impl Renewal<'_> {
         let is_directory = is_directory(&stat);
         let membership = self.look.matcher.membership_of(scope, &path, is_directory);
         if !is_directory {
-            let is_in = membership.belongs();
+            let is_in = membership.belongs() && !self.look.is_own_link(directory, &name, &path);
             let mut look = || self.look.read_entry(directory, &name, &stat, known, &mut self.buffer);
             return Some(if is_in { look() } else { EntryRead::Nothing });
         }

@@ -3,8 +3,10 @@
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
+use nix::fcntl::readlinkat;
 use nix::libc;
 use nix::sys::stat::FileStat;
 
@@ -129,7 +131,7 @@ impl TreeReader<'_> {
             let membership = self.matcher.membership_of(&scope, &path, is_directory);
             if is_directory && membership.is_walked() {
                 self.enter_directory(&path, name, &scope, membership, &mut found);
-            } else if !is_directory && membership.belongs() {
+            } else if !is_directory && membership.belongs() && !self.is_own_link(directory.as_fd(), name, &path) {
                 self.take_entry(directory.as_fd(), name, &mut found, buffer);
             }
         }
@@ -215,6 +217,12 @@ impl TreeReader<'_> {
             (EntryRead::Issue(kind), _) => found.aside.push(IssueEntry { name: name.into(), kind }),
             (EntryRead::Nothing | EntryRead::AsKnown, _) => {}
         }
+    }
+
+    /// Returns whether an entry is proctor's own link to the evidence, by its target.
+    pub(super) fn is_own_link(&self, directory: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> bool {
+        self.matcher.may_be_own_link(path)
+            && readlinkat(directory, name).is_ok_and(|target| self.matcher.is_own_link(path, target.as_bytes()))
     }
 
     /// Reads an entry that belongs to the tree and is no directory, unless its stamp proves that it is unchanged.

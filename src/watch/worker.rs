@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -187,7 +188,8 @@ impl Worker {
 
     fn remember(&mut self, event: &'static str, path: &Path) {
         if let Ok(path) = TreePath::below(&self.root, path) {
-            let decision = self.matcher.decide(&path, false);
+            let is_own_link = self.is_own_link(&path);
+            let decision = if is_own_link { self.matcher.decide_own_link() } else { self.matcher.decide(&path, false) };
             self.recent.note(&path, PathEvent { event, decision });
         }
     }
@@ -322,7 +324,15 @@ impl Worker {
     }
 
     fn belongs(&self, path: &TreePath, is_directory: bool) -> bool {
-        self.matcher.decide(path, is_directory).verdict == IgnoreVerdict::In
+        self.matcher.decide(path, is_directory).verdict == IgnoreVerdict::In && !self.is_own_link(path)
+    }
+
+    /// Returns whether proctor's own link to the evidence is at a path now. After it was removed nobody can tell, and the hint of
+    /// its removal costs only a look at this one path.
+    fn is_own_link(&self, path: &TreePath) -> bool {
+        self.matcher.may_be_own_link(path.as_bytes())
+            && fs::read_link(self.root.join(path.as_path()))
+                .is_ok_and(|target| self.matcher.is_own_link(path.as_bytes(), target.as_os_str().as_bytes()))
     }
 
     pub(super) fn tell(&self, hint: WatchHint) {

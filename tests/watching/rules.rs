@@ -1,8 +1,9 @@
 //! What belongs to the tree and what does not, and rules that change.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
-use proctor::ignore::MatcherSettings;
+use proctor::ignore::{MatcherSettings, OwnLink};
 use proctor::model::{WatchHint, WatchProblem};
 
 use super::{Watched, path, saved};
@@ -21,6 +22,22 @@ fn what_does_not_belong_to_the_tree_costs_no_watch_and_gives_no_hint() {
     fs::write(watched.at("__pycache__/a.pyc"), "x").expect("a writable file");
     assert_eq!(watched.everything_so_far(), []);
     assert_eq!(watched.watcher.watches(), 1);
+}
+
+#[test]
+fn proctors_own_link_gives_no_hint_and_what_else_has_its_name_does() {
+    let own_link = Some(OwnLink { name: "evidence".to_owned(), leads_into: "/store/evidence".into() });
+    let watched = Watched::with_settings(&[("a", "")], &MatcherSettings { own_link, ..MatcherSettings::default() });
+    symlink("/store/evidence/shop-00000001", watched.at("evidence")).expect("a new name");
+    assert_eq!(watched.everything_so_far(), []);
+    fs::remove_file(watched.at("evidence")).expect("our link");
+    watched.wait_for(&WatchHint::Removed(path("evidence")));
+    symlink("/elsewhere", watched.at("evidence")).expect("a new name");
+    watched.wait_for_saves(&["evidence"]);
+    fs::remove_file(watched.at("evidence")).expect("our link");
+    fs::create_dir(watched.at("evidence")).expect("a new name");
+    fs::write(watched.at("evidence/test_a.py"), "").expect("a writable file");
+    watched.wait_for_saves(&["evidence/test_a.py"]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Resu
     let root = setup::project_root(environment, &options.directory)?;
     let (configuration, _) = setup::configuration(&root)?;
     let (_, project) = opening::open_registered(environment, &root)?;
-    let settings = opening::settings_of(&root, &configuration)?;
+    let settings = opening::settings_of(environment.state_root(), &root, &configuration)?;
     if settings.limits.is_unlimited() {
         render::note("everything is kept: set `keep_runs`, `keep_days` or `max_bytes` in `[evidence]` of proctor.toml");
     }

@@ -54,7 +54,7 @@ const FORMAT: &str = "proctor-tree-v1";
 pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.directory)?;
     let (configuration, _) = setup::configuration(&root)?;
-    let matcher = opening::matcher(&configuration)?;
+    let matcher = opening::matcher(environment, &configuration)?;
     let index =
         TreeIndex::scan(&root, &matcher, clock::now()).map_err(|error| super::from_run_error(&ProjectError::Tree(error)))?;
     let issues = index.issues();

@@ -16,7 +16,7 @@ fn write(root: &Path, name: &str, text: &str) {
 
 fn index(root: &Path) -> TreeIndex {
     let settings =
-        MatcherSettings { ignore: Vec::new(), include: Vec::new(), evidence_link: None, task_list: None, selects: Selects::Tree };
+        MatcherSettings { ignore: Vec::new(), include: Vec::new(), own_link: None, task_list: None, selects: Selects::Tree };
     TreeIndex::scan(root, &new_matcher(&settings).expect("no patterns"), Timestamp::from_millis(i64::MAX / 2)).expect("a tree")
 }
 
