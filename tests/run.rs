@@ -7,6 +7,7 @@ mod debt;
 mod environment;
 mod evidence;
 mod flow;
+mod in_place;
 mod isolation;
 mod link;
 mod planned;

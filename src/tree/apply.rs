@@ -6,6 +6,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
+use nix::sys::stat::fstat;
+
 use crate::ignore::{Matcher, RulesFile, RulesScope};
 use crate::model::{EntryKind, Timestamp, TreePath};
 use crate::tree::error::TreeError;
@@ -14,6 +16,7 @@ use crate::tree::index::TreeIndex;
 use crate::tree::listing::{is_directory, open_below, open_root, stat_entry, to_c_name};
 use crate::tree::node::{Content, Directory, IssueEntry, Node};
 use crate::tree::read::{DirectoryToRead, EntryRead, TreeReader, is_too_deep, push_name, to_content};
+use crate::tree::stamp::EntryStamp;
 use crate::tree::walk::walk;
 
 /// The new state of those entries of a directory that were read again, by their names.
@@ -68,6 +71,7 @@ impl Renewal<'_> {
         touched: &HintedPaths,
     ) -> io::Result<Option<Arc<Directory>>> {
         let directory = open_below(self.look.root.as_fd(), &place.path)?;
+        let stamp = EntryStamp::of(&fstat(&directory)?);
         let rules = previous.rules.as_ref().map(|rules| &rules.compiled);
         let scope = self.look.matcher.narrow(&place.above, place.membership, rules);
         let mut changes = Changes::new();
@@ -79,7 +83,7 @@ impl Renewal<'_> {
                 None => return Ok(None),
             };
         }
-        Ok(Some(merge_changes(previous, changes)))
+        Ok(Some(merge_changes(previous, changes, stamp)))
     }
 
     /// Reads one entry of a directory again: a named one, or a directory that leads to a named one.
@@ -120,7 +124,7 @@ impl Renewal<'_> {
 
 /// Makes a directory from a previous one and the new state of some entries. Returns the previous directory itself if
 /// nothing differs.
-fn merge_changes(previous: &Arc<Directory>, mut changes: Changes) -> Arc<Directory> {
+fn merge_changes(previous: &Arc<Directory>, mut changes: Changes, stamp: EntryStamp) -> Arc<Directory> {
     let mut aside: Vec<IssueEntry> =
         previous.aside.iter().filter(|aside| !changes.contains_key(&aside.name[..])).cloned().collect();
     let mut nodes = Vec::with_capacity(previous.nodes.len() + changes.len());
@@ -145,8 +149,5 @@ fn merge_changes(previous: &Arc<Directory>, mut changes: Changes) -> Arc<Directo
         }
     }
     aside.sort();
-    if previous.consists_of(&nodes, previous.rules.as_ref(), &aside) {
-        return Arc::clone(previous);
-    }
-    Arc::new(Directory::new(nodes, previous.rules.clone(), aside))
+    previous.renew(nodes, previous.rules.clone(), aside, stamp)
 }

@@ -18,6 +18,9 @@ pub(super) struct Directory {
     pub(super) rules: Option<Arc<KnownRules>>,
     /// The entries that are reported as issues and have no node, sorted by name.
     pub(super) aside: Box<[IssueEntry]>,
+    /// The directory's identity and times when it was read. `None` if the index was loaded from disk. An index keeps an older
+    /// stamp as long as the directory is not replaced.
+    pub(super) stamp: Option<EntryStamp>,
     /// `None` if nothing in the directory belongs to the tree, so that it is left out of the digest.
     pub(super) digest: Option<Digest>,
     /// The number of files and links in this directory and below it, including unreadable ones.
@@ -77,7 +80,12 @@ pub(super) struct IssueEntry {
 
 impl Directory {
     /// Makes a directory of nodes that are sorted by name.
-    pub(super) fn new(nodes: Vec<Node>, rules: Option<Arc<KnownRules>>, mut aside: Vec<IssueEntry>) -> Self {
+    pub(super) fn new(
+        nodes: Vec<Node>,
+        rules: Option<Arc<KnownRules>>,
+        mut aside: Vec<IssueEntry>,
+        stamp: Option<EntryStamp>,
+    ) -> Self {
         aside.sort();
         aside.dedup();
         // A rules file is read twice, for its rules and as an entry; one issue is enough.
@@ -88,7 +96,31 @@ impl Directory {
         let files = nodes.iter().map(|node| node.content.files()).sum();
         let bytes = nodes.iter().map(|node| node.content.bytes()).sum();
         let issues = aside.len() as u64 + nodes.iter().map(|node| node.content.issues()).sum::<u64>();
-        Self { nodes: nodes.into_boxed_slice(), rules, aside: aside.into_boxed_slice(), digest, files, bytes, issues }
+        Self { nodes: nodes.into_boxed_slice(), rules, aside: aside.into_boxed_slice(), stamp, digest, files, bytes, issues }
+    }
+
+    /// Makes the directory that follows this one and consists of these parts. Returns this one itself if nothing differs.
+    pub(super) fn renew(
+        self: &Arc<Self>,
+        nodes: Vec<Node>,
+        rules: Option<Arc<KnownRules>>,
+        aside: Vec<IssueEntry>,
+        stamp: EntryStamp,
+    ) -> Arc<Self> {
+        if !self.consists_of(&nodes, rules.as_ref(), &aside) {
+            return Arc::new(Self::new(nodes, rules, aside, Some(stamp)));
+        }
+        if self.stamp.is_some_and(|known| !known.is_replaced_by(stamp)) {
+            return Arc::clone(self);
+        }
+        let nodes = nodes.into_boxed_slice();
+        let (digest, files, bytes, issues) = (self.digest, self.files, self.bytes, self.issues);
+        Arc::new(Self { nodes, rules, aside: self.aside.clone(), stamp: Some(stamp), digest, files, bytes, issues })
+    }
+
+    /// Returns whether this directory was replaced or renamed before the other index was made.
+    pub(super) fn is_replaced_by(&self, later: &Self) -> bool {
+        self.stamp.zip(later.stamp).is_some_and(|(stamp, later)| stamp.is_replaced_by(later))
     }
 
     pub(super) fn find(&self, name: &[u8]) -> Option<&Node> {
@@ -96,7 +128,7 @@ impl Directory {
     }
 
     /// Returns whether a directory made of these parts would equal this one.
-    pub(super) fn consists_of(&self, nodes: &[Node], rules: Option<&Arc<KnownRules>>, aside: &[IssueEntry]) -> bool {
+    fn consists_of(&self, nodes: &[Node], rules: Option<&Arc<KnownRules>>, aside: &[IssueEntry]) -> bool {
         let has_rules = match (&self.rules, rules) {
             (Some(known), Some(found)) => Arc::ptr_eq(known, found),
             (known, found) => known.is_none() && found.is_none(),

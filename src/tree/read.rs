@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nix::fcntl::readlinkat;
 use nix::libc;
-use nix::sys::stat::FileStat;
+use nix::sys::stat::{FileStat, fstat};
 
 use crate::ignore::{DirectoryRules, Matcher, RulesFile, RulesScope, TreeMembership};
 use crate::model::{EntryKind, Timestamp, TreeIssueKind, TreePath};
@@ -55,6 +55,8 @@ pub(super) struct DirectoryRead {
     pub(super) entries: Vec<FoundEntry>,
     pub(super) rules: Option<Arc<KnownRules>>,
     pub(super) aside: Vec<IssueEntry>,
+    /// The directory's identity and times before its entries were read.
+    pub(super) stamp: EntryStamp,
     /// The directories to be read next, in the order of their entries.
     pub(super) below: Vec<DirectoryToRead>,
 }
@@ -108,13 +110,16 @@ impl TreeReader<'_> {
     }
 
     fn try_to_read(&self, place: &DirectoryToRead, buffer: &mut Vec<u8>) -> io::Result<(DirectoryRead, RulesReading)> {
-        let (directory, listing) = list(open_below(self.root.as_fd(), &place.path)?)?;
+        let directory = open_below(self.root.as_fd(), &place.path)?;
+        let stamp = EntryStamp::of(&fstat(&directory)?);
+        let (directory, listing) = list(directory)?;
         let (mut path, above, membership, previous) =
             (place.path.clone(), &place.above, place.membership, place.previous.clone());
         let mut found = DirectoryRead {
             rules: None,
             entries: Vec::with_capacity(listing.len()),
             aside: Vec::new(),
+            stamp,
             below: Vec::new(),
             previous,
         };
