@@ -13,7 +13,7 @@
 //! |---|---|
 //! | a save becomes a hint | [`watch`] |
 //! | a burst settles, a run is scheduled | [`daemon`]: one event loop around a pure engine, and a thin performer |
-//! | what is on disk now | [`tree`], with [`ignore`] saying what belongs to it |
+//! | what is on disk now | [`tree`], with [`ignore`] saying what belongs to it, and [`git`] which files are tracked |
 //! | reading shell: what a script runs, and whether it hides a failure | [`shell`] |
 //! | a copy of what was digested, for checks to run on | [`snapshot`] |
 //! | what to run | [`config`] and [`spec`] make a [`model::Plan`] |
@@ -39,7 +39,8 @@
 //!
 //! ```text
 //! model                                → –
-//! ignore, condition, routing           → model
+//! git, condition, routing              → model
+//! ignore                               → model, git
 //! review, governance                   → model
 //! shell                                → –
 //! config                               → model, shell
@@ -48,7 +49,7 @@
 //! verdict                              → model, condition
 //! report                               → model
 //! api                                  → model, report
-//! tree, watch                          → model, ignore
+//! tree, watch                          → model, git, ignore
 //! process, store                       → model
 //! snapshot                             → model, tree
 //! evidence                             → model, report
@@ -75,6 +76,7 @@ pub mod condition;
 pub mod config;
 pub mod daemon;
 pub mod evidence;
+pub mod git;
 pub mod governance;
 pub mod ignore;
 pub mod model;

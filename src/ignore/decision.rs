@@ -41,6 +41,8 @@ pub enum RuleSource {
     Ignore,
     /// The setting `watch.include`.
     Include,
+    /// Git's index: git tracks the path, so it belongs to the tree although this rule excludes it.
+    Tracked(Box<IgnoreRule>),
     /// A rules file of the project.
     File {
         /// The directory of the rules file.

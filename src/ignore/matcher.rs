@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ::ignore::gitignore::Glob;
 
+use crate::git::TrackedPaths;
 use crate::ignore::always::{AlwaysOut, find_always_out};
 use crate::ignore::class::{IgnoredClass, class_of};
 use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
@@ -57,6 +58,8 @@ pub struct Matcher {
     task_list: Option<String>,
     selects: Selects,
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
+    /// The paths that git tracks.
+    tracked: Arc<TrackedPaths>,
 }
 
 /// The reason for a decision about a path. It is converted to an [`IgnoreRule`] only when a caller needs the rule.
@@ -91,7 +94,8 @@ impl Matcher {
             return Err(problems);
         }
         let (own_link, task_list) = (settings.own_link.clone(), settings.task_list.clone());
-        Ok(Self { ignore_patterns, include_patterns, own_link, task_list, selects: settings.selects, rules: HashMap::new() })
+        let (rules, tracked) = Default::default();
+        Ok(Self { ignore_patterns, include_patterns, own_link, task_list, selects: settings.selects, rules, tracked })
     }
 
     /// Sets the text of a rules file; setting the same text again costs nothing. Returns the lines that cannot be used.
@@ -111,6 +115,11 @@ impl Matcher {
         if self.rules_digest(directory, file).is_some() {
             self.set_rules(directory, file, None);
         }
+    }
+
+    /// Sets the paths that git tracks, for the questions of this matcher that do not name the rules around a path.
+    pub fn set_tracked(&mut self, tracked: Arc<TrackedPaths>) {
+        self.tracked = tracked;
     }
 
     /// Removes the rules files of a directory and of everything below it.
@@ -133,6 +142,8 @@ impl Matcher {
         let rule = self.rule_at(&descent.scope, descent.decided, path.as_bytes(), is_directory);
         let excluded = descent.excluded.as_ref().filter(|_| verdict == IgnoreVerdict::Out);
         let rule = rule.or_else(|| excluded.and_then(|(scope, cut)| self.rule_at(scope, *cut, path.as_bytes(), true)));
+        let tracked = (descent.membership == TreeMembership::Tracked).then_some(&descent);
+        let rule = tracked.and_then(|descent| self.tracked_rule(descent, path.as_bytes())).or(rule);
         IgnoreDecision { verdict, rule }
     }
 
@@ -169,7 +180,8 @@ impl Matcher {
 
     /// Returns the rules that apply at the root.
     pub fn root_scope(&self) -> RulesScope {
-        RulesScope { ground: SurroundingTree::Inside, rules: self.rules.get(&b""[..]).cloned().into_iter().collect() }
+        let rules = self.rules.get(&b""[..]).cloned().into_iter().collect();
+        RulesScope { ground: SurroundingTree::Inside, rules, tracked: Arc::clone(&self.tracked) }
     }
 
     /// Narrows the rules of a directory to those of a subdirectory, whose rules files must have been set before.
@@ -190,10 +202,10 @@ impl Matcher {
         }
     }
 
-    /// Returns the rules that apply at the root, without the rules files that were set here. For a walk that reads rules files
-    /// itself.
-    pub fn bare_scope(&self) -> RulesScope {
-        RulesScope { ground: SurroundingTree::Inside, rules: Vec::new() }
+    /// Returns the rules that apply at the root, without the rules files and tracked paths that were set here. For a walk that
+    /// reads these itself.
+    pub fn bare_scope(&self, tracked: Arc<TrackedPaths>) -> RulesScope {
+        RulesScope { ground: SurroundingTree::Inside, rules: Vec::new(), tracked }
     }
 
     /// Returns the rules for a subdirectory with this membership, in which a walk found these rules files.
@@ -218,7 +230,11 @@ impl Matcher {
             match membership {
                 TreeMembership::Out => return Descent { scope, membership, decided: cut, excluded },
                 TreeMembership::Leads if scope.ground == SurroundingTree::Inside => excluded = Some((scope.clone(), cut)),
-                TreeMembership::Leads | TreeMembership::In | TreeMembership::PutBack | TreeMembership::Passed => {}
+                TreeMembership::Leads
+                | TreeMembership::In
+                | TreeMembership::PutBack
+                | TreeMembership::Tracked
+                | TreeMembership::Passed => {}
             }
             self.enter_bytes(&mut scope, ancestor, membership);
         }
@@ -231,6 +247,14 @@ impl Matcher {
         let is_directory = cut < path.len() || is_directory;
         let reason = self.judge(scope, &path[..cut], is_directory).1;
         reason.map(|reason| self.to_rule(&reason, &path[..cut], is_directory))
+    }
+
+    /// Returns the rule for a tracked path that another rule excludes: itself, or a directory above it.
+    fn tracked_rule(&self, descent: &Descent, path: &[u8]) -> Option<IgnoreRule> {
+        let (scope, cut) = descent.excluded.as_ref().map_or((&descent.scope, path.len()), |(scope, cut)| (scope, *cut));
+        let although = self.rule_at(scope, cut, path, cut < path.len())?;
+        let pattern = String::from_utf8_lossy(path).into_owned();
+        Some(IgnoreRule { source: RuleSource::Tracked(Box::new(although)), line: None, pattern })
     }
 
     fn judge<'rules>(
@@ -251,13 +275,14 @@ impl Matcher {
         let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let is_input = class_of(&path[name_start..]) == IgnoredClass::Input;
         if scope.ground == SurroundingTree::Ignored {
-            return if is_input { TreeMembership::In } else { TreeMembership::Out };
+            let is_of_the_tree = !is_directory && self.is_tracked(scope, path, is_directory);
+            return if is_input && !is_of_the_tree { TreeMembership::In } else { TreeMembership::Out };
         }
         let (membership, reason) = self.judge_for_tree(scope, path, is_directory);
         let is_own = matches!(reason, Some(DecisionReason::TaskList(_)));
         match membership {
             TreeMembership::In | TreeMembership::PutBack if is_directory => TreeMembership::Passed,
-            TreeMembership::In | TreeMembership::PutBack => TreeMembership::Out,
+            TreeMembership::In | TreeMembership::PutBack | TreeMembership::Tracked => TreeMembership::Out,
             TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Out if is_input && !is_own => TreeMembership::In,
             TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Out => TreeMembership::Out,
         }
@@ -286,11 +311,18 @@ impl Matcher {
             (TreeMembership::In, reason)
         } else if self.include_patterns.puts_back(scope.ground, path, is_directory) {
             (TreeMembership::PutBack, Some(DecisionReason::Include))
-        } else if is_directory && self.include_patterns.leads_below(path) {
+        } else if !is_directory && self.is_tracked(scope, path, is_directory) {
+            (TreeMembership::Tracked, reason)
+        } else if is_directory && (self.include_patterns.leads_below(path) || self.is_tracked(scope, path, is_directory)) {
             (TreeMembership::Leads, reason)
         } else {
             (TreeMembership::Out, reason)
         }
+    }
+
+    /// Returns whether git tracks this file, or something below this directory.
+    fn is_tracked(&self, scope: &RulesScope, path: &[u8], is_directory: bool) -> bool {
+        if is_directory { scope.tracked.has_below(path) } else { scope.tracked.contains(path) }
     }
 
     /// Returns whether the settings or the rules files exclude a path, and the rule that excludes or keeps it.

@@ -3,7 +3,8 @@
 //! Everything belongs to the tree except what is excluded by the project's own `.gitignore` and `.ignore` files (on every level; a
 //! deeper file overrides a higher one, `.ignore` overrides `.gitignore` of the same directory) or by `watch.ignore`. Global rules,
 //! those of parent directories and `.git/info/exclude` are not used, so that the same tree gives the same answer on every machine.
-//! An ignored file is excluded even when git tracks it. `watch.include` puts paths back; nothing puts back the names of
+//! What git tracks belongs to the tree although a rule excludes it; the caller says what is tracked ([`crate::git`]).
+//! `watch.include` puts paths back; neither it nor git puts back the names of
 //! [`ALWAYS_OUT`] and proctor's own link to the evidence. Whether an entry is that link depends on its target, which the caller
 //! reads ([`Matcher::is_own_link`]).
 //!

@@ -45,11 +45,12 @@ impl Explanation {
         let reason = self.rule.as_ref().map(|rule| self.reason(rule));
         match (self.verdict, reason) {
             (IgnoreVerdict::In, reason) => {
-                let reason = reason.unwrap_or_else(|| "no rule speaks of it".to_owned());
-                vec![
-                    format!("`{path}` belongs to the tree: {reason}"),
-                    "a save of it starts a run, and every verdict is for its content too".to_owned(),
-                ]
+                let first = match (self.rule.as_ref().map(|rule| &rule.source), reason) {
+                    (Some(RuleSource::Tracked(_)), Some(reason)) => format!("`{path}` {reason}"),
+                    (_, Some(reason)) => format!("`{path}` belongs to the tree: {reason}"),
+                    (_, None) => format!("`{path}` belongs to the tree: no rule speaks of it"),
+                };
+                vec![first, "a save of it starts a run, and every verdict is for its content too".to_owned()]
             }
             (IgnoreVerdict::Out, reason) => {
                 let reason = reason.unwrap_or_else(|| "only what `watch.include` names below it does".to_owned());
@@ -72,6 +73,7 @@ impl Explanation {
             RuleSource::AlwaysOut(_) => "the names that are never part of a tree".to_owned(),
             RuleSource::EvidenceLink => "the link that proctor made, named by `evidence.link` of the settings".to_owned(),
             RuleSource::TaskList => "`tasks.file` of the settings".to_owned(),
+            RuleSource::Tracked(_) => "git's index".to_owned(),
             RuleSource::Ignore => format!("`watch.ignore` in proctor.toml, pattern {line}"),
             RuleSource::Include => format!("`watch.include` in proctor.toml, pattern {line}"),
             RuleSource::File { directory, file } => format!("{}:{line}", directory.join(file.name().as_bytes())),
@@ -86,6 +88,11 @@ impl Explanation {
             (RuleSource::AlwaysOut(reason), _) => format!("`{pattern}`{which} is never part of a tree ({reason})"),
             (RuleSource::EvidenceLink, _) => format!("`{pattern}` is proctor's own link to the evidence"),
             (RuleSource::TaskList, _) => format!("`{pattern}` is the task list that proctor writes into"),
+            (RuleSource::Tracked(although), _) => {
+                let IgnoreRule { pattern, .. } = &**although;
+                let written = Self::source(although);
+                format!("is tracked by git, so it belongs to the tree although `{pattern}` ({written}) ignores it")
+            }
             (RuleSource::Ignore | RuleSource::File { .. }, IgnoreVerdict::Out) => {
                 format!("`{pattern}` ({written}) excludes `{at}`")
             }
@@ -98,7 +105,7 @@ impl Explanation {
     fn is_out_for_ever(&self) -> bool {
         match self.rule.as_ref().map(|rule| &rule.source) {
             Some(RuleSource::AlwaysOut(_) | RuleSource::EvidenceLink | RuleSource::TaskList) => true,
-            Some(RuleSource::Ignore | RuleSource::Include | RuleSource::File { .. }) | None => false,
+            Some(RuleSource::Ignore | RuleSource::Include | RuleSource::Tracked(_) | RuleSource::File { .. }) | None => false,
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use nix::sys::stat::fstat;
 
+use crate::git::read_git_index;
 use crate::ignore::{Matcher, RulesFile, RulesScope};
 use crate::model::{EntryKind, Timestamp, TreePath};
 use crate::tree::error::TreeError;
@@ -31,15 +32,19 @@ impl TreeIndex {
     /// # Errors
     /// When the root cannot be read.
     pub fn apply(&self, paths: &BTreeSet<TreePath>, matcher: &Matcher, now: Timestamp) -> Result<Self, TreeError> {
-        if paths.is_empty() {
-            return Ok(self.clone());
+        let git = read_git_index(&self.root, Some(&self.git));
+        // A path that git began or ceased to track may belong to the tree now or not any more.
+        let changed =
+            if Arc::ptr_eq(git.paths(), self.git.paths()) { Vec::new() } else { git.paths().differences(self.git.paths()) };
+        if paths.is_empty() && changed.is_empty() {
+            return Ok(Self { git, ..self.clone() });
         }
         let failed = |source| TreeError::ReadRoot { path: self.root.clone(), source };
         let root = open_root(&self.root).map_err(failed)?;
-        let mut renewal = Renewal { look: TreeReader { root: &root, matcher, now }, buffer: Vec::new() };
+        let mut renewal = Renewal { look: TreeReader { root: &root, matcher, tracked: git.paths(), now }, buffer: Vec::new() };
         let place = renewal.look.top(Some(Arc::clone(&self.top)));
-        let top = renewal.renew(place, &HintedPaths::of(paths)).map_err(failed)?;
-        Ok(Self { root: self.root.clone(), top })
+        let top = renewal.renew(place, &HintedPaths::of(paths.iter().chain(&changed))).map_err(failed)?;
+        Ok(Self { root: self.root.clone(), top, git })
     }
 }
 

@@ -10,6 +10,7 @@ use nix::fcntl::readlinkat;
 use nix::libc;
 use nix::sys::stat::{FileStat, fstat};
 
+use crate::git::TrackedPaths;
 use crate::ignore::{DirectoryRules, Matcher, RulesFile, RulesScope, TreeMembership};
 use crate::model::{EntryKind, Timestamp, TreeIssueKind, TreePath};
 use crate::tree::content::{BUFFER_BYTES, file_kind, format, read_file, read_link, read_rules};
@@ -35,6 +36,8 @@ enum RulesReading {
 pub(super) struct TreeReader<'look> {
     pub(super) root: &'look OwnedFd,
     pub(super) matcher: &'look Matcher,
+    /// The paths that git tracks.
+    pub(super) tracked: &'look Arc<TrackedPaths>,
     pub(super) now: Timestamp,
 }
 
@@ -89,7 +92,7 @@ impl TreeReader<'_> {
     pub(super) fn top(&self, previous: Option<Arc<Directory>>) -> DirectoryToRead {
         DirectoryToRead {
             path: Vec::new(),
-            above: self.matcher.bare_scope(),
+            above: self.matcher.bare_scope(Arc::clone(self.tracked)),
             membership: self.matcher.root_membership(),
             previous,
         }

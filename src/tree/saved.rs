@@ -19,6 +19,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::git::GitIndex;
 use crate::model::{Digest, EntryKind};
 use crate::tree::index::TreeIndex;
 use crate::tree::node::{Content, Directory, Leaf, LeafKind, Node};
@@ -70,7 +71,7 @@ impl TreeIndex {
         }
         let mut reader = Reader { rest: body.strip_prefix(TAG)? };
         let top = reader.top()?;
-        reader.rest.is_empty().then(|| Self { root: root.to_owned(), top })
+        reader.rest.is_empty().then(|| Self { root: root.to_owned(), top, git: GitIndex::default() })
     }
 }
 
@@ -259,7 +260,7 @@ mod tests {
         nodes.push(Node { name: b"c".as_slice().into(), content: directory(Vec::new()) });
         nodes.push(Node { name: b"d".as_slice().into(), content: Content::Unreadable(EntryKind::Directory, None) });
         nodes.push(Node { name: b"e".as_slice().into(), content: Content::Unreadable(EntryKind::Link, Some(stamp(3))) });
-        TreeIndex { root: "/p".into(), top: Arc::new(Directory::new(nodes, None, Vec::new(), None)) }
+        TreeIndex { root: "/p".into(), top: Arc::new(Directory::new(nodes, None, Vec::new(), None)), git: GitIndex::default() }
     }
 
     #[test]
@@ -279,7 +280,11 @@ mod tests {
                 leaf(b"a", LeafKind::File { is_executable: false }, Trust::Settled),
                 Node { name: b"b".as_slice().into(), content: below },
             ];
-            TreeIndex { root: "/p".into(), top: Arc::new(Directory::new(nodes, None, Vec::new(), None)) }
+            TreeIndex {
+                root: "/p".into(),
+                top: Arc::new(Directory::new(nodes, None, Vec::new(), None)),
+                git: GitIndex::default(),
+            }
         };
         let now = index(&[b"1", b"2", b"3"], Trust::Settled);
         for (saved, expected) in [

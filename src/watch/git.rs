@@ -2,10 +2,9 @@
 //! and it would execute commands that the project's configuration names.
 
 use std::fs;
-use std::io::Read as _;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::git::git_directory;
 use crate::model::GitOperation;
 
 /// The files that exist during a git operation. Those of long operations come first, because a rebase also locks the index again
@@ -18,9 +17,6 @@ pub const GIT_MARKS: &[(&str, GitOperation)] = &[
     ("REVERT_HEAD", GitOperation::Revert),
     ("index.lock", GitOperation::Index),
 ];
-
-/// The most bytes read of a `.git` file, which worktrees and submodules have instead of a directory.
-const MAX_POINTER_BYTES: u64 = 8192;
 
 /// Finds the git directory of a project.
 #[derive(Debug, Clone)]
@@ -42,17 +38,4 @@ impl GitFiles {
         let is_there = |name: &str| fs::symlink_metadata(directory.join(name)).is_ok();
         GIT_MARKS.iter().find(|(name, _)| is_there(name)).map(|(_, operation)| *operation)
     }
-}
-
-/// Returns the git directory of this working tree. In a worktree or a submodule, `.git` is a file that holds its path.
-fn git_directory(top: &Path) -> Option<PathBuf> {
-    let path = top.join(".git");
-    let kind = fs::symlink_metadata(&path).ok()?;
-    if !kind.is_file() {
-        return Some(path);
-    }
-    let mut text = Vec::new();
-    fs::File::open(&path).ok()?.take(MAX_POINTER_BYTES).read_to_end(&mut text).ok()?;
-    let named = text.strip_prefix(b"gitdir:")?.trim_ascii();
-    (!named.is_empty()).then(|| top.join(std::ffi::OsStr::from_bytes(named)))
 }

@@ -125,6 +125,13 @@ impl Places {
         Ok(WatchPlacement::New)
     }
 
+    /// Watches a directory that is not part of the tree, such as git's. If that is not possible, nobody is told.
+    pub(super) fn watch_besides(&mut self, directory: &Path) {
+        if let Some(backend) = &mut self.backend {
+            let _unwatched = backend.watcher.watch(directory, RecursiveMode::NonRecursive);
+        }
+    }
+
     /// Begins to poll a directory, with its present content given as `seen`. Does nothing if the directory does not exist.
     /// Returns whether it was not polled before.
     pub(super) fn poll(&mut self, directory: &TreePath, seen: Snapshot) -> bool {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
+use crate::git::GitIndex;
 use crate::ignore::{IgnoreVerdict, Matcher, RulesFile};
 use crate::model::{TreePath, WatchHint, WatchProblem};
 use crate::watch::cookie::sweep_up;
@@ -42,6 +43,10 @@ pub(super) struct Worker {
     _sweeper: Option<Ticker>,
     recent: RecentPathEvents,
     root_state: RootState,
+    /// What git tracks, as far as the matcher knows.
+    pub(super) git: GitIndex,
+    /// The directory that contains git's index.
+    pub(super) git_directory: Option<PathBuf>,
     pub(super) inbox: InboxHandle,
     count: Arc<AtomicUsize>,
     send: Box<dyn Fn(WatchHint) + Send>,
@@ -88,11 +93,14 @@ impl Worker {
             _sweeper: sweeper.transpose().map_err(|source| WatchError::Thread { source })?,
             recent: RecentPathEvents::default(),
             root_state: RootState::Watched,
+            git: GitIndex::default(),
+            git_directory: None,
             inbox,
             count,
             send,
         };
         sweep_up(root);
+        worker.follow_repository();
         worker.place_below(&TreePath::root(), Report::Nothing)?;
         if !worker.places.is_root_in_place() {
             return Err(not_there(io::ErrorKind::PermissionDenied.into()));
@@ -133,13 +141,17 @@ impl Worker {
             Message::Rearm => vec![RawHint::Overflow],
             Message::Sync(id) => {
                 match self.root_state {
-                    RootState::Watched => self.sync(id),
+                    RootState::Watched => {
+                        self.read_index();
+                        self.sync(id);
+                    }
                     RootState::Gone => self.tell(WatchHint::Synced(id)),
                 }
                 Vec::new()
             }
             Message::Poll(ticket) => {
                 if self.root_state == RootState::Watched {
+                    self.read_index();
                     self.poll_or_skip();
                 }
                 drop(ticket);
@@ -147,6 +159,7 @@ impl Worker {
             }
             Message::Sweep(ticket) => {
                 if self.root_state == RootState::Watched {
+                    self.read_index();
                     self.tell(WatchHint::LookAgain(WatchProblem::Sweep));
                 }
                 drop(ticket);
@@ -169,7 +182,7 @@ impl Worker {
     /// Turns a raw hint into hints, by asking the file system and the matcher about its path.
     pub(super) fn follow(&mut self, hint: RawHint) {
         if let Some((event, path)) = hint.describe() {
-            if self.note_cookie(path) {
+            if self.note_cookie(path) || self.note_git(path) {
                 return;
             }
             self.remember(event, path);
@@ -307,6 +320,7 @@ impl Worker {
         }
         self.matcher.forget_rules(&TreePath::root());
         self.root_state = RootState::Watched;
+        self.follow_repository();
         self.place_or_tell(&TreePath::root(), Report::Nothing);
         if self.places.is_root_in_place() {
             self.answer_all(problem);
@@ -323,7 +337,7 @@ impl Worker {
         }
     }
 
-    fn belongs(&self, path: &TreePath, is_directory: bool) -> bool {
+    pub(super) fn belongs(&self, path: &TreePath, is_directory: bool) -> bool {
         self.matcher.decide(path, is_directory).verdict == IgnoreVerdict::In && !self.is_own_link(path)
     }
 

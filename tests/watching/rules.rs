@@ -7,6 +7,7 @@ use proctor::ignore::{MatcherSettings, OwnLink};
 use proctor::model::{WatchHint, WatchProblem};
 
 use super::{Watched, path, saved};
+use crate::tracked::git;
 
 #[test]
 fn what_does_not_belong_to_the_tree_costs_no_watch_and_gives_no_hint() {
@@ -79,4 +80,25 @@ fn a_rules_file_written_with_the_same_rules_asks_for_nothing_but_a_look_at_itsel
     fs::rename(watched.at(".gitignore.new"), watched.at(".gitignore")).expect("our file");
     let seen = watched.everything_so_far();
     assert!(seen.contains(&saved(".gitignore")) && !seen.iter().any(|hint| matches!(hint, WatchHint::LookAgain(_))), "{seen:?}");
+}
+
+#[test]
+fn what_git_begins_and_ceases_to_track_is_heard_of_and_watched() {
+    let watched = Watched::new(&[(".gitignore", "out/\n"), ("out/deep/x", ""), ("out/y", ""), ("a", "")]);
+    git(&watched.root, &["init", "-q"]);
+    git(&watched.root, &["add", "a"]);
+    assert_eq!(watched.everything_so_far(), [], "what belongs to the tree anyway");
+    assert_eq!(watched.watcher.watches(), 1);
+    git(&watched.root, &["add", "-f", "out/deep/x"]);
+    watched.wait_for_saves(&["out/deep/x"]);
+    assert_eq!(watched.watcher.watches(), 3);
+    fs::write(watched.at("out/y"), "changed").expect("a writable file");
+    fs::write(watched.at("out/deep/x"), "changed").expect("a writable file");
+    let seen = watched.wait_for_saves(&["out/deep/x"]);
+    assert!(!seen.contains(&saved("out/y")), "{seen:?}");
+    git(&watched.root, &["rm", "-fq", "--cached", "out/deep/x"]);
+    watched.wait_for_saves(&["out/deep/x"]);
+    assert_eq!(watched.watcher.watches(), 1);
+    fs::write(watched.at("out/deep/x"), "changed again").expect("a writable file");
+    assert_eq!(watched.everything_so_far(), []);
 }

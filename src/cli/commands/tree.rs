@@ -77,6 +77,11 @@ pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Resul
         render::bytes(lines.as_bytes());
     }
     render::line(&index.digest().to_string());
+    if let Some(problem) = index.git_problem() {
+        render::note(&format!(
+            "note: git's index cannot be used: {problem}; files that a rule ignores are left out, tracked or not"
+        ));
+    }
     for issue in &issues {
         render::note(&format!("note: `{}` {}", escape(issue.path.as_bytes()), explain(issue.kind)));
     }

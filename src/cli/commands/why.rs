@@ -125,6 +125,7 @@ impl Serialize for RuleV1<'_> {
             RuleSource::AlwaysOut(_) => "alwaysOut",
             RuleSource::EvidenceLink => "evidenceLink",
             RuleSource::TaskList => "taskList",
+            RuleSource::Tracked(_) => "gitTracked",
             RuleSource::Ignore => "watchIgnore",
             RuleSource::Include => "watchInclude",
             RuleSource::File { .. } => "rulesFile",
