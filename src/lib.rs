@@ -13,7 +13,7 @@
 //! |---|---|
 //! | a save becomes a hint, which only says where to look | [`watch`] |
 //! | when no more hints come for a moment, a run is scheduled | [`daemon`]: a pure engine decides, a performer acts |
-//! | the files on disk are hashed to the tree digest | [`tree`]; [`ignore`] decides which files belong to the tree |
+//! | the files on disk are hashed to the tree digest | [`tree`]; [`ignore`] decides which files belong to it, and [`git`] reads which files are tracked |
 //! | shell scripts are parsed: what a script runs, and whether it hides a failure | [`shell`] |
 //! | the hashed files are copied, so that checks run on exactly these files | [`snapshot`] |
 //! | the plan says which actions run | [`config`] and [`spec`] make a [`model::Plan`] |
@@ -39,7 +39,8 @@
 //!
 //! ```text
 //! model                                → –
-//! ignore, condition, routing           → model
+//! git, condition, routing              → model
+//! ignore                               → model, git
 //! review, governance                   → model
 //! shell                                → –
 //! config                               → model, shell
@@ -48,7 +49,7 @@
 //! verdict                              → model, condition
 //! report                               → model
 //! api                                  → model, report
-//! tree, watch                          → model, ignore
+//! tree, watch                          → model, git, ignore
 //! process, store                       → model
 //! snapshot                             → model, ignore, tree, process
 //! evidence                             → model, report
@@ -76,6 +77,7 @@ pub mod condition;
 pub mod config;
 pub mod daemon;
 pub mod evidence;
+pub mod git;
 pub mod governance;
 pub mod ignore;
 pub mod model;

@@ -126,3 +126,34 @@ fn every_registered_project_is_listed_also_one_whose_directory_is_gone() {
     assert!(gone.stdout.contains("root missing"), "{}", gone.snapshot());
     assert!(project.path().is_dir(), "it is back");
 }
+
+#[test]
+fn a_directory_that_is_only_named_like_the_evidence_link_belongs_to_the_tree() {
+    for snapshot in ["off", "auto"] {
+        let check = "[[check]]\nname = \"check\"\ncommand = [\"grep\", \"-q\", \"one\", \"evidence/test_a.txt\"]\n";
+        let toml = format!("{check}[sandbox]\nsnapshot = \"{snapshot}\"\n");
+        let project = Project::new().toml(&toml).file("evidence/test_a.txt", "one\n");
+        project.proctor(["run"]).success();
+        assert_eq!(state(&project), ("fresh".to_owned(), "PASSED".into(), 0));
+        project.save("evidence/test_a.txt", "two\n");
+        assert_eq!(state(&project), ("stale".to_owned(), Value::Null, 5));
+        let answer = wait(&project, "60s", 1);
+        assert_eq!(answer["project"]["tasks"][0]["verdict"]["tree"], digest_in_python(&project.path(), &[]));
+        assert_eq!(state(&project), ("fresh".to_owned(), "FAILED".into(), 1));
+    }
+}
+
+#[test]
+fn proctors_own_link_changes_no_digest_and_a_directory_in_its_place_does() {
+    let project = Project::new().toml("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n").file("a.txt", "one\n");
+    let digest = || project.proctor(["tree"]).success().stdout.trim().to_owned();
+    let before = digest();
+    project.proctor(["run"]).success();
+    let link = project.path().join("evidence");
+    assert!(link.is_symlink() && digest() == before, "the link is no part of the tree");
+    assert_eq!(digest_in_python(&project.path(), &[]), before);
+    fs::remove_file(&link).expect("a link");
+    project.save("evidence/planted/test_a.py", "");
+    assert_ne!(digest(), before);
+    assert_eq!(digest_in_python(&project.path(), &[]), digest());
+}

@@ -57,6 +57,7 @@ mod specification_runs;
 mod tamper;
 mod tdd;
 mod tool_places;
+mod tracked;
 mod tree;
 mod verify;
 mod watch_cli;

@@ -10,6 +10,7 @@ mod environment;
 mod environments;
 mod evidence;
 mod flow;
+mod in_place;
 mod isolation;
 mod kept_files;
 mod link;

@@ -14,7 +14,7 @@ mod triggers;
 use std::fs;
 use std::time::Duration;
 
-use proctor::ignore::{Matcher, MatcherSettings, Selects, ShownOutputs};
+use proctor::ignore::{Matcher, MatcherSettings, OwnLink, Selects, ShownOutputs};
 use proctor::model::Timestamp;
 use proctor::tree::TreeIndex;
 use serde_json::Value;
@@ -69,7 +69,7 @@ fn tree_digest(project: &Project) -> String {
     let settings = MatcherSettings {
         ignore: Vec::new(),
         include: Vec::new(),
-        evidence_link: Some("evidence".to_owned()),
+        own_link: Some(OwnLink { name: "evidence".to_owned(), leads_into: project.root().join("state/proctor/evidence") }),
         task_list: None,
         selects: Selects::Tree,
         outputs: ShownOutputs::default(),

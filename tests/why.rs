@@ -16,7 +16,7 @@ fn the_rule_that_keeps_a_path_out_is_named_with_its_file_and_line() {
     assert!(said("build/x").contains("`build/` (.gitignore:2) excludes `build`"));
     assert!(said("build/kept.json").contains("`watch.include` in proctor.toml, pattern 1"));
     assert!(said("src/__pycache__/a.pyc").contains("is never part of a tree (Python's compiled modules)"));
-    assert!(said("evidence").contains("is the link to the evidence"));
+    assert!(said("evidence").starts_with("`evidence` belongs to the tree: no rule speaks of it"));
     let absolute = project.path().join("src/a.py");
     assert!(said(&absolute.display().to_string()).starts_with("`src/a.py` belongs"));
 }
@@ -41,4 +41,20 @@ fn a_path_of_no_project_is_refused_and_links_are_not_followed() {
     assert!(project.proctor(["why", "away"]).success().stdout.starts_with("`away` belongs"));
     project.proctor(["why", "away/passwd"]).status(2);
     fs::remove_file(project.path().join("away")).expect("our link");
+}
+
+#[test]
+fn only_the_link_that_proctor_made_is_left_out_and_not_what_else_has_its_name() {
+    let project = Project::new().toml("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n");
+    let said = || project.proctor(["why", "evidence"]).success().stdout;
+    project.proctor(["run"]).success();
+    assert!(said().starts_with("`evidence` does not belong to the tree: `evidence` is proctor's own link to the evidence\n"));
+    assert_eq!(project.proctor(["why", "evidence", "--json"]).success().json()["rule"]["source"], "evidenceLink");
+    let link = project.path().join("evidence");
+    fs::remove_file(&link).expect("a link");
+    symlink("elsewhere", &link).expect("a link");
+    assert!(said().starts_with("`evidence` belongs to the tree: no rule speaks of it\n"));
+    fs::remove_file(&link).expect("a link");
+    fs::create_dir(&link).expect("a directory");
+    assert!(said().starts_with("`evidence` belongs to the tree: no rule speaks of it\n"));
 }

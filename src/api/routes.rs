@@ -61,6 +61,7 @@ pub struct ParameterV1 {
     pub default: &'static str,
 }
 
+/// Every route of the control socket. The service answers these, and `proctor api` describes them.
 pub const ROUTES: &[Route] = &[
     Route {
         name: RouteName::Status,

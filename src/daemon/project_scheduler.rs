@@ -166,12 +166,11 @@ impl ProjectScheduler {
     fn perform_at(&mut self, now: Moment, effects: Vec<Effect>) -> Vec<HostEffect> {
         let mut performed = Vec::new();
         for effect in effects {
-            match effect {
-                Effect::Compare(paths) => {
-                    let content = self.compare(&paths);
-                    performed.extend(self.handle(now, Event::Compared(content)));
-                }
-                effect => performed.extend(self.perform_one(effect)),
+            if let Effect::Compare(paths) = &effect {
+                let content = self.compare(paths);
+                performed.extend(self.handle(now, Event::Compared(content)));
+            } else {
+                performed.extend(self.perform_one(effect));
             }
         }
         performed

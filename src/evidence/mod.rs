@@ -116,7 +116,7 @@ pub use scratch_directory::ScratchDirectory;
 pub use seal::{SealInput, SealedRun, drop_superseded, seal};
 pub use signing::{APPROVAL_NAMESPACE, KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE, approving_signer};
 pub use slot::{MOST_SLOTS, Slot, SlotQueueState};
-pub use store::Store;
+pub use store::{Store, evidence_directory};
 pub use trail::{TrailDirectory, TrailError};
 pub use transparency::{
     ConsistencyProof, InclusionProof, LedgerLog, LogCheckpoint, LogCheckpointError, LogDirectoryError, ProofError,

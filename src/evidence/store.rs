@@ -17,6 +17,11 @@ pub struct Store {
     background: BackgroundThread,
 }
 
+/// Returns the directory of a store that contains the evidence of all projects. Needs no open store.
+pub fn evidence_directory(store_root: &Path) -> PathBuf {
+    store_root.join("evidence")
+}
+
 impl Store {
     /// Opens the store at `root` and creates missing directories.
     pub fn open(root: &Path) -> Result<Self, EvidenceError> {
@@ -39,7 +44,7 @@ impl Store {
 
     /// Returns the directory that contains the evidence of all projects.
     pub fn evidence_directory(&self) -> PathBuf {
-        self.root.join("evidence")
+        evidence_directory(&self.root)
     }
 
     /// Returns the directory of a project's evidence, to which the link in the project points.

@@ -33,7 +33,7 @@ pub struct IgnoreRule {
 pub enum RuleSource {
     /// The built-in table [`crate::ignore::ALWAYS_OUT`]. The text is the row's reason.
     AlwaysOut(&'static str),
-    /// The built-in rule for the link in the project's root that leads to the evidence (S1).
+    /// The link in the project's root that proctor made and that leads to the evidence (S1).
     EvidenceLink,
     /// The built-in rule for the task list that proctor writes.
     TaskList,
@@ -41,6 +41,8 @@ pub enum RuleSource {
     Ignore,
     /// The setting `watch.include`.
     Include,
+    /// Git's index: git tracks the path, so it belongs to the tree although this rule excludes it.
+    Tracked(Box<IgnoreRule>),
     /// A rules file of the project.
     File {
         /// The directory of the rules file.

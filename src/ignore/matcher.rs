@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use ::ignore::gitignore::Glob;
 
+use crate::git::TrackedPaths;
 use crate::ignore::always::{AlwaysOut, find_always_out};
 use crate::ignore::class::{IgnoredClass, class_of, is_product};
 use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::include::{IncludeList, compile_setting};
+use crate::ignore::own_link::OwnLink;
 use crate::ignore::pattern::{DecidingPattern, IgnorePatternProblem, PatternList, PatternSource};
 use crate::ignore::rules::{DirectoryRules, RulesFile, RulesText};
 use crate::ignore::scope::{RulesScope, SurroundingTree, TreeMembership};
@@ -21,8 +23,8 @@ pub struct MatcherSettings {
     pub ignore: Vec<String>,
     /// `watch.include`: patterns relative to the project's root.
     pub include: Vec<String>,
-    /// The name of the link in the root that leads to the evidence, if there is one (S1).
-    pub evidence_link: Option<String>,
+    /// The link in the root that proctor makes and that leads to the evidence, if it makes one (S1).
+    pub own_link: Option<OwnLink>,
     /// The path of the task list that proctor writes, relative to the root, if there is one.
     pub task_list: Option<String>,
     /// Which entries the matcher selects.
@@ -88,19 +90,21 @@ impl MatcherSettings {
 pub struct Matcher {
     ignore_patterns: PatternList,
     include_patterns: IncludeList,
-    evidence_link: Option<String>,
+    own_link: Option<OwnLink>,
     task_list: Option<String>,
     selects: Selects,
     outputs: ShownOutputs,
     /// The rules files, by the path of their directory.
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
+    /// The paths that git tracks.
+    tracked: Arc<TrackedPaths>,
 }
 
 /// The reason for a decision about a path. It is converted to an [`IgnoreRule`] only when a caller needs the rule.
 enum DecisionReason<'rules> {
     AlwaysOut(&'static AlwaysOut),
-    /// The path is always excluded: the evidence link or the task list.
-    Path(RuleSource, &'rules str),
+    /// The path of the task list, which is always excluded.
+    TaskList(&'rules str),
     /// A pattern of a rules file, with the file; without a file, a pattern of `watch.ignore`.
     Pattern(&'rules PatternList, &'rules Glob, Option<(&'rules DirectoryRules, RulesFile)>),
     Include,
@@ -129,10 +133,10 @@ impl Matcher {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let evidence_link = settings.evidence_link.clone().filter(|name| !name.is_empty());
-        let task_list = settings.task_list.clone();
+        let (own_link, task_list) = (settings.own_link.clone(), settings.task_list.clone());
         let (selects, outputs) = (settings.selects, settings.outputs.clone());
-        Ok(Self { ignore_patterns, include_patterns, evidence_link, task_list, selects, outputs, rules: HashMap::new() })
+        let (rules, tracked) = Default::default();
+        Ok(Self { ignore_patterns, include_patterns, own_link, task_list, selects, outputs, rules, tracked })
     }
 
     /// Sets the text of a rules file. Returns the lines that cannot be used; if the text is the same as before, nothing
@@ -153,6 +157,11 @@ impl Matcher {
         if self.rules_digest(directory, file).is_some() {
             self.set_rules(directory, file, None);
         }
+    }
+
+    /// Sets the paths that git tracks, for the questions of this matcher that do not name the rules around a path.
+    pub fn set_tracked(&mut self, tracked: Arc<TrackedPaths>) {
+        self.tracked = tracked;
     }
 
     /// Removes the rules files of a directory and of everything below it.
@@ -176,7 +185,30 @@ impl Matcher {
         let rule = self.rule_at(&descent.scope, descent.decided, path.as_bytes(), is_directory);
         let excluded = descent.excluded.as_ref().filter(|_| verdict == IgnoreVerdict::Out);
         let rule = rule.or_else(|| excluded.and_then(|(scope, cut)| self.rule_at(scope, *cut, path.as_bytes(), true)));
+        let tracked = (descent.membership == TreeMembership::Tracked).then_some(&descent);
+        let rule = tracked.and_then(|descent| self.tracked_rule(descent, path.as_bytes())).or(rule);
         IgnoreDecision { verdict, rule }
+    }
+
+    /// Returns whether an entry at this path is proctor's own link if it is a link with the right target.
+    pub fn may_be_own_link(&self, path: &[u8]) -> bool {
+        self.own_link.as_ref().is_some_and(|own| own.is_at(path))
+    }
+
+    /// Returns whether a link with this path and target is proctor's own link to the evidence. It never belongs to the tree, but
+    /// the other questions of a matcher do not know the target, so the caller has to ask this one too.
+    pub fn is_own_link(&self, path: &[u8], target: &[u8]) -> bool {
+        self.own_link.as_ref().is_some_and(|own| own.is_at(path) && own.has_target(target))
+    }
+
+    /// Returns the decision about proctor's own link to the evidence.
+    pub fn decide_own_link(&self) -> IgnoreDecision {
+        let rule = self.own_link.as_ref().map(|own| IgnoreRule {
+            source: RuleSource::EvidenceLink,
+            line: None,
+            pattern: own.name.clone(),
+        });
+        IgnoreDecision { verdict: IgnoreVerdict::Out, rule }
     }
 
     /// Returns the rules that apply in a directory; `None` when a walk does not enter it.
@@ -191,7 +223,8 @@ impl Matcher {
 
     /// Returns the rules that apply at the root.
     pub fn root_scope(&self) -> RulesScope {
-        RulesScope { ground: SurroundingTree::Inside, rules: self.rules.get(&b""[..]).cloned().into_iter().collect() }
+        let rules = self.rules.get(&b""[..]).cloned().into_iter().collect();
+        RulesScope { ground: SurroundingTree::Inside, rules, tracked: Arc::clone(&self.tracked) }
     }
 
     /// Changes the rules that apply in a directory into the rules that apply in one of its subdirectories. The
@@ -214,10 +247,10 @@ impl Matcher {
         }
     }
 
-    /// Returns the rules that apply at the root, without the rules files that were set in this matcher. A walk that
-    /// reads the rules files itself begins with this value.
-    pub fn bare_scope(&self) -> RulesScope {
-        RulesScope { ground: SurroundingTree::Inside, rules: Vec::new() }
+    /// Returns the rules that apply at the root, without the rules files and tracked paths that were set in this matcher. A walk
+    /// that reads these itself begins with this value.
+    pub fn bare_scope(&self, tracked: Arc<TrackedPaths>) -> RulesScope {
+        RulesScope { ground: SurroundingTree::Inside, rules: Vec::new(), tracked }
     }
 
     /// Returns the rules that apply in a subdirectory. `membership` says whether the subdirectory belongs to the tree,
@@ -243,7 +276,11 @@ impl Matcher {
             match membership {
                 TreeMembership::Out => return Descent { scope, membership, decided: cut, excluded },
                 TreeMembership::Leads if scope.ground == SurroundingTree::Inside => excluded = Some((scope.clone(), cut)),
-                TreeMembership::Leads | TreeMembership::In | TreeMembership::PutBack | TreeMembership::Passed => {}
+                TreeMembership::Leads
+                | TreeMembership::In
+                | TreeMembership::PutBack
+                | TreeMembership::Tracked
+                | TreeMembership::Passed => {}
             }
             self.enter_bytes(&mut scope, ancestor, membership);
         }
@@ -256,6 +293,14 @@ impl Matcher {
         let is_directory = cut < path.len() || is_directory;
         let reason = self.judge(scope, &path[..cut], is_directory).1;
         reason.map(|reason| self.to_rule(&reason, &path[..cut], is_directory))
+    }
+
+    /// Returns the rule for a tracked path that another rule excludes: itself, or a directory above it.
+    fn tracked_rule(&self, descent: &Descent, path: &[u8]) -> Option<IgnoreRule> {
+        let (scope, cut) = descent.excluded.as_ref().map_or((&descent.scope, path.len()), |(scope, cut)| (scope, *cut));
+        let although = self.rule_at(scope, cut, path, cut < path.len())?;
+        let pattern = String::from_utf8_lossy(path).into_owned();
+        Some(IgnoreRule { source: RuleSource::Tracked(Box::new(although)), line: None, pattern })
     }
 
     fn judge<'rules>(
@@ -282,13 +327,14 @@ impl Matcher {
         let leads_to_output = is_directory && self.outputs.paths.iter().any(|shown| is_at_or_below(shown.as_bytes(), path));
         let left_out = if leads_to_output { TreeMembership::Leads } else { TreeMembership::Out };
         if scope.ground == SurroundingTree::Ignored {
-            return if is_input { TreeMembership::In } else { left_out };
+            let is_of_the_tree = !is_directory && self.is_tracked(scope, path, is_directory);
+            return if is_input && !is_of_the_tree { TreeMembership::In } else { left_out };
         }
         let (membership, reason) = self.judge_for_tree(scope, path, is_directory);
-        let is_own = matches!(reason, Some(DecisionReason::Path(..)));
+        let is_own = matches!(reason, Some(DecisionReason::TaskList(_)));
         match membership {
             TreeMembership::In | TreeMembership::PutBack if is_directory => TreeMembership::Passed,
-            TreeMembership::In | TreeMembership::PutBack => TreeMembership::Out,
+            TreeMembership::In | TreeMembership::PutBack | TreeMembership::Tracked => TreeMembership::Out,
             TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Out if is_input && !is_own => TreeMembership::In,
             TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Out => left_out,
         }
@@ -304,13 +350,10 @@ impl Matcher {
         if let Some(row) = find_always_out(&path[name_start..]) {
             return (TreeMembership::Out, Some(DecisionReason::AlwaysOut(row)));
         }
-        if let Some(link) = self.evidence_link.as_deref().filter(|link| link.as_bytes() == path) {
-            return (TreeMembership::Out, Some(DecisionReason::Path(RuleSource::EvidenceLink, link)));
-        }
         // The task list shows verdicts. If it belonged to the tree, writing a verdict into it would change the tree
         // digest and make that verdict stale.
         if let Some(list) = self.task_list.as_deref().filter(|list| list.as_bytes() == path && !is_directory) {
-            return (TreeMembership::Out, Some(DecisionReason::Path(RuleSource::TaskList, list)));
+            return (TreeMembership::Out, Some(DecisionReason::TaskList(list)));
         }
         let (is_excluded, reason) = match scope.ground {
             SurroundingTree::Leading | SurroundingTree::Ignored => (true, None),
@@ -320,11 +363,18 @@ impl Matcher {
             (TreeMembership::In, reason)
         } else if self.include_patterns.puts_back(scope.ground, path, is_directory) {
             (TreeMembership::PutBack, Some(DecisionReason::Include))
-        } else if is_directory && self.include_patterns.leads_below(path) {
+        } else if !is_directory && self.is_tracked(scope, path, is_directory) {
+            (TreeMembership::Tracked, reason)
+        } else if is_directory && (self.include_patterns.leads_below(path) || self.is_tracked(scope, path, is_directory)) {
             (TreeMembership::Leads, reason)
         } else {
             (TreeMembership::Out, reason)
         }
+    }
+
+    /// Returns whether git tracks this file, or something below this directory.
+    fn is_tracked(&self, scope: &RulesScope, path: &[u8], is_directory: bool) -> bool {
+        if is_directory { scope.tracked.has_below(path) } else { scope.tracked.contains(path) }
     }
 
     /// Returns whether `watch.ignore` or the rules files exclude a path, and the rule that excludes or keeps it.
@@ -391,7 +441,9 @@ impl Matcher {
             DecisionReason::AlwaysOut(row) => {
                 IgnoreRule { source: RuleSource::AlwaysOut(row.reason), line: None, pattern: row.name.glob() }
             }
-            DecisionReason::Path(source, path) => IgnoreRule { source: source.clone(), line: None, pattern: (*path).to_owned() },
+            DecisionReason::TaskList(path) => {
+                IgnoreRule { source: RuleSource::TaskList, line: None, pattern: (*path).to_owned() }
+            }
             DecisionReason::Pattern(list, glob, file) => {
                 let source = file
                     .map_or(RuleSource::Ignore, |(rules, file)| RuleSource::File { directory: rules.directory.clone(), file });

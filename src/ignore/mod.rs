@@ -4,8 +4,10 @@
 //! `watch.ignore` excludes it. Rules files are `.gitignore` and `.ignore`, in every directory. A deeper rules file
 //! overrides a higher one, and `.ignore` overrides `.gitignore` of the same directory. Git's global rules, rules files
 //! above the project and `.git/info/exclude` are not used, so that the same tree gives the same answer on every
-//! machine. An ignored file is excluded even when git tracks it. `watch.include` puts excluded paths back, except the
-//! names of [`ALWAYS_OUT`], the link to the evidence and the task list.
+//! machine. A file that git tracks belongs to the tree although a rule excludes it; the caller says what is tracked
+//! ([`crate::git`]). `watch.include` puts excluded paths back. Neither it nor git puts back the names of
+//! [`ALWAYS_OUT`], proctor's own link to the evidence and the task list. Whether an entry is that link depends on its
+//! target, which the caller reads ([`Matcher::is_own_link`]).
 //!
 //! This module does not read files: the caller passes the text of the rules files.
 //!
@@ -32,6 +34,7 @@ mod class;
 mod decision;
 mod include;
 mod matcher;
+mod own_link;
 mod pattern;
 mod rules;
 mod scope;
@@ -45,6 +48,7 @@ pub use caches::{CACHES_IN_ENVIRONMENTS, CacheInEnvironment, CacheKind, cache_ki
 pub use class::{IgnoredClass, class_of, is_by_product};
 pub use decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 pub use matcher::{Matcher, MatcherSettings, Selects, ShownOutputs};
+pub use own_link::OwnLink;
 pub use pattern::{IgnorePatternProblem, PatternSource};
 pub use rules::{DirectoryRules, RulesFile};
 pub use scope::{RulesScope, TreeMembership};

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::git::TrackedPaths;
 use crate::ignore::rules::DirectoryRules;
 
 /// Whether an entry belongs to the tree, and whether a walk enters it. In a matcher that selects ignored inputs,
@@ -13,7 +14,10 @@ pub enum TreeMembership {
     In,
     /// The entry belongs to the tree because `watch.include` puts it back although a rule excludes it.
     PutBack,
-    /// An excluded directory that a walk must enter, because a pattern of `watch.include` may match something in it.
+    /// The file belongs to the tree because git tracks it, although a rule excludes it or a directory above it.
+    Tracked,
+    /// An excluded directory that a walk must enter, because a pattern of `watch.include` may match something in it, or because git
+    /// tracks something in it.
     Leads,
     /// A directory that is not selected but may contain selected entries. A walk enters it and reads its rules files.
     Passed,
@@ -29,6 +33,8 @@ pub struct RulesScope {
     pub(super) ground: SurroundingTree,
     /// The rules files that apply, those of the root first, those of the directory itself last.
     pub(super) rules: Vec<Arc<DirectoryRules>>,
+    /// The paths that git tracks in the whole project. They belong to the tree although a rule excludes them.
+    pub(super) tracked: Arc<TrackedPaths>,
 }
 
 /// Whether the directory that a walk is in belongs to the tree.
@@ -47,7 +53,7 @@ impl TreeMembership {
     /// ignored input.
     pub fn belongs(self) -> bool {
         match self {
-            Self::In | Self::PutBack => true,
+            Self::In | Self::PutBack | Self::Tracked => true,
             Self::Leads | Self::Passed | Self::Out => false,
         }
     }
@@ -56,7 +62,8 @@ impl TreeMembership {
     pub fn is_walked(self) -> bool {
         match self {
             Self::In | Self::PutBack | Self::Leads | Self::Passed => true,
-            Self::Out => false,
+            // No directory is tracked.
+            Self::Tracked | Self::Out => false,
         }
     }
 

@@ -1,10 +1,12 @@
 //! Tests of the matcher: which rule decides about a path, and whether the path belongs to the tree.
 
+use std::path::PathBuf;
+
 use proptest::prelude::{Strategy, prop_assert_eq, proptest};
 
 use crate::ignore::{
-    ALWAYS_OUT, IgnoreDecision, IgnoreVerdict, Matcher, MatcherSettings, NameRule, RuleSource, RulesFile, Selects, ShownOutputs,
-    TreeMembership,
+    ALWAYS_OUT, IgnoreDecision, IgnoreVerdict, Matcher, MatcherSettings, NameRule, OwnLink, RuleSource, RulesFile, Selects,
+    ShownOutputs, TreeMembership,
 };
 use crate::model::TreePath;
 
@@ -17,7 +19,7 @@ fn matcher(ignore: &[&str], include: &[&str], rules: &[(&str, RulesFile, &str)])
     let settings = MatcherSettings {
         ignore: owned(ignore),
         include: owned(include),
-        evidence_link: Some("evidence".to_owned()),
+        own_link: Some(OwnLink { name: "evidence".to_owned(), leads_into: PathBuf::from("/store/evidence") }),
         task_list: None,
         selects: Selects::Tree,
         outputs: ShownOutputs::default(),
@@ -122,8 +124,8 @@ fn an_include_without_a_directory_opens_no_excluded_directory() {
 #[test]
 fn what_is_always_out_cannot_be_put_back() {
     let rules = [("", GitIgnore, "!node_modules\n!.git\n")];
-    let matcher = matcher(&[], &["node_modules", ".git/config", "evidence", "a/x.pyc"], &rules);
-    check(&matcher, &["a/evidence", "evidences", ".github/x", ".coveragerc"], &["node_modules/", "evidence", "a/x.pyc"]);
+    let matcher = matcher(&[], &["node_modules", ".git/config", "a/x.pyc"], &rules);
+    check(&matcher, &["a/evidence", "evidences", ".github/x", ".coveragerc"], &["node_modules/", "a/x.pyc"]);
     check(&matcher, &[], &[".git/config", "a/.git", "a/__pycache__/x.py", ".coverage.host.1", "a/.#b", "#a#", "a~", "a.py~"]);
     check(
         &matcher,
@@ -202,7 +204,7 @@ fn a_setting_that_would_do_nothing_is_refused_with_what_to_write() {
     let settings = MatcherSettings {
         ignore: vec!["!x".to_owned(), " ".to_owned(), "ok".to_owned()],
         include: vec!["#x".to_owned(), "/".to_owned(), "a/[z-b]".to_owned()],
-        evidence_link: None,
+        own_link: None,
         task_list: None,
         selects: Selects::Tree,
         outputs: ShownOutputs::default(),

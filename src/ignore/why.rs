@@ -1,7 +1,7 @@
 //! Explains why a path belongs to the tree or not, in words for people and as data for programs. Pure functions: the
 //! caller has read the rules files.
 
-use crate::ignore::decision::{IgnoreRule, IgnoreVerdict, RuleSource};
+use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::matcher::Matcher;
 use crate::model::TreePath;
 
@@ -25,6 +25,12 @@ impl Matcher {
         Explanation { path: path.clone(), verdict: decision.verdict, decided_at, rule: decision.rule }
     }
 
+    /// Returns the explanation for proctor's own link to the evidence, which is at this path.
+    pub fn explain_own_link(&self, path: &TreePath) -> Explanation {
+        let IgnoreDecision { verdict, rule } = self.decide_own_link();
+        Explanation { path: path.clone(), verdict, decided_at: path.clone(), rule }
+    }
+
     fn topmost_out(&self, path: &TreePath) -> TreePath {
         let ancestors = std::iter::successors(path.parent(), TreePath::parent);
         let out = ancestors.filter(|above| self.decide(above, true).verdict == IgnoreVerdict::Out);
@@ -40,11 +46,12 @@ impl Explanation {
         let reason = self.rule.as_ref().map(|rule| self.reason(rule));
         match (self.verdict, reason) {
             (IgnoreVerdict::In, reason) => {
-                let reason = reason.unwrap_or_else(|| "no rule speaks of it".to_owned());
-                vec![
-                    format!("`{path}` belongs to the tree: {reason}"),
-                    "a save of it starts a run, and every verdict is for its content too".to_owned(),
-                ]
+                let first = match (self.rule.as_ref().map(|rule| &rule.source), reason) {
+                    (Some(RuleSource::Tracked(_)), Some(reason)) => format!("`{path}` {reason}"),
+                    (_, Some(reason)) => format!("`{path}` belongs to the tree: {reason}"),
+                    (_, None) => format!("`{path}` belongs to the tree: no rule speaks of it"),
+                };
+                vec![first, "a save of it starts a run, and every verdict is for its content too".to_owned()]
             }
             (IgnoreVerdict::Out, reason) => {
                 let reason = reason.unwrap_or_else(|| "only what `watch.include` names below it does".to_owned());
@@ -65,8 +72,9 @@ impl Explanation {
         let line = rule.line.unwrap_or_default();
         match &rule.source {
             RuleSource::AlwaysOut(_) => "the names that are never part of a tree".to_owned(),
-            RuleSource::EvidenceLink => "`evidence.link` of the settings".to_owned(),
+            RuleSource::EvidenceLink => "the link that proctor made, named by `evidence.link` of the settings".to_owned(),
             RuleSource::TaskList => "`tasks.file` of the settings".to_owned(),
+            RuleSource::Tracked(_) => "git's index".to_owned(),
             RuleSource::Ignore => format!("`watch.ignore` in proctor.toml, pattern {line}"),
             RuleSource::Include => format!("`watch.include` in proctor.toml, pattern {line}"),
             RuleSource::File { directory, file } => format!("{}:{line}", directory.join(file.name().as_bytes())),
@@ -79,8 +87,13 @@ impl Explanation {
         let written = Self::source(rule);
         match (&rule.source, self.verdict) {
             (RuleSource::AlwaysOut(reason), _) => format!("`{pattern}`{which} is never part of a tree ({reason})"),
-            (RuleSource::EvidenceLink, _) => format!("`{pattern}` is the link to the evidence"),
+            (RuleSource::EvidenceLink, _) => format!("`{pattern}` is proctor's own link to the evidence"),
             (RuleSource::TaskList, _) => format!("`{pattern}` is the task list that proctor writes into"),
+            (RuleSource::Tracked(although), _) => {
+                let IgnoreRule { pattern, .. } = &**although;
+                let written = Self::source(although);
+                format!("is tracked by git, so it belongs to the tree although `{pattern}` ({written}) ignores it")
+            }
             (RuleSource::Ignore | RuleSource::File { .. }, IgnoreVerdict::Out) => {
                 format!("`{pattern}` ({written}) excludes `{at}`")
             }
@@ -93,7 +106,7 @@ impl Explanation {
     fn is_out_for_ever(&self) -> bool {
         match self.rule.as_ref().map(|rule| &rule.source) {
             Some(RuleSource::AlwaysOut(_) | RuleSource::EvidenceLink | RuleSource::TaskList) => true,
-            Some(RuleSource::Ignore | RuleSource::Include | RuleSource::File { .. }) | None => false,
+            Some(RuleSource::Ignore | RuleSource::Include | RuleSource::Tracked(_) | RuleSource::File { .. }) | None => false,
         }
     }
 }
@@ -101,13 +114,13 @@ impl Explanation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ignore::{MatcherSettings, RulesFile, Selects, ShownOutputs};
+    use crate::ignore::{MatcherSettings, OwnLink, RulesFile, Selects, ShownOutputs};
 
-    fn lines(path: &str) -> Vec<String> {
+    fn explanation(path: &str) -> Explanation {
         let settings = MatcherSettings {
             ignore: vec!["*.snap".to_owned()],
             include: vec!["/build/kept.json".to_owned()],
-            evidence_link: Some("evidence".to_owned()),
+            own_link: Some(OwnLink { name: "evidence".to_owned(), leads_into: "/store/evidence".into() }),
             task_list: None,
             selects: Selects::Tree,
             outputs: ShownOutputs::default(),
@@ -115,7 +128,13 @@ mod tests {
         let mut matcher = Matcher::new(&settings).expect("good patterns");
         let root = TreePath::root();
         assert!(matcher.add_rules(&root, RulesFile::GitIgnore, b"# built\nbuild/\n*.log\n!kept.log\n").is_empty());
-        matcher.explain(&TreePath::try_from(path).expect("a clean path"), false).lines()
+        let path = TreePath::try_from(path).expect("a clean path");
+        let is_own_link = matcher.is_own_link(path.as_bytes(), b"/store/evidence/shop-00000001");
+        if is_own_link { matcher.explain_own_link(&path) } else { matcher.explain(&path, false) }
+    }
+
+    fn lines(path: &str) -> Vec<String> {
+        explanation(path).lines()
     }
 
     #[test]
@@ -138,7 +157,7 @@ mod tests {
                 "`x/__pycache__/a` does not belong to the tree: `__pycache__` of `x/__pycache__` is never part of a tree \
                  (Python's compiled modules)",
             ),
-            ("evidence", "`evidence` does not belong to the tree: `evidence` is the link to the evidence"),
+            ("evidence", "`evidence` does not belong to the tree: `evidence` is proctor's own link to the evidence"),
         ] {
             assert_eq!(lines(path)[0], first);
         }

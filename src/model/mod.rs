@@ -110,7 +110,7 @@ pub use process::{
 };
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use quote::quoted_text;
-pub use repetition::{AfterMovedRun, OnDisk, Repetitions};
+pub use repetition::{AfterMovedRun, OnDisk, Repetitions, is_covered};
 pub use retention::{ArchiveRecord, PackedRun, PruneReason, PruneRecord, PrunedRun, RetentionLimits};
 pub use review::{Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict};
 pub use route::{

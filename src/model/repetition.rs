@@ -41,6 +41,12 @@ pub struct Repetitions {
     repeated: Option<BTreeSet<TreePath>>,
 }
 
+/// Returns whether a path is one of those that moved, or lies below a directory that moved. Renaming a directory makes file events
+/// for everything below it.
+pub fn is_covered(path: &TreePath, moved: &BTreeSet<TreePath>) -> bool {
+    std::iter::successors(Some(path.clone()), TreePath::parent).any(|at_or_above| moved.contains(&at_or_above))
+}
+
 impl OnDisk {
     /// Compares the tree at the beginning of a run with the tree at its end.
     pub fn compare(before: TreeDigest, after: TreeDigest) -> Self {
@@ -80,7 +86,7 @@ impl Repetitions {
     /// Returns whether the checks of the present run write these paths themselves. That is assumed if the present run
     /// is a repetition and every one of these paths changed during the repeated run too.
     pub fn are_written_by_run(&self, paths: &BTreeSet<TreePath>) -> bool {
-        self.repeated.as_ref().is_some_and(|moved| paths.is_subset(moved))
+        self.repeated.as_ref().is_some_and(|moved| paths.iter().all(|path| is_covered(path, moved)))
     }
 
     /// Starts the count anew, so that the full number of repetitions is allowed again.
@@ -126,6 +132,17 @@ mod tests {
             }
             assert_eq!(moved(&mut repetitions, &["a"], OnDisk::Newer), AfterMovedRun::Unstable, "{most}");
         }
+    }
+
+    #[test]
+    fn a_directory_that_moved_covers_everything_below_it() {
+        let moved = paths(&["src/deep", "b"]);
+        let is_covered = |name: &str| is_covered(&TreePath::try_from(name).unwrap(), &moved);
+        assert!(["src/deep", "src/deep/a/c", "b"].into_iter().all(is_covered));
+        assert!(!["src", "src/deeper", "a", ""].into_iter().any(is_covered));
+        let mut watch = Repetitions::at_most(Repetitions::OF_A_WATCH);
+        watch.begin(moved.clone());
+        assert!(watch.are_written_by_run(&paths(&["src/deep/a", "b"])) && !watch.are_written_by_run(&paths(&["src/a"])));
     }
 
     #[test]

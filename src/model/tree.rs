@@ -47,7 +47,7 @@ pub struct TreeIssue {
 pub struct TreeComparison {
     /// The digest of the tree after the run.
     pub after: TreeDigest,
-    /// Every path that appeared, vanished, changed, or was rewritten with the same bytes during the run.
+    /// Every path that appeared, vanished or got other content during the run, and every directory that was replaced or renamed.
     pub moved: Vec<TreePath>,
     /// The number of files in the tree after the run.
     pub files: u64,

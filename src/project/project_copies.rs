@@ -62,7 +62,7 @@ pub(crate) struct SnapshotBase {
 #[derive(Debug)]
 pub(crate) enum CopiesOutcome {
     /// The copies have the content of the tree and of the ignored inputs.
-    Current(SnapshotBase),
+    Current(Box<SnapshotBase>),
     /// The tree changed at these paths after it was read, so it has to be read again.
     Moved(BTreeSet<TreePath>),
     /// No snapshot can be made, for this reason. The checks have to run in the project itself.
@@ -94,7 +94,7 @@ impl ProjectCopies {
         };
         let directory = store.snapshot_directory(&scope.project);
         match self.try_update(&directory, settings, scope, (index, outputs))? {
-            Ok(CopiesOutcome::Current(base)) => Ok(CopiesOutcome::Current(SnapshotBase { environments, ..base })),
+            Ok(CopiesOutcome::Current(base)) => Ok(CopiesOutcome::Current(Box::new(SnapshotBase { environments, ..*base }))),
             Ok(other) => Ok(other),
             Err(error @ SnapshotError::Project { .. }) => Err(ProjectError::Snapshot(error)),
             Err(error) => {
@@ -167,7 +167,7 @@ impl CopiesOfProject {
                     let generations = self.tree.generation().zip(self.inputs.generation()).map(<[CopyGeneration; 2]>::from);
                     let (directory, tree, environments) = (directory.to_owned(), tree.clone(), Vec::new());
                     let base = SnapshotBase { directory, copies, tree, environments, inputs, generations };
-                    return Ok(Ok(CopiesOutcome::Current(base)));
+                    return Ok(Ok(CopiesOutcome::Current(Box::new(base))));
                 }
                 Ok(CopyOutcome::Moved(_)) => {}
                 Err(error) => return Ok(Err(error)),

@@ -66,6 +66,11 @@ impl StoreReader {
         Ok(Self { store, index: opened.index, opening_notes: opened.notes })
     }
 
+    /// Returns the directory of the store.
+    pub fn state_root(&self) -> &Path {
+        self.store.root()
+    }
+
     /// Returns the directory of the operators' log.
     pub fn log_directory(&self) -> PathBuf {
         self.store.log_directory()

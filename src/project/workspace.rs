@@ -385,7 +385,7 @@ impl Workspace {
         now: &tree::TreeIndex,
     ) -> Option<Vec<TreePath>> {
         let last = self.verdict_tree.as_ref().filter(|last| last.root == request.scope.root && last.plan == plan)?;
-        Some(tree::compare(&last.index, now).moved)
+        Some(tree::changed_paths(&last.index, now))
     }
 
     /// Begins to read a plan's tools and the installed packages in the background.

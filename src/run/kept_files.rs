@@ -6,8 +6,11 @@ use std::path::PathBuf;
 
 use crate::model::{Action, ActionEnd, ActionId, ByteSize, Digest, PlanNote, StopReason, TreeDigest, TreePath};
 use crate::process::{Layers, WrittenChange, WrittenEntry};
-use crate::project::{KeepDecision, KeptPaths, ProjectSettings, RunRequest, decide_keep};
+use crate::project::{KeepDecision, KeptPaths, ProjectError, ProjectSettings, RunRequest, Workspace, decide_keep};
+use crate::run::run_plan::RunContext;
+use crate::run::snapshot::CheckPlace;
 use crate::snapshot::{CopiedOut, ProjectWriter, digest_of};
+use crate::tree::{TreeHints, TreeIndex};
 
 /// The most files that one run copies to the project.
 const MOST_FILES: usize = 10_000;
@@ -259,4 +262,25 @@ fn common_directory(one: &TreePath, other: &TreePath) -> TreePath {
     let ancestors = |path: &TreePath| std::iter::successors(Some(path.clone()), TreePath::parent).collect::<Vec<_>>();
     let others = ancestors(other);
     ancestors(one).into_iter().find(|directory| others.contains(directory)).unwrap_or_default()
+}
+impl Workspace {
+    /// Copies what `writes` of the checks names to the project, and reads the tree again at these paths.
+    pub(crate) fn copy_out(
+        &mut self,
+        context: &RunContext<'_>,
+        place: &mut CheckPlace,
+        stopped: Option<StopReason>,
+        index: &TreeIndex,
+    ) -> Result<KeptOutcome, ProjectError> {
+        let request = context.request;
+        let mut kept = place.copy_out(request, context.looked, stopped);
+        if !kept.changed.is_empty() {
+            let hints = TreeHints::Only(kept.changed.clone());
+            let now = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
+            if now.digest() != index.digest() {
+                kept.note_tree(now.digest(), |path| now.lookup(path).is_some());
+            }
+        }
+        Ok(kept)
+    }
 }

@@ -19,14 +19,13 @@ use crate::process::{Control, clock};
 use crate::report::{ActionResult, SkipReason};
 use crate::run::environment::{LookedTwice, SurveyProgress};
 use crate::run::judge_and_seal::{RunEnd, prerequisites_met};
-use crate::run::kept_files::KeptOutcome;
 use crate::run::order::order_checks;
 use crate::run::perform::{Performer, RunningService, ServiceStart};
 use crate::run::prerequisite;
 use crate::run::records;
 use crate::run::snapshot::CheckPlace;
 use crate::run::steps::{Steps, perform_steps};
-use crate::tree::{self, TreeHints};
+use crate::tree;
 
 /// Everything that a run needs from its beginning to its end.
 pub(crate) struct RunContext<'a> {
@@ -218,26 +217,6 @@ impl Workspace {
             self.bytecode.to_compile = place.modules_to_compile(&request.scope.project);
         }
         Ok(carried)
-    }
-
-    /// Copies what `writes` of the checks names to the project, and reads the tree again at these paths.
-    fn copy_out(
-        &mut self,
-        context: &RunContext<'_>,
-        place: &mut CheckPlace,
-        stopped: Option<StopReason>,
-        index: &tree::TreeIndex,
-    ) -> Result<KeptOutcome, ProjectError> {
-        let request = context.request;
-        let mut kept = place.copy_out(request, context.looked, stopped);
-        if !kept.changed.is_empty() {
-            let hints = TreeHints::Only(kept.changed.clone());
-            let now = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
-            if now.digest() != index.digest() {
-                kept.note_tree(now.digest(), |path| now.lookup(path).is_some());
-            }
-        }
-        Ok(kept)
     }
 
     /// Reads the tree again and compares it with the tree before the checks.

@@ -7,20 +7,21 @@ use std::time::Duration;
 use crate::config::{CachesMode, ProtectionMode};
 use crate::evidence::{ScratchDirectory, read_boot_id};
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionLimits, ActionPhase, ByteSize, EndedAction, EnvironmentMount, IsolationLevel, Plan,
-    ProjectId, Sandbox, SnapshotMount, SpawnFailure, StopReason, StopStage, Timestamp, TreePath,
+    Action, ActionEnd, ActionId, ActionLimits, ActionPhase, ByteSize, EndedAction, EnvironmentMount, IsolationLevel, ProjectId,
+    Sandbox, SnapshotMount, SpawnFailure, StopReason, StopStage, Timestamp, TreePath,
 };
 use crate::process::{
     ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
 };
 use crate::project::{
-    CopiesOutcome, ModulesToCompile, ProjectError, ProjectSettings, RunRequest, ShownOutputs, SnapshotBase, Workspace,
-    is_by_product, obstacle_of_settings,
+    CopiesOutcome, ModulesToCompile, ProjectError, ProjectSettings, RunRequest, SnapshotBase, Workspace, is_by_product,
+    obstacle_of_settings,
 };
 use crate::report::{CachesV2, SnapshotV2, TestedPlace, WrittenV2};
 use crate::run::bytecode::RunBytecode;
 use crate::run::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
 use crate::run::kept_files::{KeptFiles, KeptOutcome};
+use crate::run::prerequisite;
 use crate::run::seen_layers::SeenLayers;
 use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
 use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
@@ -96,7 +97,7 @@ impl Workspace {
         if let Some(reason) = of_settings.or_else(|| obstacle_of_run(request)) {
             return Ok((index, CopiesOutcome::InPlace(reason)));
         }
-        let outputs = outputs_of_prerequisites(request.plan);
+        let outputs = prerequisite::outputs(request.plan);
         for _ in 0..TRIES {
             match self.copies.update(&self.store, request.settings, request.scope, (&index, outputs.clone()))? {
                 CopiesOutcome::Moved(paths) => {
@@ -119,7 +120,7 @@ impl Workspace {
             return Ok(CheckPlace::Project);
         }
         let place = match copies {
-            CopiesOutcome::Current(base) => self.try_snapshot(request, base)?,
+            CopiesOutcome::Current(base) => self.try_snapshot(request, *base)?,
             CopiesOutcome::InPlace(reason) => CheckPlace::InPlace(reason),
             CopiesOutcome::Moved(_) => CheckPlace::InPlace(MOVED.to_owned()),
         };
@@ -138,7 +139,7 @@ impl Workspace {
         let reason = match copies {
             CopiesOutcome::Current(base) => {
                 snapshot.caches.set_conditions(conditions_of(&base));
-                snapshot.base = base;
+                snapshot.base = *base;
                 snapshot.bytecode.begin_again();
                 return Ok(Some(index));
             }
@@ -260,24 +261,6 @@ fn refuse_in_place_if_required(request: &RunRequest<'_>, place: CheckPlace) -> R
         }
         CheckPlace::Project | CheckPlace::InPlace(_) | CheckPlace::Snapshot(_) => Ok(place),
     }
-}
-
-/// Returns the ignored outputs that checks see because a prerequisite makes them: what `creates` names, and the products of
-/// builds if a prerequisite does not say what it makes.
-fn outputs_of_prerequisites(plan: &Plan) -> ShownOutputs {
-    let mut outputs = ShownOutputs::default();
-    for action in plan.prerequisites.iter().filter(|action| action.service.is_none()) {
-        let created: Vec<TreePath> =
-            action.once.iter().flat_map(|once| &once.creates).filter_map(|path| clean_path(path)).collect();
-        outputs.products |= created.is_empty();
-        outputs.paths.extend(created);
-    }
-    outputs
-}
-
-fn clean_path(path: &str) -> Option<TreePath> {
-    let path = path.trim_start_matches("./").trim_end_matches('/');
-    TreePath::try_from(path).ok().filter(|path| !path.is_root())
 }
 
 fn cause_of(error: &SnapshotError) -> String {

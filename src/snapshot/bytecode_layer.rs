@@ -280,7 +280,7 @@ mod tests {
             let settings = MatcherSettings {
                 ignore: Vec::new(),
                 include: Vec::new(),
-                evidence_link: None,
+                own_link: None,
                 task_list: None,
                 selects: Selects::Tree,
                 outputs: crate::ignore::ShownOutputs::default(),

@@ -6,6 +6,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
+use nix::sys::stat::fstat;
+
+use crate::git::read_git_index;
 use crate::ignore::{Matcher, RulesFile, RulesScope};
 use crate::model::{EntryKind, Timestamp, TreePath};
 use crate::tree::error::TreeError;
@@ -14,6 +17,7 @@ use crate::tree::index::TreeIndex;
 use crate::tree::listing::{is_directory, open_below, open_root, stat_entry, to_c_name};
 use crate::tree::node::{Content, Directory, IssueEntry, Node};
 use crate::tree::read::{DirectoryToRead, EntryRead, TreeReader, is_too_deep, push_name, to_content};
+use crate::tree::stamp::EntryStamp;
 use crate::tree::walk::walk;
 
 /// The new state of those entries of a directory that were read again, by their names.
@@ -28,15 +32,19 @@ impl TreeIndex {
     /// # Errors
     /// When the root cannot be read.
     pub fn apply(&self, paths: &BTreeSet<TreePath>, matcher: &Matcher, now: Timestamp) -> Result<Self, TreeError> {
-        if paths.is_empty() {
-            return Ok(self.clone());
+        let git = read_git_index(&self.root, Some(&self.git));
+        // A path that git began or ceased to track may belong to the tree now or not any more.
+        let changed =
+            if Arc::ptr_eq(git.paths(), self.git.paths()) { Vec::new() } else { git.paths().differences(self.git.paths()) };
+        if paths.is_empty() && changed.is_empty() {
+            return Ok(Self { git, ..self.clone() });
         }
         let failed = |source| TreeError::ReadRoot { path: self.root.clone(), source };
         let root = open_root(&self.root).map_err(failed)?;
-        let mut renewal = Renewal { look: TreeReader { root: &root, matcher, now }, buffer: Vec::new() };
+        let mut renewal = Renewal { look: TreeReader { root: &root, matcher, tracked: git.paths(), now }, buffer: Vec::new() };
         let place = renewal.look.top(Some(Arc::clone(&self.top)));
-        let top = renewal.renew(place, &HintedPaths::of(paths)).map_err(failed)?;
-        Ok(Self { root: self.root.clone(), top })
+        let top = renewal.renew(place, &HintedPaths::of(paths.iter().chain(&changed))).map_err(failed)?;
+        Ok(Self { root: self.root.clone(), top, git })
     }
 }
 
@@ -68,6 +76,7 @@ impl Renewal<'_> {
         touched: &HintedPaths,
     ) -> io::Result<Option<Arc<Directory>>> {
         let directory = open_below(self.look.root.as_fd(), &place.path)?;
+        let stamp = EntryStamp::of(&fstat(&directory)?);
         let rules = previous.rules.as_ref().map(|rules| &rules.compiled);
         let scope = self.look.matcher.narrow(&place.above, place.membership, rules);
         let mut changes = Changes::new();
@@ -79,7 +88,7 @@ impl Renewal<'_> {
                 None => return Ok(None),
             };
         }
-        Ok(Some(merge_changes(previous, changes)))
+        Ok(Some(merge_changes(previous, changes, stamp)))
     }
 
     /// Reads one entry of a directory again: an entry that `touched` names, or a directory that contains such an entry
@@ -103,7 +112,7 @@ impl Renewal<'_> {
         let is_directory = is_directory(&stat);
         let membership = self.look.matcher.membership_of(scope, &path, is_directory);
         if !is_directory {
-            let is_in = membership.belongs();
+            let is_in = membership.belongs() && !self.look.is_own_link(directory, &name, &path);
             let mut look = || self.look.read_entry(directory, &name, &stat, known, &mut self.buffer);
             return Some(if is_in { look() } else { EntryRead::Nothing });
         }
@@ -121,7 +130,7 @@ impl Renewal<'_> {
 
 /// Makes a directory from a previous one and the new state of some entries. Returns the previous directory itself if
 /// nothing differs.
-fn merge_changes(previous: &Arc<Directory>, mut changes: Changes) -> Arc<Directory> {
+fn merge_changes(previous: &Arc<Directory>, mut changes: Changes, stamp: EntryStamp) -> Arc<Directory> {
     let mut aside: Vec<IssueEntry> =
         previous.aside.iter().filter(|aside| !changes.contains_key(&aside.name[..])).cloned().collect();
     let mut nodes = Vec::with_capacity(previous.nodes.len() + changes.len());
@@ -146,8 +155,5 @@ fn merge_changes(previous: &Arc<Directory>, mut changes: Changes) -> Arc<Directo
         }
     }
     aside.sort();
-    if previous.consists_of(&nodes, previous.rules.as_ref(), &aside) {
-        return Arc::clone(previous);
-    }
-    Arc::new(Directory::new(nodes, previous.rules.clone(), aside))
+    previous.renew(nodes, previous.rules.clone(), aside, stamp)
 }

@@ -7,20 +7,53 @@ use crate::model::{TreeComparison, TreePath};
 use crate::tree::index::TreeIndex;
 use crate::tree::node::{Content, Directory, Node};
 
-/// Returns every path whose content, kind, existence or change time differs between two indexes.
+/// What counts as a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Differences {
+    /// Content, kind and existence of files and links.
+    Content,
+    /// These, and directories that were replaced or renamed.
+    ContentAndPlace,
+}
+
+/// Compares the tree before a run with the tree after it.
 ///
-/// A file that was written again with the same bytes counts too: a process that read it in between may have seen other
-/// bytes. A readable directory itself is not returned; its files, links and unreadable entries are.
+/// Content decides: a file that was written again with the same bytes, or whose times changed, did not move. A directory moved if
+/// another one has its name now, or if it was renamed away and back: a check may have seen another directory at its place.
+///
+/// Two things that happened in between leave no trace here. A file may have had other content for a while and be as it was. A
+/// directory that was renamed away and back is not noticed if one of its entries changed afterwards. Only a snapshot shows checks
+/// exactly what was digested.
 pub fn compare(before: &TreeIndex, after: &TreeIndex) -> TreeComparison {
-    let mut moved = Vec::new();
-    compare_directories(&before.top, &after.top, &TreePath::root(), &mut moved);
+    let moved = find_differences(before, after, Differences::ContentAndPlace);
     TreeComparison { after: after.digest(), moved, files: after.files() }
 }
 
-fn compare_directories(before: &Arc<Directory>, after: &Arc<Directory>, path: &TreePath, moved: &mut Vec<TreePath>) {
+/// Returns every path whose content, kind or existence differs between two indexes. A directory counts only by its entries.
+pub fn changed_paths(before: &TreeIndex, after: &TreeIndex) -> Vec<TreePath> {
+    find_differences(before, after, Differences::Content)
+}
+
+fn find_differences(before: &TreeIndex, after: &TreeIndex, counts: Differences) -> Vec<TreePath> {
+    let mut found = Vec::new();
+    compare_directories((&before.top, &after.top), &TreePath::root(), counts, &mut found);
+    found
+}
+
+fn compare_directories(
+    (before, after): (&Arc<Directory>, &Arc<Directory>),
+    path: &TreePath,
+    counts: Differences,
+    found: &mut Vec<TreePath>,
+) {
     // Successive indexes share the directories that did not change.
     if Arc::ptr_eq(before, after) {
         return;
+    }
+    // A directory in which nothing belongs to the tree does not belong to the tree itself.
+    let is_of_the_tree = before.digest.is_some() && after.digest.is_some();
+    if counts == Differences::ContentAndPlace && is_of_the_tree && before.is_replaced_by(after) {
+        found.push(path.clone());
     }
     let (mut old, mut new) = (before.nodes.iter().peekable(), after.nodes.iter().peekable());
     loop {
@@ -32,43 +65,49 @@ fn compare_directories(before: &Arc<Directory>, after: &Arc<Directory>, path: &T
         };
         let gone = if order.is_le() { old.next() } else { None };
         let come = if order.is_ge() { new.next() } else { None };
-        compare_nodes(gone, come, path, moved);
+        compare_nodes((gone, come), path, counts, found);
     }
 }
 
-fn compare_nodes(before: Option<&Node>, after: Option<&Node>, parent: &TreePath, moved: &mut Vec<TreePath>) {
+fn compare_nodes(
+    (before, after): (Option<&Node>, Option<&Node>),
+    parent: &TreePath,
+    counts: Differences,
+    found: &mut Vec<TreePath>,
+) {
     let (Some(old), Some(new)) = (before, after) else {
-        return before.into_iter().chain(after).for_each(|node| name_all(node, parent, moved));
+        return before.into_iter().chain(after).for_each(|node| name_all(node, parent, found));
     };
     match (&old.content, &new.content) {
         (Content::Directory(old), Content::Directory(below)) => {
-            compare_directories(old, below, &parent.join(&new.name), moved);
+            compare_directories((old, below), &parent.join(&new.name), counts, found);
         }
         (Content::Leaf(old), Content::Leaf(leaf)) => {
-            if (old.kind, old.stamp, old.digest) != (leaf.kind, leaf.stamp, leaf.digest) {
-                moved.push(parent.join(&new.name));
+            if (old.kind, old.digest) != (leaf.kind, leaf.digest) {
+                found.push(parent.join(&new.name));
             }
         }
         (Content::Unreadable(old_kind, old_stamp), Content::Unreadable(kind, stamp)) => {
+            // The content is unknown, so the stamp decides.
             if (old_kind, old_stamp) != (kind, stamp) {
-                moved.push(parent.join(&new.name));
+                found.push(parent.join(&new.name));
             }
         }
         (Content::Leaf(_), Content::Unreadable(..)) | (Content::Unreadable(..), Content::Leaf(_)) => {
-            moved.push(parent.join(&new.name));
+            found.push(parent.join(&new.name));
         }
         (Content::Directory(_), Content::Leaf(_) | Content::Unreadable(..))
         | (Content::Leaf(_) | Content::Unreadable(..), Content::Directory(_)) => {
-            name_all(old, parent, moved);
-            name_all(new, parent, moved);
+            name_all(old, parent, found);
+            name_all(new, parent, found);
         }
     }
 }
 
-fn name_all(node: &Node, parent: &TreePath, moved: &mut Vec<TreePath>) {
+fn name_all(node: &Node, parent: &TreePath, found: &mut Vec<TreePath>) {
     let path = parent.join(&node.name);
     match node.content.directory() {
-        Some(directory) => directory.nodes.iter().for_each(|below| name_all(below, &path, moved)),
-        None => moved.push(path),
+        Some(directory) => directory.nodes.iter().for_each(|below| name_all(below, &path, found)),
+        None => found.push(path),
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
 
+use crate::git::{GitIndex, GitIndexProblem};
 use crate::ignore::RulesFile;
 use crate::model::{Digest, EntryKind, TreeDigest, TreeIssue, TreeIssueKind, TreePath};
 use crate::tree::digest::compute_directory_digest;
@@ -19,6 +20,8 @@ use crate::tree::node::{Directory, IssueEntry, Node};
 pub struct TreeIndex {
     pub(super) root: PathBuf,
     pub(super) top: Arc<Directory>,
+    /// What git tracked when the tree was read.
+    pub(super) git: GitIndex,
 }
 
 /// One file, link or directory of the tree, as the index knows it.
@@ -51,6 +54,11 @@ impl TreeIndex {
         let mut issues = Vec::new();
         collect_issues(&self.top, &TreePath::root(), &mut issues);
         issues
+    }
+
+    /// Returns why git's index could not be used, if it could not. The rules files alone then decided what belongs to the tree.
+    pub fn git_problem(&self) -> Option<GitIndexProblem> {
+        self.git.problem()
     }
 
     /// Returns the path of the tree's root, as it was passed to `scan` or `from_bytes`.

@@ -58,7 +58,7 @@ mod unchanged;
 mod walk;
 
 pub use changes::{ContentChange, content_changes};
-pub use compare::compare;
+pub use compare::{changed_paths, compare};
 pub use digest::{DigestedEntry, compute_directory_digest};
 pub use error::TreeError;
 pub use hints::TreeHints;

@@ -19,6 +19,9 @@ pub(super) struct Directory {
     pub(super) rules: Option<Arc<KnownRules>>,
     /// The entries that are reported as issues (such as sockets and pipes) and have no node, sorted by name.
     pub(super) aside: Box<[IssueEntry]>,
+    /// The directory's identity and times when it was read. `None` if the index was loaded from disk. An index keeps an older
+    /// stamp as long as the directory is not replaced.
+    pub(super) stamp: Option<EntryStamp>,
     /// The directory's digest; `None` if nothing in the directory belongs to the tree, so that the directory is left
     /// out of the tree's digest.
     pub(super) digest: Option<Digest>,
@@ -81,7 +84,12 @@ pub(super) struct IssueEntry {
 
 impl Directory {
     /// Makes a directory of nodes that are sorted by name.
-    pub(super) fn new(nodes: Vec<Node>, rules: Option<Arc<KnownRules>>, mut aside: Vec<IssueEntry>) -> Self {
+    pub(super) fn new(
+        nodes: Vec<Node>,
+        rules: Option<Arc<KnownRules>>,
+        mut aside: Vec<IssueEntry>,
+        stamp: Option<EntryStamp>,
+    ) -> Self {
         aside.sort();
         aside.dedup();
         // A rules file, such as `.gitignore`, is read twice, for its rules and as an entry. If it is unreadable, one
@@ -93,7 +101,31 @@ impl Directory {
         let files = nodes.iter().map(|node| node.content.files()).sum();
         let bytes = nodes.iter().map(|node| node.content.bytes()).sum();
         let issues = aside.len() as u64 + nodes.iter().map(|node| node.content.issues()).sum::<u64>();
-        Self { nodes: nodes.into_boxed_slice(), rules, aside: aside.into_boxed_slice(), digest, files, bytes, issues }
+        Self { nodes: nodes.into_boxed_slice(), rules, aside: aside.into_boxed_slice(), stamp, digest, files, bytes, issues }
+    }
+
+    /// Makes the directory that follows this one and consists of these parts. Returns this one itself if nothing differs.
+    pub(super) fn renew(
+        self: &Arc<Self>,
+        nodes: Vec<Node>,
+        rules: Option<Arc<KnownRules>>,
+        aside: Vec<IssueEntry>,
+        stamp: EntryStamp,
+    ) -> Arc<Self> {
+        if !self.consists_of(&nodes, rules.as_ref(), &aside) {
+            return Arc::new(Self::new(nodes, rules, aside, Some(stamp)));
+        }
+        if self.stamp.is_some_and(|known| !known.is_replaced_by(stamp)) {
+            return Arc::clone(self);
+        }
+        let nodes = nodes.into_boxed_slice();
+        let (digest, files, bytes, issues) = (self.digest, self.files, self.bytes, self.issues);
+        Arc::new(Self { nodes, rules, aside: self.aside.clone(), stamp: Some(stamp), digest, files, bytes, issues })
+    }
+
+    /// Returns whether this directory was replaced or renamed before the other index was made.
+    pub(super) fn is_replaced_by(&self, later: &Self) -> bool {
+        self.stamp.zip(later.stamp).is_some_and(|(stamp, later)| stamp.is_replaced_by(later))
     }
 
     pub(super) fn find(&self, name: &[u8]) -> Option<&Node> {
@@ -101,7 +133,7 @@ impl Directory {
     }
 
     /// Returns whether a directory made of these parts would equal this one.
-    pub(super) fn consists_of(&self, nodes: &[Node], rules: Option<&Arc<KnownRules>>, aside: &[IssueEntry]) -> bool {
+    fn consists_of(&self, nodes: &[Node], rules: Option<&Arc<KnownRules>>, aside: &[IssueEntry]) -> bool {
         let has_rules = match (&self.rules, rules) {
             (Some(known), Some(found)) => Arc::ptr_eq(known, found),
             (known, found) => known.is_none() && found.is_none(),

@@ -3,11 +3,14 @@
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
+use nix::fcntl::readlinkat;
 use nix::libc;
-use nix::sys::stat::FileStat;
+use nix::sys::stat::{FileStat, fstat};
 
+use crate::git::TrackedPaths;
 use crate::ignore::{DirectoryRules, Matcher, RulesFile, RulesScope, TreeMembership};
 use crate::model::{EntryKind, Timestamp, TreeIssueKind, TreePath};
 use crate::tree::content::{BUFFER_BYTES, file_kind, format, read_file, read_link, read_rules};
@@ -34,6 +37,8 @@ enum RulesReading {
 pub(super) struct TreeReader<'look> {
     pub(super) root: &'look OwnedFd,
     pub(super) matcher: &'look Matcher,
+    /// The paths that git tracks.
+    pub(super) tracked: &'look Arc<TrackedPaths>,
     pub(super) now: Timestamp,
 }
 
@@ -55,6 +60,8 @@ pub(super) struct DirectoryRead {
     pub(super) entries: Vec<FoundEntry>,
     pub(super) rules: Option<Arc<KnownRules>>,
     pub(super) aside: Vec<IssueEntry>,
+    /// The directory's identity and times before its entries were read.
+    pub(super) stamp: EntryStamp,
     /// The directories to be read next, in the order of their entries.
     pub(super) below: Vec<DirectoryToRead>,
 }
@@ -87,7 +94,7 @@ impl TreeReader<'_> {
     pub(super) fn top(&self, previous: Option<Arc<Directory>>) -> DirectoryToRead {
         DirectoryToRead {
             path: Vec::new(),
-            above: self.matcher.bare_scope(),
+            above: self.matcher.bare_scope(Arc::clone(self.tracked)),
             membership: self.matcher.root_membership(),
             previous,
         }
@@ -108,13 +115,16 @@ impl TreeReader<'_> {
     }
 
     fn try_to_read(&self, place: &DirectoryToRead, buffer: &mut Vec<u8>) -> io::Result<(DirectoryRead, RulesReading)> {
-        let (directory, listing) = list(open_below(self.root.as_fd(), &place.path)?)?;
+        let directory = open_below(self.root.as_fd(), &place.path)?;
+        let stamp = EntryStamp::of(&fstat(&directory)?);
+        let (directory, listing) = list(directory)?;
         let (mut path, above, membership, previous) =
             (place.path.clone(), &place.above, place.membership, place.previous.clone());
         let mut found = DirectoryRead {
             rules: None,
             entries: Vec::with_capacity(listing.len()),
             aside: Vec::new(),
+            stamp,
             below: Vec::new(),
             previous,
         };
@@ -131,7 +141,7 @@ impl TreeReader<'_> {
             let membership = self.matcher.membership_of(&scope, &path, is_directory);
             if is_directory && membership.is_walked() {
                 self.enter_directory(&path, name, &scope, membership, &mut found);
-            } else if !is_directory && membership.belongs() {
+            } else if !is_directory && membership.belongs() && !self.is_own_link(directory.as_fd(), name, &path) {
                 self.take_entry(directory.as_fd(), name, &mut found, buffer);
             }
         }
@@ -218,6 +228,12 @@ impl TreeReader<'_> {
             (EntryRead::Issue(kind), _) => found.aside.push(IssueEntry { name: name.into(), kind }),
             (EntryRead::Nothing | EntryRead::AsKnown, _) => {}
         }
+    }
+
+    /// Returns whether an entry is proctor's own link to the evidence, by its target.
+    pub(super) fn is_own_link(&self, directory: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> bool {
+        self.matcher.may_be_own_link(path)
+            && readlinkat(directory, name).is_ok_and(|target| self.matcher.is_own_link(path, target.as_bytes()))
     }
 
     /// Reads an entry that belongs to the tree and is no directory, unless its stamp proves that it is unchanged.

@@ -19,6 +19,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::git::GitIndex;
 use crate::model::{Digest, EntryKind};
 use crate::tree::index::TreeIndex;
 use crate::tree::node::{Content, Directory, Leaf, LeafKind, Node};
@@ -71,7 +72,7 @@ impl TreeIndex {
         }
         let mut reader = Reader { rest: body.strip_prefix(TAG)? };
         let top = reader.top()?;
-        reader.rest.is_empty().then(|| Self { root: root.to_owned(), top })
+        reader.rest.is_empty().then(|| Self { root: root.to_owned(), top, git: GitIndex::default() })
     }
 }
 
@@ -167,7 +168,7 @@ impl<'bytes> Reader<'bytes> {
                 continue;
             }
             let done = unfinished.pop()?;
-            let directory = Arc::new(Directory::new(done.nodes, None, Vec::new()));
+            let directory = Arc::new(Directory::new(done.nodes, None, Vec::new(), None));
             match unfinished.last_mut() {
                 Some(parent) => parent.nodes.push(Node { name: done.name, content: Content::Directory(directory) }),
                 None => return Some(directory),
@@ -249,7 +250,7 @@ mod tests {
     }
 
     fn sample() -> TreeIndex {
-        let directory = |nodes| Content::Directory(Arc::new(Directory::new(nodes, None, Vec::new())));
+        let directory = |nodes| Content::Directory(Arc::new(Directory::new(nodes, None, Vec::new(), None)));
         let rows = LEAVES.iter().enumerate();
         let mut nodes: Vec<Node> =
             rows.map(|(number, (_, kind, trust))| leaf(format!("a{number}\n").as_bytes(), *kind, *trust)).collect();
@@ -260,7 +261,7 @@ mod tests {
         nodes.push(Node { name: b"c".as_slice().into(), content: directory(Vec::new()) });
         nodes.push(Node { name: b"d".as_slice().into(), content: Content::Unreadable(EntryKind::Directory, None) });
         nodes.push(Node { name: b"e".as_slice().into(), content: Content::Unreadable(EntryKind::Link, Some(stamp(3))) });
-        TreeIndex { root: "/p".into(), top: Arc::new(Directory::new(nodes, None, Vec::new())) }
+        TreeIndex { root: "/p".into(), top: Arc::new(Directory::new(nodes, None, Vec::new(), None)), git: GitIndex::default() }
     }
 
     #[test]
@@ -275,12 +276,16 @@ mod tests {
     fn what_a_start_would_have_to_read_is_counted() {
         let index = |names: &[&[u8]], trust| {
             let below = names.iter().map(|name| leaf(name, LeafKind::File { is_executable: false }, trust)).collect();
-            let below = Content::Directory(Arc::new(Directory::new(below, None, Vec::new())));
+            let below = Content::Directory(Arc::new(Directory::new(below, None, Vec::new(), None)));
             let nodes = vec![
                 leaf(b"a", LeafKind::File { is_executable: false }, Trust::Settled),
                 Node { name: b"b".as_slice().into(), content: below },
             ];
-            TreeIndex { root: "/p".into(), top: Arc::new(Directory::new(nodes, None, Vec::new())) }
+            TreeIndex {
+                root: "/p".into(),
+                top: Arc::new(Directory::new(nodes, None, Vec::new(), None)),
+                git: GitIndex::default(),
+            }
         };
         let now = index(&[b"1", b"2", b"3"], Trust::Settled);
         for (saved, expected) in [

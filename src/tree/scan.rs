@@ -3,20 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::git::read_git_index;
 use crate::ignore::Matcher;
 use crate::model::Timestamp;
 use crate::tree::error::TreeError;
 use crate::tree::index::TreeIndex;
 use crate::tree::listing::open_root;
-use crate::tree::node::Directory;
 use crate::tree::read::TreeReader;
 use crate::tree::walk::walk;
 
 impl TreeIndex {
     /// Reads a whole tree, including the content of every file.
     ///
-    /// Only the settings of the matcher are used. The rules files of the tree, such as `.gitignore`, are read during
-    /// the scan. `now` must be the time of the call. With a later time, stamps (size, inode and times) of files that
+    /// Only the settings of the matcher are used. The rules files of the tree, such as `.gitignore`, and git's index are read
+    /// during the scan. `now` must be the time of the call. With a later time, stamps (size, inode and times) of files that
     /// were just written would be trusted, although a further write could leave them equal.
     ///
     /// # Errors
@@ -31,19 +31,15 @@ impl TreeIndex {
     /// # Errors
     /// When the root cannot be read.
     pub fn rescan(&self, matcher: &Matcher, now: Timestamp) -> Result<Self, TreeError> {
-        read_whole_tree(&self.root, matcher, now, Some(Arc::clone(&self.top)))
+        read_whole_tree(&self.root, matcher, now, Some(self))
     }
 }
 
-fn read_whole_tree(
-    root: &Path,
-    matcher: &Matcher,
-    now: Timestamp,
-    previous: Option<Arc<Directory>>,
-) -> Result<TreeIndex, TreeError> {
+fn read_whole_tree(root: &Path, matcher: &Matcher, now: Timestamp, previous: Option<&TreeIndex>) -> Result<TreeIndex, TreeError> {
     let failed = |source| TreeError::ReadRoot { path: root.to_owned(), source };
     let descriptor = open_root(root).map_err(failed)?;
-    let look = TreeReader { root: &descriptor, matcher, now };
-    let top = walk(&look, look.top(previous)).map_err(failed)?;
-    Ok(TreeIndex { root: root.to_owned(), top })
+    let git = read_git_index(root, previous.map(|previous| &previous.git));
+    let look = TreeReader { root: &descriptor, matcher, tracked: git.paths(), now };
+    let top = walk(&look, look.top(previous.map(|previous| Arc::clone(&previous.top)))).map_err(failed)?;
+    Ok(TreeIndex { root: root.to_owned(), top, git })
 }

@@ -65,6 +65,20 @@ impl EntryStamp {
         let is_settled = is_old(self.changed) && (is_old(self.modified) || i128::from(self.modified) > now);
         if is_settled { Trust::Settled } else { Trust::Racy }
     }
+
+    /// Returns whether a directory with this stamp was replaced by another one or renamed before it got a later stamp.
+    ///
+    /// A directory that was renamed away, with another one at its place meanwhile, and renamed back has the same entries and the
+    /// same inode. Only its change time shows it: a rename, like a change of mode, owner or attributes, sets the change time and
+    /// not the modification time. When an entry of a directory comes, goes or is renamed, the kernel sets both to the same
+    /// instant. That happens in every run, because tools write caches, so it does not count. A change time that is new and differs
+    /// from the modification time therefore tells of a rename. A rename is missed if an entry changed after it, or within the same
+    /// tick of the clock.
+    pub(super) fn is_replaced_by(self, later: Self) -> bool {
+        let is_other = (self.device, self.inode) != (later.device, later.inode);
+        let is_changed_last = later.modified == self.modified || later.modified != later.changed;
+        is_other || (later.changed != self.changed && is_changed_last)
+    }
 }
 
 #[cfg(test)]
@@ -91,6 +105,28 @@ mod tests {
     fn whole_seconds_are_taken_for_a_coarse_clock() {
         assert_eq!(trust(SECOND, SECOND, SECOND + NANOS_PER_SECOND), Trust::Racy);
         assert_eq!(trust(SECOND, SECOND, SECOND + 3 * NANOS_PER_SECOND), Trust::Settled);
+    }
+
+    #[test]
+    fn a_directory_is_replaced_when_its_inode_or_only_its_change_time_differs() {
+        let stamp =
+            |inode, modified, changed: i64| EntryStamp { device: 1, inode, size: changed.unsigned_abs(), modified, changed };
+        let before = stamp(1, 5, 9);
+        for (later, expected) in [
+            (before, false),
+            (stamp(2, 5, 9), true),
+            // Renamed, or its mode changed.
+            (stamp(1, 5, 12), true),
+            // An entry came or went.
+            (stamp(1, 12, 12), false),
+            // An entry came or went, then the directory was renamed.
+            (stamp(1, 11, 12), true),
+            // Its modification time was set by hand.
+            (stamp(1, 3, 12), true),
+        ] {
+            assert_eq!(before.is_replaced_by(later), expected, "{later:?}");
+        }
+        assert!(stamp(1, 9, 5).is_replaced_by(stamp(1, 9, 9)), "renamed in the instant that the modification time names");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::model::{Digest, EntryKind, Timestamp, TreeIssueKind, TreePath};
 use crate::tree::content::read_file;
 use crate::tree::node::{Content, Directory, Node};
 use crate::tree::stamp::{EntryStamp, Trust};
-use crate::tree::{TreeError, TreeIndex, compare};
+use crate::tree::{TreeError, TreeIndex, changed_paths, compare};
 
 fn matcher() -> Matcher {
     Matcher::new(&MatcherSettings::default()).expect("no patterns")
@@ -194,7 +194,7 @@ fn a_deep_tree_is_digested_and_one_without_end_is_named() {
 }
 
 #[test]
-fn a_rewrite_with_the_same_bytes_is_moved_and_keeps_the_digest() {
+fn a_rewrite_with_the_same_bytes_is_no_move() {
     let root = tree(&[("a", "x"), ("b", "x")]);
     let before = scan(root.path());
     let old = stamp(&root.path().join("a"));
@@ -205,7 +205,82 @@ fn a_rewrite_with_the_same_bytes_is_moved_and_keeps_the_digest() {
     let after = before.rescan(&matcher(), now()).expect("readable");
     let comparison = compare(&before, &after);
     assert_eq!((comparison.after, comparison.files), (before.digest(), 2));
-    assert_eq!(moved(&before, &after), ["a"]);
+    assert_eq!(moved(&before, &after), Vec::<String>::new());
+    // Another inode, as editors save.
+    write(root.path(), "other", b"x");
+    fs::rename(root.path().join("other"), root.path().join("b")).expect("our file");
+    assert_eq!(moved(&before, &after.rescan(&matcher(), now()).expect("readable")), Vec::<String>::new());
+}
+
+/// Exchanges a directory for another one and back, and waits until the clock of the file system has advanced.
+fn exchange(root: &Path, name: &str) {
+    let (place, away, fake) = (root.join(name), root.join(".tox"), root.join(".nox"));
+    let old = stamp(&place);
+    poll_until("the change time advances", || {
+        fs::rename(&place, &away).expect("our directory");
+        fs::create_dir(&fake).expect("a new name");
+        fs::rename(&fake, &place).expect("our directory");
+        fs::remove_dir(&place).expect("our directory");
+        fs::rename(&away, &place).expect("our directory");
+        stamp(&place) != old
+    });
+}
+
+#[test]
+fn a_directory_that_was_exchanged_and_put_back_moved_and_its_content_did_not_change() {
+    let root = tree(&[("src/a", "x"), ("src/deep/b", "x"), ("c", "x")]);
+    let before = scan(root.path());
+    let looks: [&dyn Fn(&TreeIndex) -> TreeIndex; 3] = [
+        &|known| known.rescan(&matcher(), now()).expect("readable"),
+        &|known| known.apply(&[path("src/a"), path("src/deep/b")].into(), &matcher(), now()).expect("readable"),
+        &|_| scan(root.path()),
+    ];
+    for name in ["src", "src/deep"] {
+        for look in looks {
+            let before = before.rescan(&matcher(), now()).expect("readable");
+            exchange(root.path(), name);
+            let after = look(&before);
+            assert_eq!(moved(&before, &after), [name]);
+            assert_eq!((changed_paths(&before, &after), after.digest()), (Vec::new(), before.digest()));
+        }
+    }
+    // An index that was saved and loaded knows no directory until it has read it again.
+    let loaded = TreeIndex::from_bytes(root.path(), &before.to_bytes()).expect("sound bytes");
+    let before = loaded.rescan(&matcher(), now()).expect("readable");
+    exchange(root.path(), "src");
+    assert_eq!(moved(&before, &scan(root.path())), ["src"]);
+}
+
+#[test]
+fn a_directory_of_the_same_content_with_another_inode_moved() {
+    let root = tree(&[("src/a", "x"), ("b", "x"), ("empty/.tox/c", "x")]);
+    let before = scan(root.path());
+    for name in ["src", "empty"] {
+        fs::rename(root.path().join(name), root.path().join(".nox")).expect("our directory");
+        fs::create_dir(root.path().join(name)).expect("a new name");
+        fs::remove_dir_all(root.path().join(".nox")).expect("our directory");
+    }
+    write(root.path(), "src/a", b"x");
+    let after = before.rescan(&matcher(), now()).expect("readable");
+    assert_eq!(moved(&before, &after), ["src"], "of the other one, nothing belongs to the tree");
+}
+
+#[test]
+fn caches_that_come_and_go_move_no_directory() {
+    let root = tree(&[("src/a", "x"), ("b", "x")]);
+    let before = scan(root.path());
+    let old = stamp(&root.path().join("src"));
+    poll_until("the change time advances", || {
+        write(root.path(), "src/__pycache__/a.pyc", b"x");
+        write(root.path(), ".pytest_cache/x", b"x");
+        fs::remove_dir_all(root.path().join(".pytest_cache")).expect("our directory");
+        fs::remove_file(root.path().join("src/__pycache__/a.pyc")).expect("our file");
+        fs::remove_dir(root.path().join("src/__pycache__")).expect("our directory");
+        stamp(&root.path().join("src")) != old
+    });
+    let after = before.rescan(&matcher(), now()).expect("readable");
+    assert_eq!(moved(&before, &after), Vec::<String>::new());
+    assert_eq!(moved(&before, &scan(root.path())), Vec::<String>::new());
 }
 
 #[test]
@@ -236,7 +311,7 @@ fn a_settled_file_is_not_read_again_and_a_racy_one_is() {
         let mut leaf = *index.top.nodes[0].content.leaf().expect("`a` is a file");
         (leaf.stamp, leaf.trust) = (stamp(&root.path().join("a")), trust);
         let nodes = vec![Node { name: b"a".as_slice().into(), content: Content::Leaf(leaf) }];
-        index.top = Arc::new(Directory::new(nodes, None, Vec::new()));
+        index.top = Arc::new(Directory::new(nodes, None, Vec::new(), None));
         let after = index.rescan(&matcher(), now()).expect("readable");
         assert_eq!(after.lookup(&path("a")).and_then(|entry| entry.digest), Some(Digest::of(expected.as_bytes())));
     }

@@ -2,10 +2,9 @@
 //! locks, and it would execute commands that the project's configuration names.
 
 use std::fs;
-use std::io::Read as _;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::git::git_directory;
 use crate::model::GitOperation;
 
 /// The files and directories in the git directory that exist during an operation of git. Long operations come first,
@@ -18,9 +17,6 @@ pub const GIT_MARKS: &[(&str, GitOperation)] = &[
     ("REVERT_HEAD", GitOperation::Revert),
     ("index.lock", GitOperation::Index),
 ];
-
-/// The most bytes that are read of a `.git` file. Worktrees and submodules have such a file instead of a directory.
-const MAX_POINTER_BYTES: u64 = 8192;
 
 /// Knows where the git directory of a project is, and reads git's state from it.
 #[derive(Debug, Clone)]
@@ -43,18 +39,4 @@ impl GitFiles {
         let is_there = |name: &str| fs::symlink_metadata(directory.join(name)).is_ok();
         GIT_MARKS.iter().find(|(name, _)| is_there(name)).map(|(_, operation)| *operation)
     }
-}
-
-/// Returns the git directory of this working tree. In a worktree or a submodule, `.git` is a file that contains the
-/// directory's path.
-fn git_directory(top: &Path) -> Option<PathBuf> {
-    let path = top.join(".git");
-    let kind = fs::symlink_metadata(&path).ok()?;
-    if !kind.is_file() {
-        return Some(path);
-    }
-    let mut text = Vec::new();
-    fs::File::open(&path).ok()?.take(MAX_POINTER_BYTES).read_to_end(&mut text).ok()?;
-    let named = text.strip_prefix(b"gitdir:")?.trim_ascii();
-    (!named.is_empty()).then(|| top.join(std::ffi::OsStr::from_bytes(named)))
 }

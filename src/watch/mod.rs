@@ -41,6 +41,7 @@ mod cookie;
 mod error;
 mod filesystem;
 mod git;
+mod git_index;
 mod inbox;
 mod interpret;
 mod path_event;

@@ -126,6 +126,13 @@ impl Places {
         Ok(WatchPlacement::New)
     }
 
+    /// Watches a directory that is not part of the tree, such as git's. If that is not possible, nobody is told.
+    pub(super) fn watch_besides(&mut self, directory: &Path) {
+        if let Some(backend) = &mut self.backend {
+            let _unwatched = backend.watcher.watch(directory, RecursiveMode::NonRecursive);
+        }
+    }
+
     /// Begins to poll a directory whose present content is `seen`. Does nothing if the directory does not exist.
     /// Returns whether the directory is polled now and was not before.
     pub(super) fn poll(&mut self, directory: &TreePath, seen: Snapshot) -> bool {

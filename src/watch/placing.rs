@@ -114,7 +114,7 @@ impl Worker {
             if is_directory && membership.is_walked() {
                 waiting.push(path);
             } else if !is_directory && membership.belongs() && report == Report::Saves {
-                self.tell(WatchHint::Saved(path));
+                self.tell_if_in(&path, WatchHint::Saved);
             }
         }
     }

@@ -4,9 +4,11 @@ use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use nix::libc;
 
+use crate::git::read_git_index;
 use crate::ignore::{Matcher, RulesFile};
 use crate::model::TreePath;
 
@@ -41,8 +43,9 @@ pub(super) fn read_rules(root: &Path, directory: &TreePath, matcher: &mut Matche
     news
 }
 
-/// Updates the matcher with the rules files of all directories above a path, as a walk of the tree would do.
+/// Updates the matcher with git's index and with the rules files of all directories above a path, as a walk of the tree would.
 pub fn learn_rules_on_the_way(root: &Path, path: &TreePath, matcher: &mut Matcher) {
+    matcher.set_tracked(Arc::clone(read_git_index(root, None).paths()));
     let mut way = Vec::new();
     let mut above = path.parent();
     while let Some(directory) = above {

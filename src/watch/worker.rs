@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
+use crate::git::GitIndex;
 use crate::ignore::{IgnoreVerdict, Matcher, RulesFile};
 use crate::model::{TreePath, WatchHint, WatchProblem};
 use crate::watch::cookie::sweep_up;
@@ -41,6 +43,10 @@ pub(super) struct Worker {
     _sweeper: Option<Ticker>,
     recent: RecentPathEvents,
     root_state: RootState,
+    /// What git tracks, as far as the matcher knows.
+    pub(super) git: GitIndex,
+    /// The directory that contains git's index.
+    pub(super) git_directory: Option<PathBuf>,
     pub(super) inbox: InboxHandle,
     count: Arc<AtomicUsize>,
     send: Box<dyn Fn(WatchHint) + Send>,
@@ -87,11 +93,14 @@ impl Worker {
             _sweeper: sweeper.transpose().map_err(|source| WatchError::Thread { source })?,
             recent: RecentPathEvents::default(),
             root_state: RootState::Watched,
+            git: GitIndex::default(),
+            git_directory: None,
             inbox,
             count,
             send,
         };
         sweep_up(root);
+        worker.follow_repository();
         worker.place_below(&TreePath::root(), Report::Nothing)?;
         if !worker.places.is_root_in_place() {
             return Err(not_there(io::ErrorKind::PermissionDenied.into()));
@@ -133,13 +142,17 @@ impl Worker {
             Message::Rearm => vec![RawHint::Overflow],
             Message::Sync(id) => {
                 match self.root_state {
-                    RootState::Watched => self.sync(id),
+                    RootState::Watched => {
+                        self.read_index();
+                        self.sync(id);
+                    }
                     RootState::Gone => self.tell(WatchHint::Synced(id)),
                 }
                 Vec::new()
             }
             Message::Poll(ticket) => {
                 if self.root_state == RootState::Watched {
+                    self.read_index();
                     self.poll_or_skip();
                 }
                 drop(ticket);
@@ -147,6 +160,7 @@ impl Worker {
             }
             Message::Sweep(ticket) => {
                 if self.root_state == RootState::Watched {
+                    self.read_index();
                     self.tell(WatchHint::LookAgain(WatchProblem::Sweep));
                 }
                 drop(ticket);
@@ -169,7 +183,7 @@ impl Worker {
     /// Turns a raw hint into hints, by asking the file system and the matcher about its path.
     pub(super) fn follow(&mut self, hint: RawHint) {
         if let Some((event, path)) = hint.describe() {
-            if self.note_cookie(path) {
+            if self.note_cookie(path) || self.note_git(path) {
                 return;
             }
             self.remember(event, path);
@@ -188,7 +202,8 @@ impl Worker {
 
     fn remember(&mut self, event: &'static str, path: &Path) {
         if let Ok(path) = TreePath::below(&self.root, path) {
-            let decision = self.matcher.decide(&path, false);
+            let is_own_link = self.is_own_link(&path);
+            let decision = if is_own_link { self.matcher.decide_own_link() } else { self.matcher.decide(&path, false) };
             self.recent.note(&path, PathEvent { event, decision });
         }
     }
@@ -309,6 +324,7 @@ impl Worker {
         }
         self.matcher.forget_rules(&TreePath::root());
         self.root_state = RootState::Watched;
+        self.follow_repository();
         self.place_or_tell(&TreePath::root(), Report::Nothing);
         if self.places.is_root_in_place() {
             self.answer_all(problem);
@@ -325,8 +341,16 @@ impl Worker {
         }
     }
 
-    fn belongs(&self, path: &TreePath, is_directory: bool) -> bool {
-        self.matcher.decide(path, is_directory).verdict == IgnoreVerdict::In
+    pub(super) fn belongs(&self, path: &TreePath, is_directory: bool) -> bool {
+        self.matcher.decide(path, is_directory).verdict == IgnoreVerdict::In && !self.is_own_link(path)
+    }
+
+    /// Returns whether proctor's own link to the evidence is at a path now. After it was removed nobody can tell, and the hint of
+    /// its removal costs only a look at this one path.
+    fn is_own_link(&self, path: &TreePath) -> bool {
+        self.matcher.may_be_own_link(path.as_bytes())
+            && fs::read_link(self.root.join(path.as_path()))
+                .is_ok_and(|target| self.matcher.is_own_link(path.as_bytes(), target.as_os_str().as_bytes()))
     }
 
     pub(super) fn tell(&self, hint: WatchHint) {

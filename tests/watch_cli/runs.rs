@@ -157,31 +157,47 @@ fn a_save_in_the_last_moment_of_a_run_is_never_lost() {
 /// What the check writes to `out.txt` in each run.
 #[derive(Clone, Copy)]
 enum Written {
+    /// The same bytes into `out.txt`.
     Same,
+    /// Other bytes into `out.txt`.
     Other,
+    /// Nothing, but it renames the directory `src` away and back.
+    ExchangedDirectory,
 }
 
 /// A project whose check writes `out.txt`, and then runs a little longer.
 fn writer(written: Written, pause: &str, settings: &str) -> Project {
     let text = match written {
-        Written::Same => "echo the same",
-        Written::Other => "wc -l < \"../shared/steps\"",
+        Written::Same => "echo the same > out.txt",
+        Written::Other => "wc -l < \"../shared/steps\" > out.txt",
+        Written::ExchangedDirectory => "mv src .tox && mv .tox src",
     };
-    let script = format!("echo check >> \"../shared/steps\"\n{text} > out.txt\nsleep {pause}\ngrep -q ok state.txt\n");
-    let project = project(settings).file("check.sh", &script).file("out.txt", "the same\n");
+    let script = format!("echo check >> \"../shared/steps\"\n{text}\nsleep {pause}\ngrep -q ok state.txt\n");
+    let project = project(settings).file("check.sh", &script).file("out.txt", "the same\n").file("src/a.txt", "");
     let settings = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
     project.save("proctor.toml", &settings.replace(WRITES_TO_SHARED, SHARED_AND_IN_PLACE));
     project
 }
 
 #[test]
-fn a_check_that_writes_into_the_tree_is_repeated_once_and_then_called_unstable() {
+fn a_check_that_writes_the_same_bytes_again_has_a_verdict_and_starts_nothing() {
     let project = writer(Written::Same, "0", "");
     let mut watch = project.watch(["."]);
-    watch.wait_for_line("the repetition", LATE, |line| line == "out.txt changed during the run: it is repeated");
-    let unstable = "unstable: out.txt changed again during the run; nothing runs until something else changes";
+    wait_until_it_watches(&mut watch);
+    expect_no_further_run(&project);
+    let runs = project.store().committed_runs();
+    assert_eq!(runs.iter().map(status_of).collect::<Vec<_>>(), ["SUCCESS"], "{}", watch.text());
+    watch.interrupt();
+}
+
+#[test]
+fn a_check_that_exchanges_a_directory_is_repeated_once_and_then_called_unstable() {
+    let project = writer(Written::ExchangedDirectory, "0", "");
+    let mut watch = project.watch(["."]);
+    watch.wait_for_line("the repetition", LATE, |line| line == "src changed during the run: it is repeated");
+    let unstable = "unstable: src changed again during the run; nothing runs until something else changes";
     watch.wait_for_line("the end of it", LATE, |line| line == unstable);
-    let hint = "hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = [\"/out.txt\"]";
+    let hint = "hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = [\"/src\"]";
     watch.wait_for_line("the way out", LATE, |line| line == hint);
     watch.wait_for_line("idleness", LATE, |line| line == "watching; there is no verdict for this tree");
     let runs = project.store().committed_runs();
@@ -194,12 +210,11 @@ fn a_check_that_writes_into_the_tree_is_repeated_once_and_then_called_unstable()
 
 #[test]
 fn a_check_that_writes_into_the_tree_long_before_its_end_is_not_restarted_for_ever() {
-    let project = writer(Written::Same, "0.3", "");
+    let project = writer(Written::ExchangedDirectory, "0.3", "");
     let mut watch = project.watch(["."]);
-    watch.wait_for_line("the end of it", LATE, |line| line.starts_with("unstable: out.txt changed again"));
+    watch.wait_for_line("the end of it", LATE, |line| line.starts_with("unstable: src changed again"));
     watch.wait_for_line("idleness", LATE, |line| line == "watching; there is no verdict for this tree");
-    // The check writes the bytes that the file had, so this is no save that stops a run.
-    assert!(lines_of(&project, "superseded").is_empty());
+    assert_eq!(lines_of(&project, "superseded").len(), 1);
     expect_no_further_run(&project);
     watch.interrupt();
 }
@@ -219,11 +234,11 @@ fn a_check_that_writes_something_new_each_time_is_given_up_after_some_repetition
 
 #[test]
 fn the_offered_ignore_line_makes_it_stable() {
-    let project = writer(Written::Same, "0.3", "");
+    let project = writer(Written::ExchangedDirectory, "0.3", "");
     let mut watch = project.watch(["."]);
-    watch.wait_for_line("the end of it", LATE, |line| line.starts_with("unstable: out.txt changed again"));
+    watch.wait_for_line("the end of it", LATE, |line| line.starts_with("unstable: src changed again"));
     let settings = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
-    project.save("proctor.toml", &format!("{settings}[watch]\nignore = [\"/out.txt\"]\n"));
+    project.save("proctor.toml", &format!("{settings}[watch]\nignore = [\"/src\"]\n"));
     watch.wait_for_line("a verdict", LATE, |line| line.starts_with("PASSED"));
     wait_until_it_watches(&mut watch);
     let before = lines_of(&project, "superseded").len();

@@ -1,11 +1,13 @@
 //! Which files belong to the tree, and what happens when the rules change.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
-use proctor::ignore::MatcherSettings;
+use proctor::ignore::{MatcherSettings, OwnLink};
 use proctor::model::{WatchHint, WatchProblem};
 
 use super::{Watched, path, saved};
+use crate::tracked::git;
 
 #[test]
 fn what_does_not_belong_to_the_tree_costs_no_watch_and_gives_no_hint() {
@@ -21,6 +23,22 @@ fn what_does_not_belong_to_the_tree_costs_no_watch_and_gives_no_hint() {
     fs::write(watched.at("__pycache__/a.pyc"), "x").expect("a writable file");
     assert_eq!(watched.everything_so_far(), []);
     assert_eq!(watched.watcher.watches(), 1);
+}
+
+#[test]
+fn proctors_own_link_gives_no_hint_and_what_else_has_its_name_does() {
+    let own_link = Some(OwnLink { name: "evidence".to_owned(), leads_into: "/store/evidence".into() });
+    let watched = Watched::with_settings(&[("a", "")], &MatcherSettings { own_link, ..MatcherSettings::default() });
+    symlink("/store/evidence/shop-00000001", watched.at("evidence")).expect("a new name");
+    assert_eq!(watched.everything_so_far(), []);
+    fs::remove_file(watched.at("evidence")).expect("our link");
+    watched.wait_for(&WatchHint::Removed(path("evidence")));
+    symlink("/elsewhere", watched.at("evidence")).expect("a new name");
+    watched.wait_for_saves(&["evidence"]);
+    fs::remove_file(watched.at("evidence")).expect("our link");
+    fs::create_dir(watched.at("evidence")).expect("a new name");
+    fs::write(watched.at("evidence/test_a.py"), "").expect("a writable file");
+    watched.wait_for_saves(&["evidence/test_a.py"]);
 }
 
 #[test]
@@ -62,4 +80,25 @@ fn a_rules_file_written_with_the_same_rules_asks_for_nothing_but_a_look_at_itsel
     fs::rename(watched.at(".gitignore.new"), watched.at(".gitignore")).expect("our file");
     let seen = watched.everything_so_far();
     assert!(seen.contains(&saved(".gitignore")) && !seen.iter().any(|hint| matches!(hint, WatchHint::LookAgain(_))), "{seen:?}");
+}
+
+#[test]
+fn what_git_begins_and_ceases_to_track_is_heard_of_and_watched() {
+    let watched = Watched::new(&[(".gitignore", "out/\n"), ("out/deep/x", ""), ("out/y", ""), ("a", "")]);
+    git(&watched.root, &["init", "-q"]);
+    git(&watched.root, &["add", "a"]);
+    assert_eq!(watched.everything_so_far(), [], "what belongs to the tree anyway");
+    assert_eq!(watched.watcher.watches(), 1);
+    git(&watched.root, &["add", "-f", "out/deep/x"]);
+    watched.wait_for_saves(&["out/deep/x"]);
+    assert_eq!(watched.watcher.watches(), 3);
+    fs::write(watched.at("out/y"), "changed").expect("a writable file");
+    fs::write(watched.at("out/deep/x"), "changed").expect("a writable file");
+    let seen = watched.wait_for_saves(&["out/deep/x"]);
+    assert!(!seen.contains(&saved("out/y")), "{seen:?}");
+    git(&watched.root, &["rm", "-fq", "--cached", "out/deep/x"]);
+    watched.wait_for_saves(&["out/deep/x"]);
+    assert_eq!(watched.watcher.watches(), 1);
+    fs::write(watched.at("out/deep/x"), "changed again").expect("a writable file");
+    assert_eq!(watched.everything_so_far(), []);
 }

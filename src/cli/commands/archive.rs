@@ -17,7 +17,7 @@ pub(crate) fn execute(options: &ArchiveOptions, environment: &Environment) -> Re
     let root = setup::project_root(environment, &options.project)?;
     let (configuration, _) = setup::configuration(&root)?;
     let (runs, project) = opening::open_registered(environment, &root)?;
-    let settings = opening::settings_of(&root, &configuration)?;
+    let settings = opening::settings_of(environment.state_root(), &root, &configuration)?;
     let wish = wish(options, &runs, &project, &settings.limits)?;
     let archived = if options.dry_run {
         plan_archiving(environment.state_root(), &project, &wish)

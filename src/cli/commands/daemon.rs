@@ -43,7 +43,7 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
             executable: environment.executable().to_owned(),
             ambient: environment.variables().clone(),
             observer: environment.observer(),
-            files: files(),
+            files: files(environment.state_root()),
             asker: environment.asker(),
         },
         socket,
@@ -56,19 +56,20 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
     ServiceHost::run(settings).map_err(|error| from_service_error(&error))
 }
 
-fn files() -> ProjectReader {
+fn files(state_root: &Path) -> ProjectReader {
     let defaults = Configuration::default();
-    let rules = opening::matcher_settings(&defaults);
+    let rules = opening::matcher_settings(Some(state_root), &defaults);
+    let state_root = state_root.to_owned();
     ProjectReader {
-        read: Arc::new(read),
+        read: Arc::new(move |root: &Path| read(&state_root, root)),
         defaults: (rules, engine_settings(&defaults.watch), pace(&defaults.watch)),
         lock_wait: defaults.evidence.lock_wait,
     }
 }
 
-fn read(root: &Path) -> Result<ProjectDefinition, Vec<String>> {
+fn read(state_root: &Path, root: &Path) -> Result<ProjectDefinition, Vec<String>> {
     let (configuration, plan) = setup::describe(root).map_err(|error| error.lines())?;
-    let settings = opening::settings_of(root, &configuration).map_err(|error| error.lines())?;
+    let settings = opening::settings_of(state_root, root, &configuration).map_err(|error| error.lines())?;
     let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
     Ok(ProjectDefinition { default_plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
 }

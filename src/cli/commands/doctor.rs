@@ -80,7 +80,7 @@ fn look_around(
     for (root, id) in places {
         // Errors in a configuration are ignored here; `proctor status` shows them.
         let loaded = setup::reload(&root).ok();
-        let settings = loaded.as_ref().and_then(|loaded| opening::settings(loaded).ok());
+        let settings = loaded.as_ref().and_then(|loaded| opening::settings(environment, loaded).ok());
         let loaded = loaded.as_ref().zip(settings.as_ref()).map(|(loaded, settings)| (&loaded.plan, settings));
         let found = archive.examine_project((root, id.as_ref()), loaded, environment.variables(), clock::now());
         let mut found = found.map_err(|error| super::from_run_error(&error))?;

@@ -40,7 +40,7 @@ pub(super) fn hand_over(
         return Ok(None);
     }
     let Some(served) = service::serving(environment, &loaded.root) else { return Ok(None) };
-    let settings = opening::settings(loaded)?;
+    let settings = opening::settings(environment, loaded)?;
     let task = Some(loaded.plan.task.clone());
     let request = RunRequestV1 {
         task,

@@ -13,7 +13,8 @@ use crate::cli::setup::LoadedProject;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::config::Configuration;
-use crate::ignore::{Matcher, MatcherSettings, Selects, ShownOutputs};
+use crate::evidence::evidence_directory;
+use crate::ignore::{Matcher, MatcherSettings, OwnLink, Selects, ShownOutputs};
 use crate::model::{CommandExit, ProjectId};
 use crate::process::LauncherHandle;
 use crate::project::{
@@ -43,7 +44,7 @@ pub(crate) fn open(
     loaded: &LoadedProject,
     identity: Option<IdentityArgument>,
 ) -> Result<RunResources, CommandError> {
-    let settings = settings(loaded)?;
+    let settings = settings(environment, loaded)?;
     let mut workspace = open_store(environment, launcher)?;
     let registration = workspace
         .register(&loaded.root, &loaded.plan, &settings, &environment.asker(), identity.map(Into::into))
@@ -119,19 +120,24 @@ pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<
 }
 
 /// Resolves the project's settings that are not part of the plan.
-pub(crate) fn settings(loaded: &LoadedProject) -> Result<ProjectSettings, CommandError> {
-    settings_of(&loaded.root, &loaded.configuration)
+pub(crate) fn settings(environment: &Environment, loaded: &LoadedProject) -> Result<ProjectSettings, CommandError> {
+    settings_of(environment.state_root(), &loaded.root, &loaded.configuration)
 }
 
-/// Resolves the project's settings for a project that may have no plan. Reads the file that `env_file` names.
-pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<ProjectSettings, CommandError> {
+/// Resolves the project's settings for a project that may have no plan. Reads the file that `env_file` names. `state_root` is the
+/// directory of the store.
+pub(crate) fn settings_of(
+    state_root: &Path,
+    root: &Path,
+    configuration: &Configuration,
+) -> Result<ProjectSettings, CommandError> {
     let from_file = match configuration.environment.env_file.as_deref() {
         Some(name) => env_file::read(root, name)?,
         None => Vec::new(),
     };
     let link = Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty());
     let settings = ProjectSettings {
-        matcher: matcher_settings(configuration),
+        matcher: matcher_settings(Some(state_root), configuration),
         routing: configuration.routing.clone(),
         environment: EnvironmentAdditions { pass: configuration.environment.pass_environment.clone(), from_file },
         sandbox: configuration.sandbox.clone(),
@@ -153,17 +159,25 @@ pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<
 }
 
 /// Returns the matcher that decides which files belong to the tree, for commands that read the tree without a run.
-pub(crate) fn matcher(configuration: &Configuration) -> Result<Matcher, CommandError> {
-    let matcher = new_matcher(&matcher_settings(configuration));
-    matcher.map_err(|error| super::from_run_error(&error))
+pub(crate) fn matcher(environment: &Environment, configuration: &Configuration) -> Result<Matcher, CommandError> {
+    matcher_of(&matcher_settings(Some(environment.state_root()), configuration))
 }
 
-/// Returns the settings that decide which files belong to the tree.
-pub(super) fn matcher_settings(configuration: &Configuration) -> MatcherSettings {
+/// Returns a matcher for these settings. The error names every wrong pattern.
+pub(crate) fn matcher_of(settings: &MatcherSettings) -> Result<Matcher, CommandError> {
+    new_matcher(settings).map_err(|error| super::from_run_error(&error))
+}
+
+/// Returns the settings that decide which files belong to the tree. Without the directory of the store, no link is known to be
+/// proctor's own.
+pub(crate) fn matcher_settings(state_root: Option<&Path>, configuration: &Configuration) -> MatcherSettings {
+    let own_link = state_root
+        .filter(|_| !configuration.evidence.link.is_empty())
+        .map(|state_root| OwnLink { name: configuration.evidence.link.clone(), leads_into: evidence_directory(state_root) });
     MatcherSettings {
         ignore: configuration.watch.ignore.clone(),
         include: configuration.watch.include.clone(),
-        evidence_link: Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty()),
+        own_link,
         task_list: configuration.tasks.file.clone(),
         selects: Selects::Tree,
         outputs: ShownOutputs::default(),

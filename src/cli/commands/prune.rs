@@ -18,7 +18,7 @@ pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Resu
     let (mut archive, project) = opening::open_registered(environment, &root)?;
     let registered = archive.projects().map_err(|error| super::from_run_error(&error))?.into_iter().map(|project| project.id);
     let registered: BTreeSet<ProjectId> = registered.collect();
-    let settings = opening::settings_of(&root, &configuration)?;
+    let settings = opening::settings_of(environment.state_root(), &root, &configuration)?;
     if settings.limits.is_unlimited() {
         render::note("everything is kept: set `keep_runs`, `keep_days` or `max_bytes` in `[evidence]` of proctor.toml");
     }

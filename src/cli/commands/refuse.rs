@@ -24,7 +24,7 @@ pub(super) fn refuse(
     wrong: WrongSpecification,
 ) -> Result<CommandExit, CommandError> {
     let WrongSpecification { root, configuration, task, error } = wrong;
-    let settings = opening::settings_of(&root, &configuration)?;
+    let settings = opening::settings_of(environment.state_root(), &root, &configuration)?;
     let mut workspace = opening::open_store(environment, launcher)?;
     workspace.expect_one_run();
     let scope = workspace.find_registered(&root, &environment.asker()).map_err(|error| super::from_run_error(&error))?;

@@ -66,7 +66,7 @@ fn review_here(
     };
     // Only the settings are read. The plan of the project's own checks is not needed, so it may be missing.
     let (configuration, _) = setup::configuration(root)?;
-    let settings = opening::settings_of(root, &configuration)?;
+    let settings = opening::settings_of(environment.state_root(), root, &configuration)?;
     let reviewed =
         review_specification(root, &settings, &task_id, proposal.as_ref()).map_err(|error| super::from_run_error(&error))?;
     tracing::info!("FIX_SPECIFICATION for {task_id}: {} errors, {} changes", reviewed.errors.len(), reviewed.changes.len());
@@ -89,7 +89,7 @@ fn show_asked(
         AgentAnswerV1::Retested { number, budget, run, .. } => {
             say_granted(*number, *budget);
             let loaded = specification_files::reload(root, &run.task)?;
-            let settings = opening::settings(&loaded)?;
+            let settings = opening::settings(environment, &loaded)?;
             hand_over::show(&run_options(options, root), environment, &loaded, &settings, served, run)
         }
         AgentAnswerV1::Computed { .. } | AgentAnswerV1::Checked { .. } => Ok(show(options, answer)),
@@ -112,7 +112,8 @@ fn answer_here(
             return Ok(show(options, &AgentAnswerV1::from_completion(status, completion)));
         }
         AgentRequestV1::FixSpecification { task_id, .. } => {
-            let errors = specification_files::reload(root, &task_id).and_then(|loaded| opening::settings(&loaded).map(drop));
+            let loaded = specification_files::reload(root, &task_id);
+            let errors = loaded.and_then(|loaded| opening::settings(environment, &loaded).map(drop));
             let errors = match errors {
                 Err(error) if error.exit() != CommandExit::SpecificationWrong => return Err(error),
                 Err(error) => error.lines(),

@@ -92,7 +92,7 @@ fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result
 /// Computes the freshness of a project's verdicts without the service. The result also has the tasks in `wanted`.
 pub(super) fn stand(archive: &mut StoreReader, root: &Path, wanted: &[TaskId]) -> Result<ProjectStatus, CommandError> {
     let read = setup::describe(root).and_then(|(configuration, plan)| {
-        let settings = opening::settings_of(root, &configuration)?;
+        let settings = opening::settings_of(archive.state_root(), root, &configuration)?;
         Ok((configuration, settings, plan.map_err(|error| error.lines())))
     });
     let problems = read.as_ref().err().map(CommandError::lines).unwrap_or_default();

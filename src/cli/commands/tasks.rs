@@ -27,7 +27,7 @@ pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Resu
         }
     };
     let loaded = setup::reload(&root)?;
-    let settings = opening::settings(&loaded)?;
+    let settings = opening::settings(environment, &loaded)?;
     let mut archive = opening::open_archive(environment)?;
     let Some(project) = archive.find_project(&root).map_err(|error| super::from_run_error(&error))? else {
         render::line(&format!("{file}: the first run registers the project and writes the blocks (`proctor run`)"));

@@ -54,7 +54,7 @@ const FORMAT: &str = "proctor-tree-v1";
 pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.directory)?;
     let (configuration, _) = setup::configuration(&root)?;
-    let matcher = opening::matcher(&configuration)?;
+    let matcher = opening::matcher(environment, &configuration)?;
     let index =
         TreeIndex::scan(&root, &matcher, clock::now()).map_err(|error| super::from_run_error(&ProjectError::Tree(error)))?;
     let issues = index.issues();
@@ -77,6 +77,11 @@ pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Resul
         render::bytes(lines.as_bytes());
     }
     render::line(&index.digest().to_string());
+    if let Some(problem) = index.git_problem() {
+        render::note(&format!(
+            "note: git's index cannot be used: {problem}; files that a rule ignores are left out, tracked or not"
+        ));
+    }
     for issue in &issues {
         render::note(&format!("note: `{}` {}", escape(issue.path.as_bytes()), explain(issue.kind)));
     }

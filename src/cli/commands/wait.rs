@@ -130,7 +130,7 @@ impl Runner {
             self.opening = Some(opening::open(environment, launcher, &loaded, None)?);
         }
         let opening = self.opening.as_mut().expect("the launcher was taken for it");
-        let mut settings = opening::settings(&loaded)?;
+        let mut settings = opening::settings(environment, &loaded)?;
         settings.lock_wait = until.left();
         let request = RunRequest::new(&loaded.plan, &settings, &opening.scope, TriggerKind::Wait, &self.control);
         let mut screen = ProgressScreen::new(opening.style, Audience::Nobody);

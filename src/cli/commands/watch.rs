@@ -53,7 +53,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         }
     }
     let mut screen = WatchScreen::new(look);
-    let mut reload = reload(options, &task, &loaded.root);
+    let mut reload = reload(options, &task, &loaded.root, environment.state_root());
     let engine = match reload() {
         Ok(reloaded) => {
             let tasks = watched_tasks(&mut workspace, &scope, &reloaded, &TreeHints::Everything);
@@ -111,8 +111,9 @@ fn watched(task: &Option<TaskId>, command: &[String], configured: WatchedTasks) 
 
 /// Returns a function that reads the configuration again. It is called before every run, so that changes of `proctor.toml` take
 /// effect at once.
-fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path) -> ReloadProject {
-    let (task, command, root) = (task.clone(), options.command.clone(), root.to_owned());
+fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path, state_root: &Path) -> ReloadProject {
+    let (task, command) = (task.clone(), options.command.clone());
+    let (root, state_root) = (root.to_owned(), state_root.to_owned());
     Box::new(move || {
         let described = if command.is_empty() {
             setup::describe(&root)
@@ -121,7 +122,7 @@ fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path) -> ReloadP
         };
         let (mut configuration, plan) = described.map_err(|error| error.lines())?;
         configuration.watch.tasks = watched(&task, &command, configuration.watch.tasks);
-        let settings = opening::settings_of(&root, &configuration).map_err(|error| error.lines())?;
+        let settings = opening::settings_of(&state_root, &root, &configuration).map_err(|error| error.lines())?;
         let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
         Ok(ProjectDefinition { default_plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
     })

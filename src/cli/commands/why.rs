@@ -1,6 +1,7 @@
 //! `proctor why`: shows which rule decides whether a path belongs to the project's tree. It needs neither a run nor the service.
 //! If the service watches the project, the last event of the path is shown as well.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::ser::SerializeStruct as _;
@@ -22,10 +23,14 @@ pub(crate) fn execute(options: &WhyOptions, environment: &Environment) -> Result
     let root = setup::project_root(environment, &options.project)?;
     let (configuration, _) = setup::configuration(&root)?;
     let path = path_in_project(&root, &environment.absolute(&options.path))?;
-    let mut matcher = opening::matcher(&configuration)?;
+    let mut matcher = opening::matcher(environment, &configuration)?;
     learn_rules_on_the_way(&root, &path, &mut matcher);
     let found = std::fs::symlink_metadata(root.join(path.as_path())).ok();
-    let explanation = matcher.explain(&path, found.as_ref().is_some_and(std::fs::Metadata::is_dir));
+    let target = std::fs::read_link(root.join(path.as_path()));
+    let explanation = match target {
+        Ok(target) if matcher.is_own_link(path.as_bytes(), target.as_os_str().as_bytes()) => matcher.explain_own_link(&path),
+        Ok(_) | Err(_) => matcher.explain(&path, found.as_ref().is_some_and(std::fs::Metadata::is_dir)),
+    };
     let heard = service::serving(environment, &root).and_then(|served| read_path_history(&served, &path));
     if options.json {
         render::bytes(&WhyV1::of(&explanation, found.is_some(), heard.and_then(|heard| heard.last)).document());
@@ -122,6 +127,7 @@ impl Serialize for RuleV1<'_> {
             RuleSource::AlwaysOut(_) => "alwaysOut",
             RuleSource::EvidenceLink => "evidenceLink",
             RuleSource::TaskList => "taskList",
+            RuleSource::Tracked(_) => "gitTracked",
             RuleSource::Ignore => "watchIgnore",
             RuleSource::Include => "watchInclude",
             RuleSource::File { .. } => "rulesFile",

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::daemon::effect::{Effect, LastRunState, Notice};
 use crate::daemon::engine::stage::LookPurpose;
 use crate::daemon::engine::{Engine, Moment};
-use crate::model::{AfterMovedRun, OnDisk, TaskId, TreePath, TriggerKind, WatchHint};
+use crate::model::{AfterMovedRun, OnDisk, TaskId, TreePath, TriggerKind, WatchHint, is_covered};
 use crate::project::Selection;
 
 /// A repetition that waits for its time. No run is under way meanwhile, so a hint reports a change from outside and cancels the
@@ -51,7 +51,9 @@ impl Engine {
     /// Returns whether paths other than `moved` were saved during the run. The save then causes the next run, which
     /// does not count as a repetition.
     fn was_saved_besides(&self, moved: &BTreeSet<TreePath>) -> bool {
-        self.burst.as_ref().is_some_and(|burst| burst.is_incomplete() || !burst.paths().is_subset(moved))
+        self.burst
+            .as_ref()
+            .is_some_and(|burst| burst.is_incomplete() || !burst.paths().iter().all(|path| is_covered(path, moved)))
     }
 
     /// Begins the waiting repetition if its time has come.
@@ -68,7 +70,7 @@ impl Engine {
             (
                 Some(repetition),
                 WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path),
-            ) => now <= repetition.late_until && repetition.paths.contains(path),
+            ) => now <= repetition.late_until && is_covered(path, &repetition.paths),
             (Some(_), WatchHint::LookAgain(_) | WatchHint::Polling(_) | WatchHint::RootVanished | WatchHint::Synced(_))
             | (None, _) => false,
         }

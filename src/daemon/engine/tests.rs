@@ -17,9 +17,10 @@ impl Engine {
     fn handle_as_changed(&mut self, now: Moment, event: Event) -> Vec<Effect> {
         let mut effects = Vec::new();
         for effect in self.handle(now, event) {
-            match effect {
-                Effect::Compare(_) => effects.extend(self.handle(now, Event::Compared(SavedContent::Different))),
-                effect => effects.push(effect),
+            if let Effect::Compare(_) = effect {
+                effects.extend(self.handle(now, Event::Compared(SavedContent::Different)));
+            } else {
+                effects.push(effect);
             }
         }
         effects
