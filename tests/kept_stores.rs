@@ -88,7 +88,10 @@ fn opens_verifies_and_goes_on(kept: &KeptStore) {
     assert!(shown.contains("✗ STEP.1") && shown.contains("stock: empty") && shown.contains("FAILED · 1 blocking"), "{shown}");
 
     // The directory has another inode than the one that was registered, so a person says that it is the same project.
-    project.proctor(["run", "shop", "--identity", "same"]).success();
+    project.proctor(["add", "shop", "--identity", "same"]).success();
+    let old = project.proctor(["status", "shop"]).success().stdout;
+    assert!(old.starts_with("shop · default · stale · recorded under another digest version; last PASS"), "{old}");
+    project.proctor(["run", "shop"]).success();
     assert_eq!(kept.log("shop").len(), SHOP.len() + 1);
     let status = project.proctor(["status", "shop"]).success().stdout;
     assert!(status.starts_with("shop · default · fresh PASS"), "{status}");

@@ -4,9 +4,8 @@
 //! deeper file overrides a higher one, `.ignore` overrides `.gitignore` of the same directory) or by `watch.ignore`. Global rules,
 //! those of parent directories and `.git/info/exclude` are not used, so that the same tree gives the same answer on every machine.
 //! What git tracks belongs to the tree although a rule excludes it; the caller says what is tracked ([`crate::git`]).
-//! `watch.include` puts paths back; neither it nor git puts back the names of
-//! [`ALWAYS_OUT`] and proctor's own link to the evidence. Whether an entry is that link depends on its target, which the caller
-//! reads ([`Matcher::is_own_link`]).
+//! `watch.include` puts paths back. Neither puts back the names of [`ALWAYS_OUT`] and proctor's own link to the evidence. Whether an
+//! entry is that link depends on its target, which the caller reads ([`Matcher::is_own_link`]).
 //!
 //! This module may not touch files: the caller passes the text of the rules files. It may not know what a path is used for.
 //!
