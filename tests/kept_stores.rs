@@ -91,7 +91,10 @@ fn opens_verifies_and_goes_on(kept: &KeptStore) {
 
     // The unpacked directory has another inode than the registered one, so a person has to confirm that it is the same
     // project.
-    project.proctor(["run", "shop", "--identity", "same"]).success();
+    project.proctor(["add", "shop", "--identity", "same"]).success();
+    let old = project.proctor(["status", "shop"]).success().stdout;
+    assert!(old.starts_with("shop · default · stale · recorded under another digest version; last PASS"), "{old}");
+    project.proctor(["run", "shop"]).success();
     assert_eq!(kept.log("shop").len(), SHOP.len() + 1);
     let status = project.proctor(["status", "shop"]).success().stdout;
     assert!(status.starts_with("shop · default · fresh PASS"), "{status}");

@@ -28,10 +28,10 @@ pub struct GitIndex {
 /// Recognises a file that was read before. Git never changes an index: it writes a new one and renames it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileIdentity {
-    inode: (u64, u64),
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
+    device_and_inode: (u64, u64),
+    bytes: u64,
+    /// The times of modification and of status change.
+    times: [(i64, i64); 2],
 }
 
 impl GitIndex {
@@ -107,10 +107,9 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, GitIndexProblem> {
 impl FileIdentity {
     fn of(metadata: &Metadata) -> Self {
         Self {
-            inode: (metadata.dev(), metadata.ino()),
-            size: metadata.size(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            device_and_inode: (metadata.dev(), metadata.ino()),
+            bytes: metadata.size(),
+            times: [(metadata.mtime(), metadata.mtime_nsec()), (metadata.ctime(), metadata.ctime_nsec())],
         }
     }
 }

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{CommandExit, Digest, OverallResult, OverallStatus, ProjectId, RunId, TaskId, Timestamp, TreeDigest};
+use crate::model::{
+    CommandExit, Digest, OverallResult, OverallStatus, ProjectId, RunId, TaskId, Timestamp, TreeDigest, TreeFormat,
+};
 
 /// How a task's last verdict relates to the present tree and plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub enum Freshness {
 #[serde(rename_all = "camelCase")]
 pub enum StaleReason {
     Tree,
+    /// The digest of the tested tree has another format, so nobody can say whether the tree is the same (S9).
+    DigestVersion,
     /// The plan has changed: its checks, commands, time-outs or policies.
     Plan,
     /// Both the files of the tree and the plan have changed.
@@ -134,6 +138,8 @@ pub struct LastVerdict {
     pub run_id: RunId,
     /// The tree that was tested; `None` if the run ended before it read the tree.
     pub tree: Option<TreeDigest>,
+    /// The format of the digest of the tree that was tested.
+    pub tree_format: TreeFormat,
     /// The plan of the run; `None` if the run ended before it had a plan.
     pub plan: Option<Digest>,
     /// The status with which the run ended, for example SUCCESS or INTERRUPTED.
@@ -242,6 +248,9 @@ pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
 /// Returns what changed since the verdict was made; `None` if tree and plan are still the same.
 fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest>) -> Option<StaleReason> {
     let Some(plan) = plan else { return Some(StaleReason::TaskGone) };
+    if verdict.tree.is_some() && verdict.tree_format != TreeFormat::CURRENT {
+        return Some(StaleReason::DigestVersion);
+    }
     // If the tree's digest was not computed, the tree cannot be taken for unchanged.
     let same_tree = tree.is_some() && verdict.tree == tree;
     match (same_tree, verdict.plan == Some(plan)) {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ApprovalRecord, ArchiveRecord, CommandExit, Digest, GovernanceRecord, OverallResult, OverallStatus, Phase, PlanTerms,
-    ProjectId, PruneRecord, RouteEntry, RunId, Sequence, TaskId, TaskListRecord, TddState, Timestamp, TreeDigest,
+    ProjectId, PruneRecord, RouteEntry, RunId, Sequence, TaskId, TaskListRecord, TddState, Timestamp, TreeDigest, TreeFormat,
     ViolationRecord,
 };
 
@@ -215,6 +215,9 @@ pub struct RunRecord {
     pub manifest_hash: Digest,
     /// The digest of the tree that was tested; `None` if the run was interrupted before the tree was read.
     pub tree_digest: Option<TreeDigest>,
+    /// The format of the tree's digest.
+    #[serde(default, skip_serializing_if = "TreeFormat::is_unnamed")]
+    pub tree_format: TreeFormat,
     /// The digest of the run's environment; `None` if the run was interrupted before it was computed.
     pub environment_digest: Option<Digest>,
     /// The digest of the plan; `None` if the run was interrupted before the plan was made.
@@ -313,6 +316,7 @@ impl RunRecord {
             report_hash,
             manifest_hash: Digest::of(b""),
             tree_digest: None,
+            tree_format: TreeFormat::CURRENT,
             environment_digest: None,
             plan_digest: None,
             checks: Vec::new(),

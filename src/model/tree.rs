@@ -7,9 +7,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, TreePath};
 
-/// The digest of all files and links that belong to a project's tree, in the format `proctor-tree-v1` (S5).
+/// The digest of all files and links that belong to a project's tree, in the format that [`TreeFormat`] names (S5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TreeDigest(pub Digest);
+
+/// The format of a tree digest: what belongs to a tree, and how it is hashed (S9). The name is part of what is hashed, so digests of
+/// two formats are never equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum TreeFormat {
+    /// Records that name no format have this one.
+    #[default]
+    #[serde(rename = "proctor-tree-v1")]
+    V1,
+    #[serde(rename = "proctor-tree-v2")]
+    V2,
+}
+
+impl TreeFormat {
+    /// The format in which digests are computed.
+    pub const CURRENT: Self = Self::V2;
+
+    /// Returns whether records leave the format out.
+    pub fn is_unnamed(&self) -> bool {
+        *self == Self::V1
+    }
+}
 
 /// The kind of a tree entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -382,6 +382,7 @@ fn last_verdict(store: &Store, project: &ProjectId, run: IndexedRun, tdd: &TddSt
         report: store.run_directory(project, &run.task, &run.run_id).join(EXECUTION_REPORT_FILE),
         run_id: run.run_id,
         tree: run.tree_digest,
+        tree_format: run.tree_format,
         plan: run.plan_digest,
         status: run.status,
         result: run.result,

@@ -11,7 +11,7 @@ use crate::config::Configuration;
 use crate::evidence::{self, DurableStep, InterruptedRun, Ledger, ProjectLock, SealInput, Store, WaitDecision};
 use crate::model::{
     Action, Digest, LedgerLine, OverallStatus, Plan, ProjectId, RetentionLimits, RunId, RunRecord, StopReason, TaskId, TddState,
-    Timestamp, TreeDigest, TreeIssue, TreePath,
+    Timestamp, TreeDigest, TreeFormat, TreeIssue, TreePath,
 };
 use crate::process::{LauncherHandle, clock};
 use crate::project::environment_digest::{
@@ -472,6 +472,7 @@ fn seal_input_of_interrupted(run: &InterruptedRun, now: Timestamp) -> SealInput 
     let start = run.start_record.as_deref().and_then(|bytes| parse_run_start(bytes).ok());
     let details = start.as_ref().map(|start| &start.details);
     let tree_digest = details.map(|details| details.tree_digest);
+    let tree_format = details.map_or(TreeFormat::CURRENT, |details| details.tree_format);
     let plan_digest = details.and_then(|details| details.test_specification.plan_digest);
     let files = run.files.iter().map(|file| describe_found_file(&file.name, file.content.bytes, file.content.sha256)).collect();
     let report = seal_hash(interrupted_report(&RecoveryFacts {
@@ -485,6 +486,6 @@ fn seal_input_of_interrupted(run: &InterruptedRun, now: Timestamp) -> SealInput 
     let report_hash = report.authenticity.report_hash.expect("`seal_hash` set it");
     let time = (report.execution_summary.start_time, now);
     let known = RunRecord::without_verdict(run.run_id.clone(), run.task.clone(), report_hash, OverallStatus::Interrupted, time);
-    let record = RunRecord { tree_digest, plan_digest, ..known };
+    let record = RunRecord { tree_digest, tree_format, plan_digest, ..known };
     SealInput { report: to_bytes(&report), record, attested: attested(&report) }
 }

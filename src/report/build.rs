@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{ActionId, ActionPhase, Digest, EvidenceFile, EvidenceKind, Plan, PlanNote, RunId, Survivor, TreeIssue};
+use crate::model::{
+    ActionId, ActionPhase, Digest, EvidenceFile, EvidenceKind, Plan, PlanNote, RunId, Survivor, TreeFormat, TreeIssue,
+};
 use crate::report::build_action::build_action;
 use crate::report::build_criteria::{build_completion, build_validation};
 use crate::report::redact::redact_counted;
@@ -183,6 +185,7 @@ fn build_tree(facts: &TreeFacts) -> TreeV2 {
     let comparison = facts.comparison.as_ref();
     let moved = comparison.map(|comparison| comparison.moved.as_slice()).unwrap_or_default();
     TreeV2 {
+        format: TreeFormat::CURRENT,
         before: facts.before,
         after: comparison.map(|comparison| comparison.after),
         moved: moved.iter().take(LISTED_MOVED_PATHS).map(ToString::to_string).collect(),

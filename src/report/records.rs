@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Action, Diagnostic, DiagnosticSummary, EndedAction, Interpretation, RunId, TestCase, TestFailure};
+use crate::model::{
+    Action, Diagnostic, DiagnosticSummary, EndedAction, Interpretation, RunId, TestCase, TestFailure, TreeFormat,
+};
 use crate::report::build::{GENERATED_BY, test_specification};
 use crate::report::build_action::finite;
 use crate::report::ending::execution;
@@ -27,6 +29,7 @@ pub fn run_start_details(facts: RunStartFacts<'_>) -> RunStartDetailsV1 {
         project: ProjectV2 { id: facts.project_id, name: Some(facts.plan.project_name.clone()) },
         test_specification: test_specification(facts.plan, facts.plan_digest, facts.specification_file),
         tree_digest: facts.tree_digest,
+        tree_format: TreeFormat::CURRENT,
         trigger: facts.trigger,
         started: facts.started,
         process_id: facts.process_id,

@@ -1,6 +1,6 @@
 //! Builds the report of a refused run: the task's specification has errors, so nothing was run (C10, C78).
 
-use crate::model::{ActionPhase, OverallResult, OverallStatus, PlanOrigin, RunId, Timestamp};
+use crate::model::{ActionPhase, OverallResult, OverallStatus, PlanOrigin, RunId, Timestamp, TreeFormat};
 use crate::report::build::{GENERATED_BY, build_issue, unsealed};
 use crate::report::unrun::{tree_before, unrun_report};
 use crate::report::{
@@ -16,6 +16,7 @@ pub fn refused_start(facts: &RefusalFacts) -> RunStartDetailsV1 {
         project: project(facts),
         test_specification: test_specification(facts),
         tree_digest: facts.tree,
+        tree_format: TreeFormat::CURRENT,
         trigger: facts.trigger.clone(),
         started: facts.started,
         process_id: facts.process_id,
@@ -57,7 +58,7 @@ pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) ->
             reason: facts.completion.reason.clone(),
             ..plain.completion_criteria_evaluation
         },
-        tree: Some(tree_before(facts.tree, facts.issues.iter().map(build_issue).collect())),
+        tree: Some(tree_before((facts.tree, TreeFormat::CURRENT), facts.issues.iter().map(build_issue).collect())),
         ..plain
     }
 }

@@ -1,6 +1,6 @@
 //! The parts of a report that are the same for all runs in which no action was carried out.
 
-use crate::model::{CompletionStatus, Timestamp, TreeDigest};
+use crate::model::{CompletionStatus, Timestamp, TreeDigest, TreeFormat};
 use crate::report::build::{GENERATED_BY, REPORT_VERSION};
 use crate::report::{
     AuthenticityV2, CleanupExecutionV2, CompletionV2, CustodyV2, ExecutionReportV2, ExecutionSummaryV2, PrerequisiteExecutionV2,
@@ -67,6 +67,6 @@ pub(super) fn unrun_report(
 }
 
 /// Returns the facts about a tree that was read once, before the run.
-pub(super) fn tree_before(before: TreeDigest, issues: Vec<TreeIssueV2>) -> TreeV2 {
-    TreeV2 { before, after: None, moved: Vec::new(), moved_count: None, files: None, issues, snapshot: None }
+pub(super) fn tree_before((before, format): (TreeDigest, TreeFormat), issues: Vec<TreeIssueV2>) -> TreeV2 {
+    TreeV2 { format, before, after: None, moved: Vec::new(), moved_count: None, files: None, issues, snapshot: None }
 }

@@ -8,7 +8,7 @@ use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, SealInput,
 use crate::model::{
     Action, ActionPhase, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs, EvidenceFile,
     OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState,
-    Timestamp, TreeComparison,
+    Timestamp, TreeComparison, TreeFormat,
 };
 use crate::process::clock;
 use crate::project::ProjectError;
@@ -352,6 +352,7 @@ fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudge
         report_hash: report.authenticity.report_hash.expect("`seal_hash` set it"),
         manifest_hash: Digest::of(b""),
         tree_digest: Some(context.before),
+        tree_format: TreeFormat::CURRENT,
         environment_digest: Some(run_end.surveyed.digest),
         plan_digest: Some(context.plan_digest),
         checks: named_checks(context),

@@ -1,11 +1,11 @@
-//! The format `proctor-tree-v1`: how the digest of a directory is computed from its entries.
+//! The format `proctor-tree-v2`: how the digest of a directory is computed from its entries.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::model::{Digest, EntryKind};
 
 /// The name of the format, with which the hashed text of every directory begins.
-const TAG: &[u8] = b"proctor-tree-v1\n";
+const TAG: &[u8] = b"proctor-tree-v2\n";
 
 /// One entry of a directory, with all that the directory's digest depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,16 +65,16 @@ mod tests {
 
     #[test]
     fn the_digest_is_the_one_computed_by_hand() {
-        // The expected digest was printed by: printf 'proctor-tree-v1\n' | sha256sum
+        // The expected digest was printed by: printf 'proctor-tree-v2\n' | sha256sum
         let empty = compute_directory_digest(std::iter::empty());
-        assert_eq!(empty, Digest::of(b"proctor-tree-v1\n"));
-        assert_eq!(empty.hex(), "9d97a939ca808fcaf25f33209fc9f3d03d81bdf0f3dadfd360c2f156ac8fe52b");
-        // The expected digest was printed by: printf 'proctor-tree-v1\nf <sha256 of "hello\n"> a\0u 000…0 b\0' |
+        assert_eq!(empty, Digest::of(b"proctor-tree-v2\n"));
+        assert_eq!(empty.hex(), "4b5944ef5e986195b3a8f5dddbd8087855fd5475583bbbb2857321ba8ae2b531");
+        // The expected digest was printed by: printf 'proctor-tree-v2\nf <sha256 of "hello\n"> a\0u 000…0 b\0' |
         // sha256sum
         let file = DigestedEntry { kind: EntryKind::File, digest: Some(Digest::of(b"hello\n")), name: b"a" };
         let unreadable = DigestedEntry { kind: EntryKind::File, digest: None, name: b"b" };
         let both = compute_directory_digest([file, unreadable].into_iter());
-        assert_eq!(both.hex(), "3c87d429f6ab0a20e2e75047b88c52b40f331c554c6c3b29fe3d5232d646831e");
+        assert_eq!(both.hex(), "f07196ea60bc2c8b4173686651d40bcee3761fe58158810cefed6f087b53c8f2");
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! Computes the digest of a working tree, keeps an incremental index of it, and says whether the tree moved (S5, S6).
 //!
-//! Owns the format `proctor-tree-v1` ([`compute_directory_digest`]), the [`TreeIndex`] of a tree, and [`compare()`]. Only the
+//! Owns the format `proctor-tree-v2` ([`compute_directory_digest`]), the [`TreeIndex`] of a tree, and [`compare()`]. Only the
 //! matcher ([`crate::ignore`]) decides what belongs to the tree.
 //!
 //! This module may not write, follow links, or read a clock: `now` is an argument. A link is digested by its target's name,
 //! whatever is there.
 //!
-//! # The format `proctor-tree-v1`
+//! # The format `proctor-tree-v2`
 //!
 //! The digest of a tree is the digest of its root directory. The digest of a directory is the SHA-256 over
 //!
 //! ```text
-//! "proctor-tree-v1\n"
+//! "proctor-tree-v2\n"
 //! for each entry that belongs to the tree, in ascending order of the name's bytes:
 //!     letter  " "  64 hexadecimal digits  " "  the name's bytes  NUL
 //! ```

@@ -29,7 +29,8 @@ fn with_runs() -> Project {
     let project = project(&toml);
     project.proctor(["run"]).failure();
     project.proctor(["run", "--check", "prints"]).success();
-    project.save("proctor.toml", &(IN_PLACE.to_owned() + &toml + &check("moves", &["--write", "new", "x"])));
+    let moves = "[[check]]\nname = \"moves\"\ncommand = [\"sh\", \"-c\", \"date +%N > new\"]\n[sandbox]\nsnapshot = \"off\"\n";
+    project.save("proctor.toml", &(toml + moves));
     project.proctor(["run"]).status(5);
     project
 }

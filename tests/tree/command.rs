@@ -37,7 +37,7 @@ fn the_list_has_every_entry_and_one_line_for_each() {
     let output = project.proctor(["tree", "--list", "--json"]).success();
     let document: Value = serde_json::from_str(&output.stdout).expect("one document");
     assert_eq!(document["digest"], digest);
-    assert_eq!((&document["format"], &document["files"]), (&Value::from("proctor-tree-v1"), &Value::from(3)));
+    assert_eq!((&document["format"], &document["files"]), (&Value::from("proctor-tree-v2"), &Value::from(3)));
     assert_eq!(document["entries"][3]["path"], "src/a.py");
     assert!(project.store().project_ids().is_empty(), "looking at a tree records nothing");
 }

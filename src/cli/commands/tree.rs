@@ -10,7 +10,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::model::{CommandExit, EntryKind, TreeDigest, TreeIssue, TreeIssueKind};
+use crate::model::{CommandExit, EntryKind, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind};
 use crate::process::clock;
 use crate::project::ProjectError;
 use crate::tree::{TreeEntry, TreeIndex};
@@ -19,7 +19,7 @@ use crate::tree::{TreeEntry, TreeIndex};
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TreeDocumentV1 {
-    format: &'static str,
+    format: TreeFormat,
     root: String,
     digest: TreeDigest,
     files: u64,
@@ -49,7 +49,7 @@ struct TreeIssueV1 {
 }
 
 /// The name of the digest's format.
-const FORMAT: &str = "proctor-tree-v1";
+const FORMAT: TreeFormat = TreeFormat::CURRENT;
 
 pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.directory)?;

@@ -83,6 +83,9 @@ fn because(task: &TaskStatusV1) -> Option<String> {
         StateV1::Stale => {
             let what = match task.outdated {
                 Some(StaleReason::Tree) | None => "files have changed",
+                Some(StaleReason::DigestVersion) => {
+                    return last_verdict(task).map(|last| format!("recorded under another digest version; last {last}"));
+                }
                 Some(StaleReason::Plan) => "what is run has changed",
                 Some(StaleReason::TreeAndPlan) => "files and what is run have changed",
                 Some(StaleReason::TaskGone) => {

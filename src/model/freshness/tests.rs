@@ -15,6 +15,7 @@ fn verdict(tree_text: &str, plan: &str, result: OverallResult) -> LastVerdict {
     LastVerdict {
         run_id: RunId::new(Timestamp::from_millis(0), 1),
         tree: Some(tree(tree_text)),
+        tree_format: TreeFormat::CURRENT,
         plan: Some(digest(plan)),
         status: OverallStatus::Success,
         result: Some(result),
@@ -55,6 +56,11 @@ fn every_state_follows_from_what_is_known() {
         ("all agrees", |_| {}, PASSED),
         ("something blocks", |f| f.verdict = Some(verdict("now", "plan", OverallResult::Failed)), FAILED),
         ("a file was saved", |f| f.tree = Some(tree("later")), Freshness::Stale(StaleReason::Tree)),
+        (
+            "the digest of the tested tree has another format",
+            |f| f.verdict = f.verdict.take().map(|verdict| LastVerdict { tree_format: TreeFormat::V1, ..verdict }),
+            Freshness::Stale(StaleReason::DigestVersion),
+        ),
         ("a time-out was raised", |f| f.plan = CurrentPlan::Known(digest("other")), Freshness::Stale(StaleReason::Plan)),
         (
             "both",

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ActionId, Digest, DurationMs, EvidenceFile, ExitCodeSource, FileChangeKind, IsolationLevel, KilledBy, NextNode, PauseRecord,
-    Phase, ProjectId, RouteKind, RunId, TreeDigest, TreeIssueKind,
+    Phase, ProjectId, RouteKind, RunId, TreeDigest, TreeFormat, TreeIssueKind,
 };
 
 /// The project that was tested.
@@ -21,6 +21,9 @@ pub struct ProjectV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TreeV2 {
+    /// The format of the digests; absent in reports of before there was a second one.
+    #[serde(default, skip_serializing_if = "TreeFormat::is_unnamed")]
+    pub format: TreeFormat,
     /// The tree's digest when the run began.
     pub before: TreeDigest,
     /// The tree's digest after the last process had ended; absent if the tree was not read again.

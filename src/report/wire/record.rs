@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ActionId, ActionType, Coverage, Diagnostic, DiagnosticSummary, Digest, DurationMs, LimitKind, RunId, Survivor, SystemFault,
-    TaskId, TestOutcome, Timestamp, TreeDigest, Trigger, Usage,
+    TaskId, TestOutcome, Timestamp, TreeDigest, TreeFormat, Trigger, Usage,
 };
 
 use super::action::ShownV2;
@@ -38,6 +38,9 @@ pub struct RunStartDetailsV1 {
     pub test_specification: TestSpecificationV2,
     /// The digest of the tree that will be tested.
     pub tree_digest: TreeDigest,
+    /// The format of the tree's digest.
+    #[serde(default, skip_serializing_if = "TreeFormat::is_unnamed")]
+    pub tree_format: TreeFormat,
     /// What started the run.
     pub trigger: Trigger,
     pub started: Timestamp,

@@ -10,7 +10,8 @@ use proptest::{prop_assert_eq, proptest};
 use crate::model::{
     CommandExit, Digest, ExitCodeSource, LedgerBody, LedgerLine, NextNode, OverallResult, OverallStatus, OverrideRecord, Phase,
     PhaseRecord, ProjectId, PruneReason, PruneRecord, PrunedRun, RouteDestination, RouteEntry, RouteKind, RunRecord, Sequence,
-    Serving, ServingRecord, SupersededRecord, TaskListRecord, TddState, Timestamp, TreeDigest, ViolationKind, ViolationRecord,
+    Serving, ServingRecord, SupersededRecord, TaskListRecord, TddState, Timestamp, TreeDigest, TreeFormat, ViolationKind,
+    ViolationRecord,
 };
 use crate::store::testing::{TestIndex, approval, line, project, registration, run_id, run_record, task, terms};
 use crate::store::{IndexError, IndexedProject, IndexedRun, StoreIndex};
@@ -65,6 +66,7 @@ fn a_run_is_read_back_as_its_line_has_it() {
         result: Some(OverallResult::Failed),
         blocking: 2,
         tree_digest: record.tree_digest,
+        tree_format: TreeFormat::CURRENT,
         environment_digest: record.environment_digest,
         plan_digest: record.plan_digest,
         report_hash: Some(record.report_hash),
