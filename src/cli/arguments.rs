@@ -291,8 +291,8 @@ pub(crate) struct TreeOptions {
 /// Say which rule decides whether a path belongs to the tree, and with it whether a save of it starts a run
 ///
 /// The path need not be there. Rules are read as they are now: `.gitignore` and `.ignore` of the project, `watch.ignore` and
-/// `watch.include` of proctor.toml, and the names that are never part of a tree. Where the service watches the project, it says what it
-/// heard of the path last and what came of that.
+/// `watch.include` of proctor.toml, what git tracks, and the names that are never part of a tree. Where the service watches the project,
+/// it says what it heard of the path last and what came of that.
 ///
 /// Examples:
 ///   proctor why src/app.py
