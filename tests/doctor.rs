@@ -31,7 +31,7 @@ fn level<'d>(document: &'d Value, name: &str) -> &'d Value {
 
 #[test]
 fn where_namespaces_can_be_had_it_says_so_and_ends_well() {
-    let project = touching("[sandbox]\nwritable = [\"../shared\"]\n");
+    let project = touching("");
     let document = project.proctor(["doctor", "--json"]).success().json();
     assert_eq!((&document["schema"], &document["level"]), (&"proctor-doctor-v1".into(), &"namespace".into()));
     assert_eq!(level(&document, "namespace")["reached"], true, "{document:#}");

@@ -277,9 +277,8 @@ impl Launcher {
         None
     }
 
-    /// Ends a keeper (the process that watches one action) that did not report that it is ready or that its action has
-    /// started. The action may have killed the keeper before the keeper could report, so the processes of the action
-    /// are killed too.
+    /// Ends a keeper (the process that watches one action) that did not report that it is ready or that its action has started.
+    /// The action may have killed the keeper before, so the processes of the action are killed too.
     fn give_up(&mut self, keeper: &KeeperHandle, group: Option<Cgroup>) {
         // The keeper is ended before the cgroup is cleared, because a keeper enters the cgroup by itself and could
         // otherwise do so afterwards.
@@ -318,9 +317,8 @@ impl Launcher {
         delegation.make(start.number, &start.child.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
     }
 
-    /// Forks a keeper (the process that watches one action) in advance, for the next action with the same isolation.
-    /// Usually this is done while the present action runs. If both actions mount an overlay, it is done when the
-    /// present action is over, because only one such mount may exist at a time.
+    /// Forks a keeper (the process that watches one action) in advance, for the next action with the same isolation, usually while
+    /// the present action runs. If both mount an overlay, it is done after it, because only one such mount may exist at a time.
     fn prepare_next(&mut self, start: StartAction) {
         if !self.open.contains_key(&start.number) {
             return;
@@ -436,8 +434,7 @@ impl Launcher {
         self.released.retain(|keeper| matches!(wait_child(*keeper, Reaping::Reap), Ok(None)));
     }
 
-    /// Kills processes that became children of the launcher because an action killed its keeper (the process that
-    /// watches the action). At the namespace level an action cannot do that.
+    /// Kills processes that became the launcher's children because an action killed its keeper. At the namespace level none can.
     fn kill_strays(&self) {
         let keepers: Vec<Pid> = self
             .open

@@ -187,6 +187,7 @@ fn coverage_below_the_checks_target_fails_it_and_above_it_does_not() {
     proctor 0.1.0 · project · tree <digest>
       ✗ STEP.1    tests                coverage below target <time> blocks · MEDIUM
            All tests passed (1 passed, 0 failed, 0 skipped), but coverage is 75.00 %, below the required 95 %; add tests
+      snapshot: the checks wrote 1 thing, which never reaches the project: coverage.json (1739B); to keep: writes = ["coverage.json"]
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
