@@ -1,5 +1,5 @@
-//! Counts the places in `src/` that name a tool. Adding a tool may touch its two rows, its own folder, and at most one
-//! more place.
+//! Counts the places in `src/` that name a tool. Adding a tool may touch its row in `src/model/tool.rs`, its row in
+//! `src/tools/table.rs`, its own folder, and at most one more place.
 
 use std::collections::BTreeSet;
 

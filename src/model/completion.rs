@@ -9,7 +9,6 @@ pub struct TaskCompletion {
     pub task: TaskId,
     /// COMPLETE only if the sealed report of a run says so, and this report is a verdict for the present tree and plan.
     pub status: CompletionStatus,
-    /// The reasons for the status.
     pub reasons: Vec<String>,
     /// What the report still lists as open: actions that did not succeed, and debt items.
     pub open: Vec<String>,

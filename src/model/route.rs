@@ -132,7 +132,7 @@ pub struct TddState {
     pub phase: Phase,
     /// The exit code of the last attempt; null if it had none.
     pub exit_code: Option<i32>,
-    /// Where the last exit code came from.
+    /// Whether the last exit code is the tool's own, or why it is missing; `None` before the first attempt.
     pub exit_code_source: Option<ExitCodeSource>,
     /// The exit codes of all attempts, oldest first. At most 100 are kept, or as many as the largest limit needs (R5).
     /// Null stands for an attempt without an exit code.

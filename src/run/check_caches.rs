@@ -157,7 +157,7 @@ impl CheckCaches {
             }
         }
         let discarded = layers.discard(&mount.written, written.roots())?;
-        // What was merged has left the layer.
+        // A merge has moved the files out of the layer, so the discarded paths hold them only if nothing was merged.
         let taken = own.into_iter().chain(discarded.filter(|_| !is_merged));
         self.taken.extend(taken.map(|path| (action.id.clone(), path)));
         Ok(dropped)

@@ -1,5 +1,5 @@
-//! The files that checks of a run wrote on its snapshot and that `writes` of these checks names. They are copied to the project
-//! after the clean-up and before the seal, so that the report can say what was copied.
+//! The files that a run's checks wrote on its snapshot and that match the checks' setting `writes`. They are copied to the
+//! project after the clean-up and before the seal, so that the report can say what was copied.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

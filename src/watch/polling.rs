@@ -126,7 +126,7 @@ impl Worker {
 /// Returns the raw hint that an event for this change would have given.
 fn to_hint(path: PathBuf, change: NameChange) -> RawHint {
     match change {
-        // Polling cannot tell whether a writer still has the file open.
+        // A writer may still have the new file open, which polling cannot tell, so the file is not reported as saved.
         NameChange::Came => RawHint::Appeared(path),
         NameChange::Changed => RawHint::Saved(path),
         NameChange::Went => RawHint::Vanished(path),

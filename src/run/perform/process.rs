@@ -314,8 +314,8 @@ fn normalise_path(path: &Path) -> PathBuf {
     directory.zip(path.file_name()).map_or_else(|| path.to_owned(), |(directory, name)| directory.join(name))
 }
 
-/// Returns the action with all environment variables that its command will see. So a request that a tool gets through a
-/// variable can be merged with the value that the variable already has.
+/// Returns the action with all environment variables that its command will see. If proctor passes options to a tool in one
+/// of these variables, the options can then be added to its value instead of replacing it.
 pub(super) fn with_command_environment(action: &Action, environment: &ChildEnvironment) -> Action {
     Action { environment: environment.as_text(), ..action.clone() }
 }
