@@ -31,7 +31,7 @@ const MAX_TIMED: usize = 10_000;
 /// How much a cache holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct CacheSize {
-    /// The space of its files on the disk.
+    /// The disk space of the cache's files.
     pub(super) bytes: u64,
     pub(super) entries: u64,
 }
@@ -60,7 +60,7 @@ pub(super) struct CacheArea<'a> {
     pub(super) by_time: &'a mut BTreeMap<TreePath, CacheKind>,
     pub(super) size: &'a mut CacheSize,
     pub(super) limit: CacheSize,
-    /// No time in a cache is later than now, unless it was set.
+    /// The present time. A modification time in a cache is later than this only if a program set it deliberately.
     pub(super) now: Timestamp,
     /// Whether a cache whose tool compares by the order of times holds a time that is later than now.
     pub(super) is_from_future: bool,
@@ -136,7 +136,8 @@ impl CacheArea<'_> {
         match format(&stat) {
             libc::S_IFDIR => self.take_directory(from, to, (path, strictest), (&stat, depth))?,
             libc::S_IFREG | libc::S_IFLNK => self.take_file(from, to, (path, strictest), &stat)?,
-            // A removal, or an entry that leads out of the cache, such as a pipe.
+            // Either the check removed the entry (overlayfs marks that by a device), or the entry is a pipe, socket or
+            // device, which must not be kept.
             _ => return Ok(self.remove_at(to, path)?),
         }
         if own > kind { self.note_by_time(path, own) } else { Ok(()) }
@@ -249,7 +250,8 @@ fn open_directory(parent: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
     Ok(openat(parent, name.as_c_str(), flags, Mode::empty())?)
 }
 
-/// Opens a directory from which entries are moved away. A check may have taken its own permissions away.
+/// Opens a directory from which entries are moved away. The owner first gets all permissions, because a check may have
+/// removed them.
 fn open_own_directory(parent: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
     fchmodat(parent, name.as_c_str(), OWNER, FchmodatFlags::FollowSymlink)?;
     open_directory(parent, name)

@@ -30,8 +30,9 @@ impl WrittenCaches {
     }
 }
 
-/// Finds the caches in the layer `upper`. An entry that has the name of a cache is none if the check saw an entry at its path
-/// before it wrote: `is_seen` says so. `skipped` has the mount points that were made for the check.
+/// Finds the caches in the layer `upper`. An entry with the name of a cache does not count as a cache if the check
+/// already saw an entry at its path before it wrote: `is_seen` says so. `skipped` has the mount points that were made for
+/// the check.
 ///
 /// # Errors
 /// When the layer cannot be read.
@@ -45,7 +46,8 @@ pub fn find_caches(
     let mut waiting = vec![TreePath::root()];
     while let Some(parent) = waiting.pop() {
         let directory = match open_below(top.as_fd(), parent.as_bytes()) {
-            // The check took its own permission away. A later check cannot read what is in there either.
+            // The check removed its own permission to read this directory. Later checks cannot read the directory either,
+            // so it is skipped.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
             opened => opened?,
         };
