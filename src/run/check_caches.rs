@@ -71,7 +71,7 @@ impl CheckCaches {
     pub(crate) fn new(mode: CachesMode, kept: KeptCaches, conditions: Option<CacheConditions>) -> Self {
         let conditions = conditions.filter(|_| mode == CachesMode::Kept);
         if mode == CachesMode::Kept {
-            // What cannot be removed now is removed before another run.
+            // A cache that cannot be removed now is removed before another run.
             let _left = kept.remove_surplus(clock::now());
         }
         Self { mode, kept, conditions, in_use: BTreeMap::new(), taken: Vec::new() }
@@ -117,9 +117,9 @@ impl CheckCaches {
         CacheOfAttempt { kept }
     }
 
-    /// Takes what an attempt wrote to its caches out of its layer, so that no other check sees it, and keeps it for the next run.
-    /// No process of the attempt is left. `skipped` has the mount points that were made for it. Returns why the check's cache was
-    /// dropped, if it was.
+    /// Moves the files that an attempt wrote to its caches out of the attempt's layer, so that no other check sees them,
+    /// and keeps them for the next run. No process of the attempt is left. `skipped` has the mount points that were made
+    /// for the attempt. Returns why the check's kept cache was dropped; `None` if it was not.
     ///
     /// # Errors
     /// When the layer cannot be read or changed.
@@ -142,7 +142,8 @@ impl CheckCaches {
             if is_complete(ended) {
                 let of_run = mount.lower.iter().filter(|path| layers.kept().any(|(_, kept)| kept == *path));
                 let of_run: Vec<PathBuf> = of_run.cloned().collect();
-                // Where the project's own caches could not be hidden, the check saw them below its own.
+                // An environment whose live caches could not be hidden is left out: there, the check's cache depends on
+                // those of somebody else.
                 let environments = mount.environments.iter();
                 let environments = environments.filter(|one| !one.caches.is_empty() || names_to_hide(&one.path).is_empty());
                 let source = CacheSource {
@@ -157,7 +158,7 @@ impl CheckCaches {
             }
         }
         let discarded = layers.discard(&mount.written, written.roots())?;
-        // What was merged has left the layer.
+        // If the caches were merged into the kept cache, the discarded layer holds nothing worth reading any more.
         let taken = own.into_iter().chain(discarded.filter(|_| !is_merged));
         self.taken.extend(taken.map(|path| (action.id.clone(), path)));
         Ok(dropped)
@@ -217,8 +218,8 @@ fn is_complete(ended: &EndedAction) -> bool {
     exited && ended.survivors.is_empty()
 }
 
-/// Returns a digest of the paths that earlier checks of the run wrote. Returns `None` if a file there can be older than `since`, or
-/// if something was removed: a tool that compares by the order of times would not notice.
+/// Returns a digest of the paths that earlier checks of the run wrote. Returns `None` if one of these files can be older
+/// than `since`, or if something was removed: a tool that compares times would not notice such a change.
 fn digest_of_layers(layers: &[PathBuf], since: Option<Timestamp>) -> io::Result<Option<Digest>> {
     let mut paths = Vec::new();
     for layer in layers {

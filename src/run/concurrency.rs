@@ -13,7 +13,7 @@ pub(crate) enum Concurrency {
     OneByOne,
     /// All checks that do not come after each other run at the same time, because the plan says so.
     AllIndependent,
-    /// Validations run beside at most one other check, because nothing else was said.
+    /// The default: validations may run at the same time as each other and as at most one test or builder.
     Validations,
 }
 
@@ -69,7 +69,8 @@ pub(crate) fn concurrency(plan: &Plan, limits: ConcurrencyLimits) -> Concurrency
         (ParallelChecks::Auto, PlanOrigin::CommandLine | PlanOrigin::Specification) => false,
         (ParallelChecks::On | ParallelChecks::Off, _) => false,
     };
-    // If a failure ended the run, one by one would skip checks that have started by then.
+    // If a failure ends the run, checks that run one by one and come later are skipped. At the same time with others they
+    // might already have started, so the result would differ.
     let never_ends_early = plan.steps.iter().all(|step| step.continue_on_failure);
     // Checks with an overlay home run one at a time anyway (`parallel_steps`).
     let has_own_home = limits.home != HomeAccess::Overlay;
@@ -197,19 +198,23 @@ mod tests {
             (&["T", "V", "V"], &[">", ">", ">"]),
             // Two tests never run at the same time, and the second sees what the first wrote.
             (&["T", "V", "T"], &[">", ">", "0>0"]),
-            // What comes behind a builder waits for it and sees its files. A validation before it does not.
+            // A check behind a builder waits for the builder and sees its files. A validation before the builder does
+            // neither.
             (&["B", "V", "T"], &[">", "0>0", "0>0"]),
             (&["V", "B", "V", "T"], &[">", ">", "1>1", "1>1"]),
-            // A check of a test's output, such as `coverage report`, and what the test saw, reach the validation behind it.
+            // The builder may read what the test wrote (as `coverage report` does), so it waits for the test. The
+            // validation waits for the builder, and also sees what the builder saw.
             (&["T", "B", "V"], &[">", "0>0", "1>0,1"]),
-            // `after` is transitive. A validation that has one says itself what it needs.
+            // `after` is transitive. A validation with `after` waits only for the checks that `after` reaches, and not
+            // for builders.
             (&["V", "V:0", "T:1"], &[">", "0>0", "1>0,1"]),
             (&["V", "B", "V:0"], &[">", ">", "0>0"]),
             (&["B", "V", "V:1"], &[">", "0>0", "1>0,1"]),
-            // Tests and builders go one by one, so `after` does not hide from them what went before.
+            // Tests and builders run one by one. So a test or builder with `after` waits for all tests and builders
+            // before it too.
             (&["V", "B", "T:0"], &[">", ">", "0,1>0,1"]),
             (&["B", "B:0", "B"], &[">", "0>0", "0,1>0,1"]),
-            // A circle has an end.
+            // Checks that wait for each other in a circle: the computation ends, and no check waits for itself.
             (&["V:1", "V:0"], &["1>1", "0>0"]),
             (&["T:1", "T:0"], &["1>1", "0>0"]),
             (&[], &[]),

@@ -25,7 +25,8 @@ use crate::tree::open_below;
 /// The most directories between a cache's topmost entry and a file in it.
 const MAX_DEPTH: usize = 64;
 
-/// The most caches inside of caches that are noted by path, because their tools compare by the order of times.
+/// The most caches of one area that are recorded by path because their tools compare times. If a check makes more, its
+/// kept cache counts as too large and is dropped.
 const MAX_TIMED: usize = 10_000;
 
 /// How much a cache holds.

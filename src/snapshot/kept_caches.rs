@@ -79,7 +79,7 @@ pub struct CacheSource<'a> {
     /// For each directory of installed packages: its path, and the layer with what the check wrote there.
     pub environments: Vec<(&'a Path, &'a Path)>,
     pub conditions: &'a CacheConditions,
-    /// The digest of the files that earlier checks of the run wrote. `None` if a tool that compares times might not
+    /// The digest of the paths that earlier checks of the run wrote. `None` if a tool that compares times might not
     /// notice these files, because they may be old or something was removed.
     pub earlier: &'a dyn Fn() -> io::Result<Option<Digest>>,
 }
