@@ -1,4 +1,5 @@
-//! Whether a project can have a snapshot, as far as that is known without a run of it.
+//! Decides whether a project can have a snapshot, by its settings, its tree and a trial of the mount. No run is needed
+//! for this.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -15,7 +16,8 @@ use crate::project::request::ProjectSettings;
 use crate::snapshot::obstacle;
 use crate::tree::TreeIndex;
 
-/// Returns why a project cannot have a snapshot, as far as its settings and its place say so.
+/// Returns why a project cannot have a snapshot, if its settings or the location of its root are the reason; otherwise
+/// `None`.
 pub(crate) fn obstacle_of_settings(settings: &ProjectSettings, root: &Path, store: &Path) -> Option<String> {
     let sandbox = &settings.sandbox;
     let is_around = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(root));

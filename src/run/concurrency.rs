@@ -214,7 +214,8 @@ mod tests {
             // before it too.
             (&["V", "B", "T:0"], &[">", ">", "0,1>0,1"]),
             (&["B", "B:0", "B"], &[">", "0>0", "0,1>0,1"]),
-            // Checks that wait for each other in a circle: the computation ends, and no check waits for itself.
+            // Two checks that wait for each other: the search for what a check sees ends, and no check is among those
+            // that it sees.
             (&["V:1", "V:0"], &["1>1", "0>0"]),
             (&["T:1", "T:0"], &["1>1", "0>0"]),
             (&[], &[]),
