@@ -15,8 +15,8 @@ use crate::project::error::ProjectError;
 use crate::project::workspace::lock_within;
 use crate::snapshot;
 
-/// The names of the directories with the copies of a project, and of the one with the layers of its runs. Everything else in a
-/// snapshot directory is a cache.
+/// In a project's snapshot directory: the names of the directories with the copies of the project, and the name of the
+/// directory with the layers of its runs. Everything else in the snapshot directory is a cache.
 const COPIES: &[&str] = &["tree", "inputs"];
 const LAYERS: &str = "layers";
 
@@ -59,7 +59,8 @@ pub struct RemovedSnapshots {
     pub busy: Vec<ProjectId>,
 }
 
-/// Returns the bytes that each project's snapshots use. A project without snapshots is left out. What cannot be read counts as empty.
+/// Returns the bytes that each project's snapshots use. A project without snapshots is left out. A directory that cannot
+/// be read counts as empty.
 pub fn snapshot_usage(state_root: &Path) -> BTreeMap<ProjectId, SnapshotUsage> {
     let Ok(store) = Store::open(state_root) else { return BTreeMap::new() };
     projects_with_snapshots(&store).into_iter().map(|project| (project.clone(), usage_of(&store, &project))).collect()

@@ -37,7 +37,8 @@ pub(crate) fn obstacle_of_settings(settings: &ProjectSettings, root: &Path, stor
     Some(reason.to_owned())
 }
 
-/// Returns why a tree cannot have a snapshot.
+/// Returns why a tree cannot have a snapshot, for example because it is larger than `max_snapshot_bytes`; otherwise
+/// `None`.
 pub(super) fn obstacle_of_tree(settings: &ProjectSettings, index: &TreeIndex) -> Option<String> {
     let of_tree = obstacle(index, settings.sandbox.max_snapshot_bytes).map(|reason| reason.to_string());
     of_tree.or_else(|| find_environments(index).err())

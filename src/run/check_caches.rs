@@ -13,7 +13,8 @@ use crate::process::{Layers, SeenEntry, WrittenChange, clock, written_entries};
 use crate::project::CACHES_IN_ENVIRONMENTS;
 use crate::snapshot::{CacheConditions, CacheKey, CacheSource, KeptCaches, LaidCache, RunLayers, find_caches};
 
-/// The files in a directory of installed packages that change with every installation.
+/// The paths in a directory of installed packages whose stamps tell that packages were installed or removed. The empty
+/// path is the directory itself.
 const STAMPED: &[&str] = &[
     "",
     "pyvenv.cfg",

@@ -194,7 +194,7 @@ impl<'w, 'c> Performer<'w, 'c> {
 
     /// Returns the run's own launcher for an action that runs in parallel with others. This launcher may have started a
     /// keeper in advance (the process that holds an action's processes together), so the action starts sooner. `None` if
-    /// another action has the launcher.
+    /// another action has the launcher, or the launcher has died.
     pub(crate) fn take_own_launcher(&mut self) -> Option<LauncherHandle> {
         self.workspace.take_working_launcher()
     }

@@ -42,8 +42,8 @@ impl SeenLayers {
         selected.into_iter().rev().map(|(_, directory)| directory.clone()).collect()
     }
 
-    /// Returns the place of an action in the order of the report. The report sorts written files by this key. Actions
-    /// that are no checks of this run get the last place.
+    /// Returns the place of an action in the order of the report. Layers, and the written files in the report, are sorted
+    /// by this place with a stable sort. Actions that are no checks of this run get the last place.
     pub(crate) fn rank(&self, writer: &ActionId) -> usize {
         self.places.get(writer).copied().unwrap_or(usize::MAX)
     }

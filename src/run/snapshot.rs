@@ -27,7 +27,8 @@ use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
 use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 use crate::tree::{TreeHints, TreeIndex};
 
-/// The reason for running checks in the project itself, given in the report after `TRIES` attempts to copy it failed.
+/// The reason, shown in the report, for running the checks in the project itself after the project changed again and
+/// again while it was copied.
 const MOVED: &str = "the project changed again and again while it was copied";
 
 /// How often the tree is read again because it changed while it was copied.

@@ -21,7 +21,7 @@ pub struct ProjectV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TreeV2 {
-    /// The format of the digests; absent in reports of before there was a second one.
+    /// The format of the digests; absent in old reports, which were written when there was only one format.
     #[serde(default, skip_serializing_if = "TreeFormat::is_unnamed")]
     pub format: TreeFormat,
     /// The tree's digest when the run began.
