@@ -47,8 +47,8 @@ impl GitIndex {
     }
 }
 
-/// Reads the index of the repository that contains a project. If the index is the file that is `known`, or tracks the same paths, the
-/// result shares the known paths.
+/// Reads the index of the repository that contains a project. If the index is the file that is `known`, or tracks the
+/// same paths, the result shares the known paths.
 pub fn read_git_index(root: &Path, known: Option<&GitIndex>) -> GitIndex {
     let Some(repository) = Repository::find(root) else { return GitIndex::default() };
     let path = repository.directory.join("index");

@@ -50,7 +50,8 @@ fn is_owned_by_this_user(root: &Path) -> bool {
     fs::metadata(root).is_ok_and(|metadata| metadata.uid() == user)
 }
 
-/// Mounts an empty directory over a project for the request's action, as a run mounts its snapshot. Returns why that cannot be done.
+/// Mounts an empty directory over a project for the request's action, as a run mounts its snapshot. Returns why that
+/// cannot be done.
 ///
 /// # Errors
 /// When the store or a path in the settings cannot be opened, or when the action cannot be supervised.

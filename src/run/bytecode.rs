@@ -1,8 +1,8 @@
 //! Python bytecode on a snapshot: which compiled modules a check sees, and which modules are compiled after the run.
 //!
-//! A test can write a compiled module whose stamp, or even whose hash, fits the source. So nothing that a check wrote is used by
-//! a later run. The names of what it wrote tell which modules are worth compiling; `compile_modules` compiles them from the bytes
-//! of the tree's copy.
+//! A test can write a compiled module whose stamp, or even whose hash, fits the source. So later runs use no compiled
+//! module that a check wrote. Only the names of the written files are used: they tell which modules are worth compiling.
+//! `compile_modules` compiles these modules from the sources in the tree's copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

@@ -189,8 +189,8 @@ fn key_of(action: &Action) -> Option<CacheKey> {
     Some(CacheKey(writer.digest()))
 }
 
-/// Returns whether a pattern of `writes` names what lies in the cache at `root`, such as `target/site/**`. The cache is then a product
-/// of the check and not kept as its cache. A pattern that begins with `**` is not meant for caches.
+/// Returns whether a pattern of `writes` names what lies in the cache at `root`, such as `target/site/**`. The cache is
+/// then a product of the check and not kept as its cache. A pattern that begins with `**` is not meant for caches.
 fn names_cache(pattern: &str, root: &TreePath) -> bool {
     let names: Vec<&[u8]> = root.as_bytes().split(|byte| *byte == b'/').collect();
     let mut patterns = pattern.trim_start_matches("./").split('/');

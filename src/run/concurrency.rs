@@ -28,7 +28,7 @@ pub(crate) enum CheckRole {
     Builder,
 }
 
-/// A check as the rule sees it.
+/// What the rules of this file must know about a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckFacts {
     pub(crate) role: CheckRole,
@@ -155,7 +155,8 @@ mod tests {
         written.iter().map(check).collect()
     }
 
-    /// Returns for each check `waits for > sees`.
+    /// Returns a text for each check: the positions of the checks that it waits for, then `>`, then the positions of the
+    /// checks whose writes it sees.
     fn written(concurrency: Concurrency, of: &[&str]) -> Vec<String> {
         let join = |places: &BTreeSet<usize>| places.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
         let one = |one: &CheckRelations| format!("{}>{}", join(&one.waits_for), join(&one.sees));

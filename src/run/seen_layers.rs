@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use crate::model::{Action, ActionId};
 use crate::run::concurrency::CheckRelations;
 
-/// What checks that run at the same time see of each other's writes. The default holds for checks that run one by one: each
-/// action sees what all actions before it wrote.
+/// What checks that run at the same time see of each other's writes. The default value is for checks that run one by one:
+/// each action sees what all actions before it wrote.
 #[derive(Debug, Default)]
 pub(crate) struct SeenLayers {
     /// The positions of the checks in the order of execution, which is the order of the report.

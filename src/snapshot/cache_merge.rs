@@ -1,7 +1,7 @@
 //! Moves what a check wrote to its caches into the kept cache of the check.
 //!
-//! The check may be hostile, and no process of it is left. Files are renamed and never opened; links are moved and never followed;
-//! pipes, sockets and devices are dropped. Every directory is opened from a descriptor of its parent directory.
+//! The check may be hostile, and no process of it is left. Files are renamed and never opened; links are moved and never
+//! followed; pipes, sockets and devices are dropped. Every directory is opened from a descriptor of its parent directory.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -88,8 +88,8 @@ impl CacheArea<'_> {
         self.remove_empty_parents(parent)
     }
 
-    /// Removes the directories around a cache that hold nothing any more. A check would see them although the tree may have no such
-    /// directories.
+    /// Removes the directories around a cache that hold nothing any more. A check would see them although the tree may
+    /// have no such directories.
     fn remove_empty_parents(&mut self, mut directory: TreePath) -> io::Result<()> {
         while let Some(parent) = directory.parent() {
             let around = open_below(self.kept.as_fd(), parent.as_bytes())?;

@@ -17,7 +17,8 @@ use crate::tree::{open_below, open_root};
 pub struct WrittenCaches {
     /// The topmost entry of each cache, with the kind of the cache.
     pub(super) roots: Vec<(TreePath, CacheKind)>,
-    /// Entries that replace whatever was at their path, such as removals. A kept cache below them is no longer there.
+    /// Entries of the layer that replace whatever was at their path, such as removals. The parts of a kept cache at or
+    /// below such a path no longer exist for the check.
     pub(super) replaced: Vec<TreePath>,
     /// Whether the check wrote anything but caches and by-products.
     pub(super) wrote_more: bool,

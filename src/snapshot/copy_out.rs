@@ -67,8 +67,8 @@ struct LiveFile {
     stamp: Stamp,
 }
 
-/// The device, inode, size and modification time of a file. One of them differs after every write, even if a rename has changed the
-/// ctime.
+/// The device, inode, size and modification time of a file. One of them differs after every write, even if a rename has
+/// changed the ctime.
 #[derive(PartialEq, Eq)]
 struct Stamp((libc::dev_t, libc::ino_t), libc::off_t, TimeSpec);
 

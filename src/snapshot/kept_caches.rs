@@ -7,8 +7,8 @@
 //! caches/CHECK/PLACE/       the caches in a directory of installed packages; PLACE is made from its path
 //! ```
 //!
-//! A cache without a record was being changed when the process died, and is removed. Nothing is synced to the disk, so a cache of an
-//! earlier boot is removed too.
+//! A cache without a record was being changed when the process died, and is removed. Nothing is synced to the disk, so a
+//! cache of an earlier boot is removed too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -166,8 +166,8 @@ impl KeptCaches {
         Ok(Some(LaidCache { directory }))
     }
 
-    /// Merges what an attempt wrote to its caches into the kept cache. `now` is the present time. Returns why the cache was dropped
-    /// instead; `None` if it was not.
+    /// Merges what an attempt wrote to its caches into the kept cache. `now` is the present time. Returns why the cache
+    /// was dropped instead; `None` if it was not.
     ///
     /// # Errors
     /// When a cache that cannot be kept cannot be removed either. It has no record, so it is never used.

@@ -61,8 +61,8 @@ pub struct SnapshotV2 {
     /// Whether tools had the caches of earlier runs of the same check; absent if the checks ran in the project.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub caches: Option<CachesV2>,
-    /// The first 20 entries that checks wrote in the snapshot, without caches and bytecode. All but the kept ones were dropped
-    /// after the run.
+    /// The first 20 entries that checks wrote in the snapshot, without caches and bytecode. Entries that were not copied
+    /// to the project were dropped after the run.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub written: Vec<WrittenV2>,
     /// How many entries the checks wrote, without caches and bytecode; absent if the checks ran in the project.
