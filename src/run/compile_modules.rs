@@ -1,10 +1,11 @@
 //! Compiles the Python modules that a run used, so that later runs need not compile them. This happens after the verdict
 //! is published.
 //!
-//! The interpreter gets the sources as its standard input and writes the compiled modules to its standard output. It runs no code
-//! of the project: neither the project nor any installed package is on its path (`-I -S`), and `compile()` executes nothing. It
-//! is isolated like a check, but may write nowhere. An interpreter that lies can spoil only what is kept for itself, because the
-//! layer is named after the state of its file.
+//! The interpreter gets the sources as its standard input and writes the compiled modules to its standard output. It runs
+//! no code of the project: neither the project nor any installed package is on its path (`-I -S`), and `compile()`
+//! executes nothing. The interpreter is isolated like a check, but may write nowhere. An interpreter that returns wrong
+//! modules can spoil only the modules that are kept for itself, because the layer is named after the interpreter's
+//! program file and its state.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

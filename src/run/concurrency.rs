@@ -95,12 +95,12 @@ pub(crate) fn role_of(check: &Action) -> CheckRole {
     }
 }
 
-/// Returns the relations of all checks of a run, which are given in the order of execution.
+/// Returns the relations of all checks of a run. `checks`, and the result, are in the order of execution.
 ///
-/// With [`Concurrency::Validations`], a check should see what it would have seen one by one, as far as it may depend on it:
-/// tests and builders never run beside each other, so they wait for the ones before them. A validation waits for the
-/// builders before it, unless `after` says what it needs. What validations write is seen by the checks that come `after`
-/// them.
+/// With [`Concurrency::Validations`], a check should see every file that it would see if the checks ran one by one, and
+/// that its result may depend on. So tests and builders never run beside each other: each waits for all tests and
+/// builders before it. A validation waits for the builders before it, unless its `after` says what it needs. Only the
+/// checks that come `after` a validation see what the validation writes.
 pub(crate) fn relations(concurrency: Concurrency, checks: &[CheckFacts]) -> Vec<CheckRelations> {
     let before = |place: usize, is_wanted: &dyn Fn(CheckRole) -> bool| -> Vec<usize> {
         (0..place).filter(|other| is_wanted(checks[*other].role)).collect()

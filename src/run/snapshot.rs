@@ -399,8 +399,8 @@ impl RunSnapshot {
         Ok(SnapshotMount { root: self.root.clone(), directory: self.base.directory.clone(), lower, written, environments })
     }
 
-    /// Notes what an action wrote, and lets later actions see it, except its caches. No process of the action is left.
-    /// Returns why the check's kept cache was dropped, if it was.
+    /// Notes the files that an action wrote, and lets later actions see these files, except the action's caches. No
+    /// process of the action is left. Returns why the check's kept cache was dropped; `None` if it was not.
     pub(crate) fn note_written(
         &mut self,
         (action, ended): (&Action, &EndedAction),

@@ -88,8 +88,8 @@ impl CacheArea<'_> {
         self.remove_empty_parents(parent)
     }
 
-    /// Removes the directories around a cache that hold nothing any more. A check would see them although the tree may
-    /// have no such directories.
+    /// Removes the parent directories of a removed cache that have become empty. A check would see these directories,
+    /// even if the tree has no such directories any more.
     fn remove_empty_parents(&mut self, mut directory: TreePath) -> io::Result<()> {
         while let Some(parent) = directory.parent() {
             let around = open_below(self.kept.as_fd(), parent.as_bytes())?;
@@ -103,7 +103,7 @@ impl CacheArea<'_> {
         Ok(())
     }
 
-    /// Makes the directories around a cache. They have the modes that the check sees.
+    /// Makes the parent directories of a cache. Each gets the mode that the check sees at the same path.
     fn make_parents(&mut self, written: &OwnedFd, parent: &TreePath) -> Result<OwnedFd, MergeFailure> {
         let mut to = open_below(self.kept.as_fd(), b"")?;
         let mut from = open_below(written.as_fd(), b"")?;
