@@ -3,12 +3,13 @@
 /// The bits of one word.
 const WORD: u64 = 64;
 
-/// Decodes a bitmap at the start of `bytes`. Returns the positions of the set bits in ascending order, and the bytes after the bitmap;
-/// `None` if the bitmap is damaged or has a set bit at or beyond `limit`.
+/// Decodes a bitmap at the start of `bytes`. Returns the positions of the set bits in ascending order, and the bytes
+/// after the bitmap; `None` if the bitmap is damaged or has a set bit at or beyond `limit`.
 ///
-/// A bitmap is its number of bits, its number of words, the words, and the place of the last word that describes a run; all of them
-/// big-endian, words of 64 bits. A word that describes a run says how many words of equal bits come first (bit 0 is the bit, the next
-/// 32 bits the number), and how many literal words follow it (the upper 31 bits).
+/// The format: the number of bits, the number of words, the words, and the place of the last header word. All numbers are
+/// big-endian; a word has 64 bits. A header word says how many words of equal bits come first (the lowest bit is the
+/// value of these bits, the next 32 bits are the number of words), and how many literal words follow it (the upper 31
+/// bits).
 pub(super) fn decode(bytes: &[u8], limit: usize) -> Option<(Vec<usize>, &[u8])> {
     let (_bits, rest) = split_u32(bytes)?;
     let (count, rest) = split_u32(rest)?;
@@ -61,7 +62,7 @@ mod tests {
         let bytes = encoded(&[1 << 1 | 2 << 33, 0b101, 1 << 63]);
         assert_eq!(decode(&bytes, 192), Some((vec![64, 66, 191], &[][..])));
         assert_eq!(decode(&bytes, 191), None, "a bit beyond the entries");
-        // A run of ones that ends with the last word of the entries.
+        // One whole word of ones, though there are only three entries: the bits beyond the limit are ignored.
         assert_eq!(decode(&encoded(&[1 | 1 << 1]), 3).map(|(set, _)| set), Some(vec![0, 1, 2]));
         assert_eq!(decode(&encoded(&[1 | 0xffff_ffff << 1]), 3), None, "four thousand million words of ones");
         assert_eq!(decode(&encoded(&[3 << 33, 1]), 500), None, "literal words are missing");

@@ -12,22 +12,22 @@ const MAX_NAME_BYTES: usize = 256 * 1024 * 1024;
 
 /// The bytes of an entry before its hash: two times of eight bytes each and six numbers.
 const BEFORE_HASH: usize = 40;
-/// The bits of an entry's flags.
+/// Masks of the 16 bits of an entry's flags.
 const IS_EXTENDED: u16 = 0x4000;
 const NAME_LENGTH: u16 = 0x0fff;
 
-/// Why git's index cannot be used. Then the rules files alone decide what belongs to a tree.
+/// Why git's index cannot be used. With such a problem, the rules files alone decide what belongs to a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitIndexProblem {
     /// The file or a part of it cannot be read.
     Unreadable,
     /// The bytes are no index, or they are damaged.
     Damaged,
-    /// The index has this version, which is not known.
+    /// The index has this version number, which proctor cannot read.
     Version(u32),
-    /// The index has a required extension that is not known.
+    /// The index has an extension with this signature, which proctor does not know and must not skip.
     Extension([u8; 4]),
-    /// The index is larger than what is read.
+    /// The index is larger than the limit for reading (`MAX_INDEX_BYTES`), or its names have too many bytes.
     TooLarge,
     /// The index is split, and the file with its larger part is missing or damaged.
     SharedPart,
@@ -43,7 +43,8 @@ enum HashWidth {
 /// The entries of one index file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexContent {
-    /// The names one after the other, in the order of the entries. An entry that replaces one of the shared part has no name.
+    /// The names one after the other, in the order of the entries. An entry that replaces an entry of the shared part has
+    /// an empty name.
     names: Vec<u8>,
     /// Where each name ends in `names`.
     ends: Vec<usize>,
@@ -59,11 +60,12 @@ struct SharedPart {
     bitmaps: Vec<u8>,
 }
 
-/// Parses an index. The width of its hashes is not written in it: the file is read as SHA-1's, and if that makes no sense, as SHA-256's.
+/// Parses an index. The index does not say how wide its hashes are. So it is parsed with the width of SHA-1, and if that
+/// fails, with that of SHA-256.
 ///
 /// # Errors
 ///
-/// When the bytes are not an index that is known. It never panics.
+/// When the bytes are no index of a known form. Damaged bytes never cause a panic.
 pub fn parse_index(bytes: &[u8]) -> Result<IndexContent, GitIndexProblem> {
     parse(bytes, HashWidth::Sha1).or_else(|problem| parse(bytes, HashWidth::Sha256).map_err(|_| problem))
 }
@@ -99,7 +101,7 @@ fn parse(bytes: &[u8], width: HashWidth) -> Result<IndexContent, GitIndexProblem
                 let is_split = hash.iter().any(|byte| *byte != 0);
                 content.shared = is_split.then(|| SharedPart { hash: hash.to_owned(), bitmaps: bitmaps.to_owned() });
             }
-            // Says only that entries may be directories.
+            // This extension says only that entries may be directories (a sparse index), so it needs no reading.
             b"sdir" => {}
             // Extensions whose signature begins with an upper-case letter may be skipped.
             [b'A'..=b'Z', ..] => {}
@@ -129,7 +131,7 @@ fn take_entry(rest: &mut &[u8], (version, hash): (u32, usize), content: &mut Ind
     let tail = entry.get(place..).ok_or(Damaged)?;
     let length = tail.iter().position(|byte| *byte == 0).ok_or(Damaged)?;
     let name_length = kept + length;
-    // The flags say the length too, as far as it fits.
+    // The flags repeat the length of the name, up to the largest number that their 12 bits can hold.
     if usize::from(flags & NAME_LENGTH) != name_length.min(usize::from(NAME_LENGTH)) {
         return Err(Damaged);
     }
@@ -151,8 +153,8 @@ fn take_entry(rest: &mut &[u8], (version, hash): (u32, usize), content: &mut Ind
     Ok(())
 }
 
-/// Returns whether a name may stand in an index: components that are neither empty nor `.` or `..`. A directory of a sparse index
-/// ends with `/`; an entry that replaces one of the shared part has no name.
+/// Returns whether a name may stand in an index: no component may be empty, `.` or `..`. A directory of a sparse index
+/// ends with `/`. An empty name is allowed for an entry that replaces an entry of the shared part.
 fn is_clean(name: &[u8]) -> bool {
     let name = name.strip_suffix(b"/").filter(|directory| !directory.is_empty()).unwrap_or(name);
     name.is_empty() || name.split(|byte| *byte == b'/').all(|part| !part.is_empty() && part != b"." && part != b"..")
@@ -211,7 +213,8 @@ impl IndexContent {
                 let count = shared.ends.len();
                 let (deleted, rest) = bitmap::decode(&part.bitmaps, count).ok_or(GitIndexProblem::SharedPart)?;
                 let (replaced, _) = bitmap::decode(rest, count).ok_or(GitIndexProblem::SharedPart)?;
-                // An entry without a name replaces one of the shared part and has its name. So the names stay.
+                // An entry without a name replaces an entry of the shared part and has the same name. So the names of the
+                // shared part stay.
                 let nameless = self.entries().filter(|name| name.is_empty()).count();
                 if nameless != replaced.len() || shared.shared.is_some() {
                     return Err(GitIndexProblem::SharedPart);

@@ -1,7 +1,7 @@
 //! Reads what git knows of a project from git's own files: where its repository is, and which paths its index names.
 //!
-//! The git program is never run, because a repository's own configuration can make it run any program. This module writes nothing.
-//! It does not decide what belongs to a tree.
+//! The git program is never run, because a repository's own configuration can make it run any program. This module writes
+//! nothing. It does not decide what belongs to a tree.
 //!
 //! Parsing an index is pure ([`parse_index`]). A damaged index is a value with a reason ([`GitIndexProblem`]), and never an error
 //! that ends a command: without an index, the rules files alone decide.

@@ -1,4 +1,5 @@
-//! Reads the index of a project's repository, and only again when the file is another one.
+//! Reads the index of a project's repository. An index that was read before is read again only if git has replaced the
+//! file.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read as _};
@@ -19,7 +20,7 @@ const MAX_INDEX_BYTES: u64 = 512 * 1024 * 1024;
 /// What git's index says of a project.
 #[derive(Debug, Clone, Default)]
 pub struct GitIndex {
-    /// The file that was read, and its identity then; `None` without a repository or without an index.
+    /// The index file that was read, and its identity at that time; `None` if the project has no repository or no index.
     file: Option<(PathBuf, FileIdentity)>,
     paths: Arc<TrackedPaths>,
     problem: Option<GitIndexProblem>,
@@ -46,8 +47,8 @@ impl GitIndex {
     }
 }
 
-/// Reads the index of the repository that contains a project. If the index is the file that is `known`, or tracks the same paths, the
-/// result shares the known paths.
+/// Reads the index of the repository that contains a project. If the index is the file that is `known`, or tracks the
+/// same paths, the result shares the known paths.
 pub fn read_git_index(root: &Path, known: Option<&GitIndex>) -> GitIndex {
     let Some(repository) = Repository::find(root) else { return GitIndex::default() };
     let path = repository.directory.join("index");

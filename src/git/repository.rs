@@ -26,7 +26,8 @@ impl Repository {
     }
 }
 
-/// Returns the git directory of this working tree. In a worktree or a submodule, `.git` is a file that holds its path.
+/// Returns the git directory of this working tree. In a worktree or a submodule, `.git` is a file that holds the path of
+/// the git directory.
 pub fn git_directory(work_tree: &Path) -> Option<PathBuf> {
     let path = work_tree.join(".git");
     let kind = fs::symlink_metadata(&path).ok()?;

@@ -36,8 +36,9 @@ impl TrackedPaths {
         if self.name(position) == Some(path) {
             return true;
         }
-        // Which files of a directory that is named as a whole are tracked, only git's objects say. Normally none of them is on
-        // disk. Those that are count as tracked, because leaving out a tracked file could hide a failure.
+        // If the index names a directory as a whole, only git's objects say which of its files are tracked. Normally none
+        // of its files is on disk. All files found there count as tracked, because leaving out a tracked file could hide
+        // a failure.
         let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         self.has_directories
             && slashes.map(|(slash, _)| &path[..=slash]).any(|above| self.name(self.first_from(above)) == Some(above))

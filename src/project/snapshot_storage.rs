@@ -1,7 +1,7 @@
 //! The disk space of snapshots: how much each project uses, and how it is freed.
 //!
-//! Everything in a snapshot directory can be made again. So it may be removed whenever no run of its project is under way, which the
-//! project's lock tells.
+//! Everything in a snapshot directory can be made again. So it may be removed whenever no run of its project is under
+//! way. A run holds the project's lock, so whoever gets the lock may remove the snapshots.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,8 +15,8 @@ use crate::project::error::ProjectError;
 use crate::project::workspace::lock_within;
 use crate::snapshot;
 
-/// The names of the directories with the copies of a project, and of the one with the layers of its runs. Everything else in a
-/// snapshot directory is a cache.
+/// In a project's snapshot directory: the names of the directories with the copies of the project, and the name of the
+/// directory with the layers of its runs. Everything else in the snapshot directory is a cache.
 const COPIES: &[&str] = &["tree", "inputs"];
 const LAYERS: &str = "layers";
 
@@ -44,22 +44,23 @@ impl SnapshotUsage {
 /// Which snapshots are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SnapshotsToRemove {
-    /// Those of projects that are not registered, and layers that killed runs left.
+    /// The snapshots of projects that are not registered, and the layers that killed runs left.
     Unused,
-    /// All. Those of registered projects are made again by their next run.
+    /// All snapshots. A registered project gets a new snapshot by its next run.
     All,
 }
 
 /// The result of removing snapshots, or of planning to remove them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RemovedSnapshots {
-    /// The projects of which something was removed, with the freed bytes.
+    /// The projects whose snapshots were removed in whole or in part, with the freed bytes.
     pub removed: Vec<(ProjectId, u64)>,
-    /// The projects that are in use by another process. Nothing of them was removed.
+    /// The projects that another process has locked. Nothing of their snapshots was removed.
     pub busy: Vec<ProjectId>,
 }
 
-/// Returns the bytes that each project's snapshots use. A project without snapshots is left out. What cannot be read counts as empty.
+/// Returns the bytes that each project's snapshots use. A project without snapshots is left out. A directory that cannot
+/// be read counts as empty.
 pub fn snapshot_usage(state_root: &Path) -> BTreeMap<ProjectId, SnapshotUsage> {
     let Ok(store) = Store::open(state_root) else { return BTreeMap::new() };
     projects_with_snapshots(&store).into_iter().map(|project| (project.clone(), usage_of(&store, &project))).collect()
@@ -107,7 +108,8 @@ pub(super) fn remove_snapshots_of(lock: &ProjectLock) -> Result<(), ProjectError
     snapshot::remove_directory(&lock.store().snapshot_directory(lock.project())).map_err(ProjectError::Snapshot)
 }
 
-/// Removes the snapshots of a project that is not watched any more. Waits for a run of it to end.
+/// Removes the snapshots of a project that is not watched any more. Waits until a run of the project that is under way
+/// has ended.
 ///
 /// # Errors
 /// When another process locks the project for longer than `wait`, or a directory cannot be removed.

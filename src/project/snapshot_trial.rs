@@ -1,4 +1,5 @@
-//! Whether a project can have a snapshot, as far as that is known without a run of it.
+//! Decides whether a project can have a snapshot, by its settings, its tree and a trial of the mount. No run is needed
+//! for this.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -15,7 +16,8 @@ use crate::project::request::ProjectSettings;
 use crate::snapshot::obstacle;
 use crate::tree::TreeIndex;
 
-/// Returns why a project cannot have a snapshot, as far as its settings and its place say so.
+/// Returns why a project cannot have a snapshot, if its settings or the location of its root are the reason; otherwise
+/// `None`.
 pub(crate) fn obstacle_of_settings(settings: &ProjectSettings, root: &Path, store: &Path) -> Option<String> {
     let sandbox = &settings.sandbox;
     let is_around = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(root));
@@ -35,7 +37,8 @@ pub(crate) fn obstacle_of_settings(settings: &ProjectSettings, root: &Path, stor
     Some(reason.to_owned())
 }
 
-/// Returns why a tree cannot have a snapshot.
+/// Returns why a tree cannot have a snapshot, for example because it is larger than `max_snapshot_bytes`; otherwise
+/// `None`.
 pub(super) fn obstacle_of_tree(settings: &ProjectSettings, index: &TreeIndex) -> Option<String> {
     let of_tree = obstacle(index, settings.sandbox.max_snapshot_bytes).map(|reason| reason.to_string());
     of_tree.or_else(|| find_environments(index).err())
@@ -47,7 +50,8 @@ fn is_owned_by_this_user(root: &Path) -> bool {
     fs::metadata(root).is_ok_and(|metadata| metadata.uid() == user)
 }
 
-/// Mounts an empty directory over a project for the request's action, as a run mounts its snapshot. Returns why that cannot be done.
+/// Mounts an empty directory over a project for the request's action, as a run mounts its snapshot. Returns why that
+/// cannot be done.
 ///
 /// # Errors
 /// When the store or a path in the settings cannot be opened, or when the action cannot be supervised.

@@ -199,8 +199,9 @@ impl Workspace {
         Ok(self.launcher.insert(launcher))
     }
 
-    /// Lends the launcher, which may have a keeper ready, to an action that runs at the same time as others. Returns `None` if
-    /// the launcher is lent already or has died.
+    /// Lends the launcher to an action that runs at the same time as others. The launcher may have started a keeper in
+    /// advance (the process that holds an action's processes together). Returns `None` if the launcher is lent already or
+    /// has died.
     pub(crate) fn take_working_launcher(&mut self) -> Option<LauncherHandle> {
         self.launcher.take().filter(|launcher| !launcher.is_lost())
     }

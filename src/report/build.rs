@@ -1,7 +1,7 @@
 //! Builds the report from the facts of a run, key by key in the order of the project's original report format (design
 //! document seed 004; `docs/design/decisions.md` lists the seeds).
 //!
-//! It judges nothing. A key without a fact behind it is left out.
+//! The builder judges nothing. A key for which the run has no fact is left out.
 
 use std::collections::BTreeMap;
 

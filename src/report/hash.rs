@@ -1,5 +1,5 @@
-//! The report's hash (E13): SHA-256 of its RFC 8785 canonical JSON. Two keys are left out, because they cannot cover
-//! themselves.
+//! The report's hash (E13): SHA-256 of the report's RFC 8785 canonical JSON, without the keys for the hash and the
+//! signature, which are not known before.
 
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Python bytecode on a snapshot: which compiled modules a check sees, and which modules are compiled after the run.
 //!
-//! A test can write a compiled module whose stamp, or even whose hash, fits the source. So nothing that a check wrote is used by
-//! a later run. The names of what it wrote tell which modules are worth compiling; `compile_modules` compiles them from the bytes
-//! of the tree's copy.
+//! A test can write a compiled module whose stamp, or even whose hash, fits the source. So later runs use no compiled
+//! module that a check wrote. Only the names of the written files are used: they tell which modules are worth compiling.
+//! `compile_modules` compiles these modules from the sources in the tree's copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -24,14 +24,15 @@ pub(crate) struct RunBytecode {
 }
 
 impl RunBytecode {
-    /// Forgets what was brought up to date, because the run goes on with another tree.
+    /// Forgets the layers of compiled modules that were updated to the run's tree, because the run goes on with another
+    /// tree.
     pub(crate) fn begin_again(&mut self) {
         self.layers.clear();
         self.written.clear();
     }
 
-    /// Notes the modules that an action compiled. What it wrote decides nothing else: a name counts only if the tree has the
-    /// source.
+    /// Notes the names of the modules that an action compiled; the compiled files are not used. A name counts only if the
+    /// tree has the module's source.
     pub(crate) fn note_written(&mut self, action: &ActionId, base: &SnapshotBase, entries: &[WrittenEntry]) {
         let Some(interpreter) = self.interpreters.get(action) else { return };
         let files = entries.iter().filter(|entry| matches!(entry.change, WrittenChange::WroteFile { .. }));
@@ -43,7 +44,7 @@ impl RunBytecode {
         self.written.entry(interpreter.clone()).or_default().extend(modules.filter(is_in_tree));
     }
 
-    /// Returns what is worth compiling; `None` if the checks compiled nothing.
+    /// Returns the modules that are worth compiling after the run; `None` if the checks compiled nothing.
     pub(crate) fn to_compile(&self, project: &ProjectId, base: &SnapshotBase, root: &Path) -> Option<ModulesToCompile> {
         let modules: BTreeMap<_, _> = self
             .written
@@ -73,7 +74,8 @@ impl Workspace {
         run.interpreters.insert(action.clone(), interpreter.clone());
         let known = run.layers.entry(interpreter);
         let mounted = known.or_insert_with_key(|interpreter| {
-            // It is brought up to date once in a run, because it must not change while another check has it mounted.
+            // The layer is updated to the tree once in a run, because it must not change while another check has it
+            // mounted.
             match self.bytecode.layer(&self.store, project, interpreter).bring_up_to(&base.tree) {
                 Ok(directory) => directory,
                 Err(error) => {

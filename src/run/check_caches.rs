@@ -13,7 +13,8 @@ use crate::process::{Layers, SeenEntry, WrittenChange, clock, written_entries};
 use crate::project::CACHES_IN_ENVIRONMENTS;
 use crate::snapshot::{CacheConditions, CacheKey, CacheSource, KeptCaches, LaidCache, RunLayers, find_caches};
 
-/// The files in a directory of installed packages that change with every installation.
+/// The paths in a directory of installed packages whose stamps tell that packages were installed or removed. The empty
+/// path is the directory itself.
 const STAMPED: &[&str] = &[
     "",
     "pyvenv.cfg",
@@ -71,7 +72,7 @@ impl CheckCaches {
     pub(crate) fn new(mode: CachesMode, kept: KeptCaches, conditions: Option<CacheConditions>) -> Self {
         let conditions = conditions.filter(|_| mode == CachesMode::Kept);
         if mode == CachesMode::Kept {
-            // What cannot be removed now is removed before another run.
+            // A cache that cannot be removed now is removed before another run.
             let _left = kept.remove_surplus(clock::now());
         }
         Self { mode, kept, conditions, in_use: BTreeMap::new(), taken: Vec::new() }
@@ -117,9 +118,9 @@ impl CheckCaches {
         CacheOfAttempt { kept }
     }
 
-    /// Takes what an attempt wrote to its caches out of its layer, so that no other check sees it, and keeps it for the next run.
-    /// No process of the attempt is left. `skipped` has the mount points that were made for it. Returns why the check's cache was
-    /// dropped, if it was.
+    /// Moves the files that an attempt wrote to its caches out of the attempt's layer, so that no other check sees them,
+    /// and keeps them for the next run. No process of the attempt is left. `skipped` has the mount points that were made
+    /// for the attempt. Returns why the check's kept cache was dropped; `None` if it was not.
     ///
     /// # Errors
     /// When the layer cannot be read or changed.
@@ -142,7 +143,8 @@ impl CheckCaches {
             if is_complete(ended) {
                 let of_run = mount.lower.iter().filter(|path| layers.kept().any(|(_, kept)| kept == *path));
                 let of_run: Vec<PathBuf> = of_run.cloned().collect();
-                // Where the project's own caches could not be hidden, the check saw them below its own.
+                // An environment whose live caches could not be hidden is left out: there, the check's cache depends on
+                // those of somebody else.
                 let environments = mount.environments.iter();
                 let environments = environments.filter(|one| !one.caches.is_empty() || names_to_hide(&one.path).is_empty());
                 let source = CacheSource {
@@ -187,8 +189,8 @@ fn key_of(action: &Action) -> Option<CacheKey> {
     Some(CacheKey(writer.digest()))
 }
 
-/// Returns whether a pattern of `writes` names what lies in the cache at `root`, such as `target/site/**`. The cache is then a product
-/// of the check and not kept as its cache. A pattern that begins with `**` is not meant for caches.
+/// Returns whether a pattern of `writes` names what lies in the cache at `root`, such as `target/site/**`. The cache is
+/// then a product of the check and not kept as its cache. A pattern that begins with `**` is not meant for caches.
 fn names_cache(pattern: &str, root: &TreePath) -> bool {
     let names: Vec<&[u8]> = root.as_bytes().split(|byte| *byte == b'/').collect();
     let mut patterns = pattern.trim_start_matches("./").split('/');
@@ -217,8 +219,8 @@ fn is_complete(ended: &EndedAction) -> bool {
     exited && ended.survivors.is_empty()
 }
 
-/// Returns a digest of the paths that earlier checks of the run wrote. Returns `None` if a file there can be older than `since`, or
-/// if something was removed: a tool that compares by the order of times would not notice.
+/// Returns a digest of the paths that earlier checks of the run wrote. Returns `None` if one of these files can be older
+/// than `since`, or if something was removed: a tool that compares times would not notice such a change.
 fn digest_of_layers(layers: &[PathBuf], since: Option<Timestamp>) -> io::Result<Option<Digest>> {
     let mut paths = Vec::new();
     for layer in layers {

@@ -1,9 +1,11 @@
-//! Compiles the Python modules that a run used, so that later runs need not. It is done when the verdict is out.
+//! Compiles the Python modules that a run used, so that later runs need not compile them. This happens after the verdict
+//! is published.
 //!
-//! The interpreter gets the sources as its standard input and writes the compiled modules to its standard output. It runs no code
-//! of the project: neither the project nor any installed package is on its path (`-I -S`), and `compile()` executes nothing. It
-//! is isolated like a check, but may write nowhere. An interpreter that lies can spoil only what is kept for itself, because the
-//! layer is named after the state of its file.
+//! The interpreter gets the sources as its standard input and writes the compiled modules to its standard output. It runs
+//! no code of the project: neither the project nor any installed package is on its path (`-I -S`), and `compile()`
+//! executes nothing. The interpreter is isolated like a check, but may write nowhere. An interpreter that returns wrong
+//! modules can spoil only the modules that are kept for itself, because the layer is named after the interpreter's
+//! program file and its state.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -141,7 +143,8 @@ impl Workspace {
         lacking.into_iter().map(|(_, module)| module).collect()
     }
 
-    /// Compiles the next modules by one process and keeps them. Returns whether it is worth going on.
+    /// Compiles the next modules in one process of the interpreter and keeps the results. Returns false if no further
+    /// process should be started, for example because the interpreter cannot be used.
     fn compile_some(
         &mut self,
         work: &ModulesToCompile,
@@ -151,7 +154,8 @@ impl Workspace {
         (left, is_whole_bound): (Duration, bool),
         control: &Control,
     ) -> bool {
-        // Each batch takes the lock anew, so that another process of the project waits for no more than one.
+        // Each batch takes the project's lock anew, so that another process that needs the lock waits for one batch at
+        // most.
         let Ok(_lock) = self.store.lock(&work.project, &mut || WaitDecision::GiveUp) else { return false };
         let sources = take_sources(work, waiting);
         if sources.is_empty() {
@@ -170,7 +174,8 @@ impl Workspace {
         let mut answers = compiled.answers.into_iter();
         let mut is_culprit = match compiled.end {
             BatchEnd::ByItself => true,
-            // A module that alone takes the whole time would take it after every run.
+            // If one module alone takes the whole time, it counts as refused. Otherwise it would take the whole time
+            // after every run.
             BatchEnd::TimedOut => is_whole_bound && answered == 0,
             BatchEnd::Stopped => false,
         };
@@ -193,8 +198,8 @@ impl Workspace {
     }
 }
 
-/// Takes modules from the queue, and reads their sources from the tree's copy. A source that is not the one of the run's tree is
-/// left out.
+/// Takes modules from the queue, and reads their sources from the tree's copy. A source whose content differs from that
+/// in the run's tree is left out.
 fn take_sources(work: &ModulesToCompile, waiting: &mut VecDeque<PythonModule>) -> Vec<ModuleSource> {
     let (tree, copy) = &work.tree;
     let (mut sources, mut total) = (Vec::new(), 0);
@@ -218,7 +223,7 @@ fn read_source(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Lets one process of the interpreter compile the sources. Returns `None` if the process did not say what it is.
+/// Lets one process of the interpreter compile the sources. Returns `None` if the process did not print its cache tag.
 fn compile_batch(
     store: &Path,
     interpreter: &PythonInterpreter,

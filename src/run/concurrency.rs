@@ -13,7 +13,7 @@ pub(crate) enum Concurrency {
     OneByOne,
     /// All checks that do not come after each other run at the same time, because the plan says so.
     AllIndependent,
-    /// Validations run beside at most one other check, because nothing else was said.
+    /// The default: validations may run at the same time as each other and as at most one test or builder.
     Validations,
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum CheckRole {
     Builder,
 }
 
-/// A check as the rule sees it.
+/// What the rules of this file must know about a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckFacts {
     pub(crate) role: CheckRole,
@@ -69,7 +69,8 @@ pub(crate) fn concurrency(plan: &Plan, limits: ConcurrencyLimits) -> Concurrency
         (ParallelChecks::Auto, PlanOrigin::CommandLine | PlanOrigin::Specification) => false,
         (ParallelChecks::On | ParallelChecks::Off, _) => false,
     };
-    // If a failure ended the run, one by one would skip checks that have started by then.
+    // If a failure ends the run, checks that run one by one and come later are skipped. At the same time with others they
+    // might already have started, so the result would differ.
     let never_ends_early = plan.steps.iter().all(|step| step.continue_on_failure);
     // Checks with an overlay home run one at a time anyway (`parallel_steps`).
     let has_own_home = limits.home != HomeAccess::Overlay;
@@ -94,12 +95,12 @@ pub(crate) fn role_of(check: &Action) -> CheckRole {
     }
 }
 
-/// Returns the relations of all checks of a run, which are given in the order of execution.
+/// Returns the relations of all checks of a run. `checks`, and the result, are in the order of execution.
 ///
-/// With [`Concurrency::Validations`], a check should see what it would have seen one by one, as far as it may depend on it:
-/// tests and builders never run beside each other, so they wait for the ones before them. A validation waits for the
-/// builders before it, unless `after` says what it needs. What validations write is seen by the checks that come `after`
-/// them.
+/// With [`Concurrency::Validations`], a check should see every file that it would see if the checks ran one by one, and
+/// that its result may depend on. So tests and builders never run beside each other: each waits for all tests and
+/// builders before it. A validation waits for the builders before it, unless its `after` says what it needs. Only the
+/// checks that come `after` a validation see what the validation writes.
 pub(crate) fn relations(concurrency: Concurrency, checks: &[CheckFacts]) -> Vec<CheckRelations> {
     let before = |place: usize, is_wanted: &dyn Fn(CheckRole) -> bool| -> Vec<usize> {
         (0..place).filter(|other| is_wanted(checks[*other].role)).collect()
@@ -154,7 +155,8 @@ mod tests {
         written.iter().map(check).collect()
     }
 
-    /// Returns for each check `waits for > sees`.
+    /// Returns a text for each check: the positions of the checks that it waits for, then `>`, then the positions of the
+    /// checks whose writes it sees.
     fn written(concurrency: Concurrency, of: &[&str]) -> Vec<String> {
         let join = |places: &BTreeSet<usize>| places.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
         let one = |one: &CheckRelations| format!("{}>{}", join(&one.waits_for), join(&one.sees));
@@ -197,19 +199,24 @@ mod tests {
             (&["T", "V", "V"], &[">", ">", ">"]),
             // Two tests never run at the same time, and the second sees what the first wrote.
             (&["T", "V", "T"], &[">", ">", "0>0"]),
-            // What comes behind a builder waits for it and sees its files. A validation before it does not.
+            // A check behind a builder waits for the builder and sees its files. A validation before the builder does
+            // neither.
             (&["B", "V", "T"], &[">", "0>0", "0>0"]),
             (&["V", "B", "V", "T"], &[">", ">", "1>1", "1>1"]),
-            // A check of a test's output, such as `coverage report`, and what the test saw, reach the validation behind it.
+            // The builder may read what the test wrote (as `coverage report` does), so it waits for the test. The
+            // validation waits for the builder, and also sees what the builder saw.
             (&["T", "B", "V"], &[">", "0>0", "1>0,1"]),
-            // `after` is transitive. A validation that has one says itself what it needs.
+            // `after` is transitive. A validation with `after` waits only for the checks that `after` reaches, and not
+            // for builders.
             (&["V", "V:0", "T:1"], &[">", "0>0", "1>0,1"]),
             (&["V", "B", "V:0"], &[">", ">", "0>0"]),
             (&["B", "V", "V:1"], &[">", "0>0", "1>0,1"]),
-            // Tests and builders go one by one, so `after` does not hide from them what went before.
+            // Tests and builders run one by one. So a test or builder with `after` waits for all tests and builders
+            // before it too.
             (&["V", "B", "T:0"], &[">", ">", "0,1>0,1"]),
             (&["B", "B:0", "B"], &[">", "0>0", "0,1>0,1"]),
-            // A circle has an end.
+            // Two checks that wait for each other: the search for what a check sees ends, and no check is among those
+            // that it sees.
             (&["V:1", "V:0"], &["1>1", "0>0"]),
             (&["T:1", "T:0"], &["1>1", "0>0"]),
             (&[], &[]),

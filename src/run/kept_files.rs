@@ -24,17 +24,20 @@ const NAMED: usize = 3;
 /// The most patterns that are proposed for `writes`.
 const PROPOSED: usize = 5;
 
-/// The most different places for which patterns are thought of.
+/// For how many different first names of paths the dropped files are noted. Files below further first names get no
+/// proposed pattern.
 const MOST_PLACES: usize = 1_000;
 
 /// Files that checks wrote, and what is done with them.
 #[derive(Debug, Default)]
 pub(crate) struct KeptFiles {
-    /// Files that `writes` names. If several checks wrote a file, it is that of the last one.
+    /// Written files that `writes` of their checks names. If several checks wrote a file, the candidate is the file of
+    /// the last check.
     candidates: BTreeMap<TreePath, Candidate>,
     /// Whether a check with `writes` was carried out.
     is_asked: bool,
-    /// Written files that no `writes` names: for each first name of a path, the path or the directory that they have in common.
+    /// Where checks wrote files that no `writes` names. The key is the first name of a path; the value is the only path
+    /// with this first name, or the deepest directory that contains all such paths.
     dropped: BTreeMap<Vec<u8>, DroppedPlace>,
     decided: BTreeMap<TreePath, KeptState>,
 }
@@ -72,12 +75,13 @@ pub(crate) struct KeptOutcome {
     /// For each changed file, the name of the check that wrote it.
     checks: BTreeMap<TreePath, String>,
     pub(crate) notes: Vec<PlanNote>,
-    /// The tree with the changed files; `None` if none of them belongs to the tree.
+    /// The digest of the tree with the changed files; `None` if none of the changed files belongs to the tree.
     pub(crate) tree: Option<TreeDigest>,
 }
 
 impl KeptFiles {
-    /// Notes what an attempt of a check wrote to its layer. What an earlier attempt wrote is not copied any more.
+    /// Notes the files that an attempt of a check wrote to its layer. Files of the check's earlier attempts are then no
+    /// longer copied.
     pub(crate) fn note(
         &mut self,
         (action, end, layer): (&Action, &ActionEnd, &std::path::Path),
@@ -187,13 +191,14 @@ impl KeptFiles {
         outcome
     }
 
-    /// Returns how many files of the checks are in the project; `None` if no check has a `writes`.
+    /// Returns how many files that `writes` names are now in the project with the written content; `None` if no check has
+    /// a `writes`.
     pub(crate) fn count(&self) -> Option<u64> {
         let kept = self.decided.values().filter(|state| state.not_kept.is_none()).count() as u64;
         self.is_asked.then_some(kept)
     }
 
-    /// Returns whether the file that an action wrote is in the project, and why not.
+    /// Returns whether the file that an action wrote is now in the project, and if not, the reason.
     pub(crate) fn state(&self, action: &ActionId, path: &TreePath) -> (bool, Option<String>) {
         match self.decided.get(path) {
             Some(state) if state.action == *action => (state.not_kept.is_none(), state.not_kept.clone()),

@@ -1,8 +1,8 @@
-//! Carries out steps side by side. `schedule` picks the next step, a lane (a thread with its own launcher) supervises
-//! each running one, and all other work happens in one thread.
+//! Carries out steps side by side. `schedule` picks the next step. A lane (a thread with its own launcher) supervises
+//! each running step. One thread does all other work.
 //!
-//! A step beside which no other can start is carried out as one of a sequence: by the run's own launcher and without a
-//! lane, so it starts as early.
+//! A step that no other step can run beside is carried out as in a sequence: by the run's own launcher and without a
+//! lane. So it starts as early as it would in a sequence.
 //!
 //! Results are reported as they come, and returned in the order of execution. Only the first turn in the machine-wide
 //! queue is waited for. More turns are taken only when they are free, because waiting for others while holding a turn
@@ -38,11 +38,12 @@ use crate::run::steps::{Steps, note};
 /// How long a step waits before it asks again for a turn in the queue. Other processes free turns without telling.
 const TURN_SLICE: Duration = Duration::from_millis(20);
 
-/// How long a step waits for the launcher of another step that has just started. So a further launcher takes no time from the
-/// start of the first step, and none is started if the first step ends at once.
+/// How long a step waits for another step, which has just started, to end and leave its launcher. So starting a second
+/// launcher does not delay the first step, and no second launcher is started if the first step ends at once.
 const HEAD_START: Duration = Duration::from_millis(2);
 
-/// How long the end of a running step or a stop request is waited for if no step waits for a turn. Both end the wait.
+/// The longest wait for the end of a running step or for a stop request, if no step waits for a turn. Either event ends
+/// the wait early.
 const LONG_SLICE: Duration = Duration::from_secs(1);
 
 /// The progress of steps that are carried out side by side. A number is a step's position in the order of execution.
@@ -58,7 +59,7 @@ pub(crate) struct ParallelSteps<'s, 'w, 'c> {
     again: BTreeSet<usize>,
     attempts: BTreeMap<usize, Attempts>,
     results: BTreeMap<usize, ActionResult>,
-    /// Launchers whose action has ended; the next action can use them.
+    /// Launchers whose action has ended. Another action of the run can use them.
     idle: Vec<LauncherHandle>,
     /// When the last running step was started.
     last_start: Option<Monotonic>,
@@ -277,15 +278,17 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         BackgroundAction::start(action, order, launcher, self.receiver.clone())
     }
 
-    /// Handles the end of an action on a lane: judges the action, or starts it again if its launcher was lost.
+    /// Handles the end of an action on a lane (a thread with its own launcher): judges the action, or starts it again if
+    /// its launcher was lost.
     fn take(&mut self, over: BackgroundActionEnd) -> Result<(), ProjectError> {
         let BackgroundActionEnd { place, mut launcher, outcome } = over;
-        // Each message is followed by one byte.
+        // After each message about an end, the lane writes one byte to the pipe `bell`. This byte is read here.
         let _ended = self.bell.read_exact(&mut [0]);
         let mut open = self.open.remove(&place).expect("only what goes on ends");
         if !launcher.is_lost() {
             if !self.is_followed(place) && !self.open.is_empty() {
-                // It ends while other steps still run, so nobody has to wait for it.
+                // No later action needs this launcher. It is told to end now, while other steps still run, so nobody has
+                // to wait for that.
                 launcher.dismiss();
             }
             self.idle.push(launcher);

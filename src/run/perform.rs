@@ -87,7 +87,8 @@ pub(crate) struct Performer<'w, 'c> {
     show: &'w mut dyn FnMut(Progress),
     queue: QueueLimits,
     clock: RunClock,
-    /// The output directory of a finished action. The next action may use it if no report is read from there.
+    /// The output directory of a finished action. The next action may use the same directory if proctor reads no report
+    /// from it.
     spare_output: Option<OutputDirectory>,
 }
 
@@ -191,13 +192,14 @@ impl<'w, 'c> Performer<'w, 'c> {
         if is_inside_action(&self.workspace.store, self.workspace.ambient()) { 1 } else { self.queue.max_parallel }
     }
 
-    /// Returns the run's own launcher for an action that runs in parallel with others. It may have a keeper ready, so the action
-    /// starts sooner. `None` if another action has it.
+    /// Returns the run's own launcher for an action that runs in parallel with others. This launcher may have started a
+    /// keeper in advance (the process that holds an action's processes together), so the action starts sooner. `None` if
+    /// another action has the launcher, or the launcher has died.
     pub(crate) fn take_own_launcher(&mut self) -> Option<LauncherHandle> {
         self.workspace.take_working_launcher()
     }
 
-    /// Returns whether the run's own launcher can be taken.
+    /// Returns whether the run's own launcher is alive and no action has it.
     pub(crate) fn has_own_launcher(&self) -> bool {
         self.workspace.has_working_launcher()
     }

@@ -19,8 +19,8 @@ const INPUT_CAP: u64 = 64 * 1024 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PrerequisiteInputs(Digest);
 
-/// Returns the current inputs of a prerequisite; `None` if an input cannot be read, because an unknown input never counts as unchanged.
-/// Also `None` for the prerequisites of a test specification, which run every time.
+/// Returns the current inputs of a prerequisite; `None` if an input cannot be read, because an unknown input never counts
+/// as unchanged. Also `None` for the prerequisites of a test specification, which run every time.
 pub(crate) fn inputs(root: &Path, action: &Action) -> Option<PrerequisiteInputs> {
     let once = action.once.as_ref()?;
     let mut hasher = Sha256::new();
@@ -39,8 +39,8 @@ pub(crate) fn inputs(root: &Path, action: &Action) -> Option<PrerequisiteInputs>
     Some(PrerequisiteInputs(Digest::from_hasher(hasher)))
 }
 
-/// Returns the digest of a prerequisite that succeeded with these inputs. It covers kind, size and modification time of each output; `None`
-/// if an output is missing.
+/// Returns the digest of a prerequisite that succeeded with these inputs. It covers kind, size and modification time of
+/// each output; `None` if an output is missing.
 pub(crate) fn state_digest(root: &Path, action: &Action, inputs: PrerequisiteInputs) -> Option<Digest> {
     let mut hasher = Sha256::new();
     part(&mut hasher, inputs.0.as_bytes());

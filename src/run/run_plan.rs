@@ -31,7 +31,8 @@ use crate::tree;
 pub(crate) struct RunContext<'a> {
     pub(crate) request: &'a RunRequest<'a>,
     pub(crate) run_id: RunId,
-    /// The file system's time before the tree was read.
+    /// The time of the file system's clock before the tree was read. A file with a later time may have been saved during
+    /// the run.
     pub(crate) looked: Timestamp,
     pub(crate) started: Timestamp,
     pub(crate) begun: clock::Monotonic,
@@ -42,7 +43,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) selected: SelectedChecks,
     /// The checks in the order of execution.
     pub(crate) order: Vec<&'a Action>,
-    /// By name, the prerequisites that succeeded before, with the digest of their state at that time.
+    /// The prerequisites that succeeded in earlier runs, by name. The value is the digest of the prerequisite's command,
+    /// inputs and outputs when it last succeeded.
     pub(crate) met: BTreeMap<String, Digest>,
 }
 
@@ -189,7 +191,8 @@ impl Workspace {
             PreparedTree::ReadAgain(after) => (tree::compare(index, &after), *after),
             PreparedTree::InUse => self.sweep(index, request)?,
         };
-        // The files that checks keep are copied to the project behind the closing look, which would take them for saves.
+        // Files that `writes` names are copied to the project only after the tree was read for the second time. Otherwise
+        // that reading would take the copied files for saves of a person.
         let kept = self.copy_out(&context, &mut place, stopped, index)?;
         // Changes that somebody made to the task list during the checks belong in this report.
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
@@ -339,7 +342,8 @@ fn perform_prerequisites(
 ) -> Result<PrerequisiteStatus, ProjectError> {
     let root = &context.request.scope.root;
     let plan = context.request.plan;
-    // Services from here on, and the checks, work on the snapshot. The prerequisites before work in the project.
+    // Services from this position on, and the checks, work on the snapshot. The prerequisites before this position work
+    // in the project.
     let snapshot_from = plan.prerequisites.iter().rposition(|action| action.service.is_none()).map_or(0, |last| last + 1);
     let mut so_far = PrerequisiteStatus::Met;
     let mut has_run = false;
@@ -383,8 +387,8 @@ fn perform_prerequisites(
 }
 
 impl Performer<'_, '_> {
-    /// Makes the snapshot hold what the prerequisites left in the project, and lets services use it. `services` are those that
-    /// run already.
+    /// Updates the snapshot to what the prerequisites left in the project, and lets services use the snapshot. `services`
+    /// are the services that run already.
     fn prepare_place(&mut self, has_run: bool, services: &RunningServices) -> Result<PreparedTree, ProjectError> {
         let after = if has_run { self.refresh_place()? } else { None };
         self.place.open_for_services();

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use crate::model::{Action, ActionId};
 use crate::run::concurrency::CheckRelations;
 
-/// What checks that run at the same time see of each other's writes. The default holds for checks that run one by one: each
-/// action sees what all actions before it wrote.
+/// What checks that run at the same time see of each other's writes. The default value is for checks that run one by one:
+/// each action sees what all actions before it wrote.
 #[derive(Debug, Default)]
 pub(crate) struct SeenLayers {
     /// The positions of the checks in the order of execution, which is the order of the report.
@@ -17,7 +17,8 @@ pub(crate) struct SeenLayers {
 }
 
 impl SeenLayers {
-    /// Takes over what the rule says about the checks of a run. Both are in the order of execution.
+    /// Makes the value from the relations of a run's checks, which `concurrency` computed. `order` and `relations` both
+    /// have the checks in the order of execution.
     pub(crate) fn of_checks(order: &[&Action], relations: &[CheckRelations]) -> Self {
         let places = order.iter().enumerate().map(|(place, check)| (check.id.clone(), place)).collect();
         let id_at = |place: &usize| order[*place].id.clone();
@@ -41,8 +42,8 @@ impl SeenLayers {
         selected.into_iter().rev().map(|(_, directory)| directory.clone()).collect()
     }
 
-    /// Returns a key by which what actions wrote is brought into the order of the report, by a stable sort. Actions that are no
-    /// checks of this run come last.
+    /// Returns the place of an action in the order of the report. Layers, and the written files in the report, are sorted
+    /// by this place with a stable sort. Actions that are no checks of this run get the last place.
     pub(crate) fn rank(&self, writer: &ActionId) -> usize {
         self.places.get(writer).copied().unwrap_or(usize::MAX)
     }
@@ -86,10 +87,10 @@ mod tests {
         for (action, expected) in [
             (id(3), &["3"][..]),
             (id(1), &["1", "3"]),
-            // Its own attempts are on top of each other, the later one above.
+            // The layers of check 2's own attempts lie on top, the later attempt above the earlier one.
             (id(2), &["2 second", "2 first"]),
             (id(4), &["1", "3"]),
-            // Clean-up sees everything.
+            // Clean-up sees the layers of all checks.
             (ActionId::numbered("CLEANUP", 1), &["2 second", "2 first", "1", "3"]),
         ] {
             assert_eq!(selected(&seen, &kept, &action), expected, "{action}");

@@ -27,23 +27,24 @@ use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
 use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 use crate::tree::{TreeHints, TreeIndex};
 
-/// Why checks run in place after the last try to copy the project.
+/// The reason, shown in the report, for running the checks in the project itself after the project changed again and
+/// again while it was copied.
 const MOVED: &str = "the project changed again and again while it was copied";
 
 /// How often the tree is read again because it changed while it was copied.
 const TRIES: usize = 10;
 
-/// The most attempts of actions that a run with a snapshot may have. Each can add a layer, and the options of a mount have room
-/// for about 200.
+/// The most attempts of actions that a run with a snapshot may have. Each attempt can add a layer, and the options of one
+/// mount have room for about 200 layers.
 const MAX_ATTEMPTS: usize = 150;
 
 /// How many of the written entries a report lists.
 const LISTED: usize = 20;
 
-/// The kept caches of a project may take this part of `max_snapshot_bytes`.
+/// The limit for the kept caches of a project is `max_snapshot_bytes` divided by this number.
 const CACHES_OF_SNAPSHOT: u64 = 2;
 
-/// How long the trial of a mount may take.
+/// The time limit for trying whether the snapshot can be mounted. If it passes, the checks run in place.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Where the checks of a run work.
@@ -175,7 +176,8 @@ impl Workspace {
         })
     }
 
-    /// Mounts the snapshot for a program that does not exist. Returns why it cannot be mounted.
+    /// Tries to mount the snapshot by starting a program that does not exist. Returns why the snapshot cannot be mounted;
+    /// `None` if it can be.
     fn try_mount(&mut self, request: &RunRequest<'_>, snapshot: &mut RunSnapshot) -> Result<Option<String>, ProjectError> {
         let Some(action) = request.plan.steps.first() else { return Ok(None) };
         let mount = match snapshot.add_mount(None, None) {
@@ -228,7 +230,7 @@ impl Workspace {
         Ok(match ended.end {
             ActionEnd::NotStarted(SpawnFailure::NotIsolated { why }) => Some(why),
             ActionEnd::TimedOut { .. } | ActionEnd::Lost { .. } => Some("the trial of a mount did not end".to_owned()),
-            // The program does not exist, so nothing but the mount was tried.
+            // The mount succeeded: only the program could not be started, because it does not exist.
             ActionEnd::NotStarted(_) | ActionEnd::Exited { .. } | ActionEnd::Signalled { .. } | ActionEnd::Stopped { .. } => None,
         })
     }
@@ -300,7 +302,7 @@ impl CheckPlace {
         }
     }
 
-    /// Limits what checks that run at the same time see of each other's writes.
+    /// Sets which layers of other checks a check sees, when checks run at the same time.
     pub(crate) fn show_layers(&mut self, seen: SeenLayers) {
         if let Self::Snapshot(snapshot) = self {
             snapshot.seen = seen;
@@ -312,7 +314,8 @@ impl CheckPlace {
         matches!(self, Self::Snapshot(_))
     }
 
-    /// Copies what `writes` of the checks names to the project. In the project itself, the checks wrote there.
+    /// Copies the files that `writes` of the checks names to the project. Without a snapshot nothing is copied, because
+    /// the checks wrote in the project itself.
     pub(crate) fn copy_out(&mut self, request: &RunRequest<'_>, begun: Timestamp, stopped: Option<StopReason>) -> KeptOutcome {
         match self {
             Self::Snapshot(snapshot) => snapshot.copy_out(request, begun, stopped),
@@ -320,7 +323,7 @@ impl CheckPlace {
         }
     }
 
-    /// Returns what the report says about the place; `None` if the settings ask for no snapshot.
+    /// Returns the report's section about where the checks ran; `None` if the settings ask for no snapshot.
     pub(crate) fn facts(&self) -> Option<SnapshotV2> {
         match self {
             Self::Project => None,
@@ -366,7 +369,8 @@ impl RunSnapshot {
         of_environments.chain([&mount.written]).for_each(|layer| self.layers.remove(layer));
     }
 
-    /// Returns the compiled modules of the run, and what the copies hold.
+    /// Returns the record of the run's compiled Python modules, and the base: the tree and the copies on which the checks
+    /// run.
     pub(crate) fn bytecode(&mut self) -> (&mut RunBytecode, &SnapshotBase) {
         (&mut self.bytecode, &self.base)
     }
@@ -395,8 +399,8 @@ impl RunSnapshot {
         Ok(SnapshotMount { root: self.root.clone(), directory: self.base.directory.clone(), lower, written, environments })
     }
 
-    /// Notes what an action wrote, and lets later actions see it, except its caches. No process of the action is left. Returns why
-    /// the check's kept cache was dropped, if it was.
+    /// Notes the files that an action wrote, and lets later actions see these files, except the action's caches. No
+    /// process of the action is left. Returns why the check's kept cache was dropped; `None` if it was not.
     pub(crate) fn note_written(
         &mut self,
         (action, ended): (&Action, &EndedAction),
@@ -406,7 +410,7 @@ impl RunSnapshot {
     ) -> std::io::Result<Option<String>> {
         let places = sandbox.iter().flat_map(|sandbox| sandbox.places.iter().map(|place| place.path.as_path()));
         let mounted = places.chain(mount.environments.iter().map(|environment| environment.path.as_path()));
-        // The directories on which something was mounted were made by proctor.
+        // The directories on which something was mounted are left out, because proctor made them and not the check.
         let skipped: Vec<TreePath> = mounted.filter_map(|path| TreePath::below(&self.root, path).ok()).collect();
         let dropped = self.caches.take((action, ended), mount, &skipped, &mut self.layers)?;
         let entries = written_entries(&mount.written.upper, &skipped)?;
@@ -422,7 +426,7 @@ impl RunSnapshot {
         let is_shown = |path: &TreePath| is_shown(path) || self.kept.is_candidate(path);
         for entry in entries.into_iter().filter(|entry| is_shown(&entry.path)) {
             let bytes = match entry.change {
-                // A directory counts by the files in it.
+                // A directory is not counted itself, only the files in it.
                 WrittenChange::ReplacedDirectory => continue,
                 WrittenChange::WroteFile { bytes } => Some(bytes),
                 WrittenChange::MadeOther | WrittenChange::Removed => None,

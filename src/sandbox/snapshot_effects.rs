@@ -6,7 +6,8 @@
 /// A text that commands print, in lower case.
 type Marker = &'static str;
 
-/// What a failed rename between two file systems is called: by the C library, by Node.js, by Python, by Rust.
+/// The messages for a rename that failed because it crosses two file systems: from the C library, Node.js, Python and
+/// Rust.
 const CROSS_DEVICE: &[Marker] =
     &["invalid cross-device link", "cross-device link not permitted", "[errno 18]", "os error 18", "'exdev'"];
 
@@ -41,7 +42,7 @@ pub(super) fn snapshot_effects(output: &str) -> Vec<String> {
 /// Returns whether a line of output says that something in `.git` could not be written.
 pub(super) fn is_write_to_git(line: &str) -> bool {
     let line = line.to_lowercase();
-    // `git stash` does not say why it could not.
+    // `git stash` prints this whole line and no cause, so the line alone counts.
     line == "error: could not write index" || (line.contains(READ_ONLY) && OF_GIT.iter().any(|marker| line.contains(marker)))
 }
 

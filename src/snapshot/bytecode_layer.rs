@@ -21,8 +21,8 @@ const NEW: &str = "new.pyc";
 /// How many interpreters of a project keep their compiled modules.
 const MAX_INTERPRETERS: usize = 4;
 
-/// The compiled modules of one interpreter. Its user must hold the project's lock, and must not call a method that changes the
-/// layer while it is mounted.
+/// The compiled modules of one interpreter. The caller must hold the project's lock, and must not call a method that
+/// changes the layer while the layer is mounted.
 #[derive(Debug)]
 pub struct BytecodeLayer {
     directory: PathBuf,
@@ -122,8 +122,8 @@ impl BytecodeLayer {
         Ok(())
     }
 
-    /// Removes everything, and starts an empty layer. Layers of interpreters that were not used for the longest time are removed
-    /// if there are too many.
+    /// Empties the layer of this interpreter and begins a new record. If more than `MAX_INTERPRETERS` interpreters then
+    /// have a layer, the layers that were not changed for the longest time are removed.
     fn begin_anew(&mut self, tag: CacheTag) -> io::Result<()> {
         self.record = None;
         self.current_for = None;
@@ -149,7 +149,8 @@ impl BytecodeLayer {
                 }
                 Ok(()) | Err(_) => {}
             }
-            // A directory that would stay could cover a file that the tree now has in its place.
+            // Directories that became empty are removed too. If such a directory stayed, it could cover a file that the
+            // tree now has at the same path.
             let parents = path.ancestors().skip(1).take_while(|directory| *directory != files);
             let _removed = parents.take_while(|directory| is_gone(directory)).count();
         }
@@ -197,8 +198,8 @@ fn is_gone(directory: &Path) -> bool {
     }
 }
 
-/// Makes a directory and those that contain it. Each gets the mode of the tree's directory, because a check sees the modes of
-/// the topmost layer.
+/// Makes a directory of the layer, with its parent directories. Each gets the mode of the directory at the same path of
+/// the tree, because a check sees the modes of the topmost layer.
 fn make_directories(files: &Path, tree: &Path, path: &TreePath) -> io::Result<()> {
     if path.is_root() {
         return Ok(());
@@ -218,7 +219,7 @@ fn make_directories(files: &Path, tree: &Path, path: &TreePath) -> io::Result<()
     }
 }
 
-/// Writes a file and gives it its name when it is whole, so that a crash leaves no part of a compiled file.
+/// Writes the file `new`, and renames it to `path` when it is complete. So a crash leaves no incomplete compiled file.
 fn write_file(new: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     match fs::remove_file(new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -257,7 +258,7 @@ mod tests {
     use crate::ignore::{Matcher, MatcherSettings, Selects};
     use crate::model::Timestamp;
 
-    /// A project, which is its own copy here, and the directory of its layers.
+    /// A project, which also serves as the copy of its tree, and the directory of the project's bytecode layers.
     struct Scene {
         root: TempDir,
         kept: TempDir,
@@ -310,7 +311,8 @@ mod tests {
             Digest::of(&fs::read(self.root.path().join(name)).expect("a file"))
         }
 
-        /// Returns everything in the layer that belongs to the tree of now, sorted; directories end in a slash.
+        /// Brings the layer up to date with the present tree, and returns the paths of all its entries, sorted.
+        /// Directories end in a slash.
         fn mounted(&self, layer: &mut BytecodeLayer) -> Vec<String> {
             let Some(files) = layer.bring_up_to(&self.index()).expect("up to date") else { return Vec::new() };
             let (mut found, mut waiting) = (Vec::new(), vec![files.clone()]);
@@ -359,7 +361,8 @@ mod tests {
         assert_eq!(scene.mounted(&mut other), all);
         scene.save("a.py", "changed");
         assert_eq!(scene.mounted(&mut layer), all[2..]);
-        // A file in the place of a directory must not be covered by what was kept below it.
+        // The directory `p` is replaced by a file. The compiled modules kept below `p` must go, because they would cover
+        // the file.
         fs::remove_dir_all(scene.root.path().join("p")).expect("a directory");
         scene.save("p", "a file");
         assert_eq!(scene.mounted(&mut other), all[2..5]);
@@ -394,7 +397,7 @@ mod tests {
             fs::write(&record, &whole[..length]).expect("a file");
             assert_eq!(scene.mounted(&mut scene.open()), Vec::<String>::new(), "{length}");
         }
-        // What was left is removed before anything is added.
+        // The layer's record is damaged. So the compiled module of `a.py` is removed before that of `b.py` is added.
         let mut layer = scene.open();
         scene.save("b.py", "b");
         scene.add(&mut layer, &["b.py"]);

@@ -15,13 +15,14 @@ use crate::snapshot::python_module::{CacheTag, PythonModule};
 const RECORD: &str = "record";
 const NEW: &str = "record.new";
 
-/// The first line of the file.
+/// The first line of a record. A record that begins with another line is not used.
 const VERSION: &str = "proctor-bytecode-1";
 
 /// The record is written anew when more than this many of its entries are outdated.
 const OUTDATED: usize = 1024;
 
-/// What is recorded about a module.
+/// What the record says about a module: from which source it was compiled, and whether the interpreter compiled that
+/// source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RecordedModule {
     /// The digest of the source.
@@ -48,7 +49,7 @@ pub(super) struct BytecodeRecord {
     left: FileIdentity,
 }
 
-/// What identifies the file's content. Every process that changes the layer lengthens or replaces the file.
+/// Tells whether another process has changed the layer: every such process appends to the record's file or replaces it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileIdentity {
     file: (u64, u64),
@@ -63,7 +64,8 @@ impl BytecodeRecord {
         let (tag, body) = split_head(&bytes, boot)?;
         let mut modules = BTreeMap::new();
         let mut entries = 0;
-        // An entry that was not written whole would be glued to the next one.
+        // A record whose last entry was not written completely is not used: the next entry would be appended to the
+        // incomplete one.
         for entry in body.strip_suffix(&[0])?.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
             let (module, recorded) = parse(entry)?;
             match recorded {

@@ -1,7 +1,7 @@
 //! Moves what a check wrote to its caches into the kept cache of the check.
 //!
-//! The check may be hostile, and no process of it is left. Files are renamed and never opened; links are moved and never followed;
-//! pipes, sockets and devices are dropped. Every directory is opened from a descriptor of its parent directory.
+//! The check may be hostile, and no process of it is left. Files are renamed and never opened; links are moved and never
+//! followed; pipes, sockets and devices are dropped. Every directory is opened from a descriptor of its parent directory.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -25,13 +25,14 @@ use crate::tree::open_below;
 /// The most directories between a cache's topmost entry and a file in it.
 const MAX_DEPTH: usize = 64;
 
-/// The most caches inside of caches that are noted by path, because their tools compare by the order of times.
+/// The most caches of one area that are recorded by path because their tools compare times. If a check makes more, its
+/// kept cache counts as too large and is dropped.
 const MAX_TIMED: usize = 10_000;
 
 /// How much a cache holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct CacheSize {
-    /// The space of its files on the disk.
+    /// The disk space of the cache's files.
     pub(super) bytes: u64,
     pub(super) entries: u64,
 }
@@ -60,7 +61,7 @@ pub(super) struct CacheArea<'a> {
     pub(super) by_time: &'a mut BTreeMap<TreePath, CacheKind>,
     pub(super) size: &'a mut CacheSize,
     pub(super) limit: CacheSize,
-    /// No time in a cache is later than now, unless it was set.
+    /// The present time. A modification time in a cache is later than this only if a program set it deliberately.
     pub(super) now: Timestamp,
     /// Whether a cache whose tool compares by the order of times holds a time that is later than now.
     pub(super) is_from_future: bool,
@@ -87,8 +88,8 @@ impl CacheArea<'_> {
         self.remove_empty_parents(parent)
     }
 
-    /// Removes the directories around a cache that hold nothing any more. A check would see them although the tree may have no such
-    /// directories.
+    /// Removes the parent directories of a removed cache that have become empty. A check would see these directories,
+    /// even if the tree has no such directories any more.
     fn remove_empty_parents(&mut self, mut directory: TreePath) -> io::Result<()> {
         while let Some(parent) = directory.parent() {
             let around = open_below(self.kept.as_fd(), parent.as_bytes())?;
@@ -102,7 +103,7 @@ impl CacheArea<'_> {
         Ok(())
     }
 
-    /// Makes the directories around a cache. They have the modes that the check sees.
+    /// Makes the parent directories of a cache. Each gets the mode that the check sees at the same path.
     fn make_parents(&mut self, written: &OwnedFd, parent: &TreePath) -> Result<OwnedFd, MergeFailure> {
         let mut to = open_below(self.kept.as_fd(), b"")?;
         let mut from = open_below(written.as_fd(), b"")?;
@@ -136,7 +137,8 @@ impl CacheArea<'_> {
         match format(&stat) {
             libc::S_IFDIR => self.take_directory(from, to, (path, strictest), (&stat, depth))?,
             libc::S_IFREG | libc::S_IFLNK => self.take_file(from, to, (path, strictest), &stat)?,
-            // A removal, or an entry that leads out of the cache, such as a pipe.
+            // Either the check removed the entry (overlayfs marks that by a device), or the entry is a pipe, socket or
+            // device, which must not be kept.
             _ => return Ok(self.remove_at(to, path)?),
         }
         if own > kind { self.note_by_time(path, own) } else { Ok(()) }
@@ -249,7 +251,8 @@ fn open_directory(parent: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
     Ok(openat(parent, name.as_c_str(), flags, Mode::empty())?)
 }
 
-/// Opens a directory from which entries are moved away. A check may have taken its own permissions away.
+/// Opens a directory from which entries are moved away. The owner first gets all permissions, because a check may have
+/// removed them.
 fn open_own_directory(parent: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
     fchmodat(parent, name.as_c_str(), OWNER, FchmodatFlags::FollowSymlink)?;
     open_directory(parent, name)

@@ -17,7 +17,8 @@ use crate::tree::{open_below, open_root};
 pub struct WrittenCaches {
     /// The topmost entry of each cache, with the kind of the cache.
     pub(super) roots: Vec<(TreePath, CacheKind)>,
-    /// Entries that replace whatever was at their path, such as removals. A kept cache below them is no longer there.
+    /// Entries of the layer that replace whatever was at their path, such as removals. The parts of a kept cache at or
+    /// below such a path no longer exist for the check.
     pub(super) replaced: Vec<TreePath>,
     /// Whether the check wrote anything but caches and by-products.
     pub(super) wrote_more: bool,
@@ -30,8 +31,9 @@ impl WrittenCaches {
     }
 }
 
-/// Finds the caches in the layer `upper`. An entry that has the name of a cache is none if the check saw an entry at its path
-/// before it wrote: `is_seen` says so. `skipped` has the mount points that were made for the check.
+/// Finds the caches in the layer `upper`. An entry with the name of a cache does not count as a cache if the check
+/// already saw an entry at its path before it wrote: `is_seen` says so. `skipped` has the mount points that were made for
+/// the check.
 ///
 /// # Errors
 /// When the layer cannot be read.
@@ -45,7 +47,8 @@ pub fn find_caches(
     let mut waiting = vec![TreePath::root()];
     while let Some(parent) = waiting.pop() {
         let directory = match open_below(top.as_fd(), parent.as_bytes()) {
-            // The check took its own permission away. A later check cannot read what is in there either.
+            // The check removed its own permission to read this directory. Later checks cannot read the directory either,
+            // so it is skipped.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
             opened => opened?,
         };

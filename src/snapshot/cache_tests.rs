@@ -185,7 +185,7 @@ fn a_hostile_check_gets_nothing_but_files_directories_and_links() {
     assert_eq!(scene.seen(), expected);
     let run = scene.root.path().join("caches").join(&key("check").0.hex()[..32]).join("project/.mypy_cache/run");
     assert_eq!(fs::metadata(run).expect("a file").mode() & 0o7777, 0o755);
-    // The next attempt writes below what is now a link.
+    // `.mypy_cache/d` is a link in the kept cache now, and the next attempt writes to a directory of this name.
     scene.write(".mypy_cache/d/y", "2");
     scene.write(".ruff_cache/y", "2");
     scene.merge();

@@ -26,7 +26,8 @@ use crate::tree::{open_below, open_root};
 
 const DIRECTORY: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
-/// Opening a link fails, and opening a pipe does not block.
+/// The flags for opening a file that another program may have replaced: opening a link fails, and opening a pipe does not
+/// block.
 const READ: OFlag =
     OFlag::O_RDONLY.union(OFlag::O_NOFOLLOW).union(OFlag::O_NONBLOCK).union(OFlag::O_NOCTTY).union(OFlag::O_CLOEXEC);
 
@@ -66,8 +67,8 @@ struct LiveFile {
     stamp: Stamp,
 }
 
-/// The device, inode, size and modification time of a file. One of them differs after every write, even if a rename has changed the
-/// ctime.
+/// The device, inode, size and modification time of a file. One of them differs after every write, even if a rename has
+/// changed the ctime.
 #[derive(PartialEq, Eq)]
 struct Stamp((libc::dev_t, libc::ino_t), libc::off_t, TimeSpec);
 
@@ -80,9 +81,10 @@ impl ProjectWriter {
         Ok(Self { project: open_root(project)?, begun, next: AtomicU64::new(0) })
     }
 
-    /// Copies the file at a path of `layer` to the same path of the project. `seen` is the digest of the file that the check
-    /// saw there before; `None` if it saw none. It sees no ignored outputs, so a file that the project has nevertheless may
-    /// be replaced if it is older than the run.
+    /// Copies the file at a path of `layer` to the same path of the project. `seen` is the digest of the file that the
+    /// check saw at this path before it wrote; `None` if the check saw no file there. A check does not see ignored
+    /// outputs. So with `None`, a file that the project has at this path may still be replaced if it is older than the
+    /// run.
     ///
     /// # Errors
     /// When the file was not copied. Nothing has changed in the project then.
@@ -132,7 +134,8 @@ impl ProjectWriter {
         put.map(|()| CopiedOut::Written)
     }
 
-    /// Exchanges the new file with the project's, and undoes it if the project's file changed since it was looked at.
+    /// Exchanges the new file with the project's file. Undoes the exchange if the project's file has changed since it was
+    /// looked at.
     fn exchange(
         &self,
         (parent, new, name): (&OwnedFd, &CString, &CString),
@@ -255,7 +258,8 @@ fn link_if_free(parent: &OwnedFd, new: &CString, name: &CString) -> Result<(), N
     }
 }
 
-/// Returns whether a file was not changed, renamed or made since a time. Whoever changes a file cannot choose its ctime.
+/// Returns whether a file was last changed, renamed or made before a time. The ctime tells this, because no program can
+/// set it.
 fn is_older(stat: &FileStat, time: Timestamp) -> bool {
     TimeSpec::new(stat.st_ctime, stat.st_ctime_nsec) < TimeSpec::milliseconds(time.as_millis())
 }

@@ -1,7 +1,8 @@
-//! Records which changes of a copy a tool cannot see that compares the times of its inputs with the time of its cache.
+//! Counts the changes of a copy that some tools cannot see: tools that compare the times of their inputs with the time of
+//! their cache.
 //!
-//! A file with new content gets the time of copying, so it is newer than every kept cache. Two changes have no such time: an entry
-//! that is gone, and a link that leads to another file.
+//! A file with new content gets the time of copying, so it is newer than every kept cache. Two changes leave no newer
+//! file: an entry is removed, or a link is changed to lead to another file.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};

@@ -26,7 +26,7 @@ pub(super) struct Journal {
     left: LeftFiles,
 }
 
-/// What identifies the journal and the saved index. Every process that changes the copy changes one of them first.
+/// Tells whether another process has changed the copy: every such process first changes the journal or the saved index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LeftFiles {
     journal: FileIdentity,
@@ -62,8 +62,8 @@ impl Journal {
         Ok((Self { directory: directory.to_owned(), file, noted, left: files }, left))
     }
 
-    /// Returns whether no other process has changed the copy since this one did. The service and `proctor run` use the same copy in
-    /// turn.
+    /// Returns whether no other process has changed the copy since this process last did. The service and `proctor run`
+    /// use the same copy in turn.
     pub(super) fn is_as_left(&self) -> bool {
         LeftFiles::read(&self.directory).is_ok_and(|files| files == self.left)
     }

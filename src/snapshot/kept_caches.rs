@@ -7,8 +7,8 @@
 //! caches/CHECK/PLACE/       the caches in a directory of installed packages; PLACE is made from its path
 //! ```
 //!
-//! A cache without a record was being changed when the process died, and is removed. Nothing is synced to the disk, so a cache of an
-//! earlier boot is removed too.
+//! A cache without a record was being changed when the process died, and is removed. Nothing is synced to the disk, so a
+//! cache of an earlier boot is removed too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -43,7 +43,7 @@ const MAX_ROOTS: usize = 2_000;
 /// A cache that no run used for so long is removed. Its check has probably been removed or changed.
 const UNUSED: Duration = Duration::from_hours(30 * 24);
 
-/// The kept caches of one project. Its user must hold the project's lock.
+/// The kept caches of one project. The caller must hold the project's lock.
 #[derive(Debug, Clone)]
 pub struct KeptCaches {
     directory: PathBuf,
@@ -65,7 +65,7 @@ pub struct CacheConditions {
     pub environments: Digest,
 }
 
-/// A check's kept cache, as it is laid over the copies.
+/// A check's kept cache, whose directories are mounted over the copies of the project for one attempt.
 #[derive(Debug, Clone)]
 pub struct LaidCache {
     directory: PathBuf,
@@ -79,7 +79,8 @@ pub struct CacheSource<'a> {
     /// For each directory of installed packages: its path, and the layer with what the check wrote there.
     pub environments: Vec<(&'a Path, &'a Path)>,
     pub conditions: &'a CacheConditions,
-    /// The digest of the files that earlier checks of the run had written; `None` if they can have any times.
+    /// The digest of the paths that earlier checks of the run wrote. `None` if a tool that compares times might not
+    /// notice these files, because they may be old or something was removed.
     pub earlier: &'a dyn Fn() -> io::Result<Option<Digest>>,
 }
 
@@ -117,9 +118,10 @@ impl KeptCaches {
         text.parse().ok().map(Timestamp::from_millis)
     }
 
-    /// Prepares a check's cache for the next attempt. Removes what must not be used: `fits` says for the topmost entry of a cache
-    /// whether it may be laid over the copies, and `earlier` is [`CacheSource::earlier`] of the attempt that follows, for files that
-    /// are newer than a time. Returns `None` if there is no cache.
+    /// Prepares a check's cache for the next attempt. Removes the parts that must not be used. `fits` says for the
+    /// topmost entry of a cache whether it may be laid over the copies. `earlier` returns what [`CacheSource::earlier`]
+    /// would return for the next attempt, if all the files that it covers are newer than the given time; otherwise
+    /// `None`. Returns `None` if there is no usable cache.
     ///
     /// # Errors
     /// When the cache cannot be read or changed. It must not be used then.
@@ -153,7 +155,7 @@ impl KeptCaches {
             }
         }
         if gone.is_empty() {
-            // The time of the record says when the cache was last used.
+            // The modification time of the record is the time at which the cache was last used.
             let now = nix::sys::time::TimeSpec::UTIME_NOW;
             nix::sys::stat::futimens(&File::open(directory.join(RECORD))?, &now, &now)?;
         } else {
@@ -164,8 +166,8 @@ impl KeptCaches {
         Ok(Some(LaidCache { directory }))
     }
 
-    /// Merges what an attempt wrote to its caches into the kept cache. `now` is the present time. Returns why the cache was dropped
-    /// instead; `None` if it was not.
+    /// Merges what an attempt wrote to its caches into the kept cache. `now` is the present time. Returns why the cache
+    /// was dropped instead; `None` if it was not.
     ///
     /// # Errors
     /// When a cache that cannot be kept cannot be removed either. It has no record, so it is never used.
@@ -242,8 +244,8 @@ impl KeptCaches {
         Ok(record.write(directory)?)
     }
 
-    /// Removes the caches that were used least recently until the rest fits the limit, and what is left of interrupted changes. No
-    /// cache is mounted. `now` is the present time.
+    /// Removes the caches that were used least recently until the rest fits the limit, and the parts that interrupted
+    /// changes left. The caller makes sure that no cache is mounted. `now` is the present time.
     pub fn remove_surplus(&self, now: Timestamp) -> io::Result<()> {
         let Some(listed) = there(fs::read_dir(&self.directory))? else { return Ok(()) };
         let mut kept = Vec::new();
@@ -318,7 +320,8 @@ impl CacheRecord {
         self.areas.values().any(|area| !area.by_time.is_empty())
     }
 
-    /// Returns the caches of some kinds whose tools compare by the order of times, each with the name of its area.
+    /// Returns the recorded caches of the kinds that `is_meant` accepts, among those whose tools compare by the order of
+    /// times. Each is given by the name of its area and its path.
     fn by_time(&self, is_meant: &dyn Fn(CacheKind) -> bool) -> Vec<(String, String)> {
         let of_area = |(name, area): (&String, &AreaRecord)| {
             let meant = area.by_time.iter().filter(|(_, kind)| is_meant(**kind));

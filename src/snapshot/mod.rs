@@ -19,7 +19,7 @@
 //! index       what the copy held when this was saved (the format of a saved tree index)
 //! journal     paths that were changed in the copy since, each ended by NUL
 //! boot        the kernel's id of the boot in which all this was written
-//! generation  which changes of the copy a tool cannot see that compares times (see `generation.rs`)
+//! generation  counts the changes of the copy that a tool which compares times cannot see (see `generation.rs`)
 //! ```
 //!
 //! A path is written to the journal before the copy is changed at that path. So after a crash, the journal contains every path at

@@ -121,7 +121,8 @@ impl ProjectCopy {
         self.index = Some(index.clone());
         let is_worth_it =
             self.journal.noted >= WORTH_SAVING + usize::try_from(index.files() / WORTH_SAVING_OF).unwrap_or(usize::MAX);
-        // Doubtful paths are copied again by every process. Their files then have new times, so tools would check them again.
+        // Until the index is saved, every new process copies the doubtful paths again. Their files would then get new
+        // times, so tools would check these files again.
         if is_new || had_doubts || is_worth_it {
             self.save()?;
         }
@@ -133,8 +134,8 @@ impl ProjectCopy {
         CopyGeneration::read(&self.directory)
     }
 
-    /// Returns whether a step changes what a tool reads, without a file that gets the time of copying: an entry is removed, or a
-    /// link leads elsewhere.
+    /// Returns whether a step makes a change that no newer file shows: an entry is removed, or a link leads to another
+    /// file.
     fn has_unstamped_change(&self, steps: &CopySteps) -> bool {
         let is_file = |kind: EntryKind| matches!(kind, EntryKind::File | EntryKind::Executable);
         let is_link = |(kind, _): &(EntryKind, Option<Digest>)| *kind == EntryKind::Link;

@@ -121,7 +121,7 @@ fn move_away(upper: &OwnedFd, path: &TreePath, to: &OwnedFd) -> io::Result<()> {
         fchmodat(&parent, name.as_c_str(), OWNER, FchmodatFlags::FollowSymlink)?;
     }
     match renameat(&parent, name.as_c_str(), to, name.as_c_str()) {
-        // The check made the directory around the cache read-only.
+        // The check made the parent directory of this entry read-only.
         Err(Errno::EACCES) => {
             let mode = mode_of(&fstat(&parent)?);
             fchmod(&parent, OWNER)?;

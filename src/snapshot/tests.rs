@@ -160,7 +160,8 @@ fn a_changed_file_is_younger_than_everything_an_earlier_run_has_written() {
     assert_eq!(modified("b.py"), past);
 }
 
-/// A file with new content gets a new time. Nothing has one where an entry is gone, or a link leads elsewhere.
+/// A file with new content gets a new time, so it needs no count. A removed entry or a link that leads elsewhere has no
+/// new time, so the generation must count it.
 #[test]
 fn the_generation_counts_the_changes_that_have_no_time() {
     let scene = Scene::new(&[("a.py", "one"), ("b.py", "one"), ("d/c.py", "one")]);

@@ -21,7 +21,7 @@ pub struct ProjectV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TreeV2 {
-    /// The format of the digests; absent in reports of before there was a second one.
+    /// The format of the digests; absent in old reports, which were written when there was only one format.
     #[serde(default, skip_serializing_if = "TreeFormat::is_unnamed")]
     pub format: TreeFormat,
     /// The tree's digest when the run began.
@@ -61,8 +61,8 @@ pub struct SnapshotV2 {
     /// Whether tools had the caches of earlier runs of the same check; absent if the checks ran in the project.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub caches: Option<CachesV2>,
-    /// The first 20 entries that checks wrote in the snapshot, without caches and bytecode. All but the kept ones were dropped
-    /// after the run.
+    /// The first 20 entries that checks wrote in the snapshot, without caches and bytecode. Entries that were not copied
+    /// to the project were dropped after the run.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub written: Vec<WrittenV2>,
     /// How many entries the checks wrote, without caches and bytecode; absent if the checks ran in the project.

@@ -59,7 +59,7 @@ pub struct CompletionV2 {
     pub reason: String,
 }
 
-/// Conditions or expectations with their counts: `met + failed = total`, all counted over `details` (C65).
+/// The entries of `details` (conditions or expectations) with their counts: `met + failed = total` (C65).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MetCountsV2<D> {

@@ -33,7 +33,7 @@ pub(crate) struct BackgroundActionEnd {
     pub(crate) outcome: Result<EndedAction, SuperviseError>,
 }
 
-/// Where a lane sends the message that its action is over.
+/// Where a lane (a thread with its own launcher) sends the message that its action is over.
 #[derive(Debug, Clone)]
 pub(crate) struct EndReceiver {
     pub(crate) ends: Sender<BackgroundActionEnd>,

@@ -43,7 +43,7 @@ pub(crate) enum ServiceStart {
 }
 
 impl Performer<'_, '_> {
-    /// Waits for a turn in the machine-wide queue, then starts a service. Returns when it is ready or has ended.
+    /// Waits for a turn in the machine-wide queue, then starts a service. Returns when the service is ready or has ended.
     pub(crate) fn start_service(&mut self, action: &Action, service: &Service) -> Result<ServiceStart, ProjectError> {
         let AwaitedTurn { turn, waited } = self.next_turn(action)?;
         let _slot = match turn {
