@@ -24,7 +24,7 @@ const ROUNDS: usize = 300;
 const BOMBS: usize = 20;
 const BOMB: usize = 200;
 
-/// A way to run `true`.
+/// A way to run `true`: its name in the output, and a function that runs `true` once and returns how long that took.
 type Way = (&'static str, fn(&mut Bench) -> Duration);
 
 const WAYS: [Way; 7] = [
@@ -70,7 +70,7 @@ fn main() {
     }
 }
 
-/// Whether a keeper is prepared before the time is measured.
+/// Whether the keeper, the process that holds an action's processes together, is started before the time is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parking {
     Yes,
@@ -86,7 +86,8 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let launcher = LauncherHandle::start(Path::new(FAKE_TOOL)).expect("a launcher");
-        // The directory is beside the build: the temporary directory may be in memory.
+        // The files must be on a disk. So their directory is beside the build: the usual temporary directory may be in
+        // memory, where files are faster.
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
         for directory in ["project/.git", "home/.ssh", "home/.cache", "store/out", "scratch"] {
             fs::create_dir_all(root.path().join(directory)).expect("the directory is ours");
@@ -98,7 +99,8 @@ impl Bench {
         let request = self.request(level, "/bin/true", &[]);
         if parking == Parking::Yes {
             self.launcher.park(&request.child.isolation);
-            // In a watch, a keeper is prepared long before the next save. This gives it the time to get ready.
+            // `proctor watch` starts the keeper (the process that holds an action's processes together) long before the
+            // next save. The pause gives the keeper here the time to get ready as well.
             thread::sleep(Duration::from_millis(5));
         }
         let (control, _handle) = Control::new().expect("pipes");
@@ -118,7 +120,7 @@ impl Bench {
             while !ready.exists() {
                 thread::sleep(Duration::from_millis(1));
             }
-            // By then each `setsid` has executed `sleep`.
+            // Killing is measured only after the pause, when each `setsid` process has executed `sleep`.
             thread::sleep(Duration::from_millis(200));
             let begun = Instant::now();
             handle.stop(StopReason::Interrupted);
@@ -200,7 +202,7 @@ fn run_bare(argv: &[&str]) -> Duration {
 fn kill_bare() -> Duration {
     let start = |_| Command::new("sleep").arg("600").stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it is installed");
     let mut children: Vec<Child> = (0..BOMB).map(start).collect();
-    // By then the children have loaded their libraries.
+    // Killing is measured only after the pause, when all children have loaded their libraries.
     thread::sleep(Duration::from_millis(200));
     let begun = Instant::now();
     children.iter_mut().for_each(|child| child.kill().expect("our own child"));
