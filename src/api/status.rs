@@ -44,7 +44,7 @@ pub struct AnswerV1 {
 #[serde(rename_all = "camelCase")]
 pub enum InTimeV1 {
     Answered,
-    /// The time limit passed; the project is shown as it was then.
+    /// The time limit passed before there was an answer; the project is shown as it was at that moment.
     TimedOut,
 }
 

@@ -10,7 +10,7 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
-/// What the bytes received so far amount to.
+/// The result of parsing the bytes received so far.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AnswerProgress {
     /// More bytes must be read.

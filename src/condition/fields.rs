@@ -2,7 +2,8 @@
 
 use crate::model::ActionType;
 
-/// A field of an action, of which conditions ask the value; several names may mean the same field.
+/// A field of an action, whose value a condition can use. Several names may mean the same field: `success` and `failed`
+/// both mean `Success`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     /// The exit code of a process that ended by itself; 0 or 1, from `success`, for an action without a process (C66).

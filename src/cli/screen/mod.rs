@@ -313,7 +313,7 @@ pub(crate) fn pause_hint(report: &ExecutionReportV2) -> Option<String> {
     asks.then(|| resolve_hint(&report.test_specification.task_id))
 }
 
-/// Returns the first of the paths that changed during a run.
+/// Returns the paths that changed during a run, at most `SHOWN_FINDINGS` of them.
 pub(crate) fn moved_paths(report: &ExecutionReportV2) -> Vec<String> {
     let moved = report.tree.as_ref().map(|tree| tree.moved.as_slice()).unwrap_or_default();
     moved.iter().take(SHOWN_FINDINGS).cloned().collect()
