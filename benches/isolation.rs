@@ -1,10 +1,11 @@
 //! Measures the cost of running `true` isolated, supervised and captured, compared with other ways to run it:
 //! `cargo bench --bench isolation`.
 //!
-//! All ways take turns, so that other load on the machine affects all of them. The launcher is running already and the sandbox has the usual
-//! size. After that it measures how long killing 200 processes of an action takes, and how long the kernel takes to end as many plain
-//! children, for comparison: most of that time it releases their memory. `PROCTOR_BENCH_ROUNDS` is the number of rounds;
-//! `PROCTOR_BENCH_WAYS=namespace/landlock` selects ways, and then nothing is killed.
+//! All ways take turns, so that other load on the machine affects all of them. The launcher is running already and the
+//! sandbox has the usual size. Afterwards the bench measures how long killing 200 processes of an action takes. For
+//! comparison it measures how long the kernel takes to end 200 plain children: most of that time, the kernel releases
+//! the children's memory. `PROCTOR_BENCH_ROUNDS` is the number of rounds. `PROCTOR_BENCH_WAYS=namespace/landlock`
+//! measures only the ways with these names, and then no processes are killed.
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench starts, measures and prints")]
 

@@ -15,7 +15,7 @@ pub struct ProjectsV1 {
     pub projects: Vec<ProjectV1>,
 }
 
-/// A registered project.
+/// A registered project, and whether the service watches it (`serving`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectV1 {

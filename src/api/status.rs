@@ -18,7 +18,7 @@ pub struct StatusV1 {
     pub projects: Vec<ProjectStatusV1>,
 }
 
-/// The service that answers.
+/// The running service: its process id, its version and its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServiceV1 {

@@ -3,7 +3,7 @@
 /// The longest head of an answer, in bytes.
 const LONGEST_HEAD: usize = 64 * 1024;
 
-/// An HTTP answer.
+/// A complete HTTP answer: its status code and its body. Headers are used only to find the body's length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) status: u16,

@@ -6,7 +6,8 @@ use crate::model::ActionType;
 /// both mean `Success`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
-    /// The exit code of a process that ended by itself; 0 or 1, from `success`, for an action without a process (C66).
+    /// The exit code of a process that ended by itself. For an HTTP request or a file validation, which have no
+    /// process: 0 after SUCCESS, otherwise 1 (C66).
     ExitCode,
     /// Whether the action's result is SUCCESS.
     Success,
