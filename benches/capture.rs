@@ -24,7 +24,8 @@ use tempfile::TempDir;
 const FAKE_TOOL: &str = env!("CARGO_BIN_EXE_fake-tool");
 const ROUNDS: usize = 5;
 const BYTES: u64 = 2 << 30;
-/// The sizes with which the program of the reference measurements was fastest.
+/// The sizes of the pipe and of one read, in bytes. The program that `PROCTOR_BENCH_SHAPIPE` names is fastest with
+/// these sizes.
 const PIPE_BYTES: usize = 1024 * 1024;
 const BUFFER_BYTES: usize = 64 * 1024;
 const BUFFERS: usize = 16;
@@ -75,7 +76,8 @@ fn main() {
 impl Bench {
     fn new(bytes: u64) -> Self {
         Self {
-            // The directory is beside the build: the temporary directory may be in memory.
+            // The files must be on a disk. So their directory is beside the build: the usual temporary directory may be
+            // in memory, where files are faster.
             root: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made"),
             launcher: LauncherHandle::start(Path::new(FAKE_TOOL)).expect("a launcher"),
             bytes,

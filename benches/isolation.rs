@@ -1,10 +1,11 @@
 //! Measures the cost of running `true` isolated, supervised and captured, compared with other ways to run it:
 //! `cargo bench --bench isolation`.
 //!
-//! All ways take turns, so that other load on the machine affects all of them. The launcher is running already and the sandbox has the usual
-//! size. After that it measures how long killing 200 processes of an action takes, and how long the kernel takes to end as many plain
-//! children, for comparison: most of that time it releases their memory. `PROCTOR_BENCH_ROUNDS` is the number of rounds;
-//! `PROCTOR_BENCH_WAYS=namespace/landlock` selects ways, and then nothing is killed.
+//! All ways take turns, so that other load on the machine affects all of them. The launcher is running already and the
+//! sandbox has the usual size. Afterwards the bench measures how long killing 200 processes of an action takes. For
+//! comparison it measures how long the kernel takes to end 200 plain children: most of that time, the kernel releases
+//! the children's memory. `PROCTOR_BENCH_ROUNDS` is the number of rounds. `PROCTOR_BENCH_WAYS=namespace/landlock`
+//! measures only the ways with these names, and then no processes are killed.
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench starts, measures and prints")]
 
@@ -24,7 +25,7 @@ const ROUNDS: usize = 300;
 const BOMBS: usize = 20;
 const BOMB: usize = 200;
 
-/// A way to run `true`.
+/// A way to run `true`: its name in the output, and a function that runs `true` once and returns how long that took.
 type Way = (&'static str, fn(&mut Bench) -> Duration);
 
 const WAYS: [Way; 7] = [
@@ -70,7 +71,7 @@ fn main() {
     }
 }
 
-/// Whether a keeper is prepared before the time is measured.
+/// Whether the keeper, the process that holds an action's processes together, is started before the time is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parking {
     Yes,
@@ -86,7 +87,8 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let launcher = LauncherHandle::start(Path::new(FAKE_TOOL)).expect("a launcher");
-        // The directory is beside the build: the temporary directory may be in memory.
+        // The files must be on a disk. So their directory is beside the build: the usual temporary directory may be in
+        // memory, where files are faster.
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
         for directory in ["project/.git", "home/.ssh", "home/.cache", "store/out", "scratch"] {
             fs::create_dir_all(root.path().join(directory)).expect("the directory is ours");
@@ -98,7 +100,8 @@ impl Bench {
         let request = self.request(level, "/bin/true", &[]);
         if parking == Parking::Yes {
             self.launcher.park(&request.child.isolation);
-            // In a watch, a keeper is prepared long before the next save. This gives it the time to get ready.
+            // `proctor watch` starts the keeper (the process that holds an action's processes together) long before the
+            // next save. The pause gives the keeper here the time to get ready as well.
             thread::sleep(Duration::from_millis(5));
         }
         let (control, _handle) = Control::new().expect("pipes");
@@ -118,7 +121,7 @@ impl Bench {
             while !ready.exists() {
                 thread::sleep(Duration::from_millis(1));
             }
-            // By then each `setsid` has executed `sleep`.
+            // Killing is measured only after the pause, when each `setsid` process has executed `sleep`.
             thread::sleep(Duration::from_millis(200));
             let begun = Instant::now();
             handle.stop(StopReason::Interrupted);
@@ -200,7 +203,7 @@ fn run_bare(argv: &[&str]) -> Duration {
 fn kill_bare() -> Duration {
     let start = |_| Command::new("sleep").arg("600").stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it is installed");
     let mut children: Vec<Child> = (0..BOMB).map(start).collect();
-    // By then the children have loaded their libraries.
+    // Killing is measured only after the pause, when all children have loaded their libraries.
     thread::sleep(Duration::from_millis(200));
     let begun = Instant::now();
     children.iter_mut().for_each(|child| child.kill().expect("our own child"));

@@ -25,7 +25,8 @@ const MOST_STOLEN: u32 = 3;
 /// How many rounds may be tried for each round that has to count.
 const TRIES: usize = 10;
 
-/// The measurements of a run.
+/// The measurements of one round: how long the run took (`run`), and how long 1,000 plain starts of `true` took after
+/// the run (`bare`).
 struct Round {
     bare: Duration,
     run: Duration,
@@ -36,7 +37,8 @@ struct Round {
 
 fn main() -> ExitCode {
     let rounds = std::env::var("PROCTOR_BENCH_ROUNDS").map_or(ROUNDS, |text| text.parse().expect("a number of rounds"));
-    // The directory is beside the build: the temporary directory may be in memory.
+    // The files must be on a disk. So their directory is beside the build: the usual temporary directory may be in
+    // memory, where files are faster.
     let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
     let (project, home) = (root.path().join("project"), root.path().join("home"));
     for directory in [&project, &home] {

@@ -35,7 +35,8 @@ fn main() {
     let with_report: Vec<String> = pytest().into_iter().chain(["--junitxml=/dev/null".to_owned()]).collect();
     let cases = [
         (Case::new("true", vec!["true".to_owned()]), None),
-        // It takes about as long as the tests, but always the same time: so the added time is seen best here.
+        // `sleep 0.2` takes about as long as the pytest case, but always the same time. So this case shows most exactly
+        // how much time proctor adds.
         (Case::new("sleep", ["sleep", "0.2"].map(str::to_owned).to_vec()), None),
         (Case::new("pytest", pytest()), Some(with_report)),
     ];
@@ -55,7 +56,8 @@ struct Took {
 
 impl Case {
     fn new(name: &'static str, argv: Vec<String>) -> Self {
-        // The directory is beside the build: the temporary directory may be in memory.
+        // The files must be on a disk. So their directory is beside the build: the usual temporary directory may be in
+        // memory, where files are faster.
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
         let words: Vec<String> = argv.iter().map(|word| format!("{word:?}")).collect();
         let settings = format!("[[check]]\nname = {name:?}\ncommand = [{}]\n", words.join(", "));

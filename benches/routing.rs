@@ -21,7 +21,8 @@ struct Cost {
 }
 
 fn main() -> ExitCode {
-    // A single failure, scaffold errors that never reach the limit, and a code that pauses the task for a person.
+    // Exit codes of test runs, repeated in this order: 1 is a failed test, 4 a scaffold error, `None` a time-out. In
+    // the second sequence the scaffold errors never reach their limit. The third sequence pauses the task for a person.
     let sequences: [(&str, &[Option<i32>]); 3] =
         [("failing", &[Some(1)]), ("alternating", &[Some(4), Some(1)]), ("to a person", &[Some(4), Some(4), Some(4), None])];
     let mut within = true;

@@ -15,7 +15,8 @@ const REPORT_BYTES: usize = 60 * 1024;
 /// Prints the median of the times that sealing took, and the 95th percentile.
 #[expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench measures and prints")]
 fn main() {
-    // The directory is beside the build: the temporary directory may be in memory.
+    // The files must be on a disk. So their directory is beside the build: the usual temporary directory may be in
+    // memory, where files are faster.
     let directory = tempfile::tempdir_in(PathBuf::from(env!("CARGO_TARGET_TMPDIR"))).expect("a directory can be made");
     let store = Store::open(directory.path()).expect("a new store opens");
     let project = ProjectId::try_from("bench-00000001").expect("a project id");

@@ -22,7 +22,8 @@ const ROUNDS: usize = 5;
 
 fn main() {
     let runs = std::env::var("PROCTOR_BENCH_RUNS").map_or(RUNS, |text| text.parse().expect("a number of runs"));
-    // The directory is beside the build: the temporary directory may be in memory.
+    // The files must be on a disk. So their directory is beside the build: the usual temporary directory may be in
+    // memory, where files are faster.
     let root = tempfile::tempdir_in(PathBuf::from(env!("CARGO_TARGET_TMPDIR"))).expect("a directory can be made");
     for folder in ["project", "state", "home"] {
         fs::create_dir(root.path().join(folder)).expect("the root is empty");

@@ -15,7 +15,8 @@ const SEEN: &str = "\n<<< seen >>>\n";
 /// The most bytes of a condition; a longer one is refused. Printing may make a condition longer, and then it cannot be read again.
 const LONGEST: usize = 1024;
 
-/// Checks the rules for one input: a condition, then the line [`SEEN`], then the text of the results.
+/// Checks this file's two rules, about printing and about constant conditions, for one input: a condition, then the
+/// line [`SEEN`], then the text of the results.
 ///
 /// # Panics
 ///

@@ -9,7 +9,8 @@ use proctor::tools::prepare;
 
 use super::project::Parts;
 
-/// Checks the rules for one input: settings, then the project's files.
+/// Checks that one input is read or refused with a reason, and that settings give a plan or a reason. The input is the
+/// settings, then the project's files.
 ///
 /// # Panics
 ///

@@ -11,8 +11,9 @@ use proctor::tools::{Input, interpret, prepare};
 
 use super::project::Parts;
 
-/// Checks the rules for one input, which has the form of the captured outputs. Besides the lines `command` and `exit` its head may have a line
-/// `cut`: then only so many bytes of each stream's beginning and end were kept.
+/// Checks that one input has an interpretation, and that a success has its proof. The input has the form of the
+/// captured outputs under `fixtures/tools/`. Besides the lines `command` and `exit`, its head may have a line `cut N`:
+/// then only the first N and the last N bytes of each stream were kept.
 ///
 /// # Panics
 ///
@@ -49,7 +50,8 @@ pub(crate) fn hold(tool: Option<Tool>, bytes: &[u8]) {
     assert_eq!(interpretation, interpret(&input), "equal inputs are equal interpretations");
 }
 
-/// What the process has left besides its output.
+/// The facts about the process that an interpretation is checked against: its report, its exit code, and whether its
+/// whole output was kept.
 struct Given {
     report: ToolReport,
     code: i32,

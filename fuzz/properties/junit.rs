@@ -7,7 +7,8 @@ use super::interpretation;
 /// The line before the report in a captured output.
 const REPORT: &[u8] = b"<<< report >>>\n";
 
-/// Checks the rules for one input: a report, or a captured output that has one.
+/// Checks the rules of `interpretation.rs` for one report under each exit code. The input is the report, or a captured
+/// output that contains a report.
 ///
 /// # Panics
 ///

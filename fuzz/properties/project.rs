@@ -33,7 +33,7 @@ impl Parts {
         self.0.get(name).map(Vec::as_slice)
     }
 
-    /// Returns the text before the first name.
+    /// Returns the text before the first line `<<< NAME >>>`; empty if the input begins with such a line.
     pub(crate) fn head(&self) -> &[u8] {
         self.get("").unwrap_or_default()
     }

@@ -9,7 +9,8 @@ use proctor::spec::{TaskContext, plan_digest, resolve_task};
 
 use super::project::Parts;
 
-/// Checks the rules for one input: the text of a specification, then the project's files.
+/// Checks that one input has a hard fault or gives complete plans. The input is the text of a specification, then the
+/// project's files.
 ///
 /// # Panics
 ///

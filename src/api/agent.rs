@@ -25,7 +25,8 @@ pub enum AgentRequestV1 {
         task_id: TaskId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         specification: Option<String>,
-        /// The file with the proposed specification instead of its text; the path is relative to the project.
+        /// The path of a file with the proposed specification, relative to the project. It is given instead of the
+        /// proposal's text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
     },
@@ -41,11 +42,11 @@ pub enum AgentAnswerV1 {
         task_id: TaskId,
         /// Whether the claimed status equals the computed status.
         accepted: bool,
-        /// The status by the sealed report of the run whose verdict is for the present tree. INCOMPLETE if there is no
-        /// such run.
+        /// The status according to the sealed report of the run whose verdict is for the present tree. INCOMPLETE if
+        /// there is no such run.
         computed_status: CompletionStatus,
         reasons: Vec<String>,
-        /// What is unfinished by the sealed report: actions that did not succeed, and debt items.
+        /// What is unfinished according to the sealed report: actions that did not succeed, and debt items.
         open: Vec<String>,
         /// The run of the sealed report; `None` if no verdict is for the present tree.
         run_id: Option<RunId>,

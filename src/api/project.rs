@@ -15,7 +15,7 @@ pub struct ProjectsV1 {
     pub projects: Vec<ProjectV1>,
 }
 
-/// A registered project.
+/// A registered project, and whether the service watches it (`serving`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectV1 {
@@ -44,7 +44,7 @@ pub struct ListedV1 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WatchingV1 {
-    /// By events of the kernel.
+    /// The kernel reports each change with an event.
     Events,
     /// At least a part of the tree is scanned at intervals, because the kernel reports no events for it; `problems`
     /// says why.

@@ -1,6 +1,6 @@
 //! The table of all routes. The router, the page of `proctor api` and their tests are made from this table.
 
-/// A route of the control socket.
+/// A route of the control socket: its method and path, and the texts about it on the page that `proctor api` prints.
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
     pub name: RouteName,

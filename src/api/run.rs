@@ -68,7 +68,7 @@ pub enum RunOutcomeV1 {
     NotApproved,
     /// Nothing was run: the configuration is wrong.
     ConfigurationWrong,
-    /// The run could not be made.
+    /// An error kept the run from being made, for example an unreadable file; `problems` says which error.
     Failed,
 }
 

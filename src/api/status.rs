@@ -18,7 +18,7 @@ pub struct StatusV1 {
     pub projects: Vec<ProjectStatusV1>,
 }
 
-/// The service that answers.
+/// The running service: its process id, its version and its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServiceV1 {
@@ -44,7 +44,7 @@ pub struct AnswerV1 {
 #[serde(rename_all = "camelCase")]
 pub enum InTimeV1 {
     Answered,
-    /// The time limit passed; the project is shown as it was then.
+    /// The time limit passed before there was an answer; the project is shown as it was at that moment.
     TimedOut,
 }
 

@@ -147,7 +147,8 @@ const RULES: &[Rule] = &[
     },
     |facts| {
         let (needed, inotify) = (watches_needed(facts), facts.machine.inotify);
-        // Watches of other programs count towards the same limit, and a build creates directories.
+        // Watches of other programs count towards the same limit. A quarter is added, because a build creates further
+        // directories that must be watched.
         let wanted = needed.saturating_add(inotify.watches.used).saturating_mul(5) / 4;
         once(inotify.watches.limit.filter(|limit| *limit < wanted), |limit| {
             let problem =

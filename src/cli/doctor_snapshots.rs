@@ -11,11 +11,12 @@ use crate::project::{ProjectFound, SnapshotUsage};
 #[serde(rename_all = "camelCase")]
 pub(super) struct SnapshotsV1 {
     bytes: u64,
-    /// The part that belongs to no registered project.
+    /// The part of `bytes` that belongs to no registered project.
     unused_bytes: u64,
 }
 
-/// Whether a project can have a snapshot, and the disk space of what it has, in bytes.
+/// Whether a project can have a snapshot, and how many bytes on disk its copies of the tree, its checks' writes
+/// (layers) and its kept caches use.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SnapshotV1 {
@@ -67,7 +68,7 @@ pub(super) fn unused(facts: &MachineFacts) -> Option<(String, String)> {
     Some((problem, "proctor prune".to_owned()))
 }
 
-/// Returns a number of bytes for people, rounded up so that nothing but nothing is shown as nothing.
+/// Returns a number of bytes for people, rounded up to whole MiB, so that only 0 bytes are shown as `0 MiB`.
 fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes.div_ceil(1 << 20))
 }

@@ -15,7 +15,7 @@ pub(crate) const AT_ONCE: Duration = Duration::from_secs(10);
 /// How much longer a command waits for an answer than the service waits before it answers.
 pub(crate) const MARGIN: Duration = Duration::from_secs(10);
 
-/// The service's client, for a project that the service watches.
+/// A project that the service watches, and a client for requests about the project.
 pub(crate) struct ServedProject {
     pub(crate) client: Client,
     pub(crate) project: ProjectV1,

@@ -29,7 +29,8 @@ pub(crate) struct StatusOptions {
     pub(crate) json: bool,
 }
 
-// What `proctor status` is about. A doc comment here would become the command's help.
+// The projects and the task whose state `proctor status` shows. This is no doc comment, because clap would use it as
+// the command's help.
 #[derive(Debug, Args)]
 pub(crate) struct StatusScope {
     /// The project's directory
@@ -71,7 +72,7 @@ pub(crate) struct WaitOptions {
     pub(crate) json: bool,
 }
 
-// What `proctor wait` waits for. A doc comment here would become the command's help.
+// The verdict that `proctor wait` waits for. This is no doc comment, because clap would use it as the command's help.
 #[derive(Debug, Args)]
 pub(crate) struct AwaitedVerdict {
     /// For a fresh verdict: the only thing that can be waited for

@@ -15,7 +15,7 @@ pub(crate) struct ProgressScreen {
     under_way: Vec<(ActionId, String)>,
 }
 
-/// Who reads the progress of a run. This decides its form.
+/// Who reads the progress of a run. The reader decides the form in which the progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
     /// A person at a terminal. Running actions have a live line, which results replace.

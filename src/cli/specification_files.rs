@@ -93,7 +93,8 @@ pub(crate) fn names(root: &Path, configuration: &Configuration) -> Result<Vec<St
 }
 
 fn scan(root: &Path, configuration: &Configuration) -> Result<TreeIndex, CommandError> {
-    // Only names of specifications are taken from this reading, and the link to the evidence is none.
+    // This scan is used only to find specifications. So it does not matter that the matcher cannot recognise proctor's
+    // own evidence link without the directory of the store.
     let matcher = opening::matcher_of(&opening::matcher_settings(None, configuration))?;
     TreeIndex::scan(root, &matcher, clock::now()).map_err(|error| from_run_error(&ProjectError::Tree(error)))
 }

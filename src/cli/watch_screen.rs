@@ -123,10 +123,10 @@ fn changes_places(last: Option<OverallResult>, now: Option<OverallResult>) -> bo
     matches!((last, now), (Some(last), Some(now)) if last != now)
 }
 
-/// What is said of a result when the tree has changed since the run began.
+/// The notice after a run whose result is for an older tree, because the tree changed since the run began.
 const OLDER_TREE: &str = "this result is for an older tree";
 
-/// Returns the lines of a notice.
+/// Returns the lines that tell the person about a notice, such as a restart or a repetition of the run.
 fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
     match notice {
         Notice::Restarting { path: Some(path) } => vec![format!("{path} was saved: stopping the checks and starting again")],

@@ -3,14 +3,14 @@
 /// The longest head of an answer, in bytes.
 const LONGEST_HEAD: usize = 64 * 1024;
 
-/// An HTTP answer.
+/// A complete HTTP answer: its status code and its body. Headers are used only to find the body's length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
 }
 
-/// What the bytes received so far amount to.
+/// The result of parsing the bytes received so far.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AnswerProgress {
     /// More bytes must be read.

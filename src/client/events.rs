@@ -77,7 +77,8 @@ impl Iterator for Events {
 impl EventsStopper {
     /// Ends the events, even while another thread waits for the next one.
     pub fn end(self) {
-        // Shutting down a closed connection fails. The failure is ignored, because the events have ended already then.
+        // Shutting down fails if the connection is closed already. Then the events have ended, so the failure is
+        // ignored.
         let _ended = self.stream.shutdown(Shutdown::Both);
     }
 }

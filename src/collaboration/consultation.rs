@@ -226,7 +226,7 @@ impl Workspace {
     }
 
     /// Returns the paths that are hidden from the model: the paths that the request names, the command-line programs of
-    /// trackers, and the directories with their stored accounts.
+    /// trackers, and the directories in which those programs keep their accounts.
     fn hidden_places(&self, request: &ModelRequest<'_>, environment: &ChildEnvironment, home: Option<&Path>) -> Vec<PathBuf> {
         let mut paths = request.hidden.to_vec();
         let own = Path::new(request.tracker).file_name().and_then(OsStr::to_str);

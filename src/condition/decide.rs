@@ -77,7 +77,7 @@ enum VariableKey {
     Value(ValueKey),
     /// The order of the two sides of a comparison; the side with the smaller key stands first.
     Order(OperandKey, OperandKey),
-    /// A comparison as a whole. Each has a number of its own, so that no two comparisons share a variable.
+    /// A comparison as a whole. Each comparison has a number of its own, so that no two comparisons share a variable.
     Whole(usize),
 }
 
@@ -112,7 +112,7 @@ impl Translation<'_> {
             (Expression::Literal { value, .. }, Expression::Reference(reference)) => {
                 self.test(reference, operator.flipped(), value)
             }
-            // A comparison is compared with JSON of an answer, so every result is possible.
+            // The truth of one part is compared with a JSON value of an HTTP answer, so every result is possible.
             (Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. }, _)
             | (_, Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. })
             | (Expression::Literal { .. }, Expression::Literal { .. }) => {
@@ -232,8 +232,8 @@ impl Variable {
     }
 
     fn integers(&self, least: f64, most: f64) -> Vec<ConditionValue> {
-        // Each stretch ends just below a constant or at the end of the domain, and each constant may be a stretch of
-        // its own.
+        // A range of integers in which no comparison changes ends just below a constant, at a constant, or at the end
+        // of the domain. So the largest integer of each range is enough.
         let beside = |number: f64| [number.ceil() - 1.0, number.ceil()];
         let mut integers: Vec<f64> = self.numbers().flat_map(beside).chain([least, most]).collect();
         integers.retain(|integer| (least..=most).contains(integer));
@@ -286,7 +286,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns whether values as wanted exist; `None` if the search reached its bound first.
+    /// Returns whether some values of the variables give the formula the result that `wanted` names: true, or not true.
+    /// `None` if the search reached its bound first.
     fn finds(&mut self, wanted: Wanted) -> Option<bool> {
         self.looks += 1;
         if self.looks > MOST_LOOKS {

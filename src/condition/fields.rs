@@ -2,10 +2,12 @@
 
 use crate::model::ActionType;
 
-/// A field of an action, of which conditions ask the value; several names may mean the same field.
+/// A field of an action, whose value a condition can use. Several names may mean the same field: `success` and `failed`
+/// both mean `Success`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
-    /// The exit code of a process that ended by itself; 0 or 1, from `success`, for an action without a process (C66).
+    /// The exit code of a process that ended by itself. For an HTTP request or a file validation, which have no
+    /// process: 0 after SUCCESS, otherwise 1 (C66).
     ExitCode,
     /// Whether the action's result is SUCCESS.
     Success,

@@ -79,8 +79,8 @@ pub enum Accessor {
     Length,
 }
 
-/// A position in a condition's text, in bytes from 0. All positions are equal, because they do not change what a
-/// condition means.
+/// A position in a condition's text, in bytes from 0. `==` between any two positions is true: conditions that mean the
+/// same are equal even if their parts stand at other positions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Offset(pub usize);
 

@@ -33,8 +33,8 @@ const ORDERS: &[(&str, CheckOrder)] = &[("plan", CheckOrder::Plan), ("failed-fir
 
 const REUSE: &[(&str, Reuse)] = &[("off", Reuse::Off), ("watch", Reuse::Watch), ("always", Reuse::Always)];
 
-/// The value of a check's `snapshot`, and whether the check then runs in the project itself. The other values are settings of the
-/// whole project.
+/// The only value that a check's `snapshot` may have: with `off` the check runs in the project itself. The values
+/// `auto` and `require` can be set only for the whole project, in `[sandbox]`.
 const IN_PLACE: &[(&str, bool)] = &[("off", true)];
 
 const TIMEOUT_LEAST: Duration = Duration::from_millis(100);
@@ -42,7 +42,7 @@ const TIMEOUT_MOST: Duration = Duration::from_secs(24 * 3600);
 const OUTPUT_LEAST: ByteSize = ByteSize(1 << 10);
 const OUTPUT_MOST: ByteSize = ByteSize(1 << 40);
 const GRACE_LEAST: Duration = Duration::from_millis(10);
-/// The limit on retries, the same as in specification schema 2.0.0.
+/// The largest allowed value of a check's `retries`, the same as in specification schema 2.0.0.
 const MOST_RETRIES: i64 = 5;
 const GRACE_MOST: Duration = Duration::from_secs(10 * 60);
 

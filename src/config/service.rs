@@ -35,8 +35,8 @@ pub(super) fn read_service(section: &Section<'_>, document: &mut Document<'_>) -
     let service = section.optional(document, "service", boolean);
     let ready = section.table(document, "ready");
     if !service.as_ref().is_some_and(|service| service.value) {
-        // A wrong value of `service` is reported already. A `ready` beside it is then probably meant, so it is not
-        // reported as a second problem.
+        // A wrong value of `service` is reported already. Probably a service was meant, so its `ready` is not reported
+        // as a second problem.
         if service.is_some() || !section.has("service") {
             let wrong = WrongValue::new("only a service has a `ready`: an ordinary prerequisite is done when its command ends");
             section.refuse(document, "ready", wrong.hint("add `service = true`, or remove it"));

@@ -16,8 +16,8 @@ use crate::evidence::{
 };
 use crate::model::{CommandExit, Digest, ProjectId};
 
-/// An anchor holds if the ledger still begins with the lines that the anchor signed. If more anchors than this hold,
-/// people see their number and only the anchor with the most lines.
+/// An anchor holds if the ledger still begins with the lines that the anchor signed. At most this many anchors that
+/// hold are shown one by one. If there are more, their number and the anchor with the most lines are shown.
 const MOST_LINES: usize = 4;
 
 /// An anchor whose lines are still the first lines of the ledger.
@@ -109,8 +109,8 @@ pub(super) fn compare(
     for anchor in anchors {
         let project = anchor.found.as_ref().ok().map(|signed| &signed.checkpoint().project);
         let of_project = logs.iter().find(|log| Some(log.project()) == project);
-        // An anchor of a project that was not verified is compared with the first ledger. The comparison reports the
-        // fault.
+        // An unreadable anchor, or an anchor of a project that was not verified, has no ledger here. It is compared
+        // with the first ledger, because the comparison reports either fault.
         let found = match of_project.or(logs.first()) {
             Some(log) => check_anchor(anchor, log, notary),
             None => vec![EvidenceFault::new(FaultKind::AnchorAhead, &anchor.place, "there is no ledger")],

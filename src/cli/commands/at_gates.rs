@@ -14,11 +14,11 @@ use crate::workflow::{EditorFailure, Person};
 const VS_CODE: &str = "code";
 const NO_VS_CODE: &str = "VS Code CLI not found. Install VS Code and ensure 'code' is in PATH.";
 
-/// The person's editor.
+/// The editor in which the person reads and changes the workflow's texts.
 pub(super) struct Editor {
     /// Program and arguments. The names of the files are appended.
     pub(super) command: Vec<String>,
-    /// The working directory.
+    /// The working directory of the editor: the project's root.
     pub(super) root: PathBuf,
     /// The search path for the program, like a shell's `PATH`.
     pub(super) path: OsString,

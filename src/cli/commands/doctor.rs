@@ -86,7 +86,8 @@ fn look_around(
         let mut found = found.map_err(|error| super::from_run_error(&error))?;
         if let Some(settings) = settings.as_ref().filter(|_| found.file_system.is_some() && found.snapshot_obstacle.is_none()) {
             let trial = ExaminationRequest { project_root: &found.root, settings: &settings.sandbox, ..*trial };
-            // An error of the trial is an obstacle of this project and must not hide what is known of the others.
+            // An error of the trial is reported as an obstacle of this project, so that the results of the other
+            // projects are still shown.
             found.snapshot_obstacle = try_snapshot(launcher, &trial).unwrap_or_else(|error| Some(error.to_string()));
         }
         projects.push(found);

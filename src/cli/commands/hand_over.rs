@@ -32,9 +32,9 @@ pub(super) fn hand_over(
     environment: &Environment,
     loaded: &LoadedProject,
 ) -> Result<Option<CommandExit>, CommandError> {
-    // The service cannot take a phase, an answer about the project's identity or `--fresh-caches` from the command line. `PROCTOR_OUT`
-    // means that a check started this command. The check holds a slot of the queue, so a run of the service could wait
-    // for a slot in vain.
+    // The service cannot take a phase, an answer about the project's identity or `--fresh-caches` from the command
+    // line. `PROCTOR_OUT` means that a check started this command. The check occupies a place in the queue until this
+    // command ends, so a run in the service could wait for that place for ever.
     let has_own_options = options.phase.is_some() || options.identity.is_some() || options.fresh_caches;
     if has_own_options || environment.has("PROCTOR_OUT") {
         return Ok(None);

@@ -27,7 +27,7 @@ struct Placed {
     ownership: Ownership,
 }
 
-/// The state of the installation.
+/// Whether proctor is installed as a service: its two unit files on disk, and the facts by which problems are found.
 struct Installation {
     placed: [Placed; 2],
     facts: InstallationFacts,

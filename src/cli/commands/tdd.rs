@@ -33,8 +33,8 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
     let task = request.task();
     let attendance = if terminal::is_input_terminal() { PersonPresence::Person } else { PersonPresence::Nobody };
     if attendance == PersonPresence::Nobody && matches!(request, CycleRequest::Resolve { .. }) {
-        // Only a person may resolve a wait. This is checked here, because the service does not know whether a person is
-        // at the terminal.
+        // Only a person may end a task's wait for a person. This is checked here, because the service does not know
+        // whether a person is at the terminal.
         return Err(super::from_run_error(&ProjectError::PersonNeeded { task: task.clone() }));
     }
     let root = setup::project_root(environment, &options.project)?;

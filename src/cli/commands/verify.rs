@@ -29,7 +29,8 @@ use crate::store::{IndexDifference, IndexError, IndexReader, RowDifference};
 #[derive(Debug, Default)]
 struct Total {
     projects: Vec<ProjectId>,
-    /// The sum over all projects. `sum.lines` stays empty; the field `lines` below counts the ledger lines.
+    /// The sum over all projects. The ledger lines themselves are not collected: `sum.lines` stays empty, and the field
+    /// `lines` has only their number.
     sum: VerificationResult,
     lines: u64,
     /// The ledgers to compare with anchors; empty if there are no anchors.

@@ -38,7 +38,8 @@ pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Resul
         match ask(&served, &task, &until) {
             Ok(answer) => return Ok(show(&answer, options.json, environment)),
             Err(error @ (ClientError::Refused(_) | ClientError::Late { .. })) => return Err(service::from_client_error(&error)),
-            // The service stopped or broke off. This process waits without the service for the rest of the time.
+            // The service stopped or closed the connection. This process waits without the service for the rest of the
+            // time.
             Err(error) => service::say_unusable(&error),
         }
     }
@@ -142,7 +143,7 @@ impl Runner {
             Err(ProjectError::Lock(crate::evidence::LockError::Busy { .. })) => Ok(None),
             Err(ProjectError::StoppedWaiting(_)) if until.left().is_zero() => Ok(None),
             Err(error) => Err(super::from_run_error(&error)),
-            // Time is left, so a person stopped the run and not the alarm: the whole command ends.
+            // Time is left, so the run was stopped by a person and not by the alarm. The whole command ends.
             Ok(RunOutcome::Interrupted(sealed)) if !until.left().is_zero() => Ok(Some(sealed.exit)),
             Ok(
                 RunOutcome::Interrupted(_)

@@ -27,7 +27,8 @@ struct WorkflowsV1 {
 #[serde(rename_all = "camelCase")]
 struct WorkflowV1 {
     slug: String,
-    /// Null if another version of proctor wrote a checkpoint that this version cannot read.
+    /// The name of the step at which the workflow stands. Null if this version of proctor cannot read the workflow's
+    /// checkpoint, because another version wrote it.
     node: Option<&'static str>,
     /// The gate at which a person has to decide; null if a model or proctor itself has to act.
     gate: Option<WorkflowGate>,

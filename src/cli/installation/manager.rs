@@ -38,7 +38,7 @@ pub(crate) enum ManagerError {
     Refused { command: String, said: String },
 }
 
-/// The properties of a unit.
+/// The properties of a unit by their names, as `systemctl show` prints them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct UnitState(BTreeMap<String, String>);
 

@@ -8,7 +8,7 @@ use crate::model::Digest;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnitFile {
-    /// The file name.
+    /// The name of the file in the directory of the user's unit files.
     pub(crate) name: &'static str,
     /// The text before program and variables are filled in.
     template: &'static str,
@@ -44,7 +44,8 @@ pub(crate) enum Ownership {
     Absent,
     /// The file equals the one that `proctor service install` would write now.
     Current,
-    /// `proctor service install` wrote the file, but for another program, shell or version.
+    /// `proctor service install` wrote the file, but with another program path, with other variables of the shell, or
+    /// by another version.
     Outdated,
     /// `proctor service install` wrote the file, and it was edited later.
     Edited,

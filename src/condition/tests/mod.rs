@@ -59,8 +59,8 @@ fn read(text: &str) -> Condition {
     Condition::parse(text).unwrap_or_else(|error| panic!("`{text}` is refused: {error}"))
 }
 
-/// Returns the types of the actions in the tests: 1 to 4 are commands, 5 and 9 are requests, 7 is a file, 8 is a
-/// database, and a file is a prerequisite.
+/// Returns the types of the actions in the tests. Steps 1 to 4 are commands, 5 and 9 HTTP requests, 7 a file validation
+/// and 8 a database query. Prerequisite 1 is a file validation.
 fn type_of(action: &ActionId) -> Option<ActionType> {
     Some(match action.as_str() {
         "STEP.1" | "STEP.2" | "STEP.3" | "STEP.4" | "T001.1" => ActionType::TerminalCommand,

@@ -166,7 +166,7 @@ fn found<'v>(spelt: &str, bodies: [&'v Option<Value>; 2]) -> Option<&'v Value> {
     Some(value)
 }
 
-/// Generates conditions on short commands; many of them are constant.
+/// Generates short conditions about two commands; many of the conditions are constant.
 fn small_text() -> impl Strategy<Value = String> {
     let number = (-1_i32..5).prop_map(|number| number.to_string());
     let atom = prop_oneof![

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::condition::{Accessor, Expression, Operator, Reference, Segment};
 use crate::model::ConditionValue;
 
-/// Returns the value of a reference by its text; `None` if it is unknown.
+/// A function from a reference's text, as `spelt` writes it, to the reference's value; `None` if the value is unknown.
 pub(super) type Table<'a> = &'a dyn Fn(&str) -> Option<ConditionValue>;
 
 /// Returns the possible answers: one, or both if the answer is unknown.
