@@ -264,7 +264,7 @@ impl ActiveAction {
 
     /// Kills the remaining processes in the action's cgroup and removes the cgroup. Returns the resources that its
     /// processes used.
-    fn close_group(&mut self) -> Option<GroupUsage> {
+    pub(super) fn close_group(&mut self) -> Option<GroupUsage> {
         let group = self.group.take()?;
         group.clear();
         let usage = group.usage();

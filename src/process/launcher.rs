@@ -384,15 +384,15 @@ impl Launcher {
     }
 
     fn release(&mut self, number: ActionNumber) {
-        let Some(action) = self.open.remove(&number) else {
-            return;
-        };
+        let Some(mut action) = self.open.remove(&number) else { return };
         // The kill is done even if the action seems to be over, because no process of an action may outlive its
         // release.
         if action.keeper.level != IsolationLevel::Namespace {
             action.kill();
         }
         self.end_keeper(&action.keeper);
+        // An action that was never started still has its cgroup.
+        let _unused = action.close_group();
         if let Some(isolation) = self.followed.remove(&number) {
             self.park(isolation);
         }
