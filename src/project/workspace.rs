@@ -1,7 +1,7 @@
 //! What a process keeps between runs: evidence store, index, launcher, last known trees, digests of tools.
 
 use crate::report::ProgramV1;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,9 +66,8 @@ pub struct Workspace {
     pub(crate) run_preparation: RunPreparation,
     pub(crate) copies: ProjectCopies,
     pub(crate) bytecode: KeptBytecode,
-    /// For each project: why its snapshot cannot be mounted, or `None` if it can be mounted. A process tries this once
-    /// per project.
-    pub(crate) mount_obstacles: BTreeMap<ProjectId, Option<String>>,
+    /// The projects whose snapshot this process has mounted.
+    pub(crate) mountable: BTreeSet<ProjectId>,
     pub(crate) approvals: KnownApprovals,
     /// The project of the last sealed run, and the limits for its evidence, for [`Self::keep_to_limits`].
     pub(crate) to_prune: Option<(ProjectScope, RetentionLimits)>,
@@ -114,7 +113,7 @@ impl Workspace {
             run_preparation: RunPreparation::default(),
             copies: ProjectCopies::default(),
             bytecode: KeptBytecode::default(),
-            mount_obstacles: BTreeMap::new(),
+            mountable: BTreeSet::new(),
             approvals: KnownApprovals::default(),
             to_prune: None,
         };

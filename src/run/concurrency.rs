@@ -28,7 +28,7 @@ pub(crate) enum CheckRole {
     Builder,
 }
 
-/// What the rules of this file must know about a check.
+/// What decides when a check may start: its role, and the checks that it names in `after`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckFacts {
     pub(crate) role: CheckRole,

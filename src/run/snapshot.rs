@@ -111,7 +111,7 @@ impl Workspace {
         Ok((index, CopiesOutcome::InPlace(MOVED.to_owned())))
     }
 
-    /// Decides where the checks of a run work. The first run of a project tries whether its snapshot can be mounted.
+    /// Decides where the checks of a run work. Until it works once, each run of a project tries whether its snapshot can be mounted.
     pub(crate) fn place_of_checks(
         &mut self,
         request: &RunRequest<'_>,
@@ -166,14 +166,14 @@ impl Workspace {
         let (written, kept) = (Vec::new(), KeptFiles::default());
         let mut snapshot = RunSnapshot { root, base, layers, caches, bytecode, seen, users, written, written_count: 0, kept };
         let project = &request.scope.project;
-        if !self.mount_obstacles.contains_key(project) {
-            let obstacle = self.try_mount(request, &mut snapshot)?;
-            self.mount_obstacles.insert(project.clone(), obstacle);
+        if !self.mountable.contains(project) {
+            // A refusal is not remembered: a full disk or a busy machine may be the reason, and the next run tries again.
+            if let Some(reason) = self.try_mount(request, &mut snapshot)? {
+                return Ok(CheckPlace::InPlace(reason));
+            }
+            self.mountable.insert(project.clone());
         }
-        Ok(match self.mount_obstacles.get(project).cloned().flatten() {
-            Some(reason) => CheckPlace::InPlace(reason),
-            None => CheckPlace::Snapshot(Box::new(snapshot)),
-        })
+        Ok(CheckPlace::Snapshot(Box::new(snapshot)))
     }
 
     /// Tries to mount the snapshot by starting a program that does not exist. Returns why the snapshot cannot be mounted;

@@ -4,8 +4,8 @@
 //! meaning of an outcome is a row for each [`crate::model::CategoryCode`]. The texts about a tool are a row of data
 //! that is found by the tool's name in reports.
 //!
-//! "Seed 004" is the document with which the judgement of results began. Its decisions and tables have names such as
-//! E3, C06 and R3; all of them are explained in `docs/design/decisions.md`.
+//! "Seed 004" is the original specification of how actions run and are judged. Rules that come from it have names such
+//! as E3, C06 and R3; all of them are explained in `docs/design/decisions.md`.
 //!
 //! Look next at [`classify`] (one action), then [`judge_run`] (one run), [`judge_criteria`] (a task's own criteria), then
 //! [`command_exit`] (one command).

@@ -79,7 +79,7 @@ fn git_finds_its_repository_above_the_project() {
     assert_eq!(output.report()["tree"]["snapshot"]["tested"], "snapshot");
     let log = project.proctor(["show", "--log", "STEP.1"]).success().stdout;
     assert!(log.contains("v1.2") && !log.contains("dirty"), "{log}");
-    // A command that drops the variable is told of it.
+    // The command removes the variable, so git stops at the snapshot's edge, and a note names the cause.
     let project = checks(&[("describes", "", "env -u GIT_DISCOVERY_ACROSS_FILESYSTEM git describe --tags")]);
     git(project.root(), &["init", "-q"]);
     let notes = notes(&project.proctor(["run"]).failure());
