@@ -130,6 +130,25 @@ fn what_is_mounted_in_and_around_a_project_is_copied_or_named() {
     assert_in_place(&output, "perhaps another file system is mounted inside of it");
 }
 
+/// The file system inside of the packages is unmounted while `watch` runs. A keeper that was started ahead still sees it, so the next
+/// run may be in place too, and one after that is on a snapshot.
+#[test]
+fn a_snapshot_that_could_not_be_mounted_is_tried_again_by_later_runs_of_the_same_process() {
+    let project = checking("cat a.txt").file(".gitignore", "node_modules\n").file("node_modules/m/x", "");
+    let script = "cd \"$ROOT/project\"; said=../shared/said; mount -t tmpfs none node_modules/m; \"$0\" watch >$said 2>&1 & watch=$!; \
+                  until grep -q ^PASSED $said; do sleep 0.05; done; umount node_modules/m; \
+                  for runs in 2 3 4; do echo more >>a.txt; until [ \"$(grep -c ^PASSED $said)\" = $runs ]; do sleep 0.05; done; done; \
+                  kill -INT $watch; wait $watch";
+    let program = proctor().to_str().expect("the build directory is UTF-8");
+    let root = project.root().display().to_string();
+    let words = ["60", "unshare", "-Urm", "sh", "-euc", script, program];
+    let ended = project.command(Path::new("timeout"), words).env("ROOT", &root).any_status();
+    let said = fs::read_to_string(project.shared("said")).unwrap_or_default();
+    assert_eq!(ended.status, 130, "{}\n{said}", ended.snapshot());
+    let runs: Vec<&str> = said.split("PASSED").collect();
+    assert!(runs[0].contains("in place: ") && !runs[3].contains("in place: "), "{said}");
+}
+
 #[test]
 fn a_store_on_an_overlay_is_named_and_nothing_runs_where_a_snapshot_is_required() {
     let overlay = "cd \"$ROOT\" && mkdir -p lower upper work && \
