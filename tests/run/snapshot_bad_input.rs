@@ -15,8 +15,19 @@ use crate::common::{Output, Project, User, proctor};
 type Maker = fn(&Path);
 
 fn checking(script: &str) -> Project {
+    with_check(Project::new(), script)
+}
+
+/// Makes the project of [`checking`] in a directory that every user can reach: the directory for temporary files may be private to
+/// the user who runs the tests.
+fn checking_for_every_user(script: &str) -> Project {
+    let directory = tempfile::Builder::new().prefix("proctor-").tempdir_in("/var/tmp").expect("`/var/tmp` is for everybody");
+    with_check(Project::of(directory), script)
+}
+
+fn with_check(project: Project, script: &str) -> Project {
     let script = serde_json::to_string(script).expect("a string can be written");
-    Project::new().toml(&format!("[[check]]\nname = \"x\"\ncommand = [\"sh\", \"-c\", {script}]\n")).file("a.txt", "hi")
+    project.toml(&format!("[[check]]\nname = \"x\"\ncommand = [\"sh\", \"-c\", {script}]\n")).file("a.txt", "hi")
 }
 
 /// Returns where the checks ran, and why there.
@@ -186,7 +197,7 @@ fn what_a_plain_user_cannot_read_is_a_reason_to_run_in_place() {
         (".env", ".env\n", "among the ignored files that checks read: `.env` cannot be read"),
         ("closed/f", "", "`closed` cannot be read"),
     ] {
-        let project = checking("cat a.txt").file(".gitignore", rules).file(path, "x");
+        let project = checking_for_every_user("cat a.txt").file(".gitignore", rules).file(path, "x");
         let closed = project.path().join(path.split('/').next().expect("a name"));
         fs::set_permissions(&closed, Permissions::from_mode(0o000)).expect("the project is ours");
         let output = run_as_plain_user(&project);
@@ -199,7 +210,8 @@ fn what_a_plain_user_cannot_read_is_a_reason_to_run_in_place() {
 
 #[test]
 fn a_check_that_takes_its_own_permissions_away_costs_no_verdict() {
-    let project = checking("set -e; mkdir made; echo x > made/f; chmod 000 made; chmod 000 sub; cat a.txt").file("sub/f", "x");
+    let script = "set -e; mkdir made; echo x > made/f; chmod 000 made; chmod 000 sub; cat a.txt";
+    let project = checking_for_every_user(script).file("sub/f", "x");
     let output = run_as_plain_user(&project);
     assert_eq!(output.status, 0, "{}", output.snapshot());
     let snapshot = output.json()["tree"]["snapshot"].clone();
