@@ -1,8 +1,8 @@
 //! Measures the cost of running `true` isolated, supervised and captured, compared with other ways to run it:
 //! `cargo bench --bench isolation`.
 //!
-//! All ways take turns, so that other load on the machine affects all of them. The launcher is running already and the
-//! sandbox has the usual size. Afterwards the bench measures how long killing 200 processes of an action takes. For
+//! All ways take turns, so that other load on the machine affects all of them. The launcher is running already, and
+//! the sandbox has the rules and the hidden places that an action has by default. Afterwards the bench measures how long killing 200 processes of an action takes. For
 //! comparison it measures how long the kernel takes to end 200 plain children: most of that time, the kernel releases
 //! the children's memory. `PROCTOR_BENCH_ROUNDS` is the number of rounds. `PROCTOR_BENCH_WAYS=namespace/landlock`
 //! measures only the ways with these names, and then no processes are killed.

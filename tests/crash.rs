@@ -9,7 +9,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use proctor::evidence::DurableStep;
 
-use crate::common::{Committed, Output, Project, ReachedIsolation, WRITES_TO_SHARED, Watch, fake_tool, poll, processes_of};
+use crate::common::{Committed, KeptEvidence, Output, Project, WRITES_TO_SHARED, Watch, fake_tool, poll, processes_of};
 
 const BOUND: Duration = Duration::from_secs(30);
 /// The exit status of a command that was killed, as a shell reports it.
@@ -257,7 +257,7 @@ fn runs_of_two_projects_go_on_at_the_same_time() {
     for run in [here, there] {
         succeeded(run);
     }
-    let all = ReachedIsolation::all(&state(&project));
+    let all = KeptEvidence::all(&state(&project));
     assert_eq!(all.len(), 2);
     for kept in all {
         assert_eq!(statuses(&kept.check()), ["SUCCESS"]);
@@ -362,6 +362,6 @@ fn state(project: &Project) -> PathBuf {
 }
 
 #[track_caller]
-fn kept(project: &Project) -> ReachedIsolation {
-    ReachedIsolation::only(&state(project))
+fn kept(project: &Project) -> KeptEvidence {
+    KeptEvidence::only(&state(project))
 }

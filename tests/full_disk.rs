@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::common::{Disk, Project, ReachedIsolation, poll, processes_of};
+use crate::common::{Disk, KeptEvidence, Project, poll, processes_of};
 
 /// More bytes than the small file system can hold.
 const TOO_MUCH: usize = 20_000_000;
@@ -44,8 +44,8 @@ fn project() -> Project {
     Project::new().toml(SETTINGS).file("check.sh", CHECK).file("what", "true\n")
 }
 
-fn kept(project: &Project) -> ReachedIsolation {
-    ReachedIsolation::only(&project.root().join("state/proctor"))
+fn kept(project: &Project) -> KeptEvidence {
+    KeptEvidence::only(&project.root().join("state/proctor"))
 }
 
 fn statuses(project: &Project) -> Vec<String> {

@@ -19,7 +19,7 @@ use nix::unistd::Pid;
 use proctor::model::IsolationLevel;
 
 use crate::common::{
-    Committed, Invocation, LEVELS, Machine, Owner, Project, ReachedIsolation, WRITES_TO_SHARED, Watch, children_of,
+    Committed, Invocation, KeptEvidence, LEVELS, Machine, Owner, Project, WRITES_TO_SHARED, Watch, children_of,
     expect_all_to_be_gone, fake_tool, family_of, inside, levels, name_of, poll, processes_of,
 };
 
@@ -225,8 +225,8 @@ impl Target {
         target
     }
 
-    fn kept(&self) -> ReachedIsolation {
-        ReachedIsolation::only(&self.project.root().join("state/proctor"))
+    fn kept(&self) -> KeptEvidence {
+        KeptEvidence::only(&self.project.root().join("state/proctor"))
     }
 
     /// Kills the victim at a random moment, checks what is left, and runs again. Returns what happened to the killed run.

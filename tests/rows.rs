@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::common::source_files;
 
 /// How a row is covered.
-enum LastRunState {
+enum Coverage {
     /// A test that fails when the rule is reverted.
     Tested(&'static str),
     /// The row asks for no behaviour of the program, for this reason.
@@ -18,9 +18,9 @@ enum LastRunState {
     Awaited(&'static str),
 }
 
-use LastRunState::{Awaited, NoBehaviour, Tested};
+use Coverage::{Awaited, NoBehaviour, Tested};
 
-const ROWS: &[(&str, LastRunState)] = &[
+const ROWS: &[(&str, Coverage)] = &[
     ("c01", Tested("c01_a_non_zero_exit_is_what_the_class_of_the_tool_makes_of_it")),
     ("c02", Tested("c02_what_a_generic_command_prints_changes_nothing")),
     ("c03", Tested("c03_c20_warnings_alone_are_a_validation_failure_that_does_not_block_and_is_debt")),
@@ -133,7 +133,7 @@ fn tests_of(text: &str) -> BTreeSet<&str> {
 }
 
 /// Returns the differences between a table and the existing tests.
-fn faults(rows: &[(&str, LastRunState)], tests: &BTreeSet<String>) -> Vec<String> {
+fn faults(rows: &[(&str, Coverage)], tests: &BTreeSet<String>) -> Vec<String> {
     let mut faults = Vec::new();
     let mut by_row: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for test in tests {
@@ -141,9 +141,9 @@ fn faults(rows: &[(&str, LastRunState)], tests: &BTreeSet<String>) -> Vec<String
             by_row.entry(row).or_default().push(test);
         }
     }
-    for (row, standing) in rows {
+    for (row, coverage) in rows {
         let carriers = by_row.remove(row).unwrap_or_default();
-        match standing {
+        match coverage {
             Tested(test) if !carriers.contains(test) => faults.push(format!("{row}: there is no test `{test}` that carries it")),
             Tested(_) => {}
             NoBehaviour(why) | Awaited(why) if why.len() < 20 => faults.push(format!("{row}: the reason is missing")),
@@ -184,7 +184,7 @@ fn what_is_missing_stale_or_unknown_is_found() {
     let text = "#[test]\n#[should_panic]\nfn c01_a() {\n}\nfn c02_b() {}\nproptest! {\n    #[test]\n    fn c03_c(x in y) {}\n}\n";
     assert_eq!(tests_of(text), BTreeSet::from(["c01_a", "c03_c"]));
     let tests = || BTreeSet::from(["c01_a".to_owned(), "c02_b".to_owned()]);
-    let of = |rows: &[(&str, LastRunState)]| faults(rows, &tests()).len();
+    let of = |rows: &[(&str, Coverage)]| faults(rows, &tests()).len();
     assert_eq!(of(&[("c01", Tested("c01_a")), ("c02", Tested("c02_b"))]), 0);
     assert_eq!(of(&[("c01", Tested("c01_gone")), ("c02", Tested("c02_b"))]), 1);
     assert_eq!(of(&[("c01", Tested("c02_b")), ("c02", Tested("c02_b"))]), 1, "another row's test");

@@ -14,7 +14,7 @@ use crate::project::{ProjectError, Specifications, TaskError};
 use crate::spec::specification::SPECIFICATION_SUFFIX;
 use crate::tree::TreeIndex;
 
-/// The result of searching for a task's plan.
+/// What reading a task's specification gave: a plan, or the errors.
 pub(crate) enum FoundPlan {
     Planned(Box<LoadedProject>),
     /// The task's specification has errors.

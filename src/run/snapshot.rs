@@ -279,7 +279,7 @@ impl CheckPlace {
         }
     }
 
-    /// Returns the snapshot that an action works in, to add a layer to it; `None` if the action works in the project.
+    /// Returns the snapshot that an action works in, so that the caller can add a directory of files over it; `None` if the action works in the project.
     pub(crate) fn snapshot_to_change(&mut self, action: &Action) -> Option<&mut RunSnapshot> {
         match self {
             Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(&mut **snapshot),

@@ -219,8 +219,8 @@ impl ScriptParser<'_> {
         Ok(PartKind::Simple(Box::new(simple)))
     }
 
-    /// Adds the parsed scripts of a command: those in its words, and the script that is one of its arguments (`sh -c
-    /// '…'`).
+    /// Adds the parsed scripts of a command: the command substitutions in `others` and in its own words, and the script that is
+    /// one of its arguments (`sh -c '…'`).
     pub(super) fn with_scripts(&mut self, mut simple: Simple, others: &[ScriptWord]) -> ParseResult<Simple> {
         simple.scripts = self.scripts_of(others)?;
         let scripts = self.scripts_of(&simple.words)?;

@@ -8,7 +8,7 @@ use proctor::model::Digest;
 use serde_json::Value;
 
 /// The evidence of a project's task `default`, and the project's ledger.
-pub(crate) struct ReachedIsolation {
+pub(crate) struct KeptEvidence {
     /// `evidence/<project-id>/default`.
     pub(crate) task: PathBuf,
     /// `ledger/<project-id>.jsonl`.
@@ -22,7 +22,7 @@ pub(crate) struct Committed {
     pub(crate) status: String,
 }
 
-impl ReachedIsolation {
+impl KeptEvidence {
     /// Returns the evidence of every project below a state directory, sorted by the projects' ids.
     #[track_caller]
     pub(crate) fn all(state: &Path) -> Vec<Self> {

@@ -26,7 +26,7 @@ mod watch;
 pub(crate) use disk::Disk;
 pub(crate) use family::{children_of, expect_all_to_be_gone, family_of, ignored, stat_fields, status_number};
 pub(crate) use invocation::Invocation;
-pub(crate) use kept::{Committed, ReachedIsolation};
+pub(crate) use kept::{Committed, KeptEvidence};
 pub(crate) use leftovers::processes_of;
 pub(crate) use machine::{Machine, Owner, delegating, inside, name_of};
 pub(crate) use many_runs::seal_many_runs;

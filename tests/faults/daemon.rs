@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::common::{Project, ReachedIsolation, Watch, poll};
+use crate::common::{KeptEvidence, Project, Watch, poll};
 
 const BOUND: Duration = Duration::from_secs(60);
 
@@ -33,7 +33,7 @@ fn a_store_that_is_removed_under_the_service_is_said_and_one_that_is_put_back_is
     );
     project.proctor(["run"]).success();
     project.proctor(["verify", "--all"]).success();
-    ReachedIsolation::only(&store).check();
+    KeptEvidence::only(&store).check();
 }
 
 #[test]

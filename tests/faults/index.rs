@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::common::{Project, ReachedIsolation};
+use crate::common::{KeptEvidence, Project};
 
 /// How long a command may take that waits for the process that has locked the index.
 const BOUND: Duration = Duration::from_secs(60);
@@ -74,7 +74,7 @@ fn an_index_that_is_held_for_too_long_keeps_no_verdict_back() {
     let next = project.proctor(["run"]).success();
     assert_eq!(next.stderr, "", "{}", next.snapshot());
     project.proctor(["verify"]).success();
-    let kept = ReachedIsolation::only(&project.root().join("state/proctor"));
+    let kept = KeptEvidence::only(&project.root().join("state/proctor"));
     let statuses: Vec<String> = kept.check().into_iter().map(|run| run.status).collect();
     assert_eq!(statuses, ["SUCCESS"; 3]);
     assert_eq!(project.proctor(["log"]).success().stdout.lines().count(), 3);
@@ -87,7 +87,7 @@ fn an_index_that_is_held_for_a_moment_is_waited_for() {
     let other = Connection::open(index(&project)).expect("it is there");
     other.execute_batch("BEGIN IMMEDIATE").expect("nobody else writes");
     let run = project.proctor(["run"]).watch();
-    let kept = ReachedIsolation::only(&project.root().join("state/proctor"));
+    let kept = KeptEvidence::only(&project.root().join("state/proctor"));
     crate::common::poll(BOUND, "the run's line of the ledger", || {
         (kept.chained_bodies().len() == 3).then_some(()).ok_or("none yet")
     });

@@ -8,7 +8,7 @@ use std::time::Duration;
 use proctor::evidence::DurableStep;
 use serde_json::Value;
 
-use crate::common::{Extent, Output, Project, ReachedIsolation, fake_tool, poll, processes_of, production_lines, source_files};
+use crate::common::{Extent, KeptEvidence, Output, Project, fake_tool, poll, processes_of, production_lines, source_files};
 
 pub(super) const BOUND: Duration = Duration::from_secs(60);
 /// The exit status of a command that was killed, as a shell reports it.
@@ -327,8 +327,7 @@ impl Scenario {
         assert_eq!(after[..then.len()], then, "{what}: nothing that was sealed is lost");
         let verified = project.proctor(["verify", "--all"]).any_status();
         assert_eq!(verified.status, 0, "{what}: {said}\nafter the next run: {}", verified.snapshot());
-        let kept =
-            ReachedIsolation::all(&state(project)).into_iter().find(|kept| !kept.chained_bodies().is_empty()).expect("it ran");
+        let kept = KeptEvidence::all(&state(project)).into_iter().find(|kept| !kept.chained_bodies().is_empty()).expect("it ran");
         let runs: Vec<&Value> = after.iter().filter(|body| body["kind"] == "run").collect();
         let statuses: BTreeSet<&str> = runs.iter().filter_map(|run| run["overallStatus"].as_str()).collect();
         assert!(statuses.is_subset(&BTreeSet::from(["SUCCESS", "INTERRUPTED"])), "{what}: {statuses:?}");
@@ -375,7 +374,7 @@ pub(super) fn read_record(path: &PathBuf) -> Vec<String> {
 /// Returns the bodies of all lines of the project's ledger; an empty list if there is no ledger.
 #[track_caller]
 pub(super) fn bodies(project: &Project) -> Vec<Value> {
-    let mut bodies: Vec<_> = ReachedIsolation::all(&state(project)).iter().map(ReachedIsolation::chained_bodies).collect();
+    let mut bodies: Vec<_> = KeptEvidence::all(&state(project)).iter().map(KeptEvidence::chained_bodies).collect();
     // A registration that went wrong before its first line leaves an empty ledger whose project id is not used.
     bodies.retain(|bodies| !bodies.is_empty());
     assert!(bodies.len() <= 1, "one project has one ledger: {bodies:?}");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nix::mount::MsFlags;
 
-use crate::common::{Disk, Output, Project, ReachedIsolation, SHARED_AND_IN_PLACE, WRITES_TO_SHARED, processes_of, proctor};
+use crate::common::{Disk, KeptEvidence, Output, Project, SHARED_AND_IN_PLACE, WRITES_TO_SHARED, processes_of, proctor};
 
 const BOUND: Duration = Duration::from_secs(60);
 /// The limits on open files that are tried. Under the lower ones a run is impossible, under the higher ones it succeeds.
@@ -62,7 +62,7 @@ fn without_descriptors_a_run_says_so_and_nothing_is_lost() {
             127 | 126 | 134 => assert!(limit < 8, "{what}"),
             _ => panic!("{what}"),
         }
-        let kept = ReachedIsolation::only(&state(&project)).check();
+        let kept = KeptEvidence::only(&state(&project)).check();
         assert!(kept.len() >= sealed, "{what}");
         sealed = kept.len();
         project.proctor(["run"]).success();
@@ -120,13 +120,13 @@ fn a_clock_that_was_set_back_between_runs_and_in_the_middle_of_one_orders_nothin
         assert_no_time_is_negative(&output);
         project.proctor(["verify"]).success();
     }
-    let ids: Vec<String> = ReachedIsolation::only(&state(&project)).check().into_iter().map(|run| run.run_id).collect();
+    let ids: Vec<String> = KeptEvidence::only(&state(&project)).check().into_iter().map(|run| run.run_id).collect();
     assert_eq!(ids.len(), 1 + readings.count());
     assert!(!ids.is_sorted(), "the clock of some runs was behind that of the ones before: {ids:?}");
     let log = project.proctor(["log"]).success().stdout;
     let listed: Vec<&String> = log.lines().filter_map(|line| ids.iter().find(|id| line.contains(id.as_str()))).collect();
     assert_eq!(listed, ids.iter().rev().collect::<Vec<_>>(), "the newest is the last of the ledger");
-    assert_eq!(ReachedIsolation::only(&state(&project)).latest().as_ref(), ids.last());
+    assert_eq!(KeptEvidence::only(&state(&project)).latest().as_ref(), ids.last());
     let shown = project.proctor(["show", "--json"]).success().json();
     assert_eq!(shown["authenticity"]["executionId"], ids.last().expect("there are runs").as_str());
     // A run that was killed while the clock was set back is closed by the next run, whose clock is right.
@@ -156,7 +156,7 @@ fn assert_next_is_green(project: &Project, what: &str, runs: usize) {
 }
 
 fn statuses(project: &Project) -> Vec<String> {
-    ReachedIsolation::only(&state(project)).check().into_iter().map(|run| run.status).collect()
+    KeptEvidence::only(&state(project)).check().into_iter().map(|run| run.status).collect()
 }
 
 /// Returns a project whose only check is a shell command. The command may write to the project and to its shared directory.

@@ -47,7 +47,8 @@ pub(crate) enum EnvironmentParts {
     PythonPackages,
 }
 
-/// An ignored entry beside a manifest whose name is that of an environment.
+/// An ignored entry that lies beside a package manifest (such as `pyproject.toml`) and has the name of an environment of packages
+/// (such as `.venv`).
 #[derive(Debug)]
 pub(crate) struct EnvironmentEntry {
     pub(crate) path: TreePath,

@@ -129,7 +129,7 @@ pub struct ReusedV2 {
     pub evidence_files: Vec<String>,
 }
 
-/// The outcome of an action that was carried out.
+/// What is known of how an action ended: its command, its exchange, its file or its service. A skipped action has none.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionOutcomeV2 {
