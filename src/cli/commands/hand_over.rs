@@ -127,7 +127,7 @@ pub(super) fn show(
         render::note(&format!("hint: {hint}"));
     }
     if report.execution_summary.overall_status == OverallStatus::Moved {
-        render::note(&screen::ignore_hint(&report));
+        screen::ignore_hints(&report, &loaded.root).iter().for_each(|hint| render::note(hint));
     }
     Ok(exit)
 }

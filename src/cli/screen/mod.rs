@@ -10,10 +10,12 @@ pub(crate) use self::action::{action, counted, service_ready};
 pub(crate) use self::agent::agent_answer;
 pub(crate) use self::project_status::{project_lines, project_status};
 use crate::cli::style::{Style, Tone};
+use crate::daemon::{WayIntoProject, ignore_advice};
 use crate::evidence::RunForm;
+use crate::git::read_git_index;
 use crate::model::{
     ApprovalWay, ByteSize, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, RunId, TaskId, TddState, TreeDigest,
-    TreeIssue, TreeIssueKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
+    TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use crate::project::{RecordedRun, UnmetDependency};
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
@@ -170,12 +172,10 @@ pub(crate) fn debt(report: &ExecutionReportV2) -> Option<String> {
     Some(format!("debt: {} {items} ({severities}), {destinations} · {}", debt.items_created, debt.debt_data_file))
 }
 
-/// Returns the hint after a run during which the tree changed: if the checks themselves write the changed files, ignore
-/// those files.
-pub(crate) fn ignore_hint(report: &ExecutionReportV2) -> String {
-    let ignored: Vec<_> = moved_paths(report).iter().map(|path| format!("\"/{path}\"")).collect();
-    let what = "if the checks write this themselves, add to `[watch]` in proctor.toml";
-    format!("hint: {what}: ignore = [{}]", ignored.join(", "))
+/// Returns the hints after a run during which the tree changed: what to do if the checks themselves write the changed files.
+pub(crate) fn ignore_hints(report: &ExecutionReportV2, root: &Path) -> Vec<String> {
+    let paths: Vec<TreePath> = moved_paths(report).iter().filter_map(|path| TreePath::try_from(path.as_str()).ok()).collect();
+    ignore_advice(&paths, read_git_index(root, None).paths(), WayIntoProject::InPlace)
 }
 
 /// Returns the path of a report as people see it: the short path through the project's evidence link if that path leads
