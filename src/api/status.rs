@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     Digest, Freshness, LastVerdict, OverallResult, OverallStatus, ProjectId, ProjectStatus, RunId, Serving, StaleReason, TaskId,
-    Timestamp, TreeDigest, VerdictStatus,
+    TestedPlace, Timestamp, TreeDigest, VerdictStatus,
 };
 
 /// The answer of `GET /v1/status`.
@@ -125,6 +125,9 @@ pub struct VerdictV1 {
     pub run_id: RunId,
     /// The tree that the verdict is for.
     pub tree: Option<TreeDigest>,
+    /// Whether the checks ran on a snapshot of the tree; absent if it is not known, as for runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tested: Option<TestedPlace>,
     /// The plan that the verdict is for.
     pub plan: Option<Digest>,
     pub status: OverallStatus,
@@ -206,6 +209,7 @@ impl From<&LastVerdict> for VerdictV1 {
         Self {
             run_id: verdict.run_id.clone(),
             tree: verdict.tree,
+            tested: verdict.tested,
             plan: verdict.plan,
             status: verdict.status,
             result: verdict.result,

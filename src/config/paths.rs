@@ -73,9 +73,9 @@ pub(super) fn inner_glob(value: &Spanned<DeValue<'_>>) -> Result<String, WrongVa
 ///
 /// # Errors
 /// When the text is no glob, or its paths can lie outside of the project. The error says so, with a hint.
-pub fn read_writes_pattern(text: &str) -> Result<String, Problem> {
+pub fn read_writes_pattern(text: &str) -> Result<String, Box<Problem>> {
     let read = as_glob(text.to_owned()).and_then(as_inner_glob);
-    read.map_err(|wrong| *wrong.problem)
+    read.map_err(|wrong| wrong.problem)
 }
 
 fn as_inner_glob(pattern: String) -> Result<String, WrongValue> {

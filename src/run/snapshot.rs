@@ -8,7 +8,7 @@ use crate::config::{CachesMode, ProtectionMode};
 use crate::evidence::{ScratchDirectory, read_boot_id};
 use crate::model::{
     Action, ActionEnd, ActionId, ActionLimits, ActionPhase, ByteSize, EndedAction, EnvironmentMount, IsolationLevel, ProjectId,
-    Sandbox, SnapshotMount, SpawnFailure, StopReason, StopStage, Timestamp, TreePath,
+    Sandbox, SnapshotMount, SpawnFailure, StopReason, StopStage, TestedPlace, Timestamp, TreePath,
 };
 use crate::process::{
     ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
@@ -17,11 +17,12 @@ use crate::project::{
     CopiesOutcome, ModulesToCompile, ProjectError, ProjectSettings, RunRequest, SnapshotBase, Workspace, is_by_product,
     obstacle_of_settings,
 };
-use crate::report::{CachesV2, SnapshotV2, TestedPlace, WrittenV2};
+use crate::report::{CachesV2, SnapshotV2, WrittenV2};
 use crate::run::bytecode::RunBytecode;
 use crate::run::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
 use crate::run::kept_files::{KeptFiles, KeptOutcome};
 use crate::run::prerequisite;
+use crate::run::reuse::PlaceOfCheck;
 use crate::run::seen_layers::SeenLayers;
 use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
 use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
@@ -30,6 +31,9 @@ use crate::tree::{TreeHints, TreeIndex};
 /// The reason, shown in the report, for running the checks in the project itself after the project changed again and
 /// again while it was copied.
 const MOVED: &str = "the project changed again and again while it was copied";
+
+/// The reason, shown in the report, for running the checks in the project itself because a person wants that.
+const NOT_ASKED_FOR: &str = "`[sandbox]` has `snapshot = \"off\"`";
 
 /// How often the tree is read again because it changed while it was copied.
 const TRIES: usize = 10;
@@ -279,6 +283,11 @@ impl CheckPlace {
         }
     }
 
+    /// Returns where a check works, as far as its result may depend on it.
+    pub(crate) fn of_check(&self, check: &Action) -> PlaceOfCheck {
+        self.snapshot_for(check).map_or(PlaceOfCheck::Project, |snapshot| PlaceOfCheck::Snapshot { inputs: snapshot.base.inputs })
+    }
+
     /// Returns the snapshot that an action works in, so that the caller can add a directory of files over it; `None` if the action works in the project.
     pub(crate) fn snapshot_to_change(&mut self, action: &Action) -> Option<&mut RunSnapshot> {
         match self {
@@ -323,23 +332,26 @@ impl CheckPlace {
         }
     }
 
-    /// Returns the report's section about where the checks ran; `None` if the settings ask for no snapshot.
-    pub(crate) fn facts(&self) -> Option<SnapshotV2> {
+    /// Returns the report's section about where the checks ran. `in_place` has the names of checks that ran in the project because
+    /// of their own settings.
+    pub(crate) fn facts(&self, in_place: &[&str]) -> SnapshotV2 {
+        let of_project = |reason: &str| SnapshotV2 {
+            tested: TestedPlace::InPlace,
+            reason: Some(reason.to_owned()),
+            inputs: None,
+            caches: None,
+            written: Vec::new(),
+            written_count: None,
+            kept_count: None,
+            writes_to_keep: Vec::new(),
+        };
         match self {
-            Self::Project => None,
-            Self::InPlace(reason) => Some(SnapshotV2 {
-                tested: TestedPlace::InPlace,
-                reason: Some(reason.clone()),
-                inputs: None,
-                caches: None,
-                written: Vec::new(),
-                written_count: None,
-                kept_count: None,
-                writes_to_keep: Vec::new(),
-            }),
-            Self::Snapshot(snapshot) => Some(SnapshotV2 {
-                tested: TestedPlace::Snapshot,
-                reason: None,
+            Self::Project => of_project(NOT_ASKED_FOR),
+            Self::InPlace(reason) => of_project(reason),
+            Self::Snapshot(snapshot) => SnapshotV2 {
+                tested: if in_place.is_empty() { TestedPlace::Snapshot } else { TestedPlace::InPlace },
+                reason: (!in_place.is_empty())
+                    .then(|| format!("{} has `snapshot = \"off\"`; other checks had a snapshot", quoted(in_place))),
                 inputs: Some(snapshot.base.inputs),
                 caches: Some(match snapshot.caches.mode() {
                     CachesMode::Kept => CachesV2::Kept,
@@ -349,7 +361,7 @@ impl CheckPlace {
                 written_count: Some(snapshot.written_count),
                 kept_count: snapshot.kept.count(),
                 writes_to_keep: snapshot.kept.proposed(),
-            }),
+            },
         }
     }
 }
@@ -482,6 +494,10 @@ impl RunSnapshot {
         written.truncate(LISTED);
         written
     }
+}
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns where a file is read from that an action itself wrote at `path`, which is absolute. `None` if the path is outside of

@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::config::{ProtectionMode, SandboxSettings};
-use crate::model::{IsolationLevel, ReachedIsolation, ReachedLevel, ResourceLimits};
+use crate::model::{IsolationLevel, ReachedIsolation, ReachedLevel, ResourceLimits, TestedPlace};
 use crate::process::{Isolation, restricts_sockets_and_signals};
-use crate::report::{IsolationFacts, TestedPlace};
+use crate::report::IsolationFacts;
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
 
 /// An open channel: a way by which an action can affect or read something outside of its run.

@@ -6,14 +6,14 @@ use rusqlite::{OptionalExtension, Params, Row, params};
 
 use crate::model::{
     CommandExit, Digest, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Sequence, Serving, TaskId,
-    TddState, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
+    TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
 };
 use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_word};
 
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
-                           plan_digest, report_hash, manifest_hash, route, exit, tree_format";
+                           plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested";
 
 /// What the index stores about a run. Everything else is in the run's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct IndexedRun {
     pub tree_digest: Option<TreeDigest>,
     /// The format of the tree's digest.
     pub tree_format: TreeFormat,
+    /// Where the checks worked; `None` if the ledger's line does not name it.
+    pub tested: Option<TestedPlace>,
     pub environment_digest: Option<Digest>,
     pub plan_digest: Option<Digest>,
     /// The hash of the run's report; `None` for a superseded run.
@@ -221,6 +223,7 @@ impl Tables {
             route: optional(13)?.map(|text| reader.json("route", text)).transpose()?,
             exit: reader.optional_word("exit code", optional(14)?)?,
             tree_format: reader.optional_word("tree format", optional(15)?)?.unwrap_or_default(),
+            tested: reader.optional_word("tested place", optional(16)?)?,
         })
     }
 }

@@ -97,15 +97,26 @@ pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
         lines.push(format!("  note: configuration changed since the last run: {}", paths.join(", ")));
     }
     lines.extend(report.tests_modified.as_ref().filter(|files| files.modified).map(|files| tests_modified(files, report)));
-    lines.extend(report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()).and_then(snapshot_line));
+    lines.extend(report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()).map(snapshot_lines).unwrap_or_default());
     lines
 }
 
-/// Returns the line about the place in which the checks ran; `None` if they ran on a snapshot and wrote nothing.
-fn snapshot_line(snapshot: &SnapshotV2) -> Option<String> {
-    if let Some(reason) = &snapshot.reason {
-        return Some(format!("  in place: the checks ran in the project, not on a snapshot: {reason}"));
+/// Returns the lines about the place in which the checks ran; none if they ran on a snapshot and wrote nothing.
+fn snapshot_lines(snapshot: &SnapshotV2) -> Vec<String> {
+    let in_place = |reason: &String| format!("  in place: {}: {reason}", who_ran_in_place(snapshot));
+    snapshot.reason.iter().map(in_place).chain(written_line(snapshot)).collect()
+}
+
+fn who_ran_in_place(snapshot: &SnapshotV2) -> &'static str {
+    // Without any snapshot there is no digest of what was copied for the checks.
+    match snapshot.inputs {
+        None => "the checks ran in the project, not on a snapshot",
+        Some(_) => "a check ran in the project, not on the snapshot",
     }
+}
+
+/// Returns the line about what the checks wrote on their snapshot; `None` if they wrote nothing.
+fn written_line(snapshot: &SnapshotV2) -> Option<String> {
     let count = snapshot.written_count.filter(|count| *count > 0)?;
     let kept = snapshot.kept_count.unwrap_or_default();
     let dropped = count.saturating_sub(kept);

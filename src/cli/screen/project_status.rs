@@ -51,6 +51,7 @@ fn task_line(name: &str, task: &TaskStatusV1, style: Style) -> String {
     parts.extend(because(task));
     if let Some(verdict) = task.verdict.as_ref().filter(|_| task.state == StateV1::Fresh) {
         parts.push(tree(verdict.tree.as_ref()));
+        parts.extend(verdict.tested.map(|tested| tested.to_string()));
         parts.push(format!("run {}", verdict.run_id.number()));
     }
     parts.join(" · ")
@@ -120,7 +121,8 @@ fn words(verdict: &VerdictV1) -> String {
         Some(OverallResult::Passed) => "PASS",
         Some(OverallResult::Failed) | None => "FAIL",
     };
-    format!("{result} of run {} ({})", verdict.run_id.number(), tree(verdict.tree.as_ref()))
+    let tested = verdict.tested.map(|tested| format!(", {tested}")).unwrap_or_default();
+    format!("{result} of run {} ({}{tested})", verdict.run_id.number(), tree(verdict.tree.as_ref()))
 }
 
 fn paths(task: &TaskStatusV1) -> String {
@@ -138,13 +140,14 @@ fn tree(digest: Option<&TreeDigest>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{OverallStatus, RunId, TaskId, Timestamp};
+    use crate::model::{OverallStatus, RunId, TaskId, TestedPlace, Timestamp};
 
     fn task(state: StateV1, result: Option<OverallResult>) -> TaskStatusV1 {
         let tree = Some(TreeDigest(Digest::of(b"tree")));
         let verdict = VerdictV1 {
             run_id: RunId::new(Timestamp::from_millis(0), 12),
             tree,
+            tested: Some(TestedPlace::Snapshot),
             plan: None,
             status: OverallStatus::Success,
             result: Some(OverallResult::Passed),

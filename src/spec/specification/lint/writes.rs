@@ -33,7 +33,7 @@ pub(super) fn patterns(subject: &Subject<'_>) -> Vec<Problem> {
         let wrong = patterns_of(&action).iter().enumerate().filter_map(|(index, pattern)| {
             let problem = read_writes_pattern(pattern).err()?;
             let pointer = format!("{}/proctor/writes/{index}", action.pointer());
-            Some(Problem { pointer, ..problem })
+            Some(Problem { pointer, ..*problem })
         });
         wrong.collect::<Vec<_>>()
     });
