@@ -63,17 +63,33 @@ pub fn try_snapshot(launcher: &mut LauncherHandle, request: &ExaminationRequest<
     if let Some(error) = [&lower, &upper, &work].into_iter().find_map(made) {
         return Ok(Some(format!("cannot write in the store: {error}")));
     }
-    let mut launch = trial_launch(&store, &scratch.0, request)?(IsolationLevel::Namespace);
-    launch.child.isolation.weakest = IsolationLevel::Namespace;
-    launch.child.isolation.snapshot = Some(SnapshotMount {
+    let mount = SnapshotMount {
         root: request.project_root.to_owned(),
         directory: scratch.0.clone(),
         lower: vec![lower],
         written: WrittenLayer { upper, work },
         environments: Vec::new(),
-    });
+    };
+    try_mount(launcher, request, (&store, &scratch.0), mount)
+}
+
+/// Tries to mount a snapshot over a project for the request's action, as a run mounts it, and starts the request's program.
+/// Returns why the snapshot cannot be mounted; `None` if it can be. `scratch` is the directory for temporary files.
+///
+/// # Errors
+/// When a path in the settings cannot be opened, or when the action cannot be supervised.
+pub(crate) fn try_mount(
+    launcher: &mut LauncherHandle,
+    request: &ExaminationRequest<'_>,
+    (store, scratch): (&Store, &Path),
+    mount: SnapshotMount,
+) -> Result<Option<String>, ProjectError> {
+    let mut launch = trial_launch(store, scratch, request)?(IsolationLevel::Namespace);
+    launch.child.isolation.weakest = IsolationLevel::Namespace;
+    launch.child.isolation.snapshot = Some(mount);
     Ok(match start(launcher, &launch, request)? {
         Err(SpawnFailure::NotIsolated { why }) => Some(why),
+        // The mount succeeded: only the program could not be started.
         Err(_) | Ok(_) => None,
     })
 }

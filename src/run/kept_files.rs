@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use crate::model::{Action, ActionEnd, ActionId, ByteSize, Digest, PlanNote, StopReason, TreeDigest, TreePath};
 use crate::process::{Layers, WrittenChange, WrittenEntry};
 use crate::project::{KeepDecision, KeptPaths, ProjectError, ProjectSettings, RunRequest, Workspace, decide_keep};
+use crate::run::check_place::CheckPlace;
 use crate::run::run_plan::RunContext;
-use crate::run::snapshot::CheckPlace;
 use crate::snapshot::{CopiedOut, ProjectWriter, digest_of};
 use crate::tree::{TreeHints, TreeIndex};
 
