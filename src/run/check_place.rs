@@ -17,7 +17,7 @@ use crate::run::kept_files::KeptOutcome;
 use crate::run::prerequisite;
 use crate::run::seen_layers::SeenLayers;
 use crate::run::snapshot::RunSnapshot;
-use crate::snapshot::SnapshotError;
+use crate::snapshot::{SnapshotError, clean_up_copy_out};
 use crate::tree::{TreeHints, TreeIndex};
 
 /// The reason, shown in the report, for running the checks in the project itself after the project changed again and
@@ -55,7 +55,8 @@ impl Workspace {
         request: &RunRequest<'_>,
         hints: &TreeHints,
     ) -> Result<(TreeIndex, CopiesOutcome), ProjectError> {
-        let mut index = self.trees.scan(&self.store, request.settings, request.scope, hints)?;
+        let hints = self.clean_up_copy_out(request, hints);
+        let mut index = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
         let of_settings = obstacle_of_settings(request.settings, &request.scope.root, self.store.root());
         if let Some(reason) = of_settings.or_else(|| obstacle_of_run(request)) {
             return Ok((index, CopiesOutcome::InPlace(reason)));
@@ -71,6 +72,21 @@ impl Workspace {
             }
         }
         Ok((index, CopiesOutcome::InPlace(MOVED.to_owned())))
+    }
+
+    /// Removes what a process that died while it copied `writes` of the checks to the project left there. Returns `hints` with
+    /// the changed paths.
+    fn clean_up_copy_out(&self, request: &RunRequest<'_>, hints: &TreeHints) -> TreeHints {
+        let record = self.store.copy_out_record_path(&request.scope.project);
+        let changed = clean_up_copy_out(&request.scope.root, &record).unwrap_or_else(|error| {
+            // The record stays, so the next run tries again, and until then no file is copied to the project.
+            tracing::warn!(%error, record = %record.display(), "what a killed run left in the project cannot be removed");
+            Vec::new()
+        });
+        match hints {
+            TreeHints::Everything => TreeHints::Everything,
+            TreeHints::Only(paths) => TreeHints::Only(paths.iter().cloned().chain(changed).collect()),
+        }
     }
 
     /// Decides where the checks of a run work. Until it works once, each run of a project tries whether its snapshot can be mounted.
@@ -229,9 +245,14 @@ impl CheckPlace {
 
     /// Copies the files that `writes` of the checks names to the project. Without a snapshot nothing is copied, because
     /// the checks wrote in the project itself.
-    pub(crate) fn copy_out(&mut self, request: &RunRequest<'_>, begun: Timestamp, stopped: Option<StopReason>) -> KeptOutcome {
+    pub(crate) fn copy_out(
+        &mut self,
+        request: &RunRequest<'_>,
+        written: (Timestamp, &Path),
+        stopped: Option<StopReason>,
+    ) -> KeptOutcome {
         match self {
-            Self::Snapshot(snapshot) => snapshot.copy_out(request, begun, stopped),
+            Self::Snapshot(snapshot) => snapshot.copy_out(request, written, stopped),
             Self::Project | Self::InPlace(_) => KeptOutcome::default(),
         }
     }

@@ -206,8 +206,13 @@ impl RunSnapshot {
     }
 
     /// Copies what `writes` of the checks names to the project. No process of the run is left.
-    pub(super) fn copy_out(&mut self, request: &RunRequest<'_>, begun: Timestamp, stopped: Option<StopReason>) -> KeptOutcome {
-        let outcome = self.kept.copy_out(request, &self.base.copies, begun, stopped);
+    pub(super) fn copy_out(
+        &mut self,
+        request: &RunRequest<'_>,
+        written: (Timestamp, &Path),
+        stopped: Option<StopReason>,
+    ) -> KeptOutcome {
+        let outcome = self.kept.copy_out(request, &self.base.copies, written, stopped);
         for one in &mut self.written {
             if let Ok(path) = TreePath::try_from(one.path.as_str()) {
                 (one.kept, one.not_kept) = self.kept.state(&one.action_id, &path);
