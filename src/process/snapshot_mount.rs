@@ -95,13 +95,18 @@ fn lay(at: &Path, lower: &[OwnedFd], written: &WrittenLayer) -> io::Result<()> {
         Err(Errno::EINVAL) => laid(&named),
         other => other,
     };
-    laid.map_err(|errno| refused(at, &upper, errno))
+    laid.map_err(|errno| refused(at, (&upper, written), errno))
 }
 
 /// Returns the error for a mount that the kernel refused, with the cause as far as it is known. The kernel itself only says that an
 /// argument is invalid.
-fn refused(at: &Path, upper: &OwnedFd, errno: Errno) -> io::Error {
+fn refused(at: &Path, (upper, written): (&OwnedFd, &WrittenLayer), errno: Errno) -> io::Error {
     let is_on_overlay = fstatfs(upper).is_ok_and(|found| found.filesystem_type() == OVERLAYFS_SUPER_MAGIC);
+    // The kernel makes this directory when it mounts a layer with `volatile`, and refuses to mount the same layer again.
+    if fs::symlink_metadata(written.work.join("work/incompat/volatile")).is_ok() {
+        let why = "a process that had mounted this layer was killed before the command could start; run it again";
+        return io::Error::other(format!("a snapshot cannot be mounted at `{}`: {why}", at.display()));
+    }
     let cause = match (errno, is_on_overlay) {
         (Errno::EINVAL, true) => {
             ": proctor's own directory lies on an overlay, which cannot hold what checks write; set XDG_STATE_HOME to a directory on \

@@ -17,7 +17,7 @@ use crate::run::kept_files::KeptOutcome;
 use crate::run::prerequisite;
 use crate::run::seen_layers::SeenLayers;
 use crate::run::snapshot::RunSnapshot;
-use crate::snapshot::{SnapshotError, clean_up_copy_out};
+use crate::snapshot::clean_up_copy_out;
 use crate::tree::{TreeHints, TreeIndex};
 
 /// The reason, shown in the report, for running the checks in the project itself after the project changed again and
@@ -130,7 +130,7 @@ impl Workspace {
     fn try_snapshot(&mut self, request: &RunRequest<'_>, base: SnapshotBase) -> Result<CheckPlace, ProjectError> {
         let mut snapshot = match RunSnapshot::begin(request, base) {
             Ok(snapshot) => snapshot,
-            Err(error) => return Ok(CheckPlace::InPlace(cause_of(&error))),
+            Err(error) => return Ok(CheckPlace::InPlace(error.reason())),
         };
         let project = &request.scope.project;
         if !self.mountable.contains(project) {
@@ -148,7 +148,7 @@ impl Workspace {
         let Some(action) = request.plan.steps.first() else { return Ok(None) };
         let mount = match snapshot.add_mount(None, None) {
             Ok(mount) => mount,
-            Err(error) => return Ok(Some(cause_of(&error))),
+            Err(error) => return Ok(Some(error.reason())),
         };
         let action = Action { timeout: TRIAL_TIMEOUT, ..action.clone() };
         let (control, _handle) = Control::new()
@@ -192,11 +192,6 @@ fn refuse_in_place_if_required(request: &RunRequest<'_>, place: CheckPlace) -> R
         }
         CheckPlace::Project | CheckPlace::InPlace(_) | CheckPlace::Snapshot(_) => Ok(place),
     }
-}
-
-fn cause_of(error: &SnapshotError) -> String {
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    format!("{error}{cause}")
 }
 
 impl CheckPlace {

@@ -23,6 +23,7 @@ use sha2::{Digest as _, Sha256};
 use crate::model::{Digest, Timestamp, TreePath};
 use crate::snapshot::copy_out_record::{CopyOutRecord, keep_saved};
 use crate::snapshot::entries::{BUFFER_BYTES, copy_and_digest, format, mode_of, stat_of};
+use crate::snapshot::error::with_hint;
 use crate::tree::{open_below, open_root};
 
 const DIRECTORY: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
@@ -59,7 +60,7 @@ pub enum NotCopiedOut {
     Obstructed,
     #[error("the project's file changed during the run")]
     SavedMeanwhile,
-    #[error("it cannot be written: {0}")]
+    #[error("it cannot be written: {}", with_hint(.0))]
     Failed(io::Error),
 }
 

@@ -131,19 +131,18 @@ impl BegunCopy {
 
     fn clean_up(&self, project: &OwnedFd, changed: &mut Vec<TreePath>) -> io::Result<()> {
         let around = self.path.parent().unwrap_or_default();
-        if let Some(parent) = there(open_below(project.as_fd(), around.as_bytes()))? {
-            if let Some(left) = there(stat_of(&parent, &self.temporary))? {
-                self.take_away(&parent, &left)?;
-                changed.extend([around.join(self.temporary.to_bytes()), self.path.clone()]);
-            }
+        if let Some(parent) = there(open_below(project.as_fd(), around.as_bytes()))?
+            && let Some(left) = there(stat_of(&parent, &self.temporary))?
+        {
+            self.take_away(&parent, &left)?;
+            changed.extend([around.join(self.temporary.to_bytes()), self.path.clone()]);
         }
         for directory in std::iter::successors(Some(around), TreePath::parent).take(self.missing) {
             let Some(parent) = directory.parent() else { break };
             let Some(parent) = there(open_below(project.as_fd(), parent.as_bytes()))? else { continue };
-            match unlinkat(&parent, directory.name(), UnlinkatFlags::RemoveDir) {
-                Ok(()) => changed.push(directory),
-                // It was not made, or something lies in it.
-                Err(_) => {}
+            // A directory that was not made, or in which something lies, stays.
+            if unlinkat(&parent, directory.name(), UnlinkatFlags::RemoveDir).is_ok() {
+                changed.push(directory);
             }
         }
         Ok(())
