@@ -80,7 +80,7 @@ struct Target {
 
 #[test]
 #[ignore = "long tier"]
-fn whatever_is_killed_while_the_snapshot_changes_the_next_runs_are_right() {
+fn kills_in_every_phase_of_a_snapshot_leave_the_next_runs_right() {
     let kills = number("PROCTOR_KILLS").unwrap_or(KILLS);
     let dice = seeded();
     thread::scope(|scope| {
@@ -102,7 +102,7 @@ fn whatever_is_killed_while_the_snapshot_changes_the_next_runs_are_right() {
 }
 
 #[test]
-fn after_some_kills_while_the_snapshot_changes_the_next_runs_are_right() {
+fn some_kills_in_phases_of_a_snapshot_leave_the_next_runs_right() {
     show(&kill_at_phases(KILLS_OF_THE_SAMPLE, seeded()));
 }
 

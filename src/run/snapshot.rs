@@ -64,7 +64,9 @@ impl RunSnapshot {
         let settings = &request.settings.sandbox;
         let limit = ByteSize(settings.max_snapshot_bytes.0 / CACHES_OF_SNAPSHOT);
         let kept = KeptCaches::new(&base.directory, &read_boot_id(), limit);
-        let caches = CheckCaches::new(settings.caches, kept, conditions_of(&base));
+        // A cache cannot be moved from memory to the store in one step, so layers in memory have no kept caches.
+        let mode = if layers.memory().is_some() { CachesMode::Fresh } else { settings.caches };
+        let caches = CheckCaches::new(mode, kept, conditions_of(&base));
         Ok(Self {
             root: request.scope.root.clone(),
             base,
@@ -160,7 +162,15 @@ impl RunSnapshot {
         // Compiled modules lie directly over the tree's copy, which is the lowest.
         lower.splice(lower.len() - 1..lower.len() - 1, bytecode);
         lower.splice(0..0, cache.in_project());
-        Ok(SnapshotMount { root: self.root.clone(), directory: self.base.directory.clone(), lower, written, environments })
+        let memory = self.layers.memory().map(Path::to_owned);
+        Ok(SnapshotMount {
+            root: self.root.clone(),
+            directory: self.base.directory.clone(),
+            memory,
+            lower,
+            written,
+            environments,
+        })
     }
 
     /// Notes the files that an action wrote, and lets later actions see these files, except the action's caches. No
