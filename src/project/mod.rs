@@ -70,8 +70,8 @@ pub(crate) use selection::{SelectedChecks, path_filter, select_checks};
 pub use snapshot_storage::{
     RemovedSnapshots, SnapshotUsage, SnapshotsToRemove, discard_snapshots, remove_snapshots, snapshot_usage,
 };
-pub(crate) use snapshot_trial::obstacle_of_settings;
 pub use snapshot_trial::try_snapshot;
+pub(crate) use snapshot_trial::{obstacle_of_settings, try_mount};
 pub use specifications::{Specifications, TaskError, read_text};
 pub(crate) use store_reader::sealed_report;
 pub use store_reader::{RecordedRun, RegisteredProject, StoreReader};

@@ -101,7 +101,7 @@ impl ProjectCopies {
                 // An unfinished copy is useless, and it may be the reason why the disk is full. So it is removed.
                 self.copies.remove(&scope.project);
                 let _left = remove_directory(&directory);
-                Ok(CopiesOutcome::InPlace(with_causes(&error)))
+                Ok(CopiesOutcome::InPlace(error.reason()))
             }
         }
     }
@@ -222,9 +222,4 @@ pub(super) fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, Strin
         ));
     }
     Ok(found)
-}
-
-fn with_causes(error: &SnapshotError) -> String {
-    let causes = std::iter::successors(std::error::Error::source(error), |error| error.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
