@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::ignore::{DirectoryRules, RulesFile, TreeMembership};
 use crate::model::{Digest, EntryKind, TreeIssueKind};
 use crate::tree::digest::{DigestedEntry, compute_directory_digest};
+use crate::tree::named::SearchedNames;
 use crate::tree::stamp::{EntryStamp, Trust};
 
 /// A directory of the index: its entries that belong to the tree, sorted by the names' bytes. A directory is never
@@ -37,6 +38,9 @@ pub(super) struct Directory {
     /// Whether the walk only passed through this directory and every directory below it, and found nothing. Such a directory
     /// holds only entries that the matcher does not select.
     pub(super) is_passed_throughout: bool,
+    /// Whether a rules file of this directory or of one below it was applied.
+    pub(super) holds_rules: bool,
+    pub(super) names: SearchedNames,
 }
 
 #[derive(Debug, Clone)]
@@ -110,7 +114,9 @@ impl Directory {
         let is_passed = membership == TreeMembership::Passed;
         let is_passed_throughout = is_passed && aside.is_empty() && nodes.iter().all(|node| node.content.is_passed_throughout());
         let (nodes, aside) = (nodes.into_boxed_slice(), aside.into_boxed_slice());
-        Self { nodes, rules, aside, stamp, digest, files, bytes, issues, is_passed, is_passed_throughout }
+        let holds_rules = rules.is_some() || nodes.iter().any(|node| node.content.holds_rules());
+        let names = SearchedNames::default();
+        Self { nodes, rules, aside, stamp, digest, files, bytes, issues, is_passed, is_passed_throughout, holds_rules, names }
     }
 
     /// Makes the directory that follows this one and consists of these parts. Returns this one itself if nothing differs.
@@ -132,7 +138,21 @@ impl Directory {
         let nodes = nodes.into_boxed_slice();
         let (digest, files, bytes, issues) = (self.digest, self.files, self.bytes, self.issues);
         let (aside, stamp, is_passed_throughout) = (self.aside.clone(), Some(stamp), self.is_passed_throughout);
-        Arc::new(Self { nodes, rules, aside, stamp, digest, files, bytes, issues, is_passed, is_passed_throughout })
+        let (holds_rules, names) = (self.holds_rules, SearchedNames::default());
+        Arc::new(Self {
+            nodes,
+            rules,
+            aside,
+            stamp,
+            digest,
+            files,
+            bytes,
+            issues,
+            is_passed,
+            is_passed_throughout,
+            holds_rules,
+            names,
+        })
     }
 
     /// Returns whether this directory was replaced or renamed before the other index was made.
@@ -201,6 +221,10 @@ impl Content {
     /// Returns whether this is a directory with nothing that the matcher selects, at any depth.
     pub(super) fn is_passed_throughout(&self) -> bool {
         self.directory().is_some_and(|directory| directory.is_passed_throughout)
+    }
+
+    fn holds_rules(&self) -> bool {
+        self.directory().is_some_and(|directory| directory.holds_rules)
     }
 
     pub(super) fn is_unreadable(&self) -> bool {
