@@ -22,6 +22,9 @@ const WORTH_SAVING: u64 = 16;
 /// [`WORTH_SAVING`].
 const WORTH_SAVING_OF: u64 = 64;
 
+/// The most paths that are remembered for the next reading of ignored inputs. Without a snapshot nobody reads them.
+const MOST_UNREAD: usize = 8192;
+
 /// The trees that this process has read, by the root directory of their project.
 #[derive(Default)]
 pub(crate) struct KnownTrees {
@@ -72,6 +75,9 @@ impl KnownTrees {
         }
         // Whoever reads the tree uses up the hints. The ignored inputs are read by runs only, so the hints are kept for them.
         known.unread_inputs.add(if is_new { TreeHints::Everything } else { hints.clone() });
+        if matches!(&known.unread_inputs, TreeHints::Only(paths) if paths.len() > MOST_UNREAD) {
+            known.unread_inputs = TreeHints::Everything;
+        }
         let looked = match hints {
             TreeHints::Only(paths) if !is_new => known.index.apply(paths, &known.matcher, clock::now()),
             TreeHints::Only(_) | TreeHints::Everything => known.index.rescan(&known.matcher, clock::now()),
