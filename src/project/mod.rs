@@ -48,6 +48,7 @@ pub use approval_request::{approval_counts, approval_faults};
 pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
 pub use cycle::PersonPresence;
 pub use dependency::{UnmetDependency, UnmetReason};
+pub use environment_digest::LookedEnvironments;
 pub(crate) use environment_digest::{
     DigestCertainty, EnvironmentSurvey, SurveyedEnvironment, changed_between, is_pinned, pinned,
 };
@@ -72,6 +73,7 @@ pub use snapshot_storage::{
 };
 pub use snapshot_trial::try_snapshot;
 pub(crate) use snapshot_trial::{obstacle_of_settings, try_mount};
+pub(crate) use specifications::SPECIFICATION_SEARCH;
 pub use specifications::{Specifications, TaskError, read_text};
 pub(crate) use store_reader::sealed_report;
 pub use store_reader::{RecordedRun, RegisteredProject, StoreReader};

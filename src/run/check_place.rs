@@ -63,7 +63,8 @@ impl Workspace {
         }
         let outputs = prerequisite::outputs(request.plan);
         for _ in 0..TRIES {
-            match self.copies.update(&self.store, request.settings, request.scope, (&index, outputs.clone()))? {
+            let unread = self.trees.take_unread_inputs(request.scope);
+            match self.copies.update(&self.store, request.settings, request.scope, (&index, outputs.clone()), unread)? {
                 CopiesOutcome::Moved(paths) => {
                     let hints = TreeHints::Only(paths);
                     index = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
