@@ -1,7 +1,5 @@
 //! Shows the progress of a run: with a live line on a terminal, otherwise as plain lines.
 
-use std::io::Write as _;
-
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::style::{Style, Tone};
@@ -84,7 +82,6 @@ impl ProgressScreen {
                 self.draw_live();
             }
         }
-        let _flushed = std::io::stdout().flush();
     }
 
     /// Draws the live line if an action is running and the output is a terminal.

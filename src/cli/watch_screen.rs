@@ -100,7 +100,7 @@ impl Screen for WatchScreen {
                 self.say(&format!("hint: {}", screen::approve_hint(&unapproved.task, unapproved.way)));
             }
             Ok(RunOutcome::Superseded | RunOutcome::Withdrawn | RunOutcome::Unchanged | RunOutcome::Untriggered) => {}
-            Err(RunFailure::Configuration(lines)) => lines.iter().for_each(|line| render::note(line)),
+            Err(RunFailure::Configuration(lines)) => lines.iter().flat_map(|text| text.split('\n')).for_each(render::note),
             Err(RunFailure::Run(error)) => render::error(&from_run_error(error)),
         }
     }

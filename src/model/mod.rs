@@ -39,6 +39,7 @@ mod review;
 mod route;
 mod run;
 mod service;
+mod shown;
 mod size;
 mod specification_change;
 mod task_list;
@@ -119,6 +120,7 @@ pub use route::{
 };
 pub use run::{Trigger, TriggerKind};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
+pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};
 pub use size::ByteSize;
 pub use specification_change::{ChangeEffect, SpecificationChange};
 pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};

@@ -36,7 +36,7 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
     };
     if options.print {
         screen::difference(&question.unapproved).iter().for_each(|line| render::note(line));
-        render::bytes(&question.request);
+        render::stored_document(&question.request);
         return Ok(CommandExit::Proceed);
     }
     let by = match &options.signature {

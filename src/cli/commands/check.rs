@@ -179,8 +179,8 @@ impl CheckV1 {
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for file in &self.files {
-            lines.extend(file.faults.iter().map(|fault| fault.text.clone()));
-            lines.extend(file.problems.iter().map(|problem| problem.text.clone()));
+            let texts = file.faults.iter().map(|fault| &fault.text).chain(file.problems.iter().map(|problem| &problem.text));
+            lines.extend(texts.flat_map(|text| text.split('\n')).map(str::to_owned));
         }
         for file in &self.files {
             let errors = file.errors();

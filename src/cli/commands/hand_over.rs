@@ -107,7 +107,7 @@ pub(super) fn show(
     let run = run.ok_or_else(|| without_report(answer, CommandExit::OwnFault))?;
     let (bytes, report) = archive.report(&served.project.id, &run).map_err(|error| super::from_run_error(&error))?;
     if options.json {
-        render::bytes(&bytes);
+        render::stored_document(&bytes);
         return Ok(exit);
     }
     let style = style(environment);

@@ -72,7 +72,7 @@ fn export(store: &Store, ssh: bool, number: Option<u32>) -> Result<CommandExit, 
             .hint("`proctor key show` lists the keys; the first `proctor run` makes the first"));
     };
     let text = if ssh { allowed_signers(key.public()) } else { key.public().to_pem() };
-    render::bytes(text.as_bytes());
+    render::text(&text);
     Ok(CommandExit::Proceed)
 }
 

@@ -115,7 +115,7 @@ fn waits_for_tasks(task: &TaskId, unmet: &[UnmetDependency]) -> CommandError {
 
 fn show(options: &RunOptions, loaded: &LoadedProject, settings: &ProjectSettings, sealed: &SealedReport, style: Style) {
     if options.json {
-        render::bytes(&crate::report::to_bytes(&sealed.report));
+        render::stored_document(&crate::report::to_bytes(&sealed.report));
         return;
     }
     let path =
