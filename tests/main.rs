@@ -30,6 +30,7 @@ mod full_disk;
 mod fuzzed;
 mod govern;
 mod harness;
+mod hostile_texts;
 mod house;
 mod isolated_tools;
 mod kept_stores;

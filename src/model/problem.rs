@@ -131,7 +131,7 @@ impl fmt::Display for Problem {
         if !subject.is_empty() {
             write!(formatter, ": {}", shown_line(&subject))?;
         }
-        write!(formatter, ": {}", shown_lines(&self.message))?;
+        write!(formatter, ": {}", shown_line(&self.message))?;
         if let Some(nearest) = &self.nearest {
             write!(formatter, "\n  did you mean `{}`?", shown_line(nearest))?;
         }

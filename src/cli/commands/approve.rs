@@ -1,8 +1,6 @@
 //! `proctor approve`: a person approves weaker checks of the project or of a task, or the present content of protected files
 //! (S7). Nothing is run.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use crate::cli::commands::opening::{self, RunResources};
@@ -13,6 +11,7 @@ use crate::cli::screen;
 use crate::cli::specification_arguments::ApproveOptions;
 use crate::cli::specification_files;
 use crate::cli::terminal;
+use crate::evidence::read_regular_text;
 use crate::model::{CommandExit, approve_command};
 use crate::project::{ApprovalQuestion, ApprovedBy, PersonPresence};
 
@@ -55,14 +54,11 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
 }
 
 fn read_signature(path: &Path) -> Result<String, CommandError> {
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(SIGNATURE_CAP).read_to_string(&mut text));
-    read.map_err(|error| {
+    read_regular_text(path, SIGNATURE_CAP).map_err(|error| {
         let what = format!("`{}` cannot be read", path.display());
         CommandError::caused(CommandExit::Usage, what, &error)
             .hint("name the file that `ssh-keygen -Y sign` wrote: it ends in `.sig`")
-    })?;
-    Ok(text)
+    })
 }
 
 fn needs_person(question: &ApprovalQuestion) -> CommandError {

@@ -12,7 +12,7 @@ use crate::cli::service_arguments::{TasksOptions, TasksVerb};
 use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::config;
 use crate::model::CommandExit;
-use crate::project::{ProjectScope, keep_task_list};
+use crate::project::{ProjectScope, keep_task_list, read_text};
 
 pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let TasksVerb::Init { directory, file } = &options.verb;
@@ -52,7 +52,7 @@ fn append_setting(root: &Path, file: &str) -> Result<(), CommandError> {
         error.hint("name a Markdown file below the project's root, such as `tasks.md`")
     })?;
     let path = root.join(CONFIGURATION_FILE);
-    let before = match std::fs::read_to_string(&path) {
+    let before = match read_text(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(unwritable(&path, &error)),
