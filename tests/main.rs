@@ -35,6 +35,7 @@ mod house;
 mod isolated_tools;
 mod kept_stores;
 mod kills;
+mod large_reports;
 mod limits;
 mod output;
 mod process;
