@@ -88,7 +88,7 @@ pub(crate) fn note(note: &(impl Printable + ?Sized)) {
 
 /// Prints an error with its causes and hints.
 pub(crate) fn error(error: &CommandError) {
-    error.lines().iter().for_each(|line| note(line));
+    error.lines().iter().for_each(note);
 }
 
 /// Prints the text that the argument parser returned as an error. For `--help` and `--version` the text is a result;

@@ -60,7 +60,7 @@ impl ProgressScreen {
             Progress::Begun { project_name, tree, issues, .. } => {
                 self.under_way.clear();
                 render::line(&screen::header(project_name, tree, self.style));
-                screen::issues(issues).iter().for_each(|line| render::note(line));
+                screen::issues(issues).iter().for_each(render::note);
             }
             Progress::ActionStarted(action) => {
                 self.under_way.retain(|(id, _)| *id != action.id);
@@ -78,7 +78,7 @@ impl ProgressScreen {
             Progress::ChecksOver => {}
             Progress::ActionEnded(result) => {
                 self.end_live(&result.action_id);
-                screen::action(result, self.style).iter().for_each(|line| render::line(line));
+                screen::action(result, self.style).iter().for_each(render::line);
                 self.draw_live();
             }
         }

@@ -96,11 +96,10 @@ fn is_symbol(character: char) -> bool {
     matches!(character, '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}') && !is_hidden_character(character)
 }
 
-/// Returns whether a terminal may obey the character, or a person may not see it: control characters (also DEL
-/// and U+0080 to U+009F),
-/// bidirectional and other format controls, invisible letters and fillers, variation selectors, tags, private-use
-/// characters and noncharacters (Unicode 17: `Cc`, `Cf` without the visible signs of Arabic numbers, `Co`, `Zl`, `Zp`,
-/// `Default_Ignorable_Code_Point`, `Noncharacter_Code_Point`, and the blank of Braille).
+/// Returns whether a terminal may obey the character, or a person may not see it: control characters (also U+007F to
+/// U+009F), bidirectional and other format controls, invisible letters and fillers, variation selectors, tags,
+/// private-use characters and noncharacters (Unicode 17: `Cc`, `Cf` without the visible signs of Arabic numbers, `Co`,
+/// `Zl`, `Zp`, `Default_Ignorable_Code_Point`, `Noncharacter_Code_Point`, and the blank of Braille).
 pub fn is_hidden_character(character: char) -> bool {
     if character.is_control() {
         return true;

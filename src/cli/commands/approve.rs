@@ -34,7 +34,7 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
         return Ok(CommandExit::Proceed);
     };
     if options.print {
-        screen::difference(&question.unapproved).iter().for_each(|line| render::note(line));
+        screen::difference(&question.unapproved).iter().for_each(render::note);
         render::stored_document(&question.request);
         return Ok(CommandExit::Proceed);
     }
@@ -82,7 +82,7 @@ fn refused(question: &ApprovalQuestion) -> CommandError {
 
 /// Asks until the person answers yes or no. The end of standard input means no.
 fn ask(question: &ApprovalQuestion) -> bool {
-    screen::difference(&question.unapproved).iter().for_each(|line| render::note(line));
+    screen::difference(&question.unapproved).iter().for_each(render::note);
     loop {
         render::prompt("approve this? [y]es or [n]o ");
         match terminal::read_line().as_deref().map(str::trim) {

@@ -51,7 +51,7 @@ impl<'a> TerminalPerson<'a> {
 
 impl Person for TerminalPerson<'_> {
     fn show(&mut self, line: &str) {
-        line.split('\n').for_each(|line| render::line(line));
+        line.split('\n').for_each(render::line);
     }
 
     fn ask(&mut self, prompt: &str) -> Option<String> {

@@ -86,7 +86,7 @@ pub(crate) fn execute(options: &CheckOptions, environment: &Environment) -> Resu
     if options.json {
         render::document(&document);
     } else {
-        document.lines().iter().for_each(|line| render::line(line));
+        document.lines().iter().for_each(render::line);
     }
     Ok(if errors == 0 { CommandExit::Proceed } else { CommandExit::SpecificationWrong })
 }

@@ -57,7 +57,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         render::document(&findings);
     } else {
         let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
-        findings.lines(style).iter().for_each(|line| render::line(line));
+        findings.lines(style).iter().for_each(render::line);
     }
     Ok(findings.exit())
 }

@@ -115,9 +115,9 @@ pub(super) fn show(
         render::line(&screen::header(&loaded.plan.project_name, &tree.before, style));
     }
     for result in screen::results(&report) {
-        screen::action(result, style).iter().for_each(|line| render::line(line));
+        screen::action(result, style).iter().for_each(render::line);
     }
-    screen::notes(&report).iter().for_each(|note| render::line(note));
+    screen::notes(&report).iter().for_each(render::line);
     let report_path = archive.place(&served.project.id, &run).join(EXECUTION_REPORT_FILE);
     let is_latest = report.execution_summary.overall_status.counts();
     let link = settings.link.as_deref();

@@ -28,7 +28,7 @@ fn show(store: &Store) -> Result<CommandExit, CommandError> {
         render::note("no key yet: the first `proctor run` makes it");
     }
     for key in ring.keys() {
-        key_lines(key, ring.current() == Some(key)).iter().for_each(|line| render::line(line));
+        key_lines(key, ring.current() == Some(key)).iter().for_each(render::line);
     }
     Ok(CommandExit::Proceed)
 }
@@ -56,7 +56,7 @@ fn rotate(store: &Store, endorsement: Endorsement) -> Result<CommandExit, Comman
         locks.push(lock);
     }
     let key = rotate_key(store, &locks, endorsement, clock::now()).map_err(|error| from_evidence_error(&error))?;
-    key_lines(&key, true).iter().for_each(|line| render::line(line));
+    key_lines(&key, true).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
 }
 

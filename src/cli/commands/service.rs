@@ -76,7 +76,7 @@ pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Re
         render::document(&document(&now, changed, found));
     } else {
         let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
-        lines(&now, &changed, &found, is_removed, style).iter().for_each(|line| render::line(line));
+        lines(&now, &changed, &found, is_removed, style).iter().for_each(render::line);
     }
     Ok(if runs || is_removed { CommandExit::Proceed } else { CommandExit::CodeNeedsWork })
 }

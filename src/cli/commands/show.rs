@@ -36,12 +36,12 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     if let Some(tree) = &report.tree {
         render::line(&screen::header(name, &tree.before, style));
     }
-    screen::specification_errors(&report).iter().for_each(|line| render::line(line));
+    screen::specification_errors(&report).iter().for_each(render::line);
     for result in screen::results(&report) {
-        screen::action(result, style).iter().for_each(|line| render::line(line));
+        screen::action(result, style).iter().for_each(render::line);
     }
-    screen::notes(&report).iter().for_each(|note| render::line(note));
-    screen::debt(&report).iter().for_each(|line| render::line(line));
+    screen::notes(&report).iter().for_each(render::line);
+    screen::debt(&report).iter().for_each(render::line);
     let place = archive.place(&project, &run);
     let path = match run.form {
         RunForm::Directory => place.join(EXECUTION_REPORT_FILE),
@@ -60,7 +60,7 @@ fn show_pruned(run: &RecordedRun, why: PruneReason, options: &ShowOptions) -> Re
     if options.json || options.log.is_some() {
         return Err(super::from_prune_reason(&run.run_id, why));
     }
-    screen::pruned(run, why).iter().for_each(|line| render::line(line));
+    screen::pruned(run, why).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
 }
 

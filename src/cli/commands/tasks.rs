@@ -35,7 +35,7 @@ pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Resu
     };
     let scope = ProjectScope { project, root, asker: environment.asker() };
     let said = keep_task_list(environment.state_root(), &scope, &settings).map_err(|error| super::from_run_error(&error))?;
-    said.iter().for_each(|line| render::note(line));
+    said.iter().for_each(render::note);
     render::line(&format!("{file}: the blocks are as the last verdicts have them"));
     Ok(CommandExit::Proceed)
 }

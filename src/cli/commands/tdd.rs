@@ -85,7 +85,7 @@ fn show(options: &TddOptions, environment: &Environment, task: &str, json: bool)
         render::document(&state);
         return Ok(CommandExit::Proceed);
     }
-    screen::cycle(&task, &state).iter().for_each(|line| render::line(line));
+    screen::cycle(&task, &state).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
 }
 

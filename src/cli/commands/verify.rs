@@ -54,7 +54,7 @@ pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Res
     if options.json {
         render::document(&VerificationV1(&total));
     } else {
-        lines(&total).iter().for_each(|line| render::line(line));
+        lines(&total).iter().for_each(render::line);
     }
     Ok(if total.sum.faults.is_empty() { CommandExit::Proceed } else { CommandExit::EvidenceWrong })
 }

@@ -35,7 +35,7 @@ pub(crate) fn execute(options: &WhyOptions, environment: &Environment) -> Result
     if options.json {
         render::document(&WhyV1::of(&explanation, found.is_some(), heard.and_then(|heard| heard.last)));
     } else {
-        explanation.lines().iter().for_each(|line| render::line(line));
+        explanation.lines().iter().for_each(render::line);
         if let Some(heard) = &heard {
             render::line(&heard_line(heard));
         }

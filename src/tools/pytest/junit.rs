@@ -169,11 +169,13 @@ impl<R: BufRead> BufRead for Capped<R> {
 }
 
 fn from_xml(error: quick_xml::Error) -> JunitError {
-    match error {
-        quick_xml::Error::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => JunitError::TooLarge,
-        quick_xml::Error::Encoding(_) => JunitError::NotUtf8,
-        other => JunitError::Malformed(other.to_string()),
+    if matches!(&error, quick_xml::Error::Io(error) if error.kind() == io::ErrorKind::FileTooLarge) {
+        return JunitError::TooLarge;
     }
+    if matches!(error, quick_xml::Error::Encoding(_)) {
+        return JunitError::NotUtf8;
+    }
+    JunitError::Malformed(error.to_string())
 }
 
 struct Builder<'t> {

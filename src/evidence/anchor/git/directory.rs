@@ -101,11 +101,11 @@ impl GitDirectory {
 
     /// Names the file by its own path in an error of an operation that went through the descriptor.
     pub(super) fn named<T>(&self, name: &str, result: Result<T, EvidenceError>) -> Result<T, EvidenceError> {
-        result.map_err(|error| match error {
-            EvidenceError::File { operation, source, .. } => {
-                EvidenceError::File { operation, path: self.path.join(name), source }
+        result.map_err(|mut error| {
+            if let EvidenceError::File { path, .. } = &mut error {
+                *path = self.path.join(name);
             }
-            other => other,
+            error
         })
     }
 
@@ -122,12 +122,14 @@ impl GitDirectory {
 }
 
 fn refuse(errno: Errno, path: PathBuf) -> GitAnchorError {
-    match errno {
-        Errno::ELOOP | Errno::EXDEV => GitAnchorError::Linked { path },
-        // A socket cannot be opened.
-        Errno::ENXIO => GitAnchorError::NotAFile { path },
-        other => GitAnchorError::Evidence(failed(FileOperation::Open, &path)(io::Error::from(other))),
+    if matches!(errno, Errno::ELOOP | Errno::EXDEV) {
+        return GitAnchorError::Linked { path };
     }
+    // A socket cannot be opened.
+    if errno == Errno::ENXIO {
+        return GitAnchorError::NotAFile { path };
+    }
+    GitAnchorError::Evidence(failed(FileOperation::Open, &path)(io::Error::from(errno)))
 }
 
 #[cfg(test)]
