@@ -12,7 +12,6 @@ mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -25,7 +24,7 @@ use self::deciding_files::DecidingFiles;
 use self::known_files::FileSurvey;
 pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
 pub(crate) use self::places::{EnvironmentSearch, environment_entries};
-use crate::evidence::{BackgroundJob, BackgroundThread};
+use crate::evidence::{BackgroundJob, BackgroundThread, open_regular_file};
 use crate::model::{Action, Digest, FileChangeKind, IdentityWriter, Plan, Tool};
 use crate::process::{clock, resolve_program};
 use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2};
@@ -252,7 +251,7 @@ fn used_programs(subject: &SurveySubject) -> Vec<UsedProgram> {
 
 /// Computes the digest of a program file; `None` if it cannot be read.
 pub(crate) fn file_digest(path: &Path) -> Option<Digest> {
-    let mut file = File::open(path).ok()?;
+    let mut file = open_regular_file(path).ok()?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0_u8; 256 * 1024];
     loop {

@@ -21,7 +21,7 @@ use crate::spec::{self, DiskFiles};
 
 pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     if options.apparmor_profile {
-        render::bytes(apparmor_profile(&own_path(environment)).as_bytes());
+        render::text(&apparmor_profile(&own_path(environment)));
         return Ok(CommandExit::Proceed);
     }
     let mut launcher = opening::start_launcher(environment)?;
@@ -56,10 +56,10 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
     };
     let findings = DoctorFindings::of(&facts);
     if options.json {
-        render::bytes(&findings.document());
+        render::document(&findings);
     } else {
         let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
-        findings.lines(style).iter().for_each(|line| render::line(line));
+        findings.lines(style).iter().for_each(render::line);
     }
     Ok(findings.exit())
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use self::action::{action, counted, service_ready};
 pub(crate) use self::agent::agent_answer;
 pub(crate) use self::project_status::{project_lines, project_status};
-use crate::cli::style::{Style, Tone};
+use crate::cli::style::{Line, Style, Tone};
 use crate::evidence::RunForm;
 use crate::model::{
     ApprovalWay, ByteSize, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, RunId, TaskId, TddState, TreeDigest,
@@ -21,31 +21,31 @@ use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, SnapshotV2, T
 /// The most findings of one action that are shown. The report has all findings.
 const SHOWN_FINDINGS: usize = 5;
 
-pub(crate) fn header(project_name: &str, tree: &TreeDigest, style: Style) -> String {
+pub(crate) fn header(project_name: &str, tree: &TreeDigest, style: Style) -> Line {
     let name = style.paint(Tone::Strong, project_name);
-    format!("proctor {} · {name} · tree {}…", env!("CARGO_PKG_VERSION"), tree.0.short())
+    Line::from(concat!("proctor ", env!("CARGO_PKG_VERSION"), " · ")).and(name).and(format!(" · tree {}…", tree.0.short()))
 }
 
 /// Returns the last line of a run: verdict, blocking results, route, path of the report.
-pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style) -> String {
+pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style) -> Line {
     let (word, tone) = verdict_word(report);
     let mut parts = vec![style.paint(tone, word)];
     match report.execution_summary.overall_status {
-        OverallStatus::Moved => parts.push(moved(report)),
-        OverallStatus::Interrupted => parts.push("no verdict".to_owned()),
+        OverallStatus::Moved => parts.push(moved(report).into()),
+        OverallStatus::Interrupted => parts.push("no verdict".into()),
         // The errors are shown one by one, and nothing was run that could block.
         OverallStatus::SpecificationError => {}
         OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed | OverallStatus::Superseded => {
             let blocking = results(report).filter(|result| result.blocking == Some(true)).count();
             if blocking > 0 {
-                parts.push(format!("{blocking} blocking"));
+                parts.push(format!("{blocking} blocking").into());
             }
         }
     }
-    parts.extend(partial(report));
-    parts.extend(route(report));
-    parts.push(shown_path.to_owned());
-    parts.join(" · ")
+    parts.extend(partial(report).map(Line::from));
+    parts.extend(route(report).map(Line::from));
+    parts.push(shown_path.into());
+    Line::join(parts, " · ")
 }
 
 /// Returns the results of all actions, in the order in which they ran.
