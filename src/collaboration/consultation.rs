@@ -196,6 +196,7 @@ impl Workspace {
             home: HomeAccess::ReadOnly,
             memory: request.settings.sandbox.memory,
             processes: request.settings.sandbox.processes,
+            limits: request.settings.sandbox.limits,
             // A model already works on a copy of the project, so it needs no snapshot.
             snapshot: ProtectionMode::Off,
             max_snapshot_bytes: request.settings.sandbox.max_snapshot_bytes,

@@ -81,8 +81,8 @@ pub use governance::GovernanceRecord;
 pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use isolation::{
-    Access, EnvironmentMount, IsolationLevel, KilledBy, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount,
-    WrittenLayer,
+    Access, EnvironmentMount, IsolationLevel, KilledBy, LimitSetting, Place, ReachedIsolation, ReachedLevel, Sandbox,
+    SnapshotMount, UnenforcedLimit, WrittenLayer,
 };
 pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,
@@ -105,8 +105,8 @@ pub use plan::{
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use problem::{BrokenRule, Gravity, Problem, TextPosition};
 pub use process::{
-    ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, LimitKind, ResourceLimits, SpawnFailure, StopReason,
-    StopStage, StreamExcerpt, Survivor, Usage,
+    ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, LimitEnforcement, LimitKind, ResourceLimits, SpawnFailure,
+    StopReason, StopStage, StreamExcerpt, Survivor, Usage,
 };
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use quote::quoted_text;

@@ -16,9 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::prctl::{set_child_subreaper, set_dumpable, set_pdeathsig};
-use nix::sys::signal::{SigSet, Signal};
-use nix::unistd::{Pid, chdir, getppid, read, setsid};
+use nix::unistd::{Pid, getppid, read};
 use signal_hook::consts::signal;
 use signal_hook::flag;
 use signal_hook::low_level::pipe;
@@ -27,6 +25,7 @@ use crate::model::{CommandExit, IsolationLevel, SpawnFailure, StopStage};
 use crate::process::active_action::{ActiveAction, KeeperHandle};
 use crate::process::cgroup::{Cgroup, Delegation};
 use crate::process::channel::{Channel, ReceiveStatus, ServingError};
+use crate::process::detach::detach_from_supervisor;
 use crate::process::group::{await_end, kill_child, kill_descendants};
 use crate::process::keeper::{KeeperIsolation, KeeperSetup, run_keeper};
 use crate::process::level::{LevelRefusal, Levels};
@@ -34,9 +33,9 @@ use crate::process::process_table::read_own_children;
 use crate::process::protocol::{ActionNumber, Isolation, LauncherEvent, LauncherRequest, Obstacle, StartAction};
 use crate::process::stage::UserAndGroup;
 use crate::process::system_calls::{
-    Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, mark_close_on_exec_from,
-    wait_child,
+    Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, wait_child,
 };
+use crate::process::unenforced::unenforced_limits;
 
 /// Signals that the launcher catches without doing anything. Ignoring them would be wrong, because an ignored signal
 /// stays ignored after `execve(2)`. A caught signal gets its default action again, so that a child reacts to SIGINT
@@ -245,12 +244,13 @@ impl Launcher {
         if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
             return Err(Obstacle::Level(why.clone()));
         }
+        let unenforced = unenforced_limits(&group, &start.child.isolation.resources)?;
         let isolation = KeeperIsolation { level, isolation: &start.child.isolation, group: group.as_ref().ok() };
         let mut keeper = self
             .fork_keeper(isolation, Some((start, descriptors)))
             .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
         match keeper.await_start() {
-            Ok(()) => Ok(ActiveAction::new(keeper, group.ok())),
+            Ok(()) => Ok(ActiveAction::new(keeper, group.ok(), unenforced)),
             Err(obstacle) => {
                 self.give_up(&keeper, group.ok());
                 Err(obstacle)
@@ -264,14 +264,17 @@ impl Launcher {
         let Parked { mut keeper, isolation } = self.parked.take()?;
         let is_meant =
             isolation.strongest == start.child.isolation.strongest && isolation.sandbox == start.child.isolation.sandbox;
-        let group = if is_meant { self.make_group(start).ok() } else { None };
+        let group = if is_meant { self.make_group(start) } else { Err(String::new()) };
+        let unenforced = unenforced_limits(&group, &start.child.isolation.resources);
+        let group = group.ok();
         let is_taken = is_meant
+            && unenforced.is_ok()
             && keeper.await_ready().is_ok()
             && group.as_ref().is_none_or(|group| group.add_process(keeper.process).is_ok())
             && keeper.run(start, descriptors).is_ok();
         if is_taken {
             self.levels.note_working(keeper.level);
-            return Some(ActiveAction::new(keeper, group));
+            return Some(ActiveAction::new(keeper, group, unenforced.unwrap_or_default()));
         }
         self.give_up(&keeper, group);
         None
@@ -474,27 +477,4 @@ struct Ready {
     requests: bool,
     woken: bool,
     keepers: Vec<ActionNumber>,
-}
-
-/// Detaches this process from the supervisor, the process that started it: from its terminal, working directory and
-/// signal mask.
-fn detach_from_supervisor(supervisor: Pid) -> io::Result<()> {
-    // In a session of its own, this process is reached neither by ^C at a terminal nor by a hangup, and its children
-    // cannot open the terminal.
-    setsid()?;
-    set_dumpable(false)?;
-    set_child_subreaper(true)?;
-    // A second way to notice the supervisor's end, in addition to the socket. SIGTERM is caught; SIGKILL would end the
-    // launcher before it could kill the actions. The signal also arrives if only the thread that started the launcher
-    // ends, so the launcher checks its parent's id before it acts.
-    set_pdeathsig(Signal::SIGTERM)?;
-    if getppid() != supervisor {
-        return Err(io::Error::from(io::ErrorKind::BrokenPipe));
-    }
-    mark_close_on_exec_from(3)?;
-    // std's Command does not reset the signal mask, so a signal that is blocked here would be blocked in every child.
-    SigSet::empty().thread_set_mask()?;
-    // A working directory would keep its file system from being unmounted.
-    chdir("/")?;
-    Ok(())
 }

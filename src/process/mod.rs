@@ -26,6 +26,7 @@ mod child;
 pub mod clock;
 mod confine;
 mod control;
+mod detach;
 mod excerpt;
 #[expect(clippy::disallowed_methods, reason = "a child that is to have the terminal cannot be the launcher's, which has none")]
 mod foreground;
@@ -53,6 +54,7 @@ mod stage;
 mod supervise;
 #[expect(unsafe_code, reason = "fork, close_range, waitid with usage and received descriptors have no safe form in nix")]
 mod system_calls;
+mod unenforced;
 
 pub use capture::{CaptureError, Sinks};
 pub use cgroup::limits_offered;

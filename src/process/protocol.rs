@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Access, GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure, StopStage, Survivor, Usage, os_text,
+    Access, GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure, StopStage, Survivor,
+    UnenforcedLimit, Usage, os_text,
 };
 
 /// Identifies one action of a launcher, the process that starts actions. A number is never reused while the launcher
@@ -129,6 +130,8 @@ pub(super) enum LauncherEvent {
         level: IsolationLevel,
         /// Why no stronger level is used.
         obstacles: Vec<String>,
+        /// The limits that were asked for and are not enforced.
+        unenforced: Vec<UnenforcedLimit>,
     },
     /// The child could not be started; no process of the action is left.
     NotStarted { number: ActionNumber, failure: SpawnFailure },

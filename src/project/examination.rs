@@ -190,7 +190,7 @@ mod tests {
 
     fn kept(level: IsolationLevel, obstacles: &[&str]) -> Result<ReachedIsolation, SpawnFailure> {
         let obstacles = obstacles.iter().map(|&text| text.to_owned()).collect();
-        Ok(ReachedIsolation { reached: ReachedLevel { level, obstacles }, killed_by: None })
+        Ok(ReachedIsolation { reached: ReachedLevel { level, obstacles, unenforced: Vec::new() }, killed_by: None })
     }
 
     fn obstacles(levels: &[LevelFound]) -> Vec<Option<&str>> {

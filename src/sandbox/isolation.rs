@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::config::{ProtectionMode, SandboxSettings};
-use crate::model::{IsolationLevel, ReachedIsolation, ReachedLevel, ResourceLimits};
+use crate::model::{IsolationLevel, ReachedIsolation, ReachedLevel, ResourceLimits, UnenforcedLimit};
 use crate::process::{Isolation, restricts_sockets_and_signals};
 use crate::report::{IsolationFacts, TestedPlace};
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
@@ -57,7 +57,7 @@ pub(crate) fn isolation(
 }
 
 fn resources(settings: &SandboxSettings) -> ResourceLimits {
-    ResourceLimits { memory: settings.memory.map(|size| size.0), processes: settings.processes }
+    ResourceLimits { memory: settings.memory.map(|size| size.0), processes: settings.processes, enforcement: settings.limits }
 }
 
 /// Returns what the report says about the isolation of a run's actions; `None` if no action was started.
@@ -75,10 +75,13 @@ pub(crate) fn facts<'a>(
     if settings.mode == ProtectionMode::Off {
         obstacles.push("`sandbox.mode` is \"off\"".to_owned());
     }
+    let mut unenforced: Vec<UnenforcedLimit> = kept.iter().flat_map(|kept| kept.reached.unenforced.iter().cloned()).collect();
+    unenforced.sort();
+    unenforced.dedup();
     let killed_by = kept.iter().filter(|kept| kept.killed_by.is_some()).max_by_key(|kept| kept.reached.level);
     Some(IsolationFacts {
         kept: ReachedIsolation {
-            reached: ReachedLevel { level, obstacles },
+            reached: ReachedLevel { level, obstacles, unenforced },
             killed_by: killed_by.and_then(|kept| kept.killed_by),
         },
         open_channels: open_channels(level, settings, tested),
@@ -107,7 +110,10 @@ mod tests {
 
     fn kept(level: IsolationLevel, killed: bool, obstacle: &str) -> ReachedIsolation {
         let obstacles = Some(obstacle).filter(|text| !text.is_empty()).map(str::to_owned).into_iter().collect();
-        ReachedIsolation { reached: ReachedLevel { level, obstacles }, killed_by: killed.then(|| level.killed_by()) }
+        ReachedIsolation {
+            reached: ReachedLevel { level, obstacles, unenforced: Vec::new() },
+            killed_by: killed.then(|| level.killed_by()),
+        }
     }
 
     fn settings() -> SandboxSettings {

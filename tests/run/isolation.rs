@@ -146,3 +146,35 @@ fn the_store_stays_closed_in_a_directory_around_it_that_was_opened() {
         );
     }
 }
+
+#[test]
+fn a_limit_that_is_not_enforced_is_named_by_every_run_and_required_limits_refuse_the_run() {
+    let check = "[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n";
+    let limited = |limits: &str| format!("{check}[sandbox]\nmemory = \"256MiB\"\nprocesses = 64\n{limits}");
+    let project = scripted("touch ran").file(".gitignore", "ran\n");
+    project.save("proctor.toml", &limited(""));
+    for level in ["namespace", "landlock", "process-group"] {
+        let output = project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level).success();
+        let isolation = isolation(&project);
+        let unenforced = isolation["unenforcedLimits"].as_array().cloned().unwrap_or_default();
+        let names: Vec<&str> = unenforced.iter().filter_map(|limit| limit["setting"].as_str()).collect();
+        if names.is_empty() {
+            // This machine delegates a cgroup with controllers, so the limits are enforced.
+            assert!(!output.stdout.contains("limits:"), "{level}: {}", output.snapshot());
+            return;
+        }
+        assert_eq!(names, ["memory", "processes"], "{level}: {isolation}");
+        let line = output.stdout.lines().find(|line| line.starts_with("  limits: ")).unwrap_or_default();
+        assert!(line.contains("`memory` and `processes` of `[sandbox]` were not enforced: "), "{level}: {}", output.snapshot());
+        assert!(line.contains("Delegate=yes"), "{level}: {line}");
+        let shown = project.proctor(["show"]).any_status();
+        assert!(shown.stdout.contains("  limits: `memory`"), "{}", shown.snapshot());
+    }
+    project.save("proctor.toml", &limited("limits = \"require\"\n"));
+    project.save("script.sh", "touch ran-although-refused\n");
+    let refused = project.proctor(["run"]).status(1);
+    assert!(refused.stdout.contains("`sandbox.limits = \"require\"` wants `sandbox.memory` enforced"), "{}", refused.snapshot());
+    assert!(!project.path().join("ran-although-refused").exists(), "nothing was started");
+    project.save("proctor.toml", &format!("{check}[sandbox]\nlimits = \"require\"\n"));
+    project.proctor(["run"]).success();
+}

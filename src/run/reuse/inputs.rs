@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::config::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
-use crate::model::{Digest, EntryKind, IdentityWriter, IsolationLevel, TreeDigest, TreeIssueKind};
+use crate::model::{Digest, EntryKind, IdentityWriter, IsolationLevel, LimitEnforcement, TreeDigest, TreeIssueKind};
 use crate::project::path_filter;
 use crate::project::{SurveyedEnvironment, is_pinned};
 use crate::report::GENERATED_BY;
@@ -115,8 +115,19 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
 /// Returns the digest of the sandbox settings. All fields are listed, so a new field does not compile until it is added
 /// here.
 fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Digest {
-    let SandboxSettings { mode, writable, sockets, visible, home, memory, processes, snapshot, max_snapshot_bytes: _, caches } =
-        settings;
+    let SandboxSettings {
+        mode,
+        writable,
+        sockets,
+        visible,
+        home,
+        memory,
+        processes,
+        limits,
+        snapshot,
+        max_snapshot_bytes: _,
+        caches,
+    } = settings;
     let mode: &[u8] = match mode {
         ProtectionMode::Auto => b"auto",
         ProtectionMode::Require => b"require",
@@ -141,6 +152,11 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Di
         .number("memory", memory.map(|memory| memory.0))
         .number("processes", processes.map(u64::from))
         .part("strongest", strongest);
+    // A value that is the default adds nothing, so that digests of earlier versions stay valid.
+    let writer = match limits {
+        LimitEnforcement::WherePossible => writer,
+        LimitEnforcement::Required => writer.part("limits", b"require"),
+    };
     // The size limit is left out: whether a check ran on a snapshot is what counts. Without a snapshot nothing is added, so that
     // digests of earlier versions stay valid.
     let writer = match snapshot {
