@@ -168,6 +168,8 @@ const FIXED_TABLES: &[(&str, &[&str])] = &[
             "memory",
             "processes",
             "limits",
+            "system_call_filter",
+            "package_credentials",
             "snapshot",
             "max_snapshot_bytes",
             "caches",

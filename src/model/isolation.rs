@@ -61,6 +61,25 @@ pub struct UnenforcedLimit {
     pub why: String,
 }
 
+/// Whether an action's system calls are filtered, so that it cannot use parts of the kernel that hardly any check needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SystemCallFilter {
+    /// The calls are filtered if the machine can do that. If not, the report says so.
+    WherePossible,
+    /// The calls are filtered, or the action is not started.
+    Required,
+    Off,
+}
+
+/// Whether prerequisites see the credentials of package indexes, such as `~/.npmrc`. Checks never see them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PackageCredentials {
+    /// No action sees them.
+    Hidden,
+    /// Prerequisites see them, so that they can fetch packages from private indexes.
+    ForPrerequisites,
+}
+
 /// A key of `[sandbox]` that limits the resources of an action and needs a cgroup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     Access, GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure, StopStage, Survivor,
-    UnenforcedLimit, Usage, os_text,
+    SystemCallFilter, UnenforcedLimit, Usage, os_text,
 };
 
 /// Identifies one action of a launcher, the process that starts actions. A number is never reused while the launcher
@@ -88,6 +88,8 @@ pub struct Isolation {
     pub output: Option<PathBuf>,
     /// Limits on the resources that the child uses. They are enforced only if the child has a cgroup.
     pub resources: ResourceLimits,
+    /// The filter on the child's system calls. The process-group level has none.
+    pub filter: SystemCallFilter,
 }
 
 /// A request from the supervisor (the code that runs one action) to the launcher (the process that starts actions).
@@ -169,6 +171,7 @@ impl Isolation {
             snapshot: None,
             output: None,
             resources: ResourceLimits::default(),
+            filter: SystemCallFilter::WherePossible,
         }
     }
 

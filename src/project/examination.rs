@@ -11,6 +11,7 @@ use crate::config::SandboxSettings;
 use crate::evidence::Store;
 use crate::model::{
     Action, ActionEnd, ActionLimits, IsolationLevel, Place, ReachedIsolation, ResourceLimits, SpawnFailure, StopStage,
+    SystemCallFilter,
 };
 use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
 use crate::project::error::ProjectError;
@@ -114,6 +115,7 @@ pub(super) fn trial_launch<'r>(
                 snapshot: None,
                 output: None,
                 resources: ResourceLimits::default(),
+                filter: SystemCallFilter::WherePossible,
             },
         },
         input: None,

@@ -1,8 +1,10 @@
 //! What a check can and cannot reach, tried by a project's checks, and what the report says about it.
 
+use std::ffi::OsStr;
+
 use serde_json::Value;
 
-use crate::common::Project;
+use crate::common::{Project, fake_tool, proctor};
 
 /// A check that runs a shell script of the project and always succeeds.
 fn scripted(script: &str) -> Project {
@@ -177,4 +179,70 @@ fn a_limit_that_is_not_enforced_is_named_by_every_run_and_required_limits_refuse
     assert!(!project.path().join("ran-although-refused").exists(), "nothing was started");
     project.save("proctor.toml", &format!("{check}[sandbox]\nlimits = \"require\"\n"));
     project.proctor(["run"]).success();
+}
+
+#[test]
+fn the_session_keyring_of_the_caller_is_neither_read_nor_written_by_a_check() {
+    let command = serde_json::to_string(&[fake_tool().to_str().expect("a path of ours"), "__probe-session-key"]).expect("JSON");
+    for (level, filter) in
+        [("namespace", "auto"), ("namespace", "off"), ("landlock", "auto"), ("landlock", "off"), ("process-group", "off")]
+    {
+        let toml = format!("[[check]]\nname = \"probe\"\ncommand = {command}\n[sandbox]\nsystem_call_filter = \"{filter}\"\n");
+        let project = Project::new().toml(&toml).env("PROCTOR_TEST_ISOLATION", level);
+        let words = [OsStr::new("__with-session-key"), proctor().as_os_str(), OsStr::new("run")];
+        let output = project.command(fake_tool(), words).any_status();
+        if output.stderr.contains("ENOSYS") || output.stderr.contains("EPERM") {
+            // This kernel has no keyrings, or a container's filter denies them.
+            return;
+        }
+        assert!(output.stdout.contains("keys of the caller: 1"), "{level}, {filter}: {}", output.snapshot());
+        let log = log(&project);
+        let answer = if filter == "auto" { "ENOSYS" } else { "ENOKEY" };
+        assert!(log.contains(&format!("read by name: {answer}")), "{level}, {filter}: {log}");
+        assert!(!log.contains("by number: done"), "{level}, {filter}: {log}");
+        // With the filter off, an action may use a session keyring of its own.
+        assert_eq!(log.contains("add to the session: done"), filter == "off", "{level}, {filter}: {log}");
+        let open = isolation(&project)["openChannels"].to_string();
+        assert_eq!(open.contains("every system call"), filter == "off", "{level}, {filter}: {open}");
+    }
+}
+
+#[test]
+fn a_hidden_file_that_its_tool_cannot_read_when_it_is_empty_has_a_content_without_secrets() {
+    let project = scripted("cat \"$HOME/.m2/settings.xml\" \"$HOME/.env\"");
+    let home = project.shared("home");
+    for (name, text) in [(".m2/settings.xml", "<settings><password>secret</password></settings>"), (".env", "TOKEN=secret")] {
+        std::fs::create_dir_all(home.join(name).parent().expect("it has a parent")).expect("a directory of ours");
+        std::fs::write(home.join(name), text).expect("a file of ours");
+    }
+    let project = project.env("HOME", &home);
+    project.proctor(["run"]).success();
+    let log = log(&project);
+    assert!(log.contains("<settings/>") && !log.contains("secret"), "{log}");
+}
+
+#[test]
+fn credentials_of_package_indexes_are_shown_to_prerequisites_that_were_allowed_to_see_them_and_to_no_check() {
+    let script = "cat \"$HOME/.npmrc\" \"$HOME/.netrc\" \"$HOME/.config/pip/pip.conf\" 2>/dev/null | grep secret && exit 0\n\
+                  echo 'ERR! code E401: Unable to authenticate'; exit 1\n";
+    let plan = "[[prerequisite]]\nname = \"packages\"\ncommand = [\"sh\", \"fetch.sh\"]\n\
+                [[check]]\nname = \"check\"\ncommand = [\"sh\", \"fetch.sh\"]\nexpected_exit_codes = [1]\n";
+    for level in ["namespace", "landlock"] {
+        let project = Project::new().toml(plan).file("fetch.sh", script);
+        let home = project.shared("home");
+        for name in [".npmrc", ".netrc", ".config/pip/pip.conf"] {
+            std::fs::create_dir_all(home.join(name).parent().expect("it has a parent")).expect("a directory of ours");
+            std::fs::write(home.join(name), "secret").expect("a file of ours");
+        }
+        let project = project.env("HOME", &home).env("PROCTOR_TEST_ISOLATION", level);
+        let hidden = project.proctor(["run"]).status(1);
+        let hint = "put `package_credentials = \"prerequisites\"` in `[sandbox]`";
+        assert!(hidden.stdout.contains(hint) && hidden.stdout.contains("`~/.npmrc`"), "{level}: {}", hidden.snapshot());
+        project.save("proctor.toml", &format!("{plan}[sandbox]\npackage_credentials = \"prerequisites\"\n"));
+        let shown = project.proctor(["run"]).any_status();
+        let report = shown.report();
+        assert_eq!(report["prerequisiteExecution"]["results"][0]["status"], "SUCCESS", "{level}: {}", shown.snapshot());
+        let log = log(&project);
+        assert!(log.contains("E401") && !log.contains("secret"), "{level}: a check never sees them: {log}");
+    }
 }

@@ -7,7 +7,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::config::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
-use crate::model::{Digest, EntryKind, IdentityWriter, IsolationLevel, LimitEnforcement, TreeDigest, TreeIssueKind};
+use crate::model::{
+    Digest, EntryKind, IdentityWriter, IsolationLevel, LimitEnforcement, SystemCallFilter, TreeDigest, TreeIssueKind,
+};
 use crate::project::path_filter;
 use crate::project::{SurveyedEnvironment, is_pinned};
 use crate::report::GENERATED_BY;
@@ -124,6 +126,9 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Di
         memory,
         processes,
         limits,
+        system_call_filter,
+        // Checks never see them.
+        package_credentials: _,
         snapshot,
         max_snapshot_bytes: _,
         caches,
@@ -156,6 +161,11 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Di
     let writer = match limits {
         LimitEnforcement::WherePossible => writer,
         LimitEnforcement::Required => writer.part("limits", b"require"),
+    };
+    let writer = match system_call_filter {
+        SystemCallFilter::WherePossible => writer,
+        SystemCallFilter::Required => writer.part("system_call_filter", b"require"),
+        SystemCallFilter::Off => writer.part("system_call_filter", b"off"),
     };
     // The size limit is left out: whether a check ran on a snapshot is what counts. Without a snapshot nothing is added, so that
     // digests of earlier versions stay valid.

@@ -111,6 +111,8 @@ fn the_digest_of_inputs_is_the_one_that_earlier_versions_stored() {
         memory: Some(crate::model::ByteSize(1 << 30)),
         processes: Some(64),
         limits: crate::model::LimitEnforcement::WherePossible,
+        system_call_filter: crate::model::SystemCallFilter::WherePossible,
+        package_credentials: crate::model::PackageCredentials::Hidden,
         snapshot: crate::config::ProtectionMode::Off,
         max_snapshot_bytes: crate::model::ByteSize(2 << 30),
         caches: crate::config::CachesMode::Kept,
