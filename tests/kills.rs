@@ -168,7 +168,6 @@ fn a_launcher_or_supervisor_that_is_killed_alone_takes_along_what_a_stopped_keep
     }
 }
 
-/// The one process that is killed.
 #[derive(Clone, Copy)]
 enum Killed {
     Launcher,

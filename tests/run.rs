@@ -76,7 +76,6 @@ fn exists(path: &str) -> bool {
     Path::new(path).exists()
 }
 
-/// Returns the result of the action with this id.
 #[track_caller]
 fn result<'report>(report: &'report Value, id: &str) -> &'report Value {
     let sections = ["prerequisiteExecution", "stepExecution", "cleanupExecution"];

@@ -235,7 +235,6 @@ impl<'a> DoctorFindings<'a> {
         bytes
     }
 
-    /// Returns the lines for people.
     pub(crate) fn lines(&self, style: Style) -> Vec<String> {
         let mut lines = vec![match (self.level, self.mode) {
             (_, "off") => "isolation: none, `sandbox.mode` is \"off\"; what could be had:".to_owned(),

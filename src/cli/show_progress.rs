@@ -31,7 +31,6 @@ impl ProgressScreen {
         Self { style, audience, under_way: Vec::new() }
     }
 
-    /// Shows one step of the progress.
     pub(crate) fn show(&mut self, progress: &Progress) {
         match (self.audience, progress) {
             (

@@ -27,7 +27,6 @@ pub(crate) struct WrongSpecification {
     pub(crate) root: PathBuf,
     pub(crate) configuration: Configuration,
     pub(crate) task: TaskId,
-    /// The error that commands show.
     pub(crate) error: CommandError,
 }
 

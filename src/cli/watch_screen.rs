@@ -14,7 +14,6 @@ use crate::daemon::{FinishedRun, LastRunState, Notice, RunFailure, Screen, notif
 use crate::model::{OverallResult, TaskId};
 use crate::project::{Progress, RunOutcome, SealedReport};
 
-/// The settings for the screen of a watch.
 pub(crate) struct WatchScreenSettings {
     pub(crate) style: Style,
     pub(crate) is_terminal: bool,

@@ -111,7 +111,6 @@ impl Burst {
         self.note(now, path, Before::There, Now::Open);
     }
 
-    /// Adds a path that was removed.
     fn removed(&mut self, now: Moment, path: TreePath) {
         self.note(now, path, Before::There, Now::Gone);
     }

@@ -80,7 +80,6 @@ pub enum OsSignal {
 pub enum RunFinish {
     /// A verdict on the tree with which the run began. That tree is still on disk.
     Verdict {
-        /// The digest of the tree that was tested.
         tree: TreeDigest,
         /// The names of the checks that did not succeed.
         failed: Vec<String>,

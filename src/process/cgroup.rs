@@ -301,7 +301,6 @@ fn set(file: &Path, text: &str) -> io::Result<()> {
     File::options().write(true).open(file)?.write_all(text.as_bytes())
 }
 
-/// Returns the value of a key in a file of `key value` lines.
 fn value_of(text: &str, key: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     lines.find(|(name, _)| *name == key).and_then(|(_, value)| value.trim().parse().ok())

@@ -38,7 +38,6 @@ const LOOKS: usize = 50;
 /// How a keeper, the process that starts and watches one action, isolates this action.
 #[derive(Clone, Copy)]
 pub(super) struct KeeperIsolation<'a> {
-    /// The isolation level of the keeper's action.
     pub(super) level: IsolationLevel,
     /// The isolation of the action. A parked keeper was forked before its action was known; this is then the isolation
     /// that the next action will probably have.

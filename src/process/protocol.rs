@@ -137,7 +137,6 @@ pub(super) enum LauncherEvent {
     },
     /// The child could not be started; no process of the action is left.
     NotStarted { number: ActionNumber, failure: SpawnFailure },
-    /// The leader has ended.
     Ended {
         number: ActionNumber,
         leader: EndedChild,
@@ -210,7 +209,6 @@ pub(super) enum KeeperEvent {
     LeaderStarted,
     /// The leader, the action's main process, could not be started.
     LeaderNotStarted(SpawnFailure),
-    /// The leader has ended.
     LeaderEnded {
         leader: EndedChild,
         /// The processes of the action that are alive, except the leader (the action's main process).
@@ -245,7 +243,6 @@ pub(super) enum Obstacle {
 }
 
 impl LauncherEvent {
-    /// Returns the number of the action that the event is about.
     pub(super) fn number(&self) -> ActionNumber {
         match self {
             Self::Started { number, .. }

@@ -75,10 +75,8 @@ pub(crate) struct ProgramFile {
 /// The known digests of program files, by path and stamp.
 pub(crate) type KnownDigests = BTreeMap<ProgramFile, Digest>;
 
-/// The environment of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct SurveyedEnvironment {
-    /// The digest of the whole environment.
     pub(crate) digest: Digest,
     /// The parts from which the digest is computed, for the report.
     pub(crate) components: Vec<EnvironmentComponentV2>,

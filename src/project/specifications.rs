@@ -37,11 +37,7 @@ pub enum TaskError {
     },
     /// Several specifications have the task.
     #[error("{} both have a task `{task}`", quoted(files).join(" and "))]
-    Twice {
-        task: TaskId,
-        /// The specification files that have the task.
-        files: Vec<String>,
-    },
+    Twice { task: TaskId, files: Vec<String> },
     /// The specification has errors that make a run impossible.
     #[error("`{file}` has {}: nothing was run", counted(faults.len()))]
     Wrong {

@@ -57,7 +57,6 @@ pub(crate) enum CheckPlace {
     Snapshot(Box<RunSnapshot>),
 }
 
-/// The snapshot of one run.
 #[derive(Debug)]
 pub(crate) struct RunSnapshot {
     root: PathBuf,

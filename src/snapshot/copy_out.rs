@@ -220,7 +220,6 @@ impl ProjectWriter {
     }
 }
 
-/// Opens a regular file of a layer.
 fn open_written(layer: &Path, path: &TreePath, name: &CString) -> Result<File, NotCopiedOut> {
     let parent = path.parent().unwrap_or_default();
     let opened = open_root(layer).and_then(|layer| open_below(layer.as_fd(), parent.as_bytes()));

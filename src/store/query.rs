@@ -30,7 +30,6 @@ pub struct IndexedRun {
     pub result: Option<OverallResult>,
     /// How many results make the verdict FAILED.
     pub blocking: u32,
-    /// The digest of the tree that the run tested.
     pub tree_digest: Option<TreeDigest>,
     /// The format of the tree's digest.
     pub tree_format: TreeFormat,

@@ -37,7 +37,6 @@ enum RulesReading {
 pub(super) struct TreeReader<'look> {
     pub(super) root: &'look OwnedFd,
     pub(super) matcher: &'look Matcher,
-    /// The paths that git tracks.
     pub(super) tracked: &'look Arc<TrackedPaths>,
     pub(super) now: Timestamp,
 }
@@ -76,7 +75,6 @@ pub(super) enum FoundEntry {
     Below(Box<[u8]>),
 }
 
-/// The outcome of reading one entry.
 pub(super) enum EntryRead {
     /// The entry belongs to the tree and has this content.
     Content(Content),

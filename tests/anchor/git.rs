@@ -20,7 +20,6 @@ fn commit(project: &Project, message: &str) {
     git(project, &["commit", "--quiet", "--allow-empty", "-m", message]);
 }
 
-/// A project with runs, in a repository with a commit.
 fn in_repository(runs: usize) -> Project {
     let project = with_runs(runs);
     git(&project, &["init", "--quiet"]);

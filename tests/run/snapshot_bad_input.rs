@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use crate::common::{Output, Project, User, proctor};
 
-/// Makes an entry at a path.
 type Maker = fn(&Path);
 
 fn checking(script: &str) -> Project {

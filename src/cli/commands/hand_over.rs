@@ -132,7 +132,6 @@ pub(super) fn show(
     Ok(exit)
 }
 
-/// Returns the error for a run without a report.
 fn without_report(answer: &RunAnswerV1, exit: CommandExit) -> CommandError {
     let message = match answer.outcome {
         RunOutcomeV1::NeedsHuman => format!("task `{}` {}", answer.task, answer.problems.join("; ")),

@@ -210,7 +210,8 @@ fn reason_lines(result: &ActionResultV2) -> Vec<String> {
     let Some(classification) = &result.classification else { return Vec::new() };
     let output = if is_explained_by_output(classification.code) { last_output(result) } else { Vec::new() };
     let mut lines = Vec::new();
-    // The summary already has the exit code. The output, if there is any, tells more than the reason.
+    // The reason of an unexpected exit is only the exit code, which stands in the action's summary line above. If there is
+    // output, the reason is left out.
     if classification.code != CategoryCode::UnexpectedExit || output.is_empty() {
         lines.push(classification.reason.clone());
     }

@@ -252,7 +252,6 @@ pub(crate) fn waits(task: &TaskId) -> String {
     format!("`{task}` depends on what is not complete: nothing was run")
 }
 
-/// Returns the hint for a task that waits for other tasks.
 pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
     let first = unmet.iter().map(|unmet| format!("`proctor run --task {}`", unmet.task)).collect::<Vec<_>>();
     format!("run {} first", first.join(", then "))

@@ -35,7 +35,6 @@ pub(super) struct OwnerAndMode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InspectedEntry {
     File(InspectedFile),
-    /// A symbolic link and its target.
     SymbolicLink(PathBuf),
     Directory(OwnerAndMode),
     /// A pipe, socket or device.

@@ -44,7 +44,6 @@ pub(super) enum Reaping {
 pub(super) enum Forked {
     /// The process that forked, with the child's id.
     Parent(Pid),
-    /// The new process.
     Child,
 }
 

@@ -45,7 +45,6 @@ pub(crate) struct KnownFiles {
 pub(crate) struct KnownFilesSource {
     /// The digests in memory; `None` if this process has not surveyed the project yet.
     known: Option<Arc<KnownFiles>>,
-    /// The saved digests.
     saved: PathBuf,
 }
 

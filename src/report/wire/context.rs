@@ -7,7 +7,7 @@ use crate::model::{
     PauseRecord, Phase, ProjectId, RouteKind, RunId, TreeDigest, TreeFormat, TreeIssueKind,
 };
 
-/// The project that was tested.
+/// Which project was tested, and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectV2 {
@@ -276,7 +276,6 @@ pub struct TddV2 {
     pub started: bool,
     /// The phase in which the run was judged.
     pub phase: Phase,
-    /// The phase after the run.
     pub phase_after: Phase,
     /// The number of attempts in the phase, including this run.
     pub attempts: u32,

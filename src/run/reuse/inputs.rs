@@ -31,7 +31,6 @@ pub(crate) struct CheckInputs<'a> {
     pub(crate) variables: &'a BTreeMap<OsString, OsString>,
     /// The sandbox settings, which decide what the check can see.
     pub(crate) sandbox: &'a SandboxSettings,
-    /// The strongest isolation level that is tried.
     pub(crate) strongest_isolation: IsolationLevel,
 }
 

@@ -38,7 +38,6 @@ enum ReportState {
     TooLarge,
     /// The file was accepted, but its content cannot be parsed.
     Unreadable(String),
-    /// The report was read completely.
     Read(Tally),
 }
 

@@ -36,7 +36,6 @@ pub(super) struct Document {
 pub(super) struct Element {
     /// `classname`: module and class; empty for collection errors.
     pub(super) class: String,
-    /// The `name` attribute.
     pub(super) name: String,
     /// The `file` attribute, which only the xunit1 format has.
     pub(super) file: Option<String>,

@@ -25,7 +25,6 @@ pub(super) enum ReportState {
     Refused(String),
     /// The file was accepted, but its content cannot be parsed.
     Unreadable(JunitError),
-    /// The report was read completely.
     Read(Tally),
 }
 
@@ -201,7 +200,6 @@ impl Tally {
         self.tests.iter().filter(|test| test.is_collection_error())
     }
 
-    /// Returns the tests that failed or had an error.
     pub(super) fn failed(&self) -> impl Iterator<Item = &Test> {
         self.tests.iter().filter(|test| matches!(test.outcome, TestOutcome::Failed | TestOutcome::Error))
     }

@@ -73,7 +73,6 @@ fn read_u32(file: &File, offset: u64) -> io::Result<u32> {
     Ok(u32::from_be_bytes(bytes))
 }
 
-/// Reads the object that begins at an offset of a pack.
 pub(super) fn read(pack: &File, offset: u64, lookup: ObjectLookup<'_>) -> Result<GitObject, ObjectProblem> {
     let (mut offset, mut deltas) = (offset, Vec::new());
     // Follows the deltas down to an object that is stored whole, then applies them in reverse order.
@@ -100,7 +99,6 @@ pub(super) fn read(pack: &File, offset: u64, lookup: ObjectLookup<'_>) -> Result
     Ok(object)
 }
 
-/// The header of an object in a pack.
 struct PackEntry {
     kind: PackEntryKind,
     /// The length of the content in bytes, before compression.
