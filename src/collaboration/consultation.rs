@@ -168,7 +168,7 @@ impl Workspace {
     }
 
     fn model_environment(&self, request: &ModelRequest<'_>, scratch: &Scratch) -> ChildEnvironment {
-        let settings = EnvironmentAdditions { pass: request.pass_environment.to_vec(), from_file: Vec::new() };
+        let settings = EnvironmentAdditions { pass: request.pass_environment.to_vec(), ..EnvironmentAdditions::default() };
         let mut environment = ChildEnvironment::build(self.ambient(), &settings, request.action, &scratch.output());
         // `GH_CONFIG_DIR` names an empty directory, so the tracker's command line finds no account even where files
         // cannot be hidden.

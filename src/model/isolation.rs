@@ -72,9 +72,10 @@ pub enum SystemCallFilter {
 }
 
 /// Whether prerequisites see the credentials of package indexes, such as `~/.npmrc`. Checks never see them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum PackageCredentials {
     /// No action sees them.
+    #[default]
     Hidden,
     /// Prerequisites see them, so that they can fetch packages from private indexes.
     ForPrerequisites,

@@ -18,12 +18,12 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, setsid};
 
-use crate::model::{IsolationLevel, SpawnFailure, StopStage, Survivor};
+use crate::model::{IsolationLevel, SpawnFailure, StopStage, Survivor, SystemCallFilter};
 use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Channel, ChannelError, ReceiveStatus, ServingError};
 use crate::process::child::{spawn_child, spawn_confined};
 use crate::process::confine::{
-    confine_by_landlock, confine_in_namespaces, filter_system_calls, landlock_obstacle, renounce_capabilities,
+    ConfineError, confine_by_landlock, confine_in_namespaces, filter_system_calls, landlock_obstacle, renounce_capabilities,
 };
 use crate::process::group::{ProcessGroup, kill_descendants};
 use crate::process::process_table::{LiveProcess, NAMED_CAP, find_descendants, has_children, read_own_children, read_survivor};
@@ -240,6 +240,9 @@ impl Keeper {
             IsolationLevel::Cgroup | IsolationLevel::Landlock => {
                 let confine = || confine_by_landlock(sandbox, output).and_then(|()| filter_system_calls(filter));
                 spawn_confined(start, descriptors, || confine().map_err(|error| not_isolated(&error)))
+            }
+            IsolationLevel::ProcessGroup if filter == SystemCallFilter::Required => {
+                Err(not_isolated(&ConfineError::NoFilter("commands that are kept by nothing but a process group have none")))
             }
             IsolationLevel::ProcessGroup => spawn_child(start, descriptors),
         }

@@ -350,7 +350,8 @@ impl Covers {
         self.made += 1;
         make_mount_point(&cover, kind).map_err(|error| refused(&error))?;
         if let Some((_, text)) = STAND_INS.iter().find(|(name, _)| path.ends_with(name)) {
-            fs::write(&cover, text).map_err(|error| refused(&error))?;
+            let written = File::options().write(true).open(&cover).and_then(|mut file| file.write_all(text.as_bytes()));
+            written.map_err(|error| refused(&error))?;
         }
         mount(Some(&cover), path, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(|errno| refused(&errno.into()))?;
         self.sealable.push(path.to_owned());

@@ -81,6 +81,8 @@ impl FailedAction<'_> {
         let below_home = hidden.filter_map(|place| place.path.strip_prefix(self.home?.canonicalize().ok()?).ok());
         let names: Vec<String> =
             below_home.filter(|path| is_of_package_index(path)).map(|path| format!("`~/{}`", path.display())).collect();
+        let variables = self.environment.hidden_package_variables().map(|name| format!("`${name}`"));
+        let names: Vec<String> = names.into_iter().chain(variables).collect();
         (!names.is_empty()).then(|| {
             format!(
                 "it does not see {}: if it fetches packages with that, put `package_credentials = \"prerequisites\"` in `[sandbox]`",

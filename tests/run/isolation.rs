@@ -246,3 +246,15 @@ fn credentials_of_package_indexes_are_shown_to_prerequisites_that_were_allowed_t
         assert!(log.contains("E401") && !log.contains("secret"), "{level}: a check never sees them: {log}");
     }
 }
+
+#[test]
+fn a_required_filter_on_system_calls_runs_nothing_where_there_is_none() {
+    let toml = "[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n[sandbox]\nsystem_call_filter = \"require\"\n";
+    let project = scripted("touch \"$PROCTOR_OUT/ran\"");
+    project.save("proctor.toml", toml);
+    let refused = project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", "process-group").status(1);
+    assert!(refused.stdout.contains("`sandbox.system_call_filter = \"require\"`"), "{}", refused.snapshot());
+    for level in ["namespace", "landlock"] {
+        project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level).success();
+    }
+}
