@@ -38,8 +38,6 @@ const REFUSED: &[(c_long, Refusal)] = &[
     (libc::SYS_init_module, Refusal::NotPermitted),
     (libc::SYS_finit_module, Refusal::NotPermitted),
     (libc::SYS_delete_module, Refusal::NotPermitted),
-    (libc::SYS_kexec_load, Refusal::NotPermitted),
-    (libc::SYS_kexec_file_load, Refusal::NotPermitted),
 ];
 
 /// The kind of socket that speaks to the host of a virtual machine (`vsock(7)`), past every firewall.

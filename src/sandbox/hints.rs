@@ -108,6 +108,14 @@ const REFUSED_FETCH: &[&str] = &[
     "could not resolve",
     "could not transfer",
     "was not found in the package registry",
+    // The settings of a mirror or a proxy lie in the same files.
+    "enotfound",
+    "etimedout",
+    "econnrefused",
+    "timed out",
+    "name resolution",
+    "connection refused",
+    "certificate",
 ];
 
 fn looks_like_a_refused_fetch(output: &str) -> bool {
