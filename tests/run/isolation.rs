@@ -208,17 +208,38 @@ fn the_session_keyring_of_the_caller_is_neither_read_nor_written_by_a_check() {
 }
 
 #[test]
-fn a_hidden_file_that_its_tool_cannot_read_when_it_is_empty_has_a_content_without_secrets() {
-    let project = scripted("cat \"$HOME/.m2/settings.xml\" \"$HOME/.env\"");
-    let home = project.shared("home");
-    for (name, text) in [(".m2/settings.xml", "<settings><password>secret</password></settings>"), (".env", "TOKEN=secret")] {
-        std::fs::create_dir_all(home.join(name).parent().expect("it has a parent")).expect("a directory of ours");
-        std::fs::write(home.join(name), text).expect("a file of ours");
+fn files_with_secrets_are_read_by_no_check_and_a_tool_that_needs_a_content_finds_one_without_secrets() {
+    const SECRETS: &[&str] = &[
+        ".m2/settings.xml",
+        ".gradle/gradle.properties",
+        ".age/key.txt",
+        ".config/sops/age/keys.txt",
+        ".env",
+        ".terraform.d/credentials.tfrc.json",
+        ".cargo/credentials.toml",
+        ".pypirc",
+        ".bash_history",
+        ".zsh_history",
+        ".mozilla/firefox/a/cookies.sqlite",
+        ".config/google-chrome/Default/Cookies",
+    ];
+    let reads: String = SECRETS.iter().map(|name| format!("cat \"$HOME/{name}\" 2>/dev/null\n")).collect();
+    for level in ["namespace", "landlock", "process-group"] {
+        let project = scripted(&reads);
+        let home = project.shared("home");
+        for name in SECRETS {
+            std::fs::create_dir_all(home.join(name).parent().expect("it has a parent")).expect("a directory of ours");
+            std::fs::write(home.join(name), format!("secret of {name}\n")).expect("a file of ours");
+        }
+        let project = project.env("HOME", &home).env("PROCTOR_TEST_ISOLATION", level);
+        project.proctor(["run"]).success();
+        let log = log(&project);
+        let read: Vec<&&str> = SECRETS.iter().filter(|name| log.contains(&format!("secret of {name}"))).collect();
+        // A process group alone hides nothing, and the report says so. That also shows that the files can be read.
+        let expected = if level == "process-group" { SECRETS.len() } else { 0 };
+        assert_eq!(read.len(), expected, "{level}: {read:?}");
+        assert_eq!(log.contains("<settings/>"), level == "namespace", "{level}: {log}");
     }
-    let project = project.env("HOME", &home);
-    project.proctor(["run"]).success();
-    let log = log(&project);
-    assert!(log.contains("<settings/>") && !log.contains("secret"), "{log}");
 }
 
 #[test]
