@@ -50,6 +50,7 @@ mod seed_004;
 mod service;
 mod signals;
 mod signatures;
+mod snapshot_kills;
 mod snapshot_storage;
 mod soak;
 mod specification;

@@ -29,6 +29,7 @@ mod snapshot;
 mod snapshot_bad_input;
 mod snapshot_caches;
 mod snapshot_effects;
+mod snapshot_full_disk;
 mod snapshot_prepared;
 mod snapshot_storm;
 mod stopping;

@@ -12,6 +12,9 @@ pub enum Event {
     /// Hints from the watcher that something may have changed. All waiting hints arrive in one event and in their
     /// order, because the steps of one save belong together.
     Hints(Vec<WatchHint>),
+    /// A new watcher has taken the place of the old one, because other files belong to the tree now. Changes may have been missed
+    /// in between.
+    Rewatched,
     /// The operation that git is in the middle of, if any. When it changes, this event comes before the next hints or
     /// timer event.
     Git(Option<GitOperation>),

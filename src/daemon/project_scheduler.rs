@@ -215,7 +215,8 @@ impl ProjectScheduler {
         match Watcher::start(&self.root, matcher, pace, self.arrivals.hints()) {
             Ok(watcher) => {
                 self.watcher = watcher;
-                vec![HostEffect::Rearmed]
+                let effects = self.handle(now, Event::Rewatched);
+                std::iter::once(HostEffect::Rearmed).chain(effects).collect()
             }
             Err(error) => {
                 let problem = WatchProblem::Backend(error.to_string());

@@ -171,9 +171,12 @@ pub struct SnapshotMount {
     #[serde(with = "os_text")]
     pub root: PathBuf,
     /// A directory inside proctor's own directory. It contains all directories that the other fields name, except
-    /// `root` and the paths of the live directories in `environments`.
+    /// `root`, the paths of the live directories in `environments`, and what lies in `memory`.
     #[serde(with = "os_text")]
     pub directory: PathBuf,
+    /// The directory below `/dev/shm` that contains the layers, if the file system of `directory` cannot hold them.
+    #[serde(with = "os_text::option")]
+    pub memory: Option<PathBuf>,
     /// The directories that overlayfs only reads, the topmost first.
     #[serde(with = "os_text::list")]
     pub lower: Vec<PathBuf>,

@@ -13,7 +13,7 @@
 //! failure is a [`crate::model::ActionEnd`], never an error. Only `group` sends signals, only `system_calls` is unsafe,
 //! only [`clock`] reads clocks.
 //!
-//! Where to look next: `supervise` runs one action and `progress` decides its steps; `launcher` and `keeper` isolate it, with the
+//! Where to look next: `supervise` runs one action and `progress` decides its steps; `launcher` (with `launcher_keepers`) and `keeper` isolate it, with the
 //! file system of `stage` and the restrictions of `confine`.
 
 mod active_action;
@@ -26,7 +26,6 @@ mod child;
 pub mod clock;
 mod confine;
 mod control;
-mod detach;
 mod excerpt;
 #[expect(clippy::disallowed_methods, reason = "a child that is to have the terminal cannot be the launcher's, which has none")]
 mod foreground;
@@ -41,6 +40,7 @@ mod keeper;
 mod kernel;
 mod ladder;
 mod launcher;
+mod launcher_keepers;
 mod layers;
 mod level;
 mod port_holder;

@@ -22,7 +22,7 @@ use nix::unistd::{getegid, geteuid};
 
 use crate::model::{Access, Place, Sandbox, SnapshotMount};
 use crate::process::protocol::Obstacle;
-use crate::process::snapshot_mount::mount_snapshot;
+use crate::process::snapshot_mount::{MEMORY, mount_snapshot, open_directory};
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy, restrict_mount};
 
 /// The device nodes that actions keep if proctor runs as root. If it runs as an ordinary user, actions keep all of
@@ -52,6 +52,8 @@ const STAND_INS: &[(&str, &str)] = &[
 pub(super) struct StagedFileSystem {
     /// The directory of the evidence store, opened before an empty directory was mounted over it, with its path.
     store: Option<(OwnedFd, PathBuf)>,
+    /// `/dev/shm`, opened before an empty one was mounted over it; `None` if the machine has none. Layers may lie there.
+    memory: Option<OwnedFd>,
     /// The paths of the sandbox, with the device and inode that each had when the sandbox was described.
     places: Vec<Place>,
 }
@@ -95,9 +97,10 @@ pub(super) fn stage(
     map_identity(identity).map_err(|error| lasting("cannot be somebody in a new user namespace", &error))?;
     let Some(sandbox) = sandbox else {
         mount_proc()?;
-        return Ok(StagedFileSystem { store: None, places: Vec::new() });
+        return Ok(StagedFileSystem { store: None, memory: None, places: Vec::new() });
     };
     let store = open_store(&sandbox.store)?;
+    let memory = open_directory(Path::new(MEMORY)).ok();
     let is_root = identity.user == 0;
     let devices = if is_root { copy_devices()? } else { Vec::new() };
     let copied = copy_all(&sandbox.places)?;
@@ -133,7 +136,7 @@ pub(super) fn stage(
         guard_kernel_switches()?;
     }
     let places = sandbox.places.clone();
-    Ok(StagedFileSystem { store, places })
+    Ok(StagedFileSystem { store, memory, places })
 }
 
 impl StagedFileSystem {
@@ -159,7 +162,7 @@ impl StagedFileSystem {
         }
         if let Some(snapshot) = snapshot {
             let places = self.places.iter().map(|place| place.path.as_path());
-            mount_snapshot(snapshot, (store, path), places)?;
+            mount_snapshot(snapshot, (store, path), self.memory.as_ref(), places)?;
         }
         restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One)
     }

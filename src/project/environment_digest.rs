@@ -30,7 +30,7 @@ use crate::model::{Action, Digest, FileChangeKind, IdentityWriter, Plan, Tool};
 use crate::process::{clock, resolve_program};
 use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use crate::sandbox::interpreter_of;
-use crate::tree::TreeIndex;
+use crate::tree::{NameSearch, NameTopic, TreeIndex};
 
 /// The names of files that can change a run's result without a change to the source (S7). Each tool adds its own
 /// configuration files.
@@ -95,7 +95,7 @@ pub(crate) struct SurveyedEnvironment {
 /// The state of the environments (directories of installed programs, such as `.venv`) at one reading: the files that
 /// decide what their programs do, with digests.
 #[derive(Debug, Clone)]
-pub(crate) struct LookedEnvironments {
+pub struct LookedEnvironments {
     pub(crate) search: EnvironmentSearch,
     pub(crate) files: DecidingFiles,
     /// The digests of the read files. The next reading uses them for files that have not changed.
@@ -177,6 +177,11 @@ impl EnvironmentSurvey {
 }
 
 impl LookedEnvironments {
+    /// Reads the environments of a project for the first time, without those of programs and of the user's home directory.
+    pub fn of_project(index: TreeIndex) -> Self {
+        Self::look(EnvironmentSearch::new(index, &[], None), Arc::default())
+    }
+
     fn look(search: EnvironmentSearch, known: Arc<KnownFiles>) -> Self {
         let mut survey = FileSurvey::new(known, clock::now());
         let files = DecidingFiles::look(&search, &mut survey);
@@ -185,8 +190,13 @@ impl LookedEnvironments {
 
     /// Reads the same environments again, to find changes since the last reading. Files that have not changed are not
     /// read.
-    pub(crate) fn look_again(&self) -> Self {
+    pub fn look_again(&self) -> Self {
         Self::look(self.search.clone(), Arc::clone(&self.known))
+    }
+
+    /// Returns how many deciding files the environments of the project have.
+    pub fn count(&self) -> usize {
+        self.files.environments.values().map(BTreeMap::len).sum()
     }
 }
 
@@ -267,7 +277,10 @@ pub(crate) fn is_pinned(name: &[u8]) -> bool {
 
 /// Returns the files of a tree that pin package versions or configure tools, with their digests.
 pub(crate) fn pinned(index: &TreeIndex) -> impl Iterator<Item = (String, Digest)> {
-    index.named(&is_pinned).into_iter().map(|(path, digest)| (path.to_string(), digest))
+    index
+        .named(NameSearch { topic: NameTopic::Pinned, is_wanted: is_pinned })
+        .into_iter()
+        .map(|(path, digest)| (path.to_string(), digest))
 }
 
 /// Returns two maps from path to digest: the files that configure tools, and the files that pin package versions.

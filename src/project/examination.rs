@@ -33,6 +33,8 @@ pub struct ExaminationRequest<'a> {
     pub program: &'a Path,
     /// The `[sandbox]` settings; the mode is ignored.
     pub settings: &'a SandboxSettings,
+    /// What the settings add to the environment of the action.
+    pub additions: &'a EnvironmentAdditions,
     /// The environment variables of proctor.
     pub ambient: &'a BTreeMap<OsString, OsString>,
     /// The control by which a person can stop the examination.
@@ -87,7 +89,7 @@ pub(super) fn trial_launch<'r>(
     scratch: &Path,
     request: &'r ExaminationRequest<'_>,
 ) -> Result<impl Fn(IsolationLevel) -> LaunchRequest + use<'r>, ProjectError> {
-    let environment = ChildEnvironment::build(request.ambient, &EnvironmentAdditions::default(), request.action, scratch);
+    let environment = ChildEnvironment::build(request.ambient, request.additions, request.action, scratch);
     let sandbox = prepare_sandbox(&SandboxRequest {
         project_root: request.project_root,
         home: isolation::home(request.ambient),
@@ -146,6 +148,9 @@ pub(super) fn start(
     Ok(match (ended.end, ended.kept) {
         (ActionEnd::NotStarted(failure), _) => Err(failure),
         (_, Some(kept)) => Ok(kept),
+        (ActionEnd::TimedOut { .. } | ActionEnd::Lost { .. }, None) => {
+            Err(SpawnFailure::NotIsolated { why: "the trial did not end".to_owned() })
+        }
         (_, None) => Err(SpawnFailure::NotIsolated { why: "the launcher did not say by what".to_owned() }),
     })
 }

@@ -30,11 +30,11 @@ use crate::model::{
 };
 use crate::process::{Isolation, LaunchRequest, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
+use crate::run::check_place::CheckPlace;
 use crate::run::flow::RunClock;
 use crate::run::queue::{AwaitedTurn, QueueTurn, is_inside_action, take_turn, try_take_turn};
 use crate::run::records;
 use crate::run::run_plan::{RunContext, skip_reason, stop_reasons_for};
-use crate::run::snapshot::CheckPlace;
 use crate::sandbox::ChildEnvironment;
 use crate::sandbox::FailedAction;
 use crate::sandbox::SandboxRequest;

@@ -61,6 +61,7 @@ pub(super) struct DirectoryRead {
     pub(super) aside: Vec<IssueEntry>,
     /// The directory's identity and times before its entries were read.
     pub(super) stamp: EntryStamp,
+    pub(super) membership: TreeMembership,
     /// The directories to be read next, in the order of their entries.
     pub(super) below: Vec<DirectoryToRead>,
 }
@@ -123,6 +124,7 @@ impl TreeReader<'_> {
             entries: Vec::with_capacity(listing.len()),
             aside: Vec::new(),
             stamp,
+            membership,
             below: Vec::new(),
             previous,
         };

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use crate::git::GitIndex;
-use crate::ignore::{IgnoreVerdict, Matcher, RulesFile};
+use crate::ignore::{IgnoreVerdict, Matcher, RulesFile, may_be_input};
 use crate::model::{TreePath, WatchHint, WatchProblem};
 use crate::watch::cookie::sweep_up;
 use crate::watch::error::WatchError;
@@ -235,6 +235,8 @@ impl Worker {
             Ok(metadata) if metadata.is_file() && metadata.nlink() == 1 => {
                 if self.belongs(path, false) {
                     self.tell(WatchHint::Created(path.clone()));
+                } else {
+                    self.tell_of_ignored(path);
                 }
             }
             // The file was removed or renamed after it was created. The event of the removal or the renaming is still
@@ -246,8 +248,10 @@ impl Worker {
 
     fn on_appeared(&mut self, path: &TreePath) {
         if is_directory(&self.root.join(path.as_path())) {
+            self.tell_if_ignored(path, true);
             self.place_or_tell(path, Report::Saves);
         } else {
+            self.tell_if_ignored(path, false);
             self.on_saved(path);
         }
     }
@@ -338,6 +342,19 @@ impl Worker {
     pub(super) fn tell_if_in(&self, path: &TreePath, hint: fn(TreePath) -> WatchHint) {
         if self.belongs(path, false) || self.belongs(path, true) {
             self.tell(hint(path.clone()));
+        }
+    }
+
+    /// Sends a hint for an entry that has come and does not belong to the tree, if checks may see it all the same.
+    pub(super) fn tell_if_ignored(&self, path: &TreePath, is_directory: bool) {
+        if !self.belongs(path, is_directory) {
+            self.tell_of_ignored(path);
+        }
+    }
+
+    fn tell_of_ignored(&self, path: &TreePath) {
+        if may_be_input(path.name()) && !self.is_own_link(path) {
+            self.tell(WatchHint::IgnoredCame(path.clone()));
         }
     }
 
