@@ -27,6 +27,8 @@ pub(crate) struct DoctorFacts {
     pub(crate) controllers: Result<Vec<String>, String>,
     /// Whether Landlock can keep actions from sending signals to other processes and from connecting to their abstract sockets.
     pub(crate) has_scopes: bool,
+    /// Why system calls of actions cannot be filtered; `None` if they can.
+    pub(crate) filter_obstacle: Option<&'static str>,
     /// The kernel's settings for namespaces.
     pub(crate) switches: KernelSwitches,
     pub(crate) mode: ProtectionMode,
@@ -47,6 +49,8 @@ pub(crate) struct DoctorFindings<'a> {
     levels: Vec<Level>,
     limits: Limits,
     landlock_scopes: bool,
+    /// Why system calls of actions cannot be filtered; null if they can.
+    system_call_filter_obstacle: Option<&'static str>,
     store: String,
     hidden: Vec<String>,
     private: Vec<String>,
@@ -199,6 +203,7 @@ impl<'a> DoctorFindings<'a> {
             levels: levels.chain([process_group]).collect(),
             limits: Limits { memory, processes, obstacle: limits_obstacle },
             landlock_scopes: facts.has_scopes,
+            system_call_filter_obstacle: facts.filter_obstacle,
             store: facts.examination.store.display().to_string(),
             hidden: places(|place| matches!(place.access, Access::Hidden)),
             private: places(|place| matches!(place.access, Access::Private { .. } | Access::Memory | Access::Overlay { .. })),
@@ -244,6 +249,9 @@ impl<'a> DoctorFindings<'a> {
         lines.push(format!("limits: memory {}, processes {}{why}", word(self.limits.memory), word(self.limits.processes)).into());
         let scopes = if self.landlock_scopes { "closed" } else { "open (Linux 6.12 can close them)" };
         lines.push(format!("signals to others, abstract sockets: {scopes}").into());
+        let filtered =
+            self.system_call_filter_obstacle.map_or("can be filtered".to_owned(), |why| format!("cannot be filtered: {why}"));
+        lines.push(format!("system calls: {filtered}").into());
         lines.push(format!("store: {}, hidden from every command", self.store).into());
         // Only namespaces can give an action its own copy of a directory. Without them, all actions share the real
         // directory.
@@ -324,6 +332,7 @@ mod tests {
             examination: Examination { level: Some(level), levels, places: Vec::new(), store: "/state/proctor".into() },
             controllers: Ok(vec!["memory".to_owned(), "pids".to_owned()]),
             has_scopes: true,
+            filter_obstacle: None,
             switches,
             mode: ProtectionMode::Auto,
             around: MachineFacts {

@@ -83,8 +83,8 @@ pub use governance::GovernanceRecord;
 pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use isolation::{
-    Access, EnvironmentMount, IsolationLevel, KilledBy, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount,
-    WrittenLayer,
+    Access, EnvironmentMount, IsolationLevel, KilledBy, LimitSetting, PackageCredentials, Place, ReachedIsolation, ReachedLevel,
+    Sandbox, SnapshotMount, SystemCallFilter, UnenforcedLimit, WrittenLayer,
 };
 pub use large_report::{LargeReport, LargeReportReader};
 pub use ledger::{
@@ -108,8 +108,8 @@ pub use plan::{
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use problem::{BrokenRule, Gravity, Problem, TextPosition};
 pub use process::{
-    ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, LimitKind, ResourceLimits, SpawnFailure, StopReason,
-    StopStage, StreamExcerpt, Survivor, Usage,
+    ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, LimitEnforcement, LimitKind, ResourceLimits, SpawnFailure,
+    StopReason, StopStage, StreamExcerpt, Survivor, Usage,
 };
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use quote::quoted_text;

@@ -17,6 +17,7 @@ use crate::process::protocol::{Isolation, Obstacle, StartAction};
 use crate::process::system_calls::{
     Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, wait_child,
 };
+use crate::process::unenforced::unenforced_limits;
 
 /// The time limit in milliseconds for the end of a keeper (the process that watches one action): first after the
 /// launcher told the keeper to end, and again after the launcher killed it. A keeper usually takes less than one
@@ -43,12 +44,19 @@ impl Launcher {
         if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
             return Err(Obstacle::Level(why.clone()));
         }
+        let unenforced = match unenforced_limits(&group, &start.child.isolation.resources) {
+            Ok(unenforced) => unenforced,
+            Err(obstacle) => {
+                let _nothing_entered_it = group.map(|group| group.remove());
+                return Err(obstacle);
+            }
+        };
         let isolation = KeeperIsolation { level, isolation: &start.child.isolation, group: group.as_ref().ok() };
         let mut keeper = self
             .fork_keeper(isolation, Some((start, descriptors)))
             .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
         match keeper.await_start() {
-            Ok(()) => Ok(ActiveAction::new(keeper, group.ok())),
+            Ok(()) => Ok(ActiveAction::new(keeper, group.ok(), unenforced)),
             Err(obstacle) => {
                 self.give_up(&keeper, group.ok());
                 Err(obstacle)
@@ -62,14 +70,17 @@ impl Launcher {
         let ParkedKeeper { mut keeper, isolation } = self.parked.take()?;
         let is_meant =
             isolation.strongest == start.child.isolation.strongest && isolation.sandbox == start.child.isolation.sandbox;
-        let group = if is_meant { self.make_group(start).ok() } else { None };
+        let group = if is_meant { self.make_group(start) } else { Err(String::new()) };
+        let unenforced = unenforced_limits(&group, &start.child.isolation.resources);
+        let group = group.ok();
         let is_taken = is_meant
+            && unenforced.is_ok()
             && keeper.await_ready().is_ok()
             && group.as_ref().is_none_or(|group| group.add_process(keeper.process).is_ok())
             && keeper.run(start, descriptors).is_ok();
         if is_taken {
             self.levels.note_working(keeper.level);
-            return Some(ActiveAction::new(keeper, group));
+            return Some(ActiveAction::new(keeper, group, unenforced.unwrap_or_default()));
         }
         self.give_up(&keeper, group);
         None

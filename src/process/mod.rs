@@ -52,8 +52,10 @@ mod signals;
 mod snapshot_mount;
 mod stage;
 mod supervise;
+mod system_call_filter;
 #[expect(unsafe_code, reason = "fork, close_range, waitid with usage and received descriptors have no safe form in nix")]
 mod system_calls;
+mod unenforced;
 
 pub use capture::{CaptureError, Sinks};
 pub use cgroup::limits_offered;
@@ -72,4 +74,5 @@ pub use program::resolve_program;
 pub use protocol::{Isolation, LaunchedChild};
 pub use signals::{ignores_hang_up, signal_controls, signal_pipe};
 pub use supervise::{SuperviseError, supervise};
+pub use system_call_filter::filter_obstacle;
 pub use system_calls::take_passed_socket;

@@ -37,6 +37,15 @@ const KERNEL_SWITCHES: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/ir
 /// fresh `/proc` is mounted over this directory.
 const WORKSHOP: &str = "/proc";
 
+/// Files that their tools cannot read when they are empty, each with a content without settings and secrets that is
+/// shown when the file is hidden.
+const STAND_INS: &[(&str, &str)] = &[
+    (".m2/settings.xml", "<settings/>\n"),
+    (".m2/settings-security.xml", "<settingsSecurity/>\n"),
+    ("composer/auth.json", "{}\n"),
+    (".composer/auth.json", "{}\n"),
+];
+
 /// A file system that is prepared except for the steps that need to know the action. [`StagedFileSystem::finish`] does
 /// these steps.
 #[derive(Debug)]
@@ -343,6 +352,10 @@ impl Covers {
         let cover = Path::new(WORKSHOP).join(self.made.to_string());
         self.made += 1;
         make_mount_point(&cover, kind).map_err(|error| refused(&error))?;
+        if let Some((_, text)) = STAND_INS.iter().find(|(name, _)| path.ends_with(name)) {
+            let written = File::options().write(true).open(&cover).and_then(|mut file| file.write_all(text.as_bytes()));
+            written.map_err(|error| refused(&error))?;
+        }
         mount(Some(&cover), path, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(|errno| refused(&errno.into()))?;
         self.sealable.push(path.to_owned());
         Ok(())

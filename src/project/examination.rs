@@ -11,6 +11,7 @@ use crate::config::SandboxSettings;
 use crate::evidence::Store;
 use crate::model::{
     Action, ActionEnd, ActionLimits, IsolationLevel, Place, ReachedIsolation, ResourceLimits, SpawnFailure, StopStage,
+    SystemCallFilter,
 };
 use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
 use crate::project::error::ProjectError;
@@ -116,6 +117,7 @@ pub(super) fn trial_launch<'r>(
                 snapshot: None,
                 output: None,
                 resources: ResourceLimits::default(),
+                filter: SystemCallFilter::WherePossible,
             },
         },
         input: None,
@@ -195,7 +197,7 @@ mod tests {
 
     fn kept(level: IsolationLevel, obstacles: &[&str]) -> Result<ReachedIsolation, SpawnFailure> {
         let obstacles = obstacles.iter().map(|&text| text.to_owned()).collect();
-        Ok(ReachedIsolation { reached: ReachedLevel { level, obstacles }, killed_by: None })
+        Ok(ReachedIsolation { reached: ReachedLevel { level, obstacles, unenforced: Vec::new() }, killed_by: None })
     }
 
     fn obstacles(levels: &[LevelFound]) -> Vec<Option<&str>> {

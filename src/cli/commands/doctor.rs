@@ -14,7 +14,7 @@ use crate::cli::setup;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::CommandExit;
-use crate::process::{KernelSwitches, LauncherHandle, clock, limits_offered, restricts_sockets_and_signals};
+use crate::process::{KernelSwitches, LauncherHandle, clock, filter_obstacle, limits_offered, restricts_sockets_and_signals};
 use crate::project::{ExaminationRequest, Machine, examine, snapshot_usage, try_snapshot};
 use crate::sandbox::EnvironmentAdditions;
 use crate::spec::{self, DiskFiles};
@@ -49,6 +49,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         examination,
         controllers: limits_offered(),
         has_scopes: restricts_sockets_and_signals(),
+        filter_obstacle: filter_obstacle(),
         switches: KernelSwitches::read(),
         mode: configuration.sandbox.mode,
         around: look_around(environment, &mut launcher, &request)?,

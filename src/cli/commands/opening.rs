@@ -139,7 +139,11 @@ pub(crate) fn settings_of(
     let settings = ProjectSettings {
         matcher: matcher_settings(Some(state_root), configuration),
         routing: configuration.routing.clone(),
-        environment: EnvironmentAdditions { pass: configuration.environment.pass_environment.clone(), from_file },
+        environment: EnvironmentAdditions {
+            pass: configuration.environment.pass_environment.clone(),
+            from_file,
+            package_credentials: configuration.sandbox.package_credentials,
+        },
         sandbox: configuration.sandbox.clone(),
         strongest_isolation: environment::strongest_isolation(),
         lock_wait: configuration.evidence.lock_wait,

@@ -16,7 +16,7 @@ use crate::model::{
     TreeIssue, TreeIssueKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use crate::project::{RecordedRun, UnmetDependency};
-use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
+use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
 
 /// The most findings of one action that are shown. The report has all findings.
 const SHOWN_FINDINGS: usize = 5;
@@ -96,7 +96,16 @@ pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
     }
     lines.extend(report.tests_modified.as_ref().filter(|files| files.modified).map(|files| tests_modified(files, report)));
     lines.extend(report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()).and_then(snapshot_line));
+    lines.extend(report.isolation.as_ref().and_then(unenforced_limits_line));
     lines
+}
+
+/// Returns the line about limits of `[sandbox]` that were not enforced; `None` if all were.
+fn unenforced_limits_line(isolation: &IsolationV2) -> Option<String> {
+    let first = isolation.unenforced_limits.first()?;
+    let names: Vec<String> = isolation.unenforced_limits.iter().map(|limit| format!("`{}`", limit.setting.key())).collect();
+    let verb = if names.len() == 1 { "was" } else { "were" };
+    Some(format!("  limits: {} of `[sandbox]` {verb} not enforced: {}; {}", names.join(" and "), first.why, first.mend))
 }
 
 /// Returns the line about the place in which the checks ran; `None` if they ran on a snapshot and wrote nothing.

@@ -7,7 +7,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::config::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
-use crate::model::{Digest, EntryKind, IdentityWriter, IsolationLevel, TreeDigest, TreeIssueKind};
+use crate::model::{
+    Digest, EntryKind, IdentityWriter, IsolationLevel, LimitEnforcement, SystemCallFilter, TreeDigest, TreeIssueKind,
+};
 use crate::project::path_filter;
 use crate::project::{SurveyedEnvironment, is_pinned};
 use crate::report::GENERATED_BY;
@@ -114,8 +116,22 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
 /// Returns the digest of the sandbox settings. All fields are listed, so a new field does not compile until it is added
 /// here.
 fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Digest {
-    let SandboxSettings { mode, writable, sockets, visible, home, memory, processes, snapshot, max_snapshot_bytes: _, caches } =
-        settings;
+    let SandboxSettings {
+        mode,
+        writable,
+        sockets,
+        visible,
+        home,
+        memory,
+        processes,
+        limits,
+        system_call_filter,
+        // Checks never see them.
+        package_credentials: _,
+        snapshot,
+        max_snapshot_bytes: _,
+        caches,
+    } = settings;
     let mode: &[u8] = match mode {
         ProtectionMode::Auto => b"auto",
         ProtectionMode::Require => b"require",
@@ -140,6 +156,16 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Di
         .number("memory", memory.map(|memory| memory.0))
         .number("processes", processes.map(u64::from))
         .part("strongest", strongest);
+    // A value that is the default adds nothing, so that digests of earlier versions stay valid.
+    let writer = match limits {
+        LimitEnforcement::WherePossible => writer,
+        LimitEnforcement::Required => writer.part("limits", b"require"),
+    };
+    let writer = match system_call_filter {
+        SystemCallFilter::WherePossible => writer,
+        SystemCallFilter::Required => writer.part("system_call_filter", b"require"),
+        SystemCallFilter::Off => writer.part("system_call_filter", b"off"),
+    };
     // The size limit is left out: whether a check ran on a snapshot is what counts. Without a snapshot nothing is added, so that
     // digests of earlier versions stay valid.
     let writer = match snapshot {
