@@ -16,7 +16,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use proctor::model::{Access, ActionEnd, ActionLimits, EndedAction, IsolationLevel, Place, Sandbox, StopReason, StopStage};
+use proctor::model::{
+    Access, ActionEnd, ActionLimits, EndedAction, IsolationLevel, Place, Sandbox, StopReason, StopStage, SystemCallFilter,
+};
 use proctor::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
 use tempfile::TempDir;
 
@@ -28,13 +30,15 @@ const BOMB: usize = 200;
 /// A way to run `true`: its name in the output, and a function that runs `true` once and returns how long that took.
 type Way = (&'static str, fn(&mut Bench) -> Duration);
 
-const WAYS: [Way; 7] = [
+const WAYS: [Way; 9] = [
     ("bare", |_| run_bare(&["true"])),
     ("timeout 10", |_| run_bare(&["timeout", "10", "true"])),
     ("unshare -Urpmf", |_| run_bare(&["unshare", "-Urpmf", "true"])),
     ("process-group", |bench| bench.run(IsolationLevel::ProcessGroup, Parking::No)),
     ("landlock", |bench| bench.run(IsolationLevel::Landlock, Parking::No)),
+    ("landlock, unfiltered", |bench| bench.run_unfiltered(IsolationLevel::Landlock)),
     ("namespace", |bench| bench.run(IsolationLevel::Namespace, Parking::No)),
+    ("namespace, unfiltered", |bench| bench.run_unfiltered(IsolationLevel::Namespace)),
     ("namespace, parked", |bench| bench.run(IsolationLevel::Namespace, Parking::Yes)),
 ];
 
@@ -55,11 +59,11 @@ fn main() {
         }
     }
     println!("{rounds} rounds of `true`, milliseconds");
-    println!("{:<20} {:>8} {:>8} {:>10}", "", "median", "p95", "over bare");
+    println!("{:<24} {:>8} {:>8} {:>10}", "", "median", "p95", "over bare");
     let bare = percentile(&mut ways[0].1, 50);
     for ((name, _), times) in &mut ways {
         let (median, late) = (percentile(times, 50), percentile(times, 95));
-        println!("{name:<20} {:>8.2} {:>8.2} {:>10.2}", ms(median), ms(late), ms(median) - ms(bare));
+        println!("{name:<24} {:>8.2} {:>8.2} {:>10.2}", ms(median), ms(late), ms(median) - ms(bare));
     }
     if only.is_some() {
         return;
@@ -98,6 +102,17 @@ impl Bench {
 
     fn run(&mut self, level: IsolationLevel, parking: Parking) -> Duration {
         let request = self.request(level, "/bin/true", &[]);
+        self.run_request(&request, parking)
+    }
+
+    /// Runs `true` without the filter on system calls.
+    fn run_unfiltered(&mut self, level: IsolationLevel) -> Duration {
+        let mut request = self.request(level, "/bin/true", &[]);
+        request.child.isolation.filter = SystemCallFilter::Off;
+        self.run_request(&request, Parking::No)
+    }
+
+    fn run_request(&mut self, request: &LaunchRequest, parking: Parking) -> Duration {
         if parking == Parking::Yes {
             self.launcher.park(&request.child.isolation);
             // `proctor watch` starts the keeper (the process that holds an action's processes together) long before the
@@ -105,9 +120,9 @@ impl Bench {
             thread::sleep(Duration::from_millis(5));
         }
         let (control, _handle) = Control::new().expect("pipes");
-        let (ended, took) = self.supervise(&request, &control);
+        let (ended, took) = self.supervise(request, &control);
         assert_eq!(ended.end, ActionEnd::Exited { code: 0 });
-        assert_eq!(ended.kept.expect("it was started").reached.level, level);
+        assert_eq!(ended.kept.expect("it was started").reached.level, request.child.isolation.strongest);
         took
     }
 

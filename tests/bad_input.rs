@@ -214,7 +214,7 @@ fn a_configuration_that_cannot_be_read_is_named() {
     exit status: 4
     --- stderr
     error: `proctor.toml` cannot be read
-      caused by: Is a directory (os error 21)
+      caused by: it is a directory, a pipe, a socket or a device, and only a regular file is read
       hint: make `<project>/proctor.toml` a file you may read, or remove it to have the checks discovered
     ");
     let project = Project::new();

@@ -66,7 +66,6 @@ pub(crate) fn marked(mark: &str) -> Block {
     block
 }
 
-/// Returns the text of the script with this name.
 #[track_caller]
 pub(crate) fn script(name: &str) -> String {
     marked(&format!("script: {name}")).text

@@ -59,7 +59,7 @@ enum Command {
 }
 
 /// A pseudo-random generator (splitmix64). The same seed gives the same numbers.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     fn roll(&mut self) -> u64 {
@@ -69,15 +69,15 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.roll() % end.max(1)
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[usize::try_from(self.below(from.len() as u64)).expect("it is below a length")]
     }
 
-    fn moment(&mut self, longest: Duration) -> Duration {
+    pub(crate) fn moment(&mut self, longest: Duration) -> Duration {
         Duration::from_micros(self.below(u64::try_from(longest.as_micros()).expect("a run is short")))
     }
 }
@@ -102,7 +102,7 @@ fn after_some_kills_nothing_lives_on_and_the_next_run_is_green() {
 }
 
 /// Returns the number that a variable of the environment holds, if it is set.
-fn number(name: &str) -> Option<u64> {
+pub(crate) fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect("a number"))
 }
 
@@ -168,7 +168,6 @@ fn a_launcher_or_supervisor_that_is_killed_alone_takes_along_what_a_stopped_keep
     }
 }
 
-/// The one process that is killed.
 #[derive(Clone, Copy)]
 enum Killed {
     Launcher,
@@ -348,7 +347,7 @@ fn cgroups_of_actions(below: &Path) -> Vec<PathBuf> {
 
 /// Waits until the process executes proctor. Before that it is still the program that was started to execute it.
 #[track_caller]
-fn await_program(id: i32) {
+pub(crate) fn await_program(id: i32) {
     let is_program = || fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.trim_end() == "proctor");
     poll(BOUND, "the program to begin", || is_program().then_some(()));
 }

@@ -41,7 +41,6 @@ pub(crate) struct Scenario {
     pub(crate) files: &'static [(&'static str, &'static [u8])],
     /// Symbolic links of the project: path and target.
     pub(crate) links: &'static [(&'static str, &'static str)],
-    /// The arguments of `pytest`.
     pub(crate) arguments: &'static [&'static str],
     /// Environment variables of the check.
     pub(crate) environment: &'static [(&'static str, &'static str)],
@@ -53,7 +52,6 @@ pub(crate) struct Scenario {
     pub(crate) exit: Option<i32>,
 }
 
-/// The defaults of a scenario.
 pub(crate) const PLAIN: Scenario = Scenario {
     name: "",
     files: &[],

@@ -19,7 +19,6 @@ const MAIN_JOB: &str = "main job";
 /// and Node packages.
 const INSTALLING_BOUND: Duration = Duration::from_secs(600);
 
-/// Pages with a table of all exit codes.
 const PAGES_OF_EXIT_CODES: &[&str] = &["README.md", "docs/reference/exit-codes.md"];
 
 #[test]

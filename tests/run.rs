@@ -29,6 +29,7 @@ mod snapshot;
 mod snapshot_bad_input;
 mod snapshot_caches;
 mod snapshot_effects;
+mod snapshot_full_disk;
 mod snapshot_prepared;
 mod snapshot_storm;
 mod stopping;
@@ -76,7 +77,6 @@ fn exists(path: &str) -> bool {
     Path::new(path).exists()
 }
 
-/// Returns the result of the action with this id.
 #[track_caller]
 fn result<'report>(report: &'report Value, id: &str) -> &'report Value {
     let sections = ["prerequisiteExecution", "stepExecution", "cleanupExecution"];

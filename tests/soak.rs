@@ -98,7 +98,6 @@ fn await_run(project: &Project, watch: &mut Watch<'_>, last: Option<String>) {
     poll(LATE, "a verdict", || latest(project).filter(|run| Some(run) != last.as_ref()).ok_or_else(|| watch.text()));
 }
 
-/// Returns the run that `latest` leads to.
 fn latest(project: &Project) -> Option<String> {
     let id = project.store().project_ids().pop()?;
     let link = project.root().join("state/proctor/evidence").join(id).join("default/latest");

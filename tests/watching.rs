@@ -26,9 +26,11 @@
 //! | a sync barrier | `a_sync_is_answered_after_every_save_before_it` |
 //! | a change without an event (a store through a mapping) | `storms::what_was_saved_without_an_event_is_found_by_the_sweep` |
 //! | random changes | `storm` |
+//! | random changes of ignored inputs, also with lost events | `ignored_inputs` |
 #![expect(clippy::disallowed_methods, reason = "the tests save files as editors do")]
 
 mod directories;
+mod ignored_inputs;
 mod limits;
 mod questions;
 mod rules;
@@ -172,9 +174,11 @@ fn removed(name: &str) -> WatchHint {
 /// Returns whether a hint is about this path and no other.
 fn about(hint: &WatchHint, name: &str) -> bool {
     match hint {
-        WatchHint::Saved(hinted) | WatchHint::Created(hinted) | WatchHint::Writing(hinted) | WatchHint::Removed(hinted) => {
-            *hinted == path(name)
-        }
+        WatchHint::Saved(hinted)
+        | WatchHint::Created(hinted)
+        | WatchHint::Writing(hinted)
+        | WatchHint::Removed(hinted)
+        | WatchHint::IgnoredCame(hinted) => *hinted == path(name),
         WatchHint::LookAgain(_) | WatchHint::Polling(_) | WatchHint::RootVanished | WatchHint::Synced(_) => false,
     }
 }

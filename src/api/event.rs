@@ -67,7 +67,7 @@ pub enum EndReasonV1 {
 }
 
 impl EventV1 {
-    /// Returns the name for the `event:` line.
+    /// Returns the name that stands in the `event:` line of the event stream.
     pub fn name(&self) -> &'static str {
         match self {
             Self::RunStarted { .. } => "runStarted",

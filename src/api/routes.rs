@@ -15,7 +15,7 @@ pub struct Route {
     pub body: &'static str,
 }
 
-/// The name of a route in code.
+/// The routes of the control socket. Clients and the service name a route by this type instead of by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RouteName {
     /// Returns the states of the verdicts of all watched projects.

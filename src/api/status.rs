@@ -118,17 +118,15 @@ pub enum StateV1 {
     NoVerdict,
 }
 
-/// The verdict of a run.
+/// A run's verdict, with the tree and the plan that it is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VerdictV1 {
     pub run_id: RunId,
-    /// The tree that the verdict is for.
     pub tree: Option<TreeDigest>,
     /// Whether the checks ran on a snapshot of the tree; absent if it is not known, as for runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tested: Option<TestedPlace>,
-    /// The plan that the verdict is for.
     pub plan: Option<Digest>,
     pub status: OverallStatus,
     pub result: Option<OverallResult>,
@@ -136,7 +134,6 @@ pub struct VerdictV1 {
     pub blocking: u32,
     /// When the run's last process had ended.
     pub ended: Option<Timestamp>,
-    /// The path of the report.
     pub report: String,
 }
 

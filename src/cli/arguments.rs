@@ -169,9 +169,13 @@ pub(crate) struct ShowOptions {
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,
-    /// Print the bytes an action wrote instead, as they were
+    /// Print the bytes an action wrote instead. To a file or a pipe they go as they were; on a terminal, characters that
+    /// it would obey or not show are escaped
     #[arg(long, value_name = "ACTION", conflicts_with = "json")]
     pub(crate) log: Option<String>,
+    /// With --log: print the bytes as they were on a terminal too, whatever it makes of them
+    #[arg(long, requires = "log")]
+    pub(crate) raw: bool,
     /// Print the report instead, as it is
     #[arg(long)]
     pub(crate) json: bool,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::doctor_machine::{self, MachineFacts, MachineV1};
 use crate::cli::installation::{self, advice::Finding};
-use crate::cli::style::{Style, Tone};
+use crate::cli::style::{Line, Style, Tone};
 use crate::config::ProtectionMode;
 use crate::model::{Access, CommandExit, IsolationLevel, Place};
 use crate::process::KernelSwitches;
@@ -27,6 +27,8 @@ pub(crate) struct DoctorFacts {
     pub(crate) controllers: Result<Vec<String>, String>,
     /// Whether Landlock can keep actions from sending signals to other processes and from connecting to their abstract sockets.
     pub(crate) has_scopes: bool,
+    /// Why system calls of actions cannot be filtered; `None` if they can.
+    pub(crate) filter_obstacle: Option<&'static str>,
     /// The kernel's settings for namespaces.
     pub(crate) switches: KernelSwitches,
     pub(crate) mode: ProtectionMode,
@@ -47,6 +49,8 @@ pub(crate) struct DoctorFindings<'a> {
     levels: Vec<Level>,
     limits: Limits,
     landlock_scopes: bool,
+    /// Why system calls of actions cannot be filtered; null if they can.
+    system_call_filter_obstacle: Option<&'static str>,
     store: String,
     hidden: Vec<String>,
     private: Vec<String>,
@@ -199,6 +203,7 @@ impl<'a> DoctorFindings<'a> {
             levels: levels.chain([process_group]).collect(),
             limits: Limits { memory, processes, obstacle: limits_obstacle },
             landlock_scopes: facts.has_scopes,
+            system_call_filter_obstacle: facts.filter_obstacle,
             store: facts.examination.store.display().to_string(),
             hidden: places(|place| matches!(place.access, Access::Hidden)),
             private: places(|place| matches!(place.access, Access::Private { .. } | Access::Memory | Access::Overlay { .. })),
@@ -228,53 +233,48 @@ impl<'a> DoctorFindings<'a> {
         if is_as_wanted { CommandExit::Proceed } else { CommandExit::CodeNeedsWork }
     }
 
-    /// Returns the document that `--json` prints.
-    pub(crate) fn document(&self) -> Vec<u8> {
-        let mut bytes = serde_json::to_vec_pretty(self).expect("its keys are text");
-        bytes.push(b'\n');
-        bytes
-    }
-
-    /// Returns the lines for people.
-    pub(crate) fn lines(&self, style: Style) -> Vec<String> {
+    pub(crate) fn lines(&self, style: Style) -> Vec<Line> {
         let mut lines = vec![match (self.level, self.mode) {
-            (_, "off") => "isolation: none, `sandbox.mode` is \"off\"; what could be had:".to_owned(),
-            (Some(level), _) => format!("isolation: {}", style.paint(Tone::Strong, level_word(level))),
-            (None, _) => format!("isolation: {}, no command can be started", style.paint(Tone::Bad, "none")),
+            (_, "off") => "isolation: none, `sandbox.mode` is \"off\"; what could be had:".into(),
+            (Some(level), _) => Line::from("isolation: ").and(style.paint(Tone::Strong, level_word(level))),
+            (None, _) => Line::from("isolation: ").and(style.paint(Tone::Bad, "none")).and(", no command can be started"),
         }];
         for found in &self.levels {
             let (mark, tone) = if found.reached { ("✓", Tone::Good) } else { ("-", Tone::Doubtful) };
             let why = found.obstacle.as_deref().unwrap_or_else(|| level_means(found.level));
-            lines.push(format!("  {} {:<14} {why}", style.paint(tone, mark), level_word(found.level)));
+            lines.push(Line::from("  ").and(style.paint(tone, mark)).and(format!(" {:<14} {why}", level_word(found.level))));
         }
         let word = |can: bool| if can { "enforced" } else { "not enforced" };
         let why = self.limits.obstacle.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        lines.push(format!("limits: memory {}, processes {}{why}", word(self.limits.memory), word(self.limits.processes)));
+        lines.push(format!("limits: memory {}, processes {}{why}", word(self.limits.memory), word(self.limits.processes)).into());
         let scopes = if self.landlock_scopes { "closed" } else { "open (Linux 6.12 can close them)" };
-        lines.push(format!("signals to others, abstract sockets: {scopes}"));
-        lines.push(format!("store: {}, hidden from every command", self.store));
+        lines.push(format!("signals to others, abstract sockets: {scopes}").into());
+        let filtered =
+            self.system_call_filter_obstacle.map_or("can be filtered".to_owned(), |why| format!("cannot be filtered: {why}"));
+        lines.push(format!("system calls: {filtered}").into());
+        lines.push(format!("store: {}, hidden from every command", self.store).into());
         // Only namespaces can give an action its own copy of a directory. Without them, all actions share the real
         // directory.
         let private = if self.level == Some(IsolationLevel::Namespace) { "own copy" } else { "shared" };
         for (name, paths) in [("hidden", &self.hidden), (private, &self.private), ("writable", &self.writable)] {
             if !paths.is_empty() {
-                lines.push(format!("{name}: {}", paths.join(", ")));
+                lines.push(format!("{name}: {}", paths.join(", ")).into());
             }
         }
-        lines.extend(self.shown.iter().cloned());
+        lines.extend(self.shown.iter().cloned().map(Line::from));
         if let Some(service) = &self.service {
             let version = service.systemd.map_or_else(|| "unknown".to_owned(), |version| version.to_string());
             let runs = if service.active { "runs" } else { "does not run" };
             let stays = if service.lingers { "goes on when you log out" } else { "ends when you log out" };
-            lines.push(format!("service: {runs}, {stays} · systemd {version}"));
+            lines.push(format!("service: {runs}, {stays} · systemd {version}").into());
         }
         for remedy in &self.remedies {
-            lines.push(format!("{}:", remedy.problem));
-            lines.push(format!("  {}", style.paint(Tone::Strong, &remedy.command)));
+            lines.push(format!("{}:", remedy.problem).into());
+            lines.push(Line::from("  ").and(style.paint(Tone::Strong, &remedy.command)));
         }
         for finding in &self.findings {
-            lines.push(format!("{}:", finding.problem));
-            lines.push(format!("  {}", style.paint(Tone::Strong, &finding.advice)));
+            lines.push(format!("{}:", finding.problem).into());
+            lines.push(Line::from("  ").and(style.paint(Tone::Strong, &finding.advice)));
         }
         lines
     }
@@ -332,6 +332,7 @@ mod tests {
             examination: Examination { level: Some(level), levels, places: Vec::new(), store: "/state/proctor".into() },
             controllers: Ok(vec!["memory".to_owned(), "pids".to_owned()]),
             has_scopes: true,
+            filter_obstacle: None,
             switches,
             mode: ProtectionMode::Auto,
             around: MachineFacts {

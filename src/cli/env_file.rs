@@ -4,11 +4,15 @@
 use std::path::Path;
 
 use crate::cli::error::CommandError;
+use crate::evidence::read_regular_text;
 use crate::model::CommandExit;
+
+/// The longest file of variables that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
 
 /// Reads the file `name`, which is relative to the project or absolute.
 pub(crate) fn read(root: &Path, name: &str) -> Result<Vec<(String, String)>, CommandError> {
-    let text = std::fs::read_to_string(root.join(name)).map_err(|error| {
+    let text = read_regular_text(&root.join(name), LONGEST).map_err(|error| {
         CommandError::caused(CommandExit::SpecificationWrong, format!("`env_file` names `{name}`, which cannot be read"), &error)
             .hint("create the file, or take `env_file` out of `[environment]` in proctor.toml")
     })?;

@@ -54,20 +54,22 @@ impl CommandError {
     }
 
     /// Returns the error as a JSON document: `{"error":{"kind","message","hint"}}`.
-    pub(crate) fn document(&self) -> Vec<u8> {
+    pub(crate) fn document(&self) -> serde_json::Value {
         let message = [std::slice::from_ref(&self.message), &self.details, &self.causes].concat().join("; ");
-        let error = serde_json::json!({ "error": { "kind": self.exit, "message": message, "hint": self.hints.join("; ") } });
-        let mut bytes = serde_json::to_vec_pretty(&error).expect("its keys are text");
-        bytes.push(b'\n');
-        bytes
+        serde_json::json!({ "error": { "kind": self.exit, "message": message, "hint": self.hints.join("; ") } })
     }
 
     /// Returns the lines for standard error: message, causes, hints.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("error: {}", self.message)];
-        lines.extend(self.details.iter().map(|detail| format!("  {}", detail.replace('\n', "\n  "))));
+        lines.extend(self.details.iter().flat_map(|detail| indented(detail)));
         lines.extend(self.causes.iter().map(|cause| format!("  caused by: {cause}")));
-        lines.extend(self.hints.iter().map(|hint| format!("  hint: {}", hint.replace('\n', "\n  "))));
+        lines.extend(self.hints.iter().flat_map(|hint| indented(&format!("hint: {hint}"))));
         lines
     }
+}
+
+/// Returns a text of several lines as lines of their own, each indented by two columns.
+pub(crate) fn indented(text: &str) -> Vec<String> {
+    text.split('\n').map(|line| format!("  {line}")).collect()
 }

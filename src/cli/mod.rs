@@ -18,7 +18,7 @@ mod help;
 mod installation;
 mod live_line;
 mod logging;
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
+#[expect(clippy::disallowed_methods, reason = "the one place that prints")]
 mod render;
 mod review_arguments;
 mod screen;
@@ -26,6 +26,7 @@ mod service;
 mod service_arguments;
 mod setup;
 mod show_progress;
+mod shown_log;
 mod specification_arguments;
 mod specification_files;
 mod style;
@@ -56,7 +57,7 @@ pub fn main() -> ExitCode {
             tracing::error!("{}", error.lines().join("; "));
             match audience {
                 ErrorAudience::Person => render::error(&error),
-                ErrorAudience::Program => render::bytes(&error.document()),
+                ErrorAudience::Program => render::document(&error.document()),
             }
             error.exit()
         }

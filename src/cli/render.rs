@@ -1,71 +1,166 @@
 //! The only module that prints. Results go to standard output; errors and notes go to standard error (G6).
+//!
+//! No text reaches a terminal as it is. Every function here escapes what a terminal obeys or a person does not see, and
+//! writes the control sequences of proctor itself. So a command hands over any text, whoever made it. The one exception
+//! is [`raw`], for the bytes of a log that a program reads.
 
 use std::io::Write as _;
 
 use crate::cli::error::CommandError;
-use crate::model::CommandExit;
+use crate::cli::style::{Line, Tone};
+use crate::cli::terminal;
+use crate::model::{CommandExit, shown_json, shown_line, shown_lines};
+
+/// What can be printed as one line.
+pub(crate) trait Printable {
+    /// Returns the line with its texts escaped, and with the sequences of its colours.
+    fn printed(&self) -> String;
+}
+
+impl Printable for str {
+    fn printed(&self) -> String {
+        shown_line(self).into_owned()
+    }
+}
+
+impl Printable for String {
+    fn printed(&self) -> String {
+        self.as_str().printed()
+    }
+}
+
+impl Printable for Line {
+    fn printed(&self) -> String {
+        let pieces = self.pieces().iter().map(|piece| match piece.tone {
+            Some(tone) => format!("\x1b[{}m{}\x1b[0m", code(tone), shown_line(&piece.text)),
+            None => shown_line(&piece.text).into_owned(),
+        });
+        pieces.collect()
+    }
+}
+
+/// Returns the number of a tone's colour in a control sequence (ECMA-48, SGR).
+fn code(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "32",
+        Tone::Bad => "31",
+        Tone::Doubtful => "33",
+        Tone::Quiet => "2",
+        Tone::Strong => "1",
+    }
+}
 
 /// Prints a line of the result.
-pub(crate) fn line(text: &str) {
-    bytes(format!("{text}\n").as_bytes());
+pub(crate) fn line(line: &(impl Printable + ?Sized)) {
+    write(&format!("{}\n", line.printed()));
 }
 
-/// Prints bytes of the result unchanged. Errors are ignored, because the reader may have closed the pipe.
-pub(crate) fn bytes(bytes: &[u8]) {
-    let mut output = std::io::stdout().lock();
-    let _gone = output.write_all(bytes).and_then(|()| output.flush());
+/// Prints a text of several lines. Its line ends and tabs are printed as they are.
+pub(crate) fn text(text: &str) {
+    write(&shown_lines(text));
 }
 
-/// Prints the result as one JSON document, for `--json`.
+/// Prints a value as one JSON document, for `--json`. Hidden characters stand as JSON's escapes in it.
 pub(crate) fn document(value: &impl serde::Serialize) {
-    let mut text = serde_json::to_vec_pretty(value).expect("our own values have a JSON form");
-    text.push(b'\n');
-    bytes(&text);
+    let text = serde_json::to_string_pretty(value).expect("our own values have a JSON form");
+    write(&format!("{}\n", shown_json(&text)));
+}
+
+/// Prints a stored JSON document, such as a sealed report. To a file or a pipe it goes unchanged, because a program may
+/// compare its hash. On a terminal, hidden characters stand as JSON's escapes: the document means the same.
+pub(crate) fn stored_document(bytes: &[u8]) {
+    if terminal::is_output_terminal() {
+        write(&shown_json(&String::from_utf8_lossy(bytes)));
+    } else {
+        raw(bytes);
+    }
+}
+
+/// Prints bytes unchanged, whatever a terminal makes of them.
+pub(crate) fn raw(bytes: &[u8]) {
+    write_bytes(bytes);
 }
 
 /// Prints a note for people to standard error.
-pub(crate) fn note(text: &str) {
-    eprintln!("{text}");
+pub(crate) fn note(note: &(impl Printable + ?Sized)) {
+    write_error(&format!("{}\n", note.printed()));
 }
 
 /// Prints an error with its causes and hints.
 pub(crate) fn error(error: &CommandError) {
-    for line in error.lines() {
-        eprintln!("{line}");
-    }
+    error.lines().iter().for_each(note);
 }
 
 /// Prints the text that the argument parser returned as an error. For `--help` and `--version` the text is a result;
 /// everything else is a usage error.
 pub(crate) fn usage(error: &clap::Error) -> CommandExit {
+    let said = error.to_string();
     if error.use_stderr() {
-        eprint!("{error}");
+        write_error(&shown_lines(&said));
         CommandExit::Usage
     } else {
-        print!("{error}");
+        text(&said);
         CommandExit::Proceed
     }
 }
 
 /// Shows a line that the next line replaces.
-pub(crate) fn live(text: &str) {
-    bytes(format!("{text}\r").as_bytes());
+pub(crate) fn live(line: &(impl Printable + ?Sized)) {
+    write(&format!("{}\r", line.printed()));
 }
 
 /// Clears the line that [`live`] showed.
 pub(crate) fn end_live() {
-    bytes(b"\x1b[2K\r");
+    write("\x1b[2K\r");
 }
 
 /// Prints a question without ending the line.
 pub(crate) fn prompt(text: &str) {
-    eprint!("{text}");
+    write_error(&text.printed());
+}
+
+/// Ends the line of a question that was not answered.
+pub(crate) fn end_prompt() {
+    write_error("\n");
 }
 
 pub(crate) fn clear() {
-    bytes(b"\x1b[2J\x1b[3J\x1b[H");
+    write("\x1b[2J\x1b[3J\x1b[H");
 }
 
 pub(crate) fn bell() {
-    bytes(b"\x07");
+    write("\x07");
+}
+
+fn write(text: &str) {
+    write_bytes(text.as_bytes());
+}
+
+/// Writes to standard output. Errors are ignored, because the reader may have closed the pipe.
+fn write_bytes(bytes: &[u8]) {
+    let mut output = std::io::stdout().lock();
+    let _gone = output.write_all(bytes).and_then(|()| output.flush());
+}
+
+/// Writes to standard error. Errors are ignored, because there is nowhere to report them.
+fn write_error(text: &str) {
+    let mut output = std::io::stderr().lock();
+    let _gone = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::style::Style;
+
+    #[test]
+    fn only_the_colours_of_proctor_are_control_sequences() {
+        let hostile = "\x1b[2J\x1b[32mPASSED\x1b[0m\n\u{9b}1A\u{202e}";
+        let escaped = "\\u{1b}[2J\\u{1b}[32mPASSED\\u{1b}[0m\\n\\u{9b}1A\\u{202e}";
+        assert_eq!(hostile.printed(), escaped);
+        let line = Style::Coloured.paint(Tone::Bad, hostile).and(" · ").and(hostile);
+        assert_eq!(line.printed(), format!("\x1b[31m{escaped}\x1b[0m · {escaped}"));
+        let line = Style::Plain.paint(Tone::Bad, hostile);
+        assert_eq!(line.printed(), escaped);
+    }
 }

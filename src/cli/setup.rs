@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::config::{self, Configuration};
+use crate::evidence::read_regular_file;
 use crate::model::{CommandExit, Plan, Problem};
 use crate::spec::{self, DiskFiles};
 
@@ -38,11 +39,14 @@ pub(crate) fn project_root(environment: &Environment, directory: &Path) -> Resul
         .hint("name the directory of a project, not a file in it"))
 }
 
+/// The longest `proctor.toml` that is read, in bytes.
+const LONGEST_CONFIGURATION: u64 = 16 << 20;
+
 /// Reads `proctor.toml`, or returns the defaults if there is no such file. The second value says whether the file
 /// exists.
 pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), CommandError> {
     let path = root.join(CONFIGURATION_FILE);
-    let bytes = match std::fs::read(&path) {
+    let bytes = match read_regular_file(&path, LONGEST_CONFIGURATION) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Configuration::default(), false)),
         Err(error) => {

@@ -1,7 +1,5 @@
 //! Shows the progress of a run: with a live line on a terminal, otherwise as plain lines.
 
-use std::io::Write as _;
-
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::style::{Style, Tone};
@@ -31,7 +29,6 @@ impl ProgressScreen {
         Self { style, audience, under_way: Vec::new() }
     }
 
-    /// Shows one step of the progress.
     pub(crate) fn show(&mut self, progress: &Progress) {
         match (self.audience, progress) {
             (
@@ -62,7 +59,7 @@ impl ProgressScreen {
             Progress::Begun { project_name, tree, issues, .. } => {
                 self.under_way.clear();
                 render::line(&screen::header(project_name, tree, self.style));
-                screen::issues(issues).iter().for_each(|line| render::note(line));
+                screen::issues(issues).iter().for_each(render::note);
             }
             Progress::ActionStarted(action) => {
                 self.under_way.retain(|(id, _)| *id != action.id);
@@ -80,11 +77,10 @@ impl ProgressScreen {
             Progress::ChecksOver => {}
             Progress::ActionEnded(result) => {
                 self.end_live(&result.action_id);
-                screen::action(result, self.style).iter().for_each(|line| render::line(line));
+                screen::action(result, self.style).iter().for_each(render::line);
                 self.draw_live();
             }
         }
-        let _flushed = std::io::stdout().flush();
     }
 
     /// Draws the live line if an action is running and the output is a terminal.

@@ -10,8 +10,7 @@ use crate::cli::setup::{self, LoadedProject};
 use crate::config::Configuration;
 use crate::model::{CommandExit, TaskId};
 use crate::process::clock;
-use crate::project::{ProjectError, Specifications, TaskError};
-use crate::spec::specification::SPECIFICATION_SUFFIX;
+use crate::project::{ProjectError, SPECIFICATION_SEARCH, Specifications, TaskError};
 use crate::tree::TreeIndex;
 
 /// What reading a task's specification gave: a plan, or the errors.
@@ -27,7 +26,6 @@ pub(crate) struct WrongSpecification {
     pub(crate) root: PathBuf,
     pub(crate) configuration: Configuration,
     pub(crate) task: TaskId,
-    /// The error that commands show.
     pub(crate) error: CommandError,
 }
 
@@ -84,7 +82,7 @@ pub(crate) fn read_task(text: &str) -> Result<TaskId, CommandError> {
 pub(crate) fn names(root: &Path, configuration: &Configuration) -> Result<Vec<String>, CommandError> {
     let index = scan(root, configuration)?;
     let mut names: Vec<String> = index
-        .named(&|name| name.ends_with(SPECIFICATION_SUFFIX.as_bytes()))
+        .named(SPECIFICATION_SEARCH)
         .into_iter()
         .filter_map(|(path, _)| path.as_path().to_str().map(str::to_owned))
         .collect();

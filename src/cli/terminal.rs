@@ -9,6 +9,7 @@ use nix::sys::termios::{FlushArg, LocalFlags, SetArg, SpecialCharacterIndices, T
 use crate::daemon::Key;
 use crate::process::{Control, WokenBy};
 
+#[expect(clippy::disallowed_methods, reason = "it asks what the output is, and prints nothing")]
 pub(crate) fn is_output_terminal() -> bool {
     std::io::stdout().is_terminal()
 }

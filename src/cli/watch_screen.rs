@@ -16,7 +16,6 @@ use crate::git::read_git_index;
 use crate::model::{OverallResult, TaskId};
 use crate::project::{Progress, RunOutcome, SealedReport};
 
-/// The settings for the screen of a watch.
 pub(crate) struct WatchScreenSettings {
     pub(crate) style: Style,
     pub(crate) is_terminal: bool,
@@ -58,7 +57,7 @@ impl WatchScreen {
     }
 
     fn show_end(&self, sealed: &SealedReport, is_latest: bool) {
-        screen::notes(&sealed.report).iter().for_each(|note| render::line(note));
+        screen::notes(&sealed.report).iter().for_each(render::line);
         let task = &sealed.report.test_specification.task_id;
         let path = screen::report_path(&self.look.root, self.look.link.as_deref(), task, &sealed.report_path, is_latest);
         render::line(&screen::verdict(&sealed.report, &path, self.look.style));
@@ -98,11 +97,11 @@ impl Screen for WatchScreen {
                 unmet.iter().for_each(|unmet| self.say(&format!("  {unmet}")));
             }
             Ok(RunOutcome::NotApproved(unapproved)) => {
-                screen::not_approved(unapproved).iter().for_each(|line| render::line(line));
+                screen::not_approved(unapproved).iter().for_each(render::line);
                 self.say(&format!("hint: {}", screen::approve_hint(&unapproved.task, unapproved.way)));
             }
             Ok(RunOutcome::Superseded | RunOutcome::Withdrawn | RunOutcome::Unchanged | RunOutcome::Untriggered) => {}
-            Err(RunFailure::Configuration(lines)) => lines.iter().for_each(|line| render::note(line)),
+            Err(RunFailure::Configuration(lines)) => lines.iter().flat_map(|text| text.split('\n')).for_each(render::note),
             Err(RunFailure::Run(error)) => render::error(&from_run_error(error)),
         }
     }

@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use crate::config::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
 use crate::evidence::mint_nonce;
-use crate::model::{Access, Action, ActionLimits, EndedAction, GovernanceRecord, LedgerBody, Place, StopStage};
+use crate::model::{
+    Access, Action, ActionLimits, EndedAction, GovernanceRecord, LedgerBody, PackageCredentials, Place, StopStage,
+};
 use crate::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise,
 };
@@ -166,7 +168,7 @@ impl Workspace {
     }
 
     fn model_environment(&self, request: &ModelRequest<'_>, scratch: &Scratch) -> ChildEnvironment {
-        let settings = EnvironmentAdditions { pass: request.pass_environment.to_vec(), from_file: Vec::new() };
+        let settings = EnvironmentAdditions { pass: request.pass_environment.to_vec(), ..EnvironmentAdditions::default() };
         let mut environment = ChildEnvironment::build(self.ambient(), &settings, request.action, &scratch.output());
         // `GH_CONFIG_DIR` names an empty directory, so the tracker's command line finds no account even where files
         // cannot be hidden.
@@ -196,6 +198,9 @@ impl Workspace {
             home: HomeAccess::ReadOnly,
             memory: request.settings.sandbox.memory,
             processes: request.settings.sandbox.processes,
+            limits: request.settings.sandbox.limits,
+            system_call_filter: request.settings.sandbox.system_call_filter,
+            package_credentials: PackageCredentials::Hidden,
             // A model already works on a copy of the project, so it needs no snapshot.
             snapshot: ProtectionMode::Off,
             max_snapshot_bytes: request.settings.sandbox.max_snapshot_bytes,

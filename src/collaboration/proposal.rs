@@ -11,10 +11,8 @@ use crate::evidence;
 use crate::model::{Problem, SpecificationChange, TaskId};
 use crate::process::clock;
 use crate::project::ProjectError;
-use crate::project::ProjectSettings;
-use crate::spec::specification::{
-    SPECIFICATION_SUFFIX, SpecificationContext, SpecificationReading, compare_specifications, read_specification,
-};
+use crate::project::{ProjectSettings, SPECIFICATION_SEARCH};
+use crate::spec::specification::{SpecificationContext, SpecificationReading, compare_specifications, read_specification};
 use crate::spec::{DiskFiles, compare_with_project};
 use crate::tree::TreeIndex;
 
@@ -76,7 +74,7 @@ pub fn review_specification(
 
 fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<Current, ProjectError> {
     let index = TreeIndex::scan(root, &settings.new_matcher()?, clock::now()).map_err(ProjectError::Tree)?;
-    let named = index.named(&|name| name.ends_with(SPECIFICATION_SUFFIX.as_bytes()));
+    let named = index.named(SPECIFICATION_SEARCH);
     let names = named.into_iter().filter_map(|(path, _)| path.as_path().to_str().map(str::to_owned));
     let mut found = Vec::new();
     for file in names {

@@ -7,7 +7,7 @@ use toml::de::DeValue;
 use crate::config::section::{Document, Section};
 use crate::config::settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
 use crate::config::values::{WrongValue, choice, count, filled_text, list, or_off, size};
-use crate::model::ByteSize;
+use crate::model::{ByteSize, LimitEnforcement, PackageCredentials, SystemCallFilter};
 
 const MODE: &[(&str, ProtectionMode)] =
     &[("auto", ProtectionMode::Auto), ("require", ProtectionMode::Require), ("off", ProtectionMode::Off)];
@@ -19,6 +19,14 @@ const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("ove
 /// The smallest allowed memory limit. With less memory, the interpreter of a script does not even start.
 const MEMORY_LEAST: ByteSize = ByteSize(16 << 20);
 const MEMORY_MOST: ByteSize = ByteSize(1 << 40);
+
+const LIMITS: &[(&str, LimitEnforcement)] = &[("auto", LimitEnforcement::WherePossible), ("require", LimitEnforcement::Required)];
+
+const SYSTEM_CALL_FILTER: &[(&str, SystemCallFilter)] =
+    &[("auto", SystemCallFilter::WherePossible), ("require", SystemCallFilter::Required), ("off", SystemCallFilter::Off)];
+
+const PACKAGE_CREDENTIALS: &[(&str, PackageCredentials)] =
+    &[("hidden", PackageCredentials::Hidden), ("prerequisites", PackageCredentials::ForPrerequisites)];
 
 const SNAPSHOT_LEAST: ByteSize = ByteSize(1 << 20);
 const SNAPSHOT_MOST: ByteSize = ByteSize(1 << 40);
@@ -35,6 +43,9 @@ pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -
         home: section.setting(document, "home", choice(HOME)).value,
         memory: section.setting(document, "memory", or_off(size(MEMORY_LEAST..=MEMORY_MOST, "\"4GiB\""))).value,
         processes: section.setting(document, "processes", or_off(count(8..=1_000_000, "512"))).value,
+        limits: section.setting(document, "limits", choice(LIMITS)).value,
+        system_call_filter: section.setting(document, "system_call_filter", choice(SYSTEM_CALL_FILTER)).value,
+        package_credentials: section.setting(document, "package_credentials", choice(PACKAGE_CREDENTIALS)).value,
         snapshot: section.setting(document, "snapshot", choice(MODE)).value,
         max_snapshot_bytes: section
             .setting(document, "max_snapshot_bytes", size(SNAPSHOT_LEAST..=SNAPSHOT_MOST, "\"2GiB\""))

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::config::written_value::WrittenValue;
 use crate::model::{
-    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors,
-    ParallelChecks, PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service, SkipWhileUnchanged, TaskId, Tool,
+    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, LimitEnforcement, OnChange,
+    OnSurvivors, PackageCredentials, ParallelChecks, PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service,
+    SkipWhileUnchanged, SystemCallFilter, TaskId, Tool,
 };
 
 /// All settings of `proctor.toml`. Two configurations are equal if they have the same values, even if the values are
@@ -230,6 +231,12 @@ pub struct SandboxSettings {
     pub memory: Option<ByteSize>,
     /// The most processes and threads of an action at the same time; `None` means the user's own limit.
     pub processes: Option<u32>,
+    /// What happens if `memory` or `processes` cannot be enforced.
+    pub limits: LimitEnforcement,
+    /// Whether the system calls of actions are filtered.
+    pub system_call_filter: SystemCallFilter,
+    /// Whether prerequisites see the credentials of package indexes.
+    pub package_credentials: PackageCredentials,
     /// Whether checks run on a snapshot of the tree instead of in the project.
     pub snapshot: ProtectionMode,
     /// A snapshot is made only of a tree with at most this many bytes. The ignored files that checks read are counted

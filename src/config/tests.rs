@@ -10,8 +10,8 @@ use crate::config::{
     ActionSettings, CachesMode, Configuration, HomeAccess, ProtectionMode, SandboxSettings, WrittenValue, default_text, read,
 };
 use crate::model::{
-    BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, ParallelChecks,
-    PolicyCategory, Reuse, RoutingSettings, Tool,
+    BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, LimitEnforcement, OnChange, OnProtectedChange, OnSurvivors,
+    PackageCredentials, ParallelChecks, PolicyCategory, Reuse, RoutingSettings, SystemCallFilter, Tool,
 };
 
 fn problems(text: &str) -> String {
@@ -233,7 +233,7 @@ mod messages {
         proctor.toml:9:1: sandbox.write: unknown key `write`
           did you mean `writable`?
         proctor.toml:10:1: sandbox.network: unknown key `network`
-          the keys in [sandbox] are: mode, writable, sockets, visible, home, memory, processes, snapshot, max_snapshot_bytes, caches
+          the keys in [sandbox] are: mode, writable, sockets, visible, home, memory, processes, limits, system_call_filter, package_credentials, snapshot, max_snapshot_bytes, caches
         "#);
     }
 
@@ -347,6 +347,9 @@ fn the_sandbox_is_read_as_it_is_written() {
         home = "overlay"
         memory = "2GiB"
         processes = 512
+        limits = "require"
+        system_call_filter = "require"
+        package_credentials = "prerequisites"
         snapshot = "require"
         max_snapshot_bytes = "1GiB"
         caches = "fresh"
@@ -360,6 +363,9 @@ fn the_sandbox_is_read_as_it_is_written() {
         home: HomeAccess::Overlay,
         memory: Some(ByteSize(2 << 30)),
         processes: Some(512),
+        limits: LimitEnforcement::Required,
+        system_call_filter: SystemCallFilter::Required,
+        package_credentials: PackageCredentials::ForPrerequisites,
         snapshot: ProtectionMode::Require,
         max_snapshot_bytes: ByteSize(1 << 30),
         caches: CachesMode::Fresh,

@@ -53,14 +53,12 @@ pub(super) fn open_arrivals() -> (ArrivalDoor, Arrivals) {
 }
 
 impl ArrivalDoor {
-    /// Returns the sender for the threads of a project.
     pub(super) fn sender(&self, seat: ProjectSeat) -> ArrivalSender {
         ArrivalSender { channel: self.0.clone(), seat }
     }
 }
 
 impl ArrivalSender {
-    /// Returns the function with which a watcher sends its hints.
     pub(super) fn hints(&self) -> impl Fn(WatchHint) + Send + 'static {
         let Self { channel, seat } = self.clone();
         move |hint| {

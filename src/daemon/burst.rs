@@ -91,7 +91,7 @@ impl Burst {
             WatchHint::Removed(path) => self.removed(now, path),
             WatchHint::LookAgain(problem) if problem.loses_events() => self.lost(now),
             WatchHint::LookAgain(_) => self.touch(now),
-            WatchHint::Polling(_) | WatchHint::RootVanished | WatchHint::Synced(_) => {}
+            WatchHint::IgnoredCame(_) | WatchHint::Polling(_) | WatchHint::RootVanished | WatchHint::Synced(_) => {}
         }
     }
 
@@ -111,7 +111,6 @@ impl Burst {
         self.note(now, path, Before::There, Now::Open);
     }
 
-    /// Adds a path that was removed.
     fn removed(&mut self, now: Moment, path: TreePath) {
         self.note(now, path, Before::There, Now::Gone);
     }

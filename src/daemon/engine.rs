@@ -125,6 +125,10 @@ impl Engine {
     pub fn handle(&mut self, now: Moment, event: Event) -> Vec<Effect> {
         match event {
             Event::Hints(hints) => self.on_hints(now, hints),
+            Event::Rewatched => {
+                self.unscanned_changes.anything();
+                Vec::new()
+            }
             Event::Git(operation) => {
                 self.git = hold::follow(self.git, now, operation);
                 Vec::new()
@@ -174,8 +178,8 @@ impl Engine {
         self.unscanned_changes.heard(&hint);
         match &hint {
             WatchHint::LookAgain(WatchProblem::Sweep) => return HintEffect::Sweep,
-            // The service handles the watcher's confirmation itself.
-            WatchHint::Synced(_) => return HintEffect::Nothing,
+            // The service handles the watcher's confirmation itself. An ignored entry is read by the next run, and starts none.
+            WatchHint::Synced(_) | WatchHint::IgnoredCame(_) => return HintEffect::Nothing,
             WatchHint::Polling(reason) => {
                 effects.push(Effect::Show(Notice::Polling(reason.clone())));
                 return HintEffect::Nothing;

@@ -12,6 +12,9 @@ pub enum Event {
     /// Hints from the watcher that something may have changed. All waiting hints arrive in one event and in their
     /// order, because the steps of one save belong together.
     Hints(Vec<WatchHint>),
+    /// A new watcher has taken the place of the old one, because other files belong to the tree now. Changes may have been missed
+    /// in between.
+    Rewatched,
     /// The operation that git is in the middle of, if any. When it changes, this event comes before the next hints or
     /// timer event.
     Git(Option<GitOperation>),
@@ -80,7 +83,6 @@ pub enum OsSignal {
 pub enum RunFinish {
     /// A verdict on the tree with which the run began. That tree is still on disk.
     Verdict {
-        /// The digest of the tree that was tested.
         tree: TreeDigest,
         /// The names of the checks that did not succeed.
         failed: Vec<String>,

@@ -94,7 +94,6 @@ impl<Call> EventSources<Call> {
 }
 
 impl LoopClock {
-    /// Starts the clock at 0.
     pub(super) fn start() -> Self {
         Self { origin: clock::monotonic() }
     }

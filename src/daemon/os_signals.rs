@@ -36,7 +36,6 @@ impl Signals {
         Ok(Self { interrupt: arrivals_of(&[SIGINT])?, terminate: arrivals_of(terminating)?, reload })
     }
 
-    /// Waits for the next signal.
     pub(super) async fn next(&mut self) -> OsSignal {
         let mut one = [0_u8; 1];
         let mut other = [0_u8; 1];

@@ -47,7 +47,6 @@ pub(super) enum HostEffect {
     Quit(CommandExit),
 }
 
-/// Schedules the runs of one project.
 pub(super) struct ProjectScheduler {
     engine: Engine,
     worker: Worker,
@@ -148,7 +147,6 @@ impl ProjectScheduler {
         self.worker.send_on(errand);
     }
 
-    /// Returns a handle for questions to the watcher.
     pub(super) fn watcher(&self) -> WatcherHandle {
         self.watcher.handle()
     }
@@ -217,7 +215,8 @@ impl ProjectScheduler {
         match Watcher::start(&self.root, matcher, pace, self.arrivals.hints()) {
             Ok(watcher) => {
                 self.watcher = watcher;
-                vec![HostEffect::Rearmed]
+                let effects = self.handle(now, Event::Rewatched);
+                std::iter::once(HostEffect::Rearmed).chain(effects).collect()
             }
             Err(error) => {
                 let problem = WatchProblem::Backend(error.to_string());

@@ -31,7 +31,6 @@ const COMPILING_WHEN_IDLE: Duration = Duration::from_secs(60);
 /// A report of the worker's thread.
 #[derive(Debug)]
 pub enum WorkerReport {
-    /// The progress of a run.
     Progress(Progress),
     /// The settings that decide which files belong to the tree have changed, or the pace at which the tree is polled.
     Rules(Box<Matcher>, Pace),
@@ -41,7 +40,6 @@ pub enum WorkerReport {
     Over(Box<FinishedRun>),
     /// The status check with this ticket has ended with this result.
     Looked(LookTicket, Box<Result<ProjectStatus, ProjectError>>),
-    /// The errand has ended with this result.
     Errand(Box<Result<ErrandDone, ErrandTrouble>>),
     /// The project is open. Orders are carried out from now on.
     Opened(Box<OpenedProject>),
@@ -94,7 +92,7 @@ pub type Opener = Box<dyn FnOnce() -> Result<(Workspace, ReloadProject, OpenedPr
 /// Receives a worker's reports. Returns false if the receiver is gone.
 pub type SendReport = Box<dyn Fn(WorkerReport) -> bool + Send>;
 
-/// A run that has ended.
+/// A run that has ended, as the worker's thread hands it to the engine.
 #[derive(Debug)]
 pub struct FinishedRun {
     /// How the run ended, for the engine.

@@ -6,10 +6,11 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path};
 
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat2};
 use nix::libc;
+use nix::sys::stat::Mode;
 
-use crate::model::Digest;
+use crate::model::{Digest, LargeReport};
 
 /// The content of a file that a tool left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +62,41 @@ pub fn read_artifact(base: &Path, relative: &Path, cap: u64) -> Result<Artifact,
         return Err(ArtifactRefusal::TooBig { cap });
     }
     read_capped(file, cap)
+}
+
+/// A report that a tool left: in memory, or in a file without a name.
+#[derive(Debug)]
+pub enum TakenReport {
+    Small(Artifact),
+    Large(LargeReport),
+}
+
+/// Takes a report that a tool left, under the same conditions as [`read_artifact`]. One of more than `in_memory` bytes is
+/// copied to a file without a name in the directory `beside`, so that nobody can change it while it is read.
+pub fn take_report_file(
+    base: &Path,
+    relative: &Path,
+    (cap, in_memory): (u64, u64),
+    beside: &Path,
+) -> Result<TakenReport, ArtifactRefusal> {
+    let (file, metadata) = open_artifact(base, relative)?;
+    if metadata.len() > cap {
+        return Err(ArtifactRefusal::TooBig { cap });
+    }
+    if metadata.len() <= in_memory {
+        return read_capped(file, cap).map(TakenReport::Small);
+    }
+    let flags = OFlag::O_RDWR | OFlag::O_TMPFILE | OFlag::O_CLOEXEC;
+    let unnamed = match open(beside, flags, Mode::S_IRUSR | Mode::S_IWUSR) {
+        Ok(unnamed) => File::from(unnamed),
+        // The file system has no files without a name, so the report is read into memory.
+        Err(_) => return read_capped(file, cap).map(TakenReport::Small),
+    };
+    let copied = io::copy(&mut file.take(cap.saturating_add(1)), &mut &unnamed).map_err(|error| refuse_io(&error))?;
+    if copied > cap {
+        return Err(ArtifactRefusal::TooBig { cap });
+    }
+    Ok(TakenReport::Large(LargeReport::new(unnamed, copied)))
 }
 
 /// Opens the file at `relative` below `base` under the same conditions as [`read_artifact`], but without a limit on its

@@ -126,6 +126,9 @@ impl EvidenceError {
     /// Returns the hint that is shown below the message: what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
+            Self::File { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
+                "save what comes out of it as a file of its own, and name that file"
+            }
             Self::File { source, .. } => {
                 let known = FILE_HINTS.iter().find(|(kind, _)| *kind == source.kind());
                 known.map_or("look at the path, mend what is wrong there and run the command again", |(_, hint)| hint)

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::evidence::archive::{ArchiveFolder, ArchiveMember, ArchiveWriter, copy_into, for_each_stored_file};
 use crate::evidence::changes::{copy_file, create_directories, create_directory, create_file, write_new};
 use crate::evidence::error::failed;
-use crate::evidence::files::{if_exists, list_directory, read_no_follow};
+use crate::evidence::files::{LARGEST_FILE, if_exists, list_directory, read_no_follow};
 use crate::evidence::keys::{read_key_ring, read_signer};
 use crate::evidence::ledger_tail::parse_line;
 use crate::evidence::names::{ARCHIVE_SUFFIX, EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, statements_name};
@@ -83,7 +83,12 @@ fn write_directory(to: &Path, files: &[(&str, Vec<u8>)], directory: &Path) -> Re
         let (from, copy) = (entry.path(), run.join(entry.file_name()));
         // Entries that are no regular files were not sealed, so they are not copied. Verification reports them in the
         // store.
-        if entry.file_type().map_err(failed(FileOperation::List, &from))?.is_file() {
+        let metadata = entry.metadata().map_err(failed(FileOperation::List, &from))?;
+        if metadata.is_file() {
+            if metadata.len() > LARGEST_FILE {
+                let why = format!("it has {} bytes, and at most {LARGEST_FILE} are copied", metadata.len());
+                return Err(failed(FileOperation::Read, &from)(std::io::Error::other(why)));
+            }
             copy_file(&from, &copy)?;
         }
     }

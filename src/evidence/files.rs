@@ -10,6 +10,7 @@ use nix::libc;
 use sha2::{Digest as _, Sha256};
 
 use crate::evidence::error::failed;
+use crate::evidence::regular_file::read_up_to;
 use crate::evidence::{EvidenceError, FileOperation};
 use crate::model::Digest;
 
@@ -22,11 +23,15 @@ pub(super) fn open_no_follow(path: &Path) -> Result<File, EvidenceError> {
         .map_err(failed(FileOperation::Open, path))
 }
 
-/// Reads a whole file. A symbolic link in the last component is refused.
+/// The largest file that is read into memory, in bytes. A larger one, such as a file with holes that somebody put into
+/// the store or a copy, is reported and not read.
+pub(super) const LARGEST_CONTENT: u64 = 1 << 30;
+/// The largest file of a run, in bytes; the same as for a run in an archive. A larger one is reported and not read.
+pub(super) const LARGEST_FILE: u64 = 1 << 36;
+
+/// Reads a whole file of at most [`LARGEST_CONTENT`] bytes. A symbolic link in the last component is refused.
 pub(super) fn read_no_follow(path: &Path) -> Result<Vec<u8>, EvidenceError> {
-    let mut bytes = Vec::new();
-    open_no_follow(path)?.read_to_end(&mut bytes).map_err(failed(FileOperation::Read, path))?;
-    Ok(bytes)
+    read_up_to(open_no_follow(path)?, LARGEST_CONTENT).map_err(failed(FileOperation::Read, path))
 }
 
 /// The size and the digest by which a file's content is recognised.

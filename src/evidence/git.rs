@@ -3,10 +3,13 @@
 //!
 //! Git is never run, because a repository's own configuration can make it run any program.
 
-use std::fs::File;
+use std::fs::{Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+
+use nix::libc;
 
 use crate::evidence::changes::{create_shared_directory, open_shared_to_append, write_all};
 use crate::evidence::error::failed;
@@ -140,7 +143,10 @@ fn read_common_directory(git_directory: &Path) -> PathBuf {
 
 fn read_pointer(path: &Path) -> Option<String> {
     let mut text = String::new();
-    File::open(path).ok()?.take(LONGEST_POINTER).read_to_string(&mut text).ok()?;
+    // A pipe in the file's place is not waited for.
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path).ok()?;
+    file.metadata().ok().filter(Metadata::is_file)?;
+    file.take(LONGEST_POINTER).read_to_string(&mut text).ok()?;
     Some(text)
 }
 

@@ -102,7 +102,7 @@ impl Store {
 }
 
 impl ProjectLock {
-    /// Returns the store that contains the project.
+    /// Returns the store that the lock's project lies in.
     pub fn store(&self) -> &Store {
         &self.state.store
     }

@@ -59,6 +59,7 @@ mod project_link;
 mod publish;
 mod random;
 mod recovery;
+mod regular_file;
 mod retention;
 mod run_directory;
 mod scratch_directory;
@@ -83,7 +84,7 @@ pub use archive::{
     ArchiveExemption, ArchiveOutcome, ArchivePlan, ArchiveProblem, ArchiveRefusal, ArchiveRequest, archive_runs,
     finish_archiving, is_archived, plan_archive,
 };
-pub use artifact::{Artifact, ArtifactRefusal, read_artifact};
+pub use artifact::{Artifact, ArtifactRefusal, TakenReport, read_artifact, take_report_file};
 pub use background_thread::{BackgroundJob, BackgroundThread};
 pub use durable_steps::{DurableStep, DurableStepObserver};
 pub use error::{EvidenceError, FileOperation, LineProblem};
@@ -107,6 +108,7 @@ pub use project_link::{LinkObstacle, LinkOutcome, is_our_link, link_project};
 pub use publish::publish_latest;
 pub use random::{mint_nonce, mint_project_id};
 pub use recovery::{InterruptedFile, InterruptedRun, recover};
+pub use regular_file::{open_regular_file, read_regular_file, read_regular_text};
 pub use retention::{
     KeptRun, KeptRunResult, PruneOutcome, RetentionSurvey, RunForm, RunSignificance, Sizes, plan_prune, prune_runs,
     remove_pruned_leftovers, survey_runs,

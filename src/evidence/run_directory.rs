@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
-use crate::evidence::changes::{create_directories, seal_files, sync_directory, write_all, write_new};
+use crate::evidence::changes::{create_directories, create_file, seal_files, sync_directory, write_all, write_new};
 use crate::evidence::error::failed;
 use crate::evidence::file_syncs::{FileSyncs, SyncHandle};
 use crate::evidence::keys::find_signer;
@@ -179,6 +181,32 @@ impl RunDirectory {
         check_new_name(name)?;
         write_new(&self.path.join(name), bytes)?;
         self.adopt(name, bytes.len() as u64, Digest::of(bytes), kind, action_id)
+    }
+
+    /// Creates a file with everything that `content` yields and adds it to the run's evidence.
+    pub fn write_from(
+        &mut self,
+        name: &str,
+        content: &mut dyn Read,
+        kind: EvidenceKind,
+        action_id: Option<&ActionId>,
+    ) -> Result<EvidenceFile, EvidenceError> {
+        check_new_name(name)?;
+        let path = self.path.join(name);
+        let mut file = create_file(&path)?;
+        let (mut hasher, mut bytes, mut buffer) = (Sha256::new(), 0_u64, vec![0_u8; 64 * 1024]);
+        loop {
+            let count = match content.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(failed(FileOperation::Read, &path)(error)),
+            };
+            hasher.update(&buffer[..count]);
+            bytes += count as u64;
+            write_all(&mut file, &path, &buffer[..count])?;
+        }
+        self.adopt(name, bytes, Digest::from_hasher(hasher), kind, action_id)
     }
 }
 

@@ -119,6 +119,11 @@ impl Store {
         self.root.join("environments").join(project.as_str())
     }
 
+    /// Returns the file that records which file is being copied to a project. The module `snapshot/` owns the file.
+    pub fn copy_out_record_path(&self, project: &ProjectId) -> PathBuf {
+        self.root.join("copying").join(project.as_str())
+    }
+
     /// Returns the directory with the copies of a project from which its checks get their snapshots. The module
     /// `snapshot/` owns the directory.
     pub fn snapshot_directory(&self, project: &ProjectId) -> PathBuf {

@@ -4,7 +4,6 @@
 //! The files belong to the project: they are readable like its other files, and its people commit them. `governance/`
 //! chooses their names.
 
-use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,7 @@ use crate::evidence::changes::{
 };
 use crate::evidence::error::failed;
 use crate::evidence::files::list_directory;
+use crate::evidence::regular_file::{open_regular_file, read_regular_file};
 use crate::evidence::{EvidenceError, FileOperation};
 use crate::model::Digest;
 
@@ -115,11 +115,11 @@ impl TrailDirectory {
     /// # Errors
     /// When the file cannot be read, is too long, or is not UTF-8.
     pub fn read_text(path: &Path) -> Result<String, TrailError> {
-        // Opening a pipe would block until another process writes to it.
-        if !fs::metadata(path).map_err(failed(FileOperation::Open, path))?.is_file() {
-            return Err(TrailError::NotRegular(path.to_owned()));
-        }
-        let file = File::open(path).map_err(failed(FileOperation::Open, path))?;
+        let file = match open_regular_file(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Err(TrailError::NotRegular(path.to_owned())),
+            Err(error) => return Err(failed(FileOperation::Open, path)(error).into()),
+        };
         let mut bytes = Vec::new();
         file.take(Self::CAP + 1).read_to_end(&mut bytes).map_err(failed(FileOperation::Read, path))?;
         if bytes.len() as u64 > Self::CAP {
@@ -136,10 +136,13 @@ impl TrailDirectory {
         let mut changed = Vec::new();
         for (name, digest) in kept {
             let path = self.path.join(name);
-            match fs::read(&path) {
+            // A file that is larger than any of the trail's has changed, too.
+            match read_regular_file(&path, Self::CAP) {
                 Ok(bytes) if Digest::of(&bytes) == *digest => {}
                 Ok(_) => changed.push(name.clone()),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => changed.push(name.clone()),
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => {
+                    changed.push(name.clone());
+                }
                 Err(error) => return Err(failed(FileOperation::Read, &path)(error).into()),
             }
         }

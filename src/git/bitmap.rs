@@ -1,6 +1,5 @@
 //! Decodes the compressed bitmaps of git's split index (EWAH, gitformat-index(5)). Pure.
 
-/// The bits of one word.
 const WORD: u64 = 64;
 
 /// Decodes a bitmap at the start of `bytes`. Returns the positions of the set bits in ascending order, and the bytes

@@ -10,7 +10,6 @@ use crate::model::Timestamp;
 /// A person's reaction to a question of the workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PersonAnswer {
-    /// The line that the person typed.
     Line(String),
     /// Nobody can answer: standard input is no terminal, it has ended, or a signal has asked the program to stop.
     Nobody,

@@ -54,7 +54,6 @@ pub struct ConsultationRecord {
     pub obstacles: Vec<String>,
     /// How many processes of the command were still running when the command had ended. These processes were killed.
     pub survivors: u32,
-    /// The digest of the whole prompt.
     pub prompt_sha256: Digest,
     /// The digest of the pinned text in the prompt: the issue template or the review prompt.
     pub pinned_sha256: Digest,

@@ -68,6 +68,17 @@ pub fn class_of(name: &[u8]) -> IgnoredClass {
     row.or_else(|| find_always_out(name).map(|always| always.class)).unwrap_or(Input)
 }
 
+/// Returns whether checks may see an ignored entry with this name as an ignored input, whatever its kind is. Outputs that a plan
+/// names one by one do not count here.
+pub fn may_be_input(name: &[u8]) -> bool {
+    match class_of(name) {
+        // A link or a file with the name of an environment is an input.
+        Input | Environment => true,
+        Output => is_product(name),
+        Cache => false,
+    }
+}
+
 /// Returns whether a path leads to a tool's by-product, such as a cache or bytecode, which people need not see. This is
 /// so if one name in the path is the name of a cache or a name that never belongs to a tree.
 pub fn is_by_product(path: &TreePath) -> bool {

@@ -27,7 +27,6 @@ pub struct MatcherSettings {
     pub own_link: Option<OwnLink>,
     /// The path of the task list that proctor writes, relative to the root, if there is one.
     pub task_list: Option<String>,
-    /// Which entries the matcher selects.
     pub selects: Selects,
     /// The ignored outputs of builds that checks see all the same, because a prerequisite makes them.
     pub outputs: ShownOutputs,
@@ -102,7 +101,6 @@ pub struct Matcher {
     outputs: ShownOutputs,
     /// The rules files, by the path of their directory.
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
-    /// The paths that git tracks.
     tracked: Arc<TrackedPaths>,
 }
 

@@ -45,7 +45,7 @@ mod why;
 pub use crate::model::NameRule;
 pub use always::{ALWAYS_OUT, AlwaysOut};
 pub use caches::{CACHES_IN_ENVIRONMENTS, CacheInEnvironment, CacheKind, cache_kind};
-pub use class::{IgnoredClass, class_of, is_by_product};
+pub use class::{IgnoredClass, class_of, is_by_product, may_be_input};
 pub use decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 pub use matcher::{Matcher, MatcherSettings, Selects, ShownOutputs};
 pub use own_link::OwnLink;

@@ -14,7 +14,6 @@ pub struct OwnLink {
 }
 
 impl OwnLink {
-    /// Returns whether the link has this path.
     pub(super) fn is_at(&self, path: &[u8]) -> bool {
         self.name.as_bytes() == path
     }

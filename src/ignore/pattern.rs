@@ -44,7 +44,6 @@ impl fmt::Display for PatternSource {
 
 /// The pattern that decides about a path. If several patterns of a list match, the last of them decides.
 pub(super) enum DecidingPattern<'list> {
-    /// The pattern excludes the path.
     Excluded(&'list Glob),
     /// The pattern begins with `!`, so the path is kept.
     Kept(&'list Glob),

@@ -216,7 +216,6 @@ pub struct JudgedCondition {
     /// Whether a success condition is met, or a failure condition is triggered. An unknown value counts against the
     /// task in both cases.
     pub decided: bool,
-    /// Each reference in the condition with its value.
     pub actual: Vec<ActualValue>,
     /// The references in the condition whose values are not known, such as the exit code of a step that did not run.
     pub unknown: Vec<String>,

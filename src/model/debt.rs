@@ -55,7 +55,6 @@ pub struct DebtSettings {
 }
 
 impl Default for DebtSettings {
-    /// Returns the defaults of schema 2.0.0.
     fn default() -> Self {
         Self {
             enabled: true,

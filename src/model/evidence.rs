@@ -10,7 +10,6 @@ use crate::model::Digest;
 pub enum EvidenceKind {
     /// The log of a test run, and the tests that proctor read from the tool's report.
     TestExecutionLog,
-    /// The output of a command.
     TerminalOutput,
     Screenshots,
     /// The record of a request that a server answered, and the body of the answer.

@@ -1,8 +1,11 @@
 //! What proctor reads from a tool's output: test results, findings, and the one category code that sums them up.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 
 use serde::{Deserialize, Serialize};
+
+use crate::model::LargeReport;
 
 /// The exact reason of an action's result. The design decisions list the codes, for example those of pytest in table
 /// E4. Policies depend on this code and never on the tool.
@@ -106,7 +109,7 @@ pub enum CategoryCode {
 }
 
 /// The outcome of one test case in a test report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TestOutcome {
     Passed,
@@ -323,6 +326,23 @@ pub enum ToolReport {
     Refused(String),
     /// The bytes of the file. The file did not exist before the action started, so it is no report of an earlier run.
     Fresh(Vec<u8>),
+    /// The same, for a file that is too large to be held in memory.
+    Large(LargeReport),
+}
+
+/// The most tests of one action that a run lists one by one: the first ones of the tool's report, and as many failed
+/// ones. All tests are counted.
+pub const LISTED_TESTS: usize = 10_000;
+
+impl ToolReport {
+    /// Returns a reader of the report; `None` if there is none.
+    pub fn reader(&self) -> Option<Box<dyn BufRead + '_>> {
+        match self {
+            Self::Fresh(bytes) => Some(Box::new(bytes.as_slice())),
+            Self::Large(report) => Some(Box::new(BufReader::with_capacity(64 * 1024, report.reader()))),
+            Self::NotRequested | Self::Missing | Self::Refused(_) => None,
+        }
+    }
 }
 
 /// What a tool's exit status, output and report mean. Every judgement of the action is based on this.

@@ -48,6 +48,55 @@ pub struct ReachedLevel {
     pub level: IsolationLevel,
     /// Why each stronger level could not be used, one sentence for each level.
     pub obstacles: Vec<String>,
+    /// The limits that the settings asked for and that were not enforced for this action.
+    pub unenforced: Vec<UnenforcedLimit>,
+}
+
+/// A limit on an action that the settings ask for and that this machine does not enforce.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct UnenforcedLimit {
+    /// The key of `[sandbox]` that asks for the limit.
+    pub setting: LimitSetting,
+    /// Why the limit is not enforced.
+    pub why: String,
+}
+
+/// Whether an action's system calls are filtered, so that it cannot use parts of the kernel that hardly any check needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SystemCallFilter {
+    /// The calls are filtered if the machine can do that. If not, the report says so.
+    WherePossible,
+    /// The calls are filtered, or the action is not started.
+    Required,
+    Off,
+}
+
+/// Whether prerequisites see the credentials of package indexes, such as `~/.npmrc`. Checks never see them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum PackageCredentials {
+    /// No action sees them.
+    #[default]
+    Hidden,
+    /// Prerequisites see them, so that they can fetch packages from private indexes.
+    ForPrerequisites,
+}
+
+/// A key of `[sandbox]` that limits the resources of an action and needs a cgroup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitSetting {
+    Memory,
+    Processes,
+}
+
+impl LimitSetting {
+    /// Returns the key's name.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Processes => "processes",
+        }
+    }
 }
 
 impl IsolationLevel {
@@ -122,9 +171,12 @@ pub struct SnapshotMount {
     #[serde(with = "os_text")]
     pub root: PathBuf,
     /// A directory inside proctor's own directory. It contains all directories that the other fields name, except
-    /// `root` and the paths of the live directories in `environments`.
+    /// `root`, the paths of the live directories in `environments`, and what lies in `memory`.
     #[serde(with = "os_text")]
     pub directory: PathBuf,
+    /// The directory below `/dev/shm` that contains the layers, if the file system of `directory` cannot hold them.
+    #[serde(with = "os_text::option")]
+    pub memory: Option<PathBuf>,
     /// The directories that overlayfs only reads, the topmost first.
     #[serde(with = "os_text::list")]
     pub lower: Vec<PathBuf>,

@@ -83,7 +83,6 @@ pub enum LedgerBody {
 /// A ledger line about runs. Lines about anything else have no variant here.
 #[derive(Debug, Clone, Copy)]
 pub enum RunLine<'a> {
-    /// A run was sealed.
     Sealed(&'a RunRecord),
     /// A newer save stopped the run.
     Superseded(&'a SupersededRecord),
@@ -184,7 +183,7 @@ pub struct RootIdentity {
     pub git_common_directory: Option<String>,
 }
 
-/// The registration of a project.
+/// A line of the ledger: the project was registered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegistrationRecord {

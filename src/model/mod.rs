@@ -21,6 +21,7 @@ mod governance;
 mod identity;
 mod ids;
 mod isolation;
+mod large_report;
 mod ledger;
 mod name_rule;
 mod observation;
@@ -39,6 +40,7 @@ mod review;
 mod route;
 mod run;
 mod service;
+mod shown;
 mod size;
 mod specification_change;
 mod task_list;
@@ -70,7 +72,7 @@ pub use errno::errno_name;
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;
 pub use finding::{
-    CategoryCode, ControlObservation, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation,
+    CategoryCode, ControlObservation, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation, LISTED_TESTS,
     RelatedInformation, TestCase, TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
 };
 pub use freshness::{
@@ -81,9 +83,10 @@ pub use governance::GovernanceRecord;
 pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use isolation::{
-    Access, EnvironmentMount, IsolationLevel, KilledBy, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount,
-    WrittenLayer,
+    Access, EnvironmentMount, IsolationLevel, KilledBy, LimitSetting, PackageCredentials, Place, ReachedIsolation, ReachedLevel,
+    Sandbox, SnapshotMount, SystemCallFilter, UnenforcedLimit, WrittenLayer,
 };
+pub use large_report::{LargeReport, LargeReportReader};
 pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,
     RootIdentity, RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
@@ -105,8 +108,8 @@ pub use plan::{
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use problem::{BrokenRule, Gravity, Problem, TextPosition};
 pub use process::{
-    ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, LimitKind, ResourceLimits, SpawnFailure, StopReason,
-    StopStage, StreamExcerpt, Survivor, Usage,
+    ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, LimitEnforcement, LimitKind, ResourceLimits, SpawnFailure,
+    StopReason, StopStage, StreamExcerpt, Survivor, Usage,
 };
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use quote::quoted_text;
@@ -119,6 +122,7 @@ pub use route::{
 };
 pub use run::{Trigger, TriggerKind};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
+pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};
 pub use size::ByteSize;
 pub use specification_change::{ChangeEffect, SpecificationChange};
 pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};

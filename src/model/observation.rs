@@ -81,7 +81,7 @@ pub enum ExchangeOutcome {
     Stopped(StopReason),
 }
 
-/// The answer to a request.
+/// The answer to an HTTP request, as far as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpAnswer {
     pub status: u16,

@@ -230,7 +230,6 @@ pub enum PlanOrigin {
 pub struct SpecificationSource {
     /// The file's path, relative to the project.
     pub file: String,
-    /// The version of the specification format.
     pub schema_version: String,
     pub task_title: String,
     /// The sprint that the specification belongs to.

@@ -6,6 +6,8 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::model::{shown_line, shown_lines};
+
 /// A position in a text. Line and column are counted from 1; the column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextPosition {
@@ -114,7 +116,7 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.file)?;
+        formatter.write_str(&shown_line(&self.file))?;
         if let Some(TextPosition { line, column }) = self.position {
             write!(formatter, ":{line}:{column}")?;
         }
@@ -127,14 +129,14 @@ impl fmt::Display for Problem {
             subject = if subject.is_empty() { self.pointer.clone() } else { format!("{subject} {}", self.pointer) };
         }
         if !subject.is_empty() {
-            write!(formatter, ": {subject}")?;
+            write!(formatter, ": {}", shown_line(&subject))?;
         }
-        write!(formatter, ": {}", self.message)?;
+        write!(formatter, ": {}", shown_line(&self.message))?;
         if let Some(nearest) = &self.nearest {
-            write!(formatter, "\n  did you mean `{nearest}`?")?;
+            write!(formatter, "\n  did you mean `{}`?", shown_line(nearest))?;
         }
         if let Some(hint) = &self.hint {
-            write!(formatter, "\n  {hint}")?;
+            write!(formatter, "\n  {}", shown_lines(hint))?;
         }
         Ok(())
     }

@@ -211,6 +211,17 @@ pub struct ResourceLimits {
     pub memory: Option<u64>,
     /// The most processes and threads at the same time.
     pub processes: Option<u32>,
+    pub enforcement: LimitEnforcement,
+}
+
+/// What happens if a limit on resources cannot be enforced, because no cgroup with its controller was delegated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum LimitEnforcement {
+    /// The action runs without the limit, and the report and the screen say so.
+    #[default]
+    WherePossible,
+    /// The action is not started.
+    Required,
 }
 
 /// The resources that all processes of an action used together, as read from its cgroup. A value is `None` if the

@@ -104,7 +104,6 @@ pub struct RouteEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptRecord {
-    /// The tree that was tested.
     pub tree_digest: Digest,
     /// The digest of the sorted names of everything that failed in the attempt.
     pub failing_set: Digest,
@@ -118,7 +117,6 @@ pub struct AttemptRecord {
 pub struct PauseRecord {
     pub reason: String,
     pub since: Timestamp,
-    /// The run that caused the pause.
     pub run_id: RunId,
 }
 

@@ -49,7 +49,7 @@ pub enum ViolationKind {
     ClassificationModified,
     /// The lines that mark a block were removed.
     MarkersRemoved,
-    /// The whole task list was removed.
+    /// The file of the task list is gone, though proctor wrote it before.
     TaskListRemoved,
 }
 

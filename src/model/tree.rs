@@ -86,7 +86,6 @@ pub struct TreeIssue {
 /// The tree after the last process of a run had ended, compared with the tree at the run's beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeComparison {
-    /// The digest of the tree after the run.
     pub after: TreeDigest,
     /// Every path that appeared, vanished or got other content during the run, and every directory that was replaced or renamed.
     pub moved: Vec<TreePath>,

@@ -18,6 +18,9 @@ pub enum WatchHint {
     /// A path was removed or moved away. It may return at once, because many editors move the old file aside when they
     /// save.
     Removed(TreePath),
+    /// An entry that does not belong to the tree has come to this path, and may be an ignored input of checks. No run starts
+    /// because of it; the next run reads this path. Changes of an entry that is already there are not reported.
+    IgnoredCame(TreePath),
     /// The whole tree must be compared to find out what changed; the problem says why.
     LookAgain(WatchProblem),
     /// From now on a part of the tree is read again and again, because the kernel reports no events for it. No change

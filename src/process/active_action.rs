@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
-use crate::model::{GroupUsage, IsolationLevel, StopStage};
+use crate::model::{GroupUsage, IsolationLevel, StopStage, UnenforcedLimit};
 use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
 use crate::process::group::{kill_child, resume_child};
@@ -43,6 +43,8 @@ pub(super) struct ActiveAction {
     pub(super) keeper: KeeperHandle,
     told: SentState,
     group: Option<Cgroup>,
+    /// The limits that were asked for and are not enforced, until the `Started` event has them.
+    unenforced: Vec<UnenforcedLimit>,
     /// The `Started` event, if it was not sent yet. The supervisor does not wait for this event, so it is sent together
     /// with the next event: waking the supervisor only for this event would cost the action time.
     started: Option<LauncherEvent>,
@@ -159,8 +161,8 @@ fn silent(what: &str) -> Obstacle {
 
 impl ActiveAction {
     /// Returns an action whose keeper is about to start it, or has started it.
-    pub(super) fn new(keeper: KeeperHandle, group: Option<Cgroup>) -> Self {
-        Self { keeper, told: SentState::Started, group, started: None }
+    pub(super) fn new(keeper: KeeperHandle, group: Option<Cgroup>, unenforced: Vec<UnenforcedLimit>) -> Self {
+        Self { keeper, told: SentState::Started, group, unenforced, started: None }
     }
 
     /// Returns whether the keeper (the process that watches the action) may still send events.
@@ -216,7 +218,8 @@ impl ActiveAction {
         match event {
             KeeperEvent::Ready => None,
             KeeperEvent::LeaderStarted => {
-                self.started = Some(LauncherEvent::Started { number, level, obstacles: levels.obstacles(level) });
+                let unenforced = std::mem::take(&mut self.unenforced);
+                self.started = Some(LauncherEvent::Started { number, level, obstacles: levels.obstacles(level), unenforced });
                 None
             }
             KeeperEvent::LeaderNotStarted(failure) => {

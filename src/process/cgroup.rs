@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::poll::{PollTimeout, poll};
 use nix::unistd::{AccessFlags, Pid, access, getppid};
 
-use crate::model::{DurationMs, GroupUsage, ResourceLimits};
+use crate::model::{DurationMs, GroupUsage, LimitSetting, ResourceLimits, UnenforcedLimit};
 use crate::process::process_table::{LiveProcess, read_process};
 use crate::process::protocol::ActionNumber;
 use crate::process::system_calls::has_attribute;
@@ -54,6 +54,8 @@ enum Neighbours {
 #[derive(Debug)]
 pub(super) struct Cgroup {
     directory: PathBuf,
+    /// The limits that were asked for and that the kernel does not enforce in this cgroup.
+    unenforced: Vec<UnenforcedLimit>,
 }
 
 impl Delegation {
@@ -97,7 +99,7 @@ impl Delegation {
     pub(super) fn make(&self, number: ActionNumber, limits: &ResourceLimits) -> io::Result<Cgroup> {
         let directory = self.base.join(format!("{ACTION_PREFIX}{}-{}", Pid::this(), number.0));
         fs::create_dir(&directory)?;
-        let cgroup = Cgroup { directory };
+        let mut cgroup = Cgroup { directory, unenforced: Vec::new() };
         cgroup.limit(limits);
         Ok(cgroup)
     }
@@ -109,7 +111,7 @@ impl Delegation {
             let name = entry.file_name();
             let is_orphan = name.to_str().and_then(launcher_of).is_some_and(|launcher| !is_alive(launcher));
             if is_orphan {
-                let left = Cgroup { directory: entry.path() };
+                let left = Cgroup { directory: entry.path(), unenforced: Vec::new() };
                 left.clear();
                 let _still_dying = left.remove();
             }
@@ -158,17 +160,33 @@ impl Cgroup {
     }
 
     /// Writes the limits on memory and processes. If a controller is not enabled, its file does not exist and the limit
-    /// is not enforced; the recorded usage shows that by missing values.
-    fn limit(&self, limits: &ResourceLimits) {
+    /// is noted as one that is not enforced.
+    fn limit(&mut self, limits: &ResourceLimits) {
         if let Some(bytes) = limits.memory {
-            let _no_controller = set(&self.directory.join("memory.max"), &bytes.to_string());
+            self.write_limit(LimitSetting::Memory, ("memory", "memory.max"), &bytes.to_string());
             // Without this line, a process that reaches the memory limit would swap instead of being killed.
             let _no_swap = set(&self.directory.join("memory.swap.max"), "0");
             let _all_or_none = set(&self.directory.join("memory.oom.group"), "1");
         }
         if let Some(count) = limits.processes {
-            let _no_controller = set(&self.directory.join("pids.max"), &count.to_string());
+            self.write_limit(LimitSetting::Processes, ("pids", "pids.max"), &count.to_string());
         }
+    }
+
+    fn write_limit(&mut self, setting: LimitSetting, (controller, file): (&str, &str), value: &str) {
+        if let Err(error) = set(&self.directory.join(file), value) {
+            let why = if error.kind() == io::ErrorKind::NotFound {
+                format!("the cgroup that was delegated to proctor has no controller `{controller}`")
+            } else {
+                format!("the kernel refused `{file}` of the action's cgroup: {error}")
+            };
+            self.unenforced.push(UnenforcedLimit { setting, why });
+        }
+    }
+
+    /// Returns the limits that were asked for and that the kernel does not enforce in this cgroup.
+    pub(super) fn unenforced(&self) -> &[UnenforcedLimit] {
+        &self.unenforced
     }
 
     /// Kills every process of the cgroup in one step of the kernel (Linux 5.14).
@@ -283,7 +301,6 @@ fn set(file: &Path, text: &str) -> io::Result<()> {
     File::options().write(true).open(file)?.write_all(text.as_bytes())
 }
 
-/// Returns the value of a key in a file of `key value` lines.
 fn value_of(text: &str, key: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     lines.find(|(name, _)| *name == key).and_then(|(_, value)| value.trim().parse().ok())
@@ -315,7 +332,7 @@ mod tests {
         for (name, text) in files {
             File::create(root.path().join(name)).and_then(|mut file| file.write_all(text.as_bytes())).expect("a file");
         }
-        let cgroup = Cgroup { directory: root.path().to_owned() };
+        let cgroup = Cgroup { directory: root.path().to_owned(), unenforced: Vec::new() };
         (root, cgroup)
     }
 
@@ -325,13 +342,17 @@ mod tests {
 
     #[test]
     fn limits_are_written_where_there_is_a_file_for_them() {
-        let (root, cgroup) = stand_in(&[("memory.max", ""), ("memory.swap.max", ""), ("memory.oom.group", ""), ("pids.max", "")]);
-        cgroup.limit(&ResourceLimits { memory: Some(1 << 20), processes: Some(64) });
+        let (root, mut cgroup) =
+            stand_in(&[("memory.max", ""), ("memory.swap.max", ""), ("memory.oom.group", ""), ("pids.max", "")]);
+        cgroup.limit(&ResourceLimits { memory: Some(1 << 20), processes: Some(64), ..ResourceLimits::default() });
         let written = ["memory.max", "memory.swap.max", "memory.oom.group", "pids.max"].map(|name| text(&root, name));
         assert_eq!(written, ["1048576", "0", "1", "64"]);
-        let (bare, cgroup) = stand_in(&[]);
-        cgroup.limit(&ResourceLimits { memory: Some(1), processes: Some(1) });
+        assert!(cgroup.unenforced().is_empty());
+        let (bare, mut cgroup) = stand_in(&[]);
+        cgroup.limit(&ResourceLimits { memory: Some(1), processes: Some(1), ..ResourceLimits::default() });
         assert_eq!(fs::read_dir(bare.path()).expect("a list").count(), 0, "no file is made up");
+        let settings: Vec<_> = cgroup.unenforced().iter().map(|limit| limit.setting).collect();
+        assert_eq!(settings, [LimitSetting::Memory, LimitSetting::Processes], "{:?}", cgroup.unenforced());
     }
 
     #[test]

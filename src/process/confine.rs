@@ -12,8 +12,9 @@ use landlock::{
 use nix::sys::prctl::set_no_new_privs;
 use nix::unistd::geteuid;
 
-use crate::model::{Access, Sandbox};
-use crate::process::system_calls::{drop_bounding_set, drop_capabilities};
+use crate::model::{Access, Sandbox, SystemCallFilter};
+use crate::process::system_call_filter::{filter_obstacle, filter_program};
+use crate::process::system_calls::{drop_bounding_set, drop_capabilities, install_filter};
 
 /// The newest version of Landlock that proctor knows (Linux 6.12). An older kernel enforces only the restrictions that
 /// it knows.
@@ -37,6 +38,10 @@ pub(super) enum ConfineError {
     Landlock(#[from] RulesetError),
     #[error("this kernel has no Landlock, or it is not enabled (`lsm=` on the kernel's command line)")]
     NoLandlock,
+    #[error("cannot filter the system calls of a command")]
+    Filter(#[source] io::Error),
+    #[error("`sandbox.system_call_filter = \"require\"` wants a filter on system calls, and {0}")]
+    NoFilter(&'static str),
 }
 
 /// Restricts this process inside its namespaces. It keeps its own capabilities for now, because mounting needs them.
@@ -69,6 +74,18 @@ pub(super) fn confine_by_landlock(sandbox: Option<&Sandbox>, output: Option<&Pat
     ruleset = allow(ruleset, &rules.readable, AccessFs::from_read(KNOWN))?;
     ruleset = allow(ruleset, &rules.writable, AccessFs::from_all(KNOWN))?;
     enforced(ruleset.restrict_self()?.ruleset)
+}
+
+/// Installs the filter on system calls for this process and what it executes, as far as the settings and the machine
+/// have one. Called last, because the filter stays.
+pub(super) fn filter_system_calls(filter: SystemCallFilter) -> Result<(), ConfineError> {
+    match (filter, filter_obstacle()) {
+        (SystemCallFilter::Off, _) | (SystemCallFilter::WherePossible, Some(_)) => Ok(()),
+        (SystemCallFilter::Required, Some(why)) => Err(ConfineError::NoFilter(why)),
+        (SystemCallFilter::WherePossible | SystemCallFilter::Required, None) => {
+            install_filter(&filter_program().unwrap_or_default()).map_err(ConfineError::Filter)
+        }
+    }
 }
 
 /// Returns why this kernel cannot restrict files by Landlock; `None` if it can.

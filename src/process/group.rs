@@ -86,7 +86,6 @@ pub(super) fn kill_descendants(spared: impl Fn() -> Vec<Pid>, mut reap: impl FnM
     SweepOutcome::Left
 }
 
-/// The outcome of killing all descendants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SweepOutcome {
     /// No descendant is alive.

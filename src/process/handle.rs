@@ -197,7 +197,7 @@ impl LauncherHandle {
         self.channel.send(&LauncherRequest::Release { number }, &[])
     }
 
-    /// Returns the socket to the launcher, to poll it for events; `None` once the launcher is lost.
+    /// Returns the socket to the launcher, to poll it for events; `None` once the launcher is lost or was dismissed.
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match self.state {
             LauncherState::Up => Some(self.channel.as_fd()),

@@ -58,7 +58,6 @@ struct HashingThread {
 }
 
 impl LogHasher {
-    /// Returns a hasher of an empty log.
     pub(super) fn new() -> Self {
         // Most commands print little, many print nothing. So a buffer of full size is allocated only after something
         // was printed.

@@ -18,16 +18,18 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, setsid};
 
-use crate::model::{IsolationLevel, SpawnFailure, StopStage, Survivor};
+use crate::model::{IsolationLevel, SpawnFailure, StopStage, Survivor, SystemCallFilter};
 use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Channel, ChannelError, ReceiveStatus, ServingError};
 use crate::process::child::{spawn_child, spawn_confined};
-use crate::process::confine::{confine_by_landlock, confine_in_namespaces, landlock_obstacle, renounce_capabilities};
+use crate::process::confine::{
+    ConfineError, confine_by_landlock, confine_in_namespaces, filter_system_calls, landlock_obstacle, renounce_capabilities,
+};
 use crate::process::group::{ProcessGroup, kill_descendants};
 use crate::process::process_table::{LiveProcess, NAMED_CAP, find_descendants, has_children, read_own_children, read_survivor};
 use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
-use crate::process::system_calls::{Children, Reaping, close_all_but, reap_ended_children, wait_child};
+use crate::process::system_calls::{Children, Reaping, close_all_but, join_own_session_keyring, reap_ended_children, wait_child};
 
 /// The most searches for the remaining processes of an action, whose names are reported. A process that forks and ends
 /// faster than it is found is killed without being named.
@@ -36,7 +38,6 @@ const LOOKS: usize = 50;
 /// How a keeper, the process that starts and watches one action, isolates this action.
 #[derive(Clone, Copy)]
 pub(super) struct KeeperIsolation<'a> {
-    /// The isolation level of the keeper's action.
     pub(super) level: IsolationLevel,
     /// The isolation of the action. A parked keeper was forked before its action was known; this is then the isolation
     /// that the next action will probably have.
@@ -136,6 +137,9 @@ impl Keeper {
             set_child_subreaper(true)?;
         }
         set_dumpable(false)?;
+        // The action must neither read the keys of the session in which proctor was started nor leave keys there. If a
+        // container's filter denies the call, or the kernel has no keyrings, the action cannot use them either.
+        let _not_to_be_had = join_own_session_keyring();
         let mut mask = SigSet::empty();
         mask.add(Signal::SIGCHLD);
         mask.thread_set_mask()?;
@@ -225,14 +229,20 @@ impl Keeper {
         if let Some(staged) = &self.staged {
             staged.finish(output, start.child.isolation.snapshot.as_ref()).map_err(|error| not_isolated(&error))?;
         }
+        let filter = start.child.isolation.filter;
         match self.level {
             // No process in the namespace can signal its first process, so the keeper may share the leader's restrictions.
             IsolationLevel::Namespace => {
-                renounce_capabilities().map_err(|error| not_isolated(&error))?;
+                let confined = renounce_capabilities().and_then(|()| filter_system_calls(filter));
+                confined.map_err(|error| not_isolated(&error))?;
                 spawn_child(start, descriptors)
             }
             IsolationLevel::Cgroup | IsolationLevel::Landlock => {
-                spawn_confined(start, descriptors, || confine_by_landlock(sandbox, output).map_err(|error| not_isolated(&error)))
+                let confine = || confine_by_landlock(sandbox, output).and_then(|()| filter_system_calls(filter));
+                spawn_confined(start, descriptors, || confine().map_err(|error| not_isolated(&error)))
+            }
+            IsolationLevel::ProcessGroup if filter == SystemCallFilter::Required => {
+                Err(not_isolated(&ConfineError::NoFilter("commands that are kept by nothing but a process group have none")))
             }
             IsolationLevel::ProcessGroup => spawn_child(start, descriptors),
         }

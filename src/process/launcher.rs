@@ -24,19 +24,15 @@ use signal_hook::flag;
 use signal_hook::low_level::pipe;
 
 use crate::model::{CommandExit, IsolationLevel, SpawnFailure, StopStage};
-use crate::process::active_action::{ActiveAction, KeeperHandle};
-use crate::process::cgroup::{Cgroup, Delegation};
+use crate::process::active_action::ActiveAction;
+use crate::process::cgroup::Delegation;
 use crate::process::channel::{Channel, ReceiveStatus, ServingError};
-use crate::process::group::{await_end, kill_child, kill_descendants};
-use crate::process::keeper::{KeeperIsolation, KeeperSetup, run_keeper};
+use crate::process::group::kill_child;
+use crate::process::launcher_keepers::ParkedKeeper;
 use crate::process::level::{LevelRefusal, Levels};
-use crate::process::process_table::read_own_children;
 use crate::process::protocol::{ActionNumber, Isolation, LauncherEvent, LauncherRequest, Obstacle, StartAction};
 use crate::process::stage::UserAndGroup;
-use crate::process::system_calls::{
-    Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, mark_close_on_exec_from,
-    wait_child,
-};
+use crate::process::system_calls::{Reaping, mark_close_on_exec_from, wait_child};
 
 /// Signals that the launcher catches without doing anything. Ignoring them would be wrong, because an ignored signal
 /// stays ignored after `execve(2)`. A caught signal gets its default action again, so that a child reacts to SIGINT
@@ -66,28 +62,23 @@ const CAUGHT: [i32; 20] = [
 
 /// The signals that wake the launcher: SIGCHLD when a child has ended, and SIGTERM when its parent, the process that
 /// requests actions, has ended.
-const WAKING: [i32; 2] = [signal::SIGCHLD, signal::SIGTERM];
-
-/// The time limit in milliseconds for the end of a keeper (the process that watches one action): first after the
-/// launcher told the keeper to end, and again after the launcher killed it. A keeper usually takes less than one
-/// millisecond.
-const KEEPER_END_MS: u16 = 500;
+pub(super) const WAKING: [i32; 2] = [signal::SIGCHLD, signal::SIGTERM];
 
 #[derive(Debug)]
-struct Launcher {
+pub(super) struct Launcher {
     channel: Channel,
     wake: OwnedFd,
     supervisor: Pid,
-    identity: UserAndGroup,
-    levels: Levels,
-    delegation: Result<Delegation, String>,
-    open: BTreeMap<ActionNumber, ActiveAction>,
-    parked: Option<Parked>,
+    pub(super) identity: UserAndGroup,
+    pub(super) levels: Levels,
+    pub(super) delegation: Result<Delegation, String>,
+    pub(super) open: BTreeMap<ActionNumber, ActiveAction>,
+    pub(super) parked: Option<ParkedKeeper>,
     /// For open actions: the isolation of the next action. Once the open action is over, a keeper (the process that
     /// watches one action) is forked in advance with this isolation.
-    followed: BTreeMap<ActionNumber, Isolation>,
+    pub(super) followed: BTreeMap<ActionNumber, Isolation>,
     /// Keepers of released actions (each watched one action), to be reaped when they have ended.
-    released: Vec<Pid>,
+    pub(super) released: Vec<Pid>,
 }
 
 /// Runs the launcher, the helper process that starts actions, until the process that requests actions is gone. The
@@ -233,146 +224,6 @@ impl Launcher {
         }
     }
 
-    /// Forks a keeper (the process that watches one action), which starts the action as soon as its isolation is set
-    /// up.
-    fn start_fresh(
-        &mut self,
-        level: IsolationLevel,
-        start: &StartAction,
-        descriptors: &[OwnedFd],
-    ) -> Result<ActiveAction, Obstacle> {
-        let group = self.make_group(start);
-        if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
-            return Err(Obstacle::Level(why.clone()));
-        }
-        let isolation = KeeperIsolation { level, isolation: &start.child.isolation, group: group.as_ref().ok() };
-        let mut keeper = self
-            .fork_keeper(isolation, Some((start, descriptors)))
-            .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
-        match keeper.await_start() {
-            Ok(()) => Ok(ActiveAction::new(keeper, group.ok())),
-            Err(obstacle) => {
-                self.give_up(&keeper, group.ok());
-                Err(obstacle)
-            }
-        }
-    }
-
-    /// Gives an action to the parked keeper (the one that was forked in advance) if the keeper was prepared for the
-    /// same isolation. Otherwise ends the keeper and returns `None`.
-    fn start_parked(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Option<ActiveAction> {
-        let Parked { mut keeper, isolation } = self.parked.take()?;
-        let is_meant =
-            isolation.strongest == start.child.isolation.strongest && isolation.sandbox == start.child.isolation.sandbox;
-        let group = if is_meant { self.make_group(start).ok() } else { None };
-        let is_taken = is_meant
-            && keeper.await_ready().is_ok()
-            && group.as_ref().is_none_or(|group| group.add_process(keeper.process).is_ok())
-            && keeper.run(start, descriptors).is_ok();
-        if is_taken {
-            self.levels.note_working(keeper.level);
-            return Some(ActiveAction::new(keeper, group));
-        }
-        self.give_up(&keeper, group);
-        None
-    }
-
-    /// Ends a keeper (the process that watches one action) that did not report that it is ready or that its action has started.
-    /// The action may have killed the keeper before, so the processes of the action are killed too.
-    fn give_up(&mut self, keeper: &KeeperHandle, group: Option<Cgroup>) {
-        // The keeper is ended before the cgroup is cleared, because a keeper enters the cgroup by itself and could
-        // otherwise do so afterwards.
-        self.end_keeper(keeper);
-        if let Some(group) = group {
-            group.clear();
-            let _emptied_by_then = group.remove();
-        }
-    }
-
-    /// Ends a keeper (the process that watches one action) and the processes of its action.
-    ///
-    /// At level `Namespace` the kernel kills these processes with the keeper. At the other levels the keeper kills them
-    /// and then ends. The launcher must not kill such a keeper first: if the launcher itself were killed right
-    /// afterwards, nothing would kill the processes of the action. The launcher kills a keeper only if the keeper does
-    /// not end in time, and then kills the processes that the keeper has left.
-    fn end_keeper(&mut self, keeper: &KeeperHandle) {
-        self.released.push(keeper.process);
-        if keeper.level == IsolationLevel::Namespace {
-            kill_child(keeper.process);
-        } else {
-            keeper.abandon();
-            if !await_end(keeper.process, KEEPER_END_MS) {
-                kill_child(keeper.process);
-                // The processes that the keeper has left become children of the launcher only when the keeper has
-                // ended.
-                await_end(keeper.process, KEEPER_END_MS);
-            }
-            self.kill_strays();
-        }
-        self.reap_released();
-    }
-
-    fn make_group(&self, start: &StartAction) -> Result<Cgroup, String> {
-        let delegation = self.delegation.as_ref().map_err(Clone::clone)?;
-        delegation.make(start.number, &start.child.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
-    }
-
-    /// Forks a keeper (the process that watches one action) in advance, for the next action with the same isolation, usually while
-    /// the present action runs. If both mount an overlay, it is done after it, because only one such mount may exist at a time.
-    fn prepare_next(&mut self, start: StartAction) {
-        if !self.open.contains_key(&start.number) {
-            return;
-        }
-        if start.child.isolation.mounts_overlay() {
-            self.followed.insert(start.number, start.child.isolation);
-        } else {
-            self.park(start.child.isolation);
-        }
-    }
-
-    /// Forks a keeper (the process that watches one action) in advance, for an action that will probably be requested
-    /// next. A failure is ignored here, because the request for the action will meet the same failure and report it.
-    fn park(&mut self, isolation: Isolation) {
-        if let Some(parked) = self.parked.take() {
-            self.end_keeper(&parked.keeper);
-        }
-        let level = self.levels.best(isolation.strongest);
-        if level != IsolationLevel::Namespace {
-            return;
-        }
-        if let Ok(keeper) = self.fork_keeper(KeeperIsolation { level, isolation: &isolation, group: None }, None) {
-            self.parked = Some(Parked { keeper, isolation });
-        }
-    }
-
-    /// Forks a keeper (the process that watches one action). `start` is the action with its descriptors; if it is
-    /// `None`, the keeper waits until it is sent an action.
-    fn fork_keeper(
-        &mut self,
-        isolation: KeeperIsolation<'_>,
-        start: Option<(&StartAction, &[OwnedFd])>,
-    ) -> io::Result<KeeperHandle> {
-        let level = isolation.level;
-        let (ours, theirs) = UnixStream::pair()?;
-        let forked = match level {
-            IsolationLevel::Namespace => fork_into_namespaces()?,
-            IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup => {
-                fork_if_single_threaded()?.ok_or_else(|| io::Error::other("the launcher has several threads"))?
-            }
-        };
-        match forked {
-            Forked::Parent(process) => Ok(KeeperHandle::new(process, level, ours)),
-            Forked::Child => {
-                // The forked child must not wake the launcher: its signal handlers would write to a descriptor whose
-                // number may be reused.
-                WAKING.into_iter().for_each(catch_silently);
-                let owned = |descriptors: &[OwnedFd]| descriptors.iter().map(OwnedFd::try_clone).collect::<io::Result<Vec<_>>>();
-                let start = start.and_then(|(start, descriptors)| Some((start, owned(descriptors).ok()?)));
-                end_forked(run_keeper(KeeperSetup { isolation, identity: self.identity, socket: theirs, start }))
-            }
-        }
-    }
-
     fn signal(&mut self, number: ActionNumber, stage: StopStage) {
         let Some(action) = self.open.get(&number) else {
             return;
@@ -430,26 +281,6 @@ impl Launcher {
         Ok(())
     }
 
-    fn reap_released(&mut self) {
-        self.released.retain(|keeper| matches!(wait_child(*keeper, Reaping::Reap), Ok(None)));
-    }
-
-    /// Kills processes that became the launcher's children because an action killed its keeper. At the namespace level none can.
-    fn kill_strays(&self) {
-        let keepers: Vec<Pid> = self
-            .open
-            .values()
-            .map(|action| action.keeper.process)
-            .chain(self.parked.iter().map(|parked| parked.keeper.process))
-            .chain(self.released.iter().copied())
-            .collect();
-        let strays = || read_own_children().unwrap_or_default().into_iter().filter(|child| !keepers.contains(child));
-        if strays().next().is_some() {
-            let _bounded =
-                kill_descendants(|| keepers.clone(), || strays().for_each(|stray| drop(wait_child(stray, Reaping::Reap))));
-        }
-    }
-
     fn kill_everything(&mut self) {
         if let Some(parked) = &self.parked {
             kill_child(parked.keeper.process);
@@ -461,13 +292,6 @@ impl Launcher {
         let open: Vec<ActionNumber> = self.open.keys().copied().collect();
         open.into_iter().for_each(|number| self.release(number));
     }
-}
-
-/// A keeper that was forked in advance and waits for an action to be requested.
-#[derive(Debug)]
-struct Parked {
-    keeper: KeeperHandle,
-    isolation: Isolation,
 }
 
 struct Ready {

@@ -38,7 +38,6 @@ enum AtLayer {
     Nothing,
     /// The layer hides the path in every lower layer, so no lower layer is searched.
     Hidden,
-    /// The layer has the entry, in this directory.
     Entry(OwnedFd, CString, FileStat),
 }
 
@@ -109,8 +108,9 @@ pub struct WrittenEntry {
 /// The kinds of changes that a check can make to an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrittenChange {
-    /// The check wrote a file.
-    WroteFile { bytes: u64 },
+    WroteFile {
+        bytes: u64,
+    },
     /// The check made a link, a pipe or a socket.
     MadeOther,
     /// The check removed a directory and made it again. The contents in lower layers are hidden.
@@ -187,7 +187,6 @@ impl Drop for ClosedDirectories {
     }
 }
 
-/// Searches one layer for a path.
 fn look(mut directory: OwnedFd, path: &TreePath) -> io::Result<AtLayer> {
     let mut hides_lower = false;
     let mut names = path.as_bytes().split(|byte| *byte == b'/').peekable();

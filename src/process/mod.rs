@@ -13,7 +13,7 @@
 //! failure is a [`crate::model::ActionEnd`], never an error. Only `group` sends signals, only `system_calls` is unsafe,
 //! only [`clock`] reads clocks.
 //!
-//! Where to look next: `supervise` runs one action and `progress` decides its steps; `launcher` and `keeper` isolate it, with the
+//! Where to look next: `supervise` runs one action and `progress` decides its steps; `launcher` (with `launcher_keepers`) and `keeper` isolate it, with the
 //! file system of `stage` and the restrictions of `confine`.
 
 mod active_action;
@@ -40,6 +40,7 @@ mod keeper;
 mod kernel;
 mod ladder;
 mod launcher;
+mod launcher_keepers;
 mod layers;
 mod level;
 mod port_holder;
@@ -51,8 +52,10 @@ mod signals;
 mod snapshot_mount;
 mod stage;
 mod supervise;
+mod system_call_filter;
 #[expect(unsafe_code, reason = "fork, close_range, waitid with usage and received descriptors have no safe form in nix")]
 mod system_calls;
+mod unenforced;
 
 pub use capture::{CaptureError, Sinks};
 pub use cgroup::limits_offered;
@@ -71,4 +74,5 @@ pub use program::resolve_program;
 pub use protocol::{Isolation, LaunchedChild};
 pub use signals::{ignores_hang_up, signal_controls, signal_pipe};
 pub use supervise::{SuperviseError, supervise};
+pub use system_call_filter::filter_obstacle;
 pub use system_calls::take_passed_socket;

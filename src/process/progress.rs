@@ -99,7 +99,9 @@ impl<'limits> ActionProgress<'limits> {
     /// Notes an event from the launcher, the process that starts actions, about this action.
     pub(super) fn note_event(&mut self, now: Monotonic, event: LauncherEvent) {
         match event {
-            LauncherEvent::Started { level, obstacles, .. } => self.reached = Some(ReachedLevel { level, obstacles }),
+            LauncherEvent::Started { level, obstacles, unenforced, .. } => {
+                self.reached = Some(ReachedLevel { level, obstacles, unenforced });
+            }
             LauncherEvent::NotStarted { failure, .. } => {
                 self.leader = Leader::NotStarted(failure);
                 self.over = Some(now);

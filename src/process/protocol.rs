@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Access, GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure, StopStage, Survivor, Usage, os_text,
+    Access, GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure, StopStage, Survivor,
+    SystemCallFilter, UnenforcedLimit, Usage, os_text,
 };
 
 /// Identifies one action of a launcher, the process that starts actions. A number is never reused while the launcher
@@ -87,6 +88,8 @@ pub struct Isolation {
     pub output: Option<PathBuf>,
     /// Limits on the resources that the child uses. They are enforced only if the child has a cgroup.
     pub resources: ResourceLimits,
+    /// The filter on the child's system calls. The process-group level has none.
+    pub filter: SystemCallFilter,
 }
 
 /// A request from the supervisor (the code that runs one action) to the launcher (the process that starts actions).
@@ -129,10 +132,11 @@ pub(super) enum LauncherEvent {
         level: IsolationLevel,
         /// Why no stronger level is used.
         obstacles: Vec<String>,
+        /// The limits that were asked for and are not enforced.
+        unenforced: Vec<UnenforcedLimit>,
     },
     /// The child could not be started; no process of the action is left.
     NotStarted { number: ActionNumber, failure: SpawnFailure },
-    /// The leader has ended.
     Ended {
         number: ActionNumber,
         leader: EndedChild,
@@ -166,6 +170,7 @@ impl Isolation {
             snapshot: None,
             output: None,
             resources: ResourceLimits::default(),
+            filter: SystemCallFilter::WherePossible,
         }
     }
 
@@ -204,7 +209,6 @@ pub(super) enum KeeperEvent {
     LeaderStarted,
     /// The leader, the action's main process, could not be started.
     LeaderNotStarted(SpawnFailure),
-    /// The leader has ended.
     LeaderEnded {
         leader: EndedChild,
         /// The processes of the action that are alive, except the leader (the action's main process).
@@ -239,7 +243,6 @@ pub(super) enum Obstacle {
 }
 
 impl LauncherEvent {
-    /// Returns the number of the action that the event is about.
     pub(super) fn number(&self) -> ActionNumber {
         match self {
             Self::Started { number, .. }

@@ -10,7 +10,6 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::model::StopReason;
 use crate::process::{Control, ControlError};
 
-/// The reason for a stop that each signal requests.
 const SIGNALS: [(i32, StopReason); 3] =
     [(SIGINT, StopReason::Interrupted), (SIGTERM, StopReason::Terminated), (SIGHUP, StopReason::Terminated)];
 

@@ -21,11 +21,15 @@ use nix::sys::statfs::{OVERLAYFS_SUPER_MAGIC, fstatfs};
 use crate::model::{SnapshotMount, WrittenLayer};
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy};
 
-/// Mounts a snapshot over the project. `store` is the path of the evidence store's directory, and a descriptor of it
+/// The directory of the machine's shared memory, in which the layers lie if the store cannot hold them.
+pub(super) const MEMORY: &str = "/dev/shm";
+
+/// Mounts a snapshot over the project. `memory` is `/dev/shm`, opened before an empty one was mounted over it. `store` is the path of the evidence store's directory, and a descriptor of it
 /// that was opened before an empty directory was mounted over the store. `places` are the paths of the sandbox.
 pub(super) fn mount_snapshot<'p>(
     snapshot: &SnapshotMount,
     (store, store_path): (&OwnedFd, &'p Path),
+    memory: Option<&OwnedFd>,
     places: impl Iterator<Item = &'p Path>,
 ) -> io::Result<()> {
     let root = &snapshot.root;
@@ -33,20 +37,24 @@ pub(super) fn mount_snapshot<'p>(
     let inside: Vec<&Path> = outermost(places.chain([store_path]).filter(is_below));
     // The directories of installed packages (environments) are opened first, because the snapshot will cover their
     // paths.
-    let environments: Vec<_> =
-        snapshot.environments.iter().map(|environment| Ok((environment, open(&environment.path)?))).collect::<io::Result<_>>()?;
+    let environments: Vec<_> = snapshot
+        .environments
+        .iter()
+        .map(|environment| Ok((environment, open_directory(&environment.path)?)))
+        .collect::<io::Result<_>>()?;
     let taken_up: Vec<_> = inside
         .iter()
         .map(|path| Ok((*path, fs::metadata(path)?.is_dir(), clone_mount(None, path, MountExtent::Tree)?)))
         .collect::<io::Result<_>>()?;
     let opened = OpenedStore::attach(store, store_path, &snapshot.directory)?;
-    let lower: Vec<OwnedFd> = snapshot.lower.iter().map(|path| open(path)).collect::<io::Result<_>>()?;
-    lay(root, &lower, &snapshot.written)?;
+    let layers = PlaceOfLayers::attach(snapshot, memory)?;
+    let lower: Vec<OwnedFd> = snapshot.lower.iter().map(|path| layers.open(path)).collect::<io::Result<_>>()?;
+    lay(root, &lower, &layers.find(&snapshot.written))?;
     for (environment, live) in environments {
         fs::create_dir_all(&environment.path)?;
-        let caches = environment.caches.iter().map(|path| open(path));
+        let caches = environment.caches.iter().map(|path| layers.open(path));
         let lower: Vec<OwnedFd> = caches.chain([Ok(live)]).collect::<io::Result<_>>()?;
-        lay(&environment.path, &lower, &environment.written)?;
+        lay(&environment.path, &lower, &layers.find(&environment.written))?;
     }
     opened.detach()?;
     for (path, is_directory, mount) in &taken_up {
@@ -83,9 +91,46 @@ impl OpenedStore {
     }
 }
 
+/// Where this process finds the layers of the run. Layers in memory are attached over the store's empty directory of layers,
+/// because the action's own `/dev/shm` covers their path.
+struct PlaceOfLayers<'s> {
+    memory: Option<&'s Path>,
+    attached: PathBuf,
+}
+
+impl<'s> PlaceOfLayers<'s> {
+    fn attach(snapshot: &'s SnapshotMount, memory: Option<&OwnedFd>) -> io::Result<Self> {
+        let place = Self { memory: snapshot.memory.as_deref(), attached: snapshot.directory.join("layers") };
+        if let Some(layers) = place.memory {
+            let memory = memory.ok_or_else(|| io::Error::other("there is no /dev/shm"))?;
+            let below = layers.strip_prefix(MEMORY).map_err(io::Error::other)?;
+            let copy = clone_mount(Some(memory.as_fd()), below, MountExtent::Tree)?;
+            restrict_copy(&copy, MountAttribute::WritableAgain)?;
+            attach_mount(&copy, &place.attached)?;
+        }
+        Ok(place)
+    }
+
+    /// Returns where this process sees a path of the store or of the layers.
+    fn resolve(&self, path: &Path) -> PathBuf {
+        let below = self.memory.and_then(|memory| path.strip_prefix(memory).ok());
+        below.map_or_else(|| path.to_owned(), |below| self.attached.join(below))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<OwnedFd> {
+        open_directory(&self.resolve(path))
+    }
+
+    fn find(&self, layer: &WrittenLayer) -> WrittenLayer {
+        WrittenLayer { upper: self.resolve(&layer.upper), work: self.resolve(&layer.work) }
+    }
+}
+
 /// Mounts an overlay at a path.
 fn lay(at: &Path, lower: &[OwnedFd], written: &WrittenLayer) -> io::Result<()> {
-    let (upper, work) = (open(&written.upper)?, open(&written.work)?);
+    let (upper, work) = (open_directory(&written.upper)?, open_directory(&written.work)?);
+    // The kernel makes this directory when it mounts a layer with `volatile`, and refuses to mount the same layer again.
+    let was_mounted = fs::symlink_metadata(written.work.join("work/incompat/volatile")).is_ok();
     let lower: Vec<String> = lower.iter().map(by_descriptor).collect();
     let named =
         format!("lowerdir={},upperdir={},workdir={},userxattr", lower.join(":"), by_descriptor(&upper), by_descriptor(&work));
@@ -95,17 +140,21 @@ fn lay(at: &Path, lower: &[OwnedFd], written: &WrittenLayer) -> io::Result<()> {
         Err(Errno::EINVAL) => laid(&named),
         other => other,
     };
-    laid.map_err(|errno| refused(at, &upper, errno))
+    laid.map_err(|errno| refused(at, (&upper, was_mounted), errno))
 }
 
 /// Returns the error for a mount that the kernel refused, with the cause as far as it is known. The kernel itself only says that an
 /// argument is invalid.
-fn refused(at: &Path, upper: &OwnedFd, errno: Errno) -> io::Error {
+fn refused(at: &Path, (upper, was_mounted): (&OwnedFd, bool), errno: Errno) -> io::Error {
     let is_on_overlay = fstatfs(upper).is_ok_and(|found| found.filesystem_type() == OVERLAYFS_SUPER_MAGIC);
+    if was_mounted {
+        let why = "a process that had mounted this layer was killed before the command could start; run it again";
+        return io::Error::other(format!("a snapshot cannot be mounted at `{}`: {why}", at.display()));
+    }
     let cause = match (errno, is_on_overlay) {
         (Errno::EINVAL, true) => {
             ": proctor's own directory lies on an overlay, which cannot hold what checks write; set XDG_STATE_HOME to a directory on \
-             another file system"
+             another file system, or give the container a `/dev/shm`"
         }
         (Errno::EINVAL, false) => ": perhaps another file system is mounted inside of it",
         _ => "",
@@ -117,7 +166,7 @@ fn by_descriptor(directory: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", directory.as_raw_fd())
 }
 
-fn open(path: &Path) -> io::Result<OwnedFd> {
+pub(super) fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     Ok(File::options().read(true).custom_flags(libc::O_PATH | libc::O_DIRECTORY).open(path)?.into())
 }
 

@@ -22,7 +22,7 @@ use nix::unistd::{getegid, geteuid};
 
 use crate::model::{Access, Place, Sandbox, SnapshotMount};
 use crate::process::protocol::Obstacle;
-use crate::process::snapshot_mount::mount_snapshot;
+use crate::process::snapshot_mount::{MEMORY, mount_snapshot, open_directory};
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy, restrict_mount};
 
 /// The device nodes that actions keep if proctor runs as root. If it runs as an ordinary user, actions keep all of
@@ -37,12 +37,23 @@ const KERNEL_SWITCHES: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/ir
 /// fresh `/proc` is mounted over this directory.
 const WORKSHOP: &str = "/proc";
 
+/// Files that their tools cannot read when they are empty, each with a content without settings and secrets that is
+/// shown when the file is hidden.
+const STAND_INS: &[(&str, &str)] = &[
+    (".m2/settings.xml", "<settings/>\n"),
+    (".m2/settings-security.xml", "<settingsSecurity/>\n"),
+    ("composer/auth.json", "{}\n"),
+    (".composer/auth.json", "{}\n"),
+];
+
 /// A file system that is prepared except for the steps that need to know the action. [`StagedFileSystem::finish`] does
 /// these steps.
 #[derive(Debug)]
 pub(super) struct StagedFileSystem {
     /// The directory of the evidence store, opened before an empty directory was mounted over it, with its path.
     store: Option<(OwnedFd, PathBuf)>,
+    /// `/dev/shm`, opened before an empty one was mounted over it; `None` if the machine has none. Layers may lie there.
+    memory: Option<OwnedFd>,
     /// The paths of the sandbox, with the device and inode that each had when the sandbox was described.
     places: Vec<Place>,
 }
@@ -86,9 +97,10 @@ pub(super) fn stage(
     map_identity(identity).map_err(|error| lasting("cannot be somebody in a new user namespace", &error))?;
     let Some(sandbox) = sandbox else {
         mount_proc()?;
-        return Ok(StagedFileSystem { store: None, places: Vec::new() });
+        return Ok(StagedFileSystem { store: None, memory: None, places: Vec::new() });
     };
     let store = open_store(&sandbox.store)?;
+    let memory = open_directory(Path::new(MEMORY)).ok();
     let is_root = identity.user == 0;
     let devices = if is_root { copy_devices()? } else { Vec::new() };
     let copied = copy_all(&sandbox.places)?;
@@ -124,7 +136,7 @@ pub(super) fn stage(
         guard_kernel_switches()?;
     }
     let places = sandbox.places.clone();
-    Ok(StagedFileSystem { store, places })
+    Ok(StagedFileSystem { store, memory, places })
 }
 
 impl StagedFileSystem {
@@ -150,7 +162,7 @@ impl StagedFileSystem {
         }
         if let Some(snapshot) = snapshot {
             let places = self.places.iter().map(|place| place.path.as_path());
-            mount_snapshot(snapshot, (store, path), places)?;
+            mount_snapshot(snapshot, (store, path), self.memory.as_ref(), places)?;
         }
         restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One)
     }
@@ -340,6 +352,10 @@ impl Covers {
         let cover = Path::new(WORKSHOP).join(self.made.to_string());
         self.made += 1;
         make_mount_point(&cover, kind).map_err(|error| refused(&error))?;
+        if let Some((_, text)) = STAND_INS.iter().find(|(name, _)| path.ends_with(name)) {
+            let written = File::options().write(true).open(&cover).and_then(|mut file| file.write_all(text.as_bytes()));
+            written.map_err(|error| refused(&error))?;
+        }
         mount(Some(&cover), path, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(|errno| refused(&errno.into()))?;
         self.sealable.push(path.to_owned());
         Ok(())

@@ -12,7 +12,6 @@ mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -25,12 +24,12 @@ use self::deciding_files::DecidingFiles;
 use self::known_files::FileSurvey;
 pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
 pub(crate) use self::places::{EnvironmentSearch, environment_entries};
-use crate::evidence::{BackgroundJob, BackgroundThread};
+use crate::evidence::{BackgroundJob, BackgroundThread, open_regular_file};
 use crate::model::{Action, Digest, FileChangeKind, IdentityWriter, Plan, Tool};
 use crate::process::{clock, resolve_program};
 use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use crate::sandbox::interpreter_of;
-use crate::tree::TreeIndex;
+use crate::tree::{NameSearch, NameTopic, TreeIndex};
 
 /// The names of files that can change a run's result without a change to the source (S7). Each tool adds its own
 /// configuration files.
@@ -75,10 +74,8 @@ pub(crate) struct ProgramFile {
 /// The known digests of program files, by path and stamp.
 pub(crate) type KnownDigests = BTreeMap<ProgramFile, Digest>;
 
-/// The environment of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct SurveyedEnvironment {
-    /// The digest of the whole environment.
     pub(crate) digest: Digest,
     /// The parts from which the digest is computed, for the report.
     pub(crate) components: Vec<EnvironmentComponentV2>,
@@ -97,7 +94,7 @@ pub(crate) struct SurveyedEnvironment {
 /// The state of the environments (directories of installed programs, such as `.venv`) at one reading: the files that
 /// decide what their programs do, with digests.
 #[derive(Debug, Clone)]
-pub(crate) struct LookedEnvironments {
+pub struct LookedEnvironments {
     pub(crate) search: EnvironmentSearch,
     pub(crate) files: DecidingFiles,
     /// The digests of the read files. The next reading uses them for files that have not changed.
@@ -179,6 +176,11 @@ impl EnvironmentSurvey {
 }
 
 impl LookedEnvironments {
+    /// Reads the environments of a project for the first time, without those of programs and of the user's home directory.
+    pub fn of_project(index: TreeIndex) -> Self {
+        Self::look(EnvironmentSearch::new(index, &[], None), Arc::default())
+    }
+
     fn look(search: EnvironmentSearch, known: Arc<KnownFiles>) -> Self {
         let mut survey = FileSurvey::new(known, clock::now());
         let files = DecidingFiles::look(&search, &mut survey);
@@ -187,8 +189,13 @@ impl LookedEnvironments {
 
     /// Reads the same environments again, to find changes since the last reading. Files that have not changed are not
     /// read.
-    pub(crate) fn look_again(&self) -> Self {
+    pub fn look_again(&self) -> Self {
         Self::look(self.search.clone(), Arc::clone(&self.known))
+    }
+
+    /// Returns how many deciding files the environments of the project have.
+    pub fn count(&self) -> usize {
+        self.files.environments.values().map(BTreeMap::len).sum()
     }
 }
 
@@ -244,7 +251,7 @@ fn used_programs(subject: &SurveySubject) -> Vec<UsedProgram> {
 
 /// Computes the digest of a program file; `None` if it cannot be read.
 pub(crate) fn file_digest(path: &Path) -> Option<Digest> {
-    let mut file = File::open(path).ok()?;
+    let mut file = open_regular_file(path).ok()?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0_u8; 256 * 1024];
     loop {
@@ -269,7 +276,10 @@ pub(crate) fn is_pinned(name: &[u8]) -> bool {
 
 /// Returns the files of a tree that pin package versions or configure tools, with their digests.
 pub(crate) fn pinned(index: &TreeIndex) -> impl Iterator<Item = (String, Digest)> {
-    index.named(&is_pinned).into_iter().map(|(path, digest)| (path.to_string(), digest))
+    index
+        .named(NameSearch { topic: NameTopic::Pinned, is_wanted: is_pinned })
+        .into_iter()
+        .map(|(path, digest)| (path.to_string(), digest))
 }
 
 /// Returns two maps from path to digest: the files that configure tools, and the files that pin package versions.

@@ -192,6 +192,7 @@ impl ProjectError {
             Self::Index(error) => error.hint().to_owned(),
             Self::Tree(error) => error.hint(),
             Self::Sandbox(error) => error.hint().to_owned(),
+            Self::Snapshot(error) if error.is_disk_full() => "free some space there and run the command again".to_owned(),
             Self::Snapshot(_) | Self::WrittenLayer { .. } => {
                 "see whether the project can be read and the disk has space, then run the command again".to_owned()
             }

@@ -11,6 +11,7 @@ use crate::config::SandboxSettings;
 use crate::evidence::Store;
 use crate::model::{
     Action, ActionEnd, ActionLimits, IsolationLevel, Place, ReachedIsolation, ResourceLimits, SpawnFailure, StopStage,
+    SystemCallFilter,
 };
 use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
 use crate::project::error::ProjectError;
@@ -32,6 +33,8 @@ pub struct ExaminationRequest<'a> {
     pub program: &'a Path,
     /// The `[sandbox]` settings; the mode is ignored.
     pub settings: &'a SandboxSettings,
+    /// What the settings add to the environment of the action.
+    pub additions: &'a EnvironmentAdditions,
     /// The environment variables of proctor.
     pub ambient: &'a BTreeMap<OsString, OsString>,
     /// The control by which a person can stop the examination.
@@ -86,7 +89,7 @@ pub(super) fn trial_launch<'r>(
     scratch: &Path,
     request: &'r ExaminationRequest<'_>,
 ) -> Result<impl Fn(IsolationLevel) -> LaunchRequest + use<'r>, ProjectError> {
-    let environment = ChildEnvironment::build(request.ambient, &EnvironmentAdditions::default(), request.action, scratch);
+    let environment = ChildEnvironment::build(request.ambient, request.additions, request.action, scratch);
     let sandbox = prepare_sandbox(&SandboxRequest {
         project_root: request.project_root,
         home: isolation::home(request.ambient),
@@ -114,6 +117,7 @@ pub(super) fn trial_launch<'r>(
                 snapshot: None,
                 output: None,
                 resources: ResourceLimits::default(),
+                filter: SystemCallFilter::WherePossible,
             },
         },
         input: None,
@@ -144,6 +148,9 @@ pub(super) fn start(
     Ok(match (ended.end, ended.kept) {
         (ActionEnd::NotStarted(failure), _) => Err(failure),
         (_, Some(kept)) => Ok(kept),
+        (ActionEnd::TimedOut { .. } | ActionEnd::Lost { .. }, None) => {
+            Err(SpawnFailure::NotIsolated { why: "the trial did not end".to_owned() })
+        }
         (_, None) => Err(SpawnFailure::NotIsolated { why: "the launcher did not say by what".to_owned() }),
     })
 }
@@ -190,7 +197,7 @@ mod tests {
 
     fn kept(level: IsolationLevel, obstacles: &[&str]) -> Result<ReachedIsolation, SpawnFailure> {
         let obstacles = obstacles.iter().map(|&text| text.to_owned()).collect();
-        Ok(ReachedIsolation { reached: ReachedLevel { level, obstacles }, killed_by: None })
+        Ok(ReachedIsolation { reached: ReachedLevel { level, obstacles, unenforced: Vec::new() }, killed_by: None })
     }
 
     fn obstacles(levels: &[LevelFound]) -> Vec<Option<&str>> {

@@ -34,7 +34,6 @@ const MOVED_RUNS: u32 = 2;
 pub struct DescribedProject<'a> {
     /// The plan of the project's own checks, as it would be run now.
     pub plan: &'a Plan,
-    /// The settings for running it.
     pub settings: &'a ProjectSettings,
     /// The configuration, from which the plans of other tasks are made.
     pub configuration: &'a Configuration,
@@ -64,7 +63,6 @@ struct StatusQuestion<'a> {
 enum FilesRead<'a> {
     /// The files were read: there is a plan for the project's own checks, or there are problems.
     Described(Result<DescribedProject<'a>, PlanlessProject<'a>>),
-    /// The files were not read.
     Unlooked,
 }
 

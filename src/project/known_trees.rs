@@ -22,6 +22,9 @@ const WORTH_SAVING: u64 = 16;
 /// [`WORTH_SAVING`].
 const WORTH_SAVING_OF: u64 = 64;
 
+/// The most paths that are remembered for the next reading of ignored inputs. Without a snapshot nobody reads them.
+const MOST_UNREAD: usize = 8192;
+
 /// The trees that this process has read, by the root directory of their project.
 #[derive(Default)]
 pub(crate) struct KnownTrees {
@@ -35,6 +38,8 @@ struct KnownTree {
     settings: MatcherSettings,
     matcher: Matcher,
     index: TreeIndex,
+    /// Where the project may have changed since [`KnownTrees::take_unread_inputs`] was last called.
+    unread_inputs: TreeHints,
     /// The index as it was last saved on disk. In memory it shares unchanged parts with `index`.
     saved: Option<TreeIndex>,
 }
@@ -59,7 +64,8 @@ impl KnownTrees {
             let saved = read(store, &scope.project, &scope.root);
             let index = begin(saved.as_ref(), &scope.root, &matcher)?;
             let (project, settings) = (scope.project.clone(), settings.matcher.clone());
-            let known = KnownTree { project, settings, matcher, index: index.clone(), saved };
+            let unread_inputs = TreeHints::Everything;
+            let known = KnownTree { project, settings, matcher, index: index.clone(), unread_inputs, saved };
             self.trees.insert(scope.root.clone(), known);
             return Ok(index);
         };
@@ -67,12 +73,24 @@ impl KnownTrees {
         if is_new {
             (known.matcher, known.settings) = (settings.new_matcher()?, settings.matcher.clone());
         }
+        // Whoever reads the tree uses up the hints. The ignored inputs are read by runs only, so the hints are kept for them.
+        known.unread_inputs.add(if is_new { TreeHints::Everything } else { hints.clone() });
+        if matches!(&known.unread_inputs, TreeHints::Only(paths) if paths.len() > MOST_UNREAD) {
+            known.unread_inputs = TreeHints::Everything;
+        }
         let looked = match hints {
             TreeHints::Only(paths) if !is_new => known.index.apply(paths, &known.matcher, clock::now()),
             TreeHints::Only(_) | TreeHints::Everything => known.index.rescan(&known.matcher, clock::now()),
         };
         known.index = looked.map_err(ProjectError::Tree)?;
         Ok(known.index.clone())
+    }
+
+    /// Returns where the ignored inputs of a project may have changed since the last call, and forgets it. The hints of every
+    /// [`Self::scan`] count, also those that the tree has already been read by.
+    pub(crate) fn take_unread_inputs(&mut self, scope: &ProjectScope) -> TreeHints {
+        let known = self.trees.get_mut(&scope.root).filter(|known| known.project == scope.project);
+        known.map_or(TreeHints::Everything, |known| std::mem::replace(&mut known.unread_inputs, TreeHints::nothing()))
     }
 
     /// Saves every tree index with enough unsaved changes. Writing takes some milliseconds, so the caller does it in

@@ -48,6 +48,7 @@ pub use approval_request::{approval_counts, approval_faults};
 pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
 pub use cycle::PersonPresence;
 pub use dependency::{UnmetDependency, UnmetReason};
+pub use environment_digest::LookedEnvironments;
 pub(crate) use environment_digest::{
     DigestCertainty, EnvironmentSurvey, SurveyedEnvironment, changed_between, is_pinned, pinned,
 };
@@ -70,8 +71,9 @@ pub(crate) use selection::{SelectedChecks, path_filter, select_checks};
 pub use snapshot_storage::{
     RemovedSnapshots, SnapshotUsage, SnapshotsToRemove, discard_snapshots, remove_snapshots, snapshot_usage,
 };
-pub(crate) use snapshot_trial::obstacle_of_settings;
 pub use snapshot_trial::try_snapshot;
+pub(crate) use snapshot_trial::{obstacle_of_settings, try_mount};
+pub(crate) use specifications::SPECIFICATION_SEARCH;
 pub use specifications::{Specifications, TaskError, read_text};
 pub(crate) use store_reader::sealed_report;
 pub use store_reader::{RecordedRun, RegisteredProject, StoreReader};

@@ -6,7 +6,7 @@ use crate::model::{Action, DurationMs, RunId, TreeDigest, TreeIssue};
 use crate::report::ActionResultV2;
 use crate::tree::TreeIndex;
 
-/// A progress message.
+/// What a run tells while it is under way.
 #[derive(Debug, Clone)]
 pub enum Progress {
     /// Another process is writing this project's evidence, and the run waits for it.
@@ -24,21 +24,20 @@ pub enum Progress {
         wait: Duration,
     },
     /// Runs whose process had died were sealed as INTERRUPTED.
-    Recovered { runs: Vec<RunId> },
+    Recovered {
+        runs: Vec<RunId>,
+    },
     /// A remark that is shown once, such as that a plan was approved automatically.
     Note(String),
-    /// The run has begun.
     Begun {
         run_id: RunId,
         project_name: String,
-        /// The tree that is tested.
         tree: TreeDigest,
         /// Files and directories of the tree whose digests could not be computed.
         issues: Vec<TreeIssue>,
         /// The index of the tree that is tested: every file with its digest.
         index: TreeIndex,
     },
-    /// An action has been started.
     ActionStarted(Box<Action>),
     /// A service (a prerequisite that runs beside the checks) is ready.
     ServiceReady {

@@ -13,7 +13,7 @@ use crate::project::environment_digest::environment_entries;
 use crate::project::error::ProjectError;
 use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
 use crate::snapshot::{CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, obstacle, remove_directory};
-use crate::tree::{TreeEntry, TreeIndex};
+use crate::tree::{TreeEntry, TreeHints, TreeIndex};
 
 /// The most attempts to read and copy the ignored inputs (files that git ignores but checks read). If they change
 /// during every attempt, proctor gives up and makes no snapshot.
@@ -37,6 +37,8 @@ struct CopiesOfProject {
     tree: ProjectCopy,
     inputs: ProjectCopy,
     inputs_index: Option<TreeIndex>,
+    /// Where the ignored inputs may have changed since `inputs_index` was made.
+    unread_inputs: TreeHints,
 }
 
 /// What checks see in place of a project: copies that are mounted on top of each other, and the real directories of
@@ -72,6 +74,7 @@ pub(crate) enum CopiesOutcome {
 impl ProjectCopies {
     /// Updates the copies of a project to the tree `index` and to the present ignored inputs (files that git ignores
     /// but checks read), which include `outputs`. The caller must hold the project's lock, and no copy may be mounted.
+    /// `hints` says where ignored inputs may have changed since the last call for this project.
     ///
     /// # Errors
     ///
@@ -83,7 +86,12 @@ impl ProjectCopies {
         settings: &ProjectSettings,
         scope: &ProjectScope,
         (index, outputs): (&TreeIndex, ShownOutputs),
+        hints: TreeHints,
     ) -> Result<CopiesOutcome, ProjectError> {
+        // The hints must not be lost, however this update ends.
+        if let Some(known) = self.copies.get_mut(&scope.project) {
+            known.unread_inputs.add(hints);
+        }
         let bound = settings.sandbox.max_snapshot_bytes;
         if let Some(reason) = obstacle(index, bound) {
             return Ok(CopiesOutcome::InPlace(reason.to_string()));
@@ -101,7 +109,7 @@ impl ProjectCopies {
                 // An unfinished copy is useless, and it may be the reason why the disk is full. So it is removed.
                 self.copies.remove(&scope.project);
                 let _left = remove_directory(&directory);
-                Ok(CopiesOutcome::InPlace(with_causes(&error)))
+                Ok(CopiesOutcome::InPlace(error.reason()))
             }
         }
     }
@@ -122,8 +130,9 @@ impl ProjectCopies {
                 (Ok(tree), Ok(inputs)) => (tree, inputs),
                 (Err(error), _) | (_, Err(error)) => return Ok(Err(error)),
             };
-            let root = scope.root.clone();
-            let known = CopiesOfProject { root, settings: selects, matcher, tree, inputs, inputs_index: None };
+            let (root, settings) = (scope.root.clone(), selects);
+            let (inputs_index, unread_inputs) = (None, TreeHints::Everything);
+            let known = CopiesOfProject { root, settings, matcher, tree, inputs, inputs_index, unread_inputs };
             self.copies.insert(scope.project.clone(), known);
         }
         let known = self.copies.get_mut(&scope.project).expect("it was inserted if it was missing");
@@ -145,11 +154,7 @@ impl CopiesOfProject {
         bound: ByteSize,
     ) -> Result<Result<CopiesOutcome, SnapshotError>, ProjectError> {
         for _ in 0..TRIES {
-            let looked = match &self.inputs_index {
-                Some(known) => known.rescan(&self.matcher, clock::now()),
-                None => TreeIndex::scan(&self.root, &self.matcher, clock::now()),
-            };
-            let index = looked.map_err(ProjectError::Tree)?;
+            let index = self.read_inputs()?;
             if let Some(reason) = obstacle(&index, bound) {
                 return Ok(Ok(CopiesOutcome::InPlace(format!("among the ignored files that checks read: {reason}"))));
             }
@@ -170,11 +175,33 @@ impl CopiesOfProject {
                     let base = SnapshotBase { directory, copies, tree, environments, inputs, generations };
                     return Ok(Ok(CopiesOutcome::Current(Box::new(base))));
                 }
-                Ok(CopyOutcome::Moved(_)) => {}
+                Ok(CopyOutcome::Moved(paths)) => self.unread_inputs.add(TreeHints::Only(paths)),
                 Err(error) => return Ok(Err(error)),
             }
         }
         Ok(Ok(CopiesOutcome::InPlace("an ignored file that checks read changed again and again while it was copied".to_owned())))
+    }
+}
+
+impl CopiesOfProject {
+    /// Reads the present ignored inputs. The known ones are read again whatever the hints say, because events miss some changes of
+    /// a file's content. New ones are looked for where the hints say.
+    fn read_inputs(&mut self) -> Result<TreeIndex, ProjectError> {
+        let now = clock::now();
+        // If the reading fails, the next one reads everything.
+        let unread = std::mem::replace(&mut self.unread_inputs, TreeHints::Everything);
+        let read = match (&self.inputs_index, unread) {
+            (Some(known), TreeHints::Only(mut paths)) => {
+                // No hint names these outputs, because the watcher does not know what a plan's prerequisites make.
+                paths.extend(self.settings.outputs.paths.iter().cloned());
+                known.apply_and_check_selected(&paths, &self.matcher, now)
+            }
+            (Some(known), TreeHints::Everything) => known.rescan(&self.matcher, now),
+            (None, _) => TreeIndex::scan(&self.root, &self.matcher, now),
+        };
+        let index = read.map_err(ProjectError::Tree)?;
+        self.unread_inputs = TreeHints::nothing();
+        Ok(index)
     }
 }
 
@@ -223,9 +250,4 @@ pub(super) fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, Strin
         ));
     }
     Ok(found)
-}
-
-fn with_causes(error: &SnapshotError) -> String {
-    let causes = std::iter::successors(std::error::Error::source(error), |error| error.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

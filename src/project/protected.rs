@@ -22,10 +22,8 @@ const NAMED: usize = 20;
 /// The most changed files that the report lists. The count beside the list includes all changed files.
 const LISTED: usize = 200;
 
-/// The protected files of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProtectedFilesStatus {
-    /// The files as they were approved.
     pub(crate) approved: ProtectedFiles,
     /// The files in the tested tree.
     pub(crate) now: ProtectedFiles,
@@ -88,7 +86,6 @@ impl ProtectedFilesStatus {
     }
 }
 
-/// Returns the files of a tree that match the globs.
 pub(crate) fn protected_files(index: &TreeIndex, globs: &[String]) -> ProtectedFiles {
     let covers = covering(globs);
     let files = index.entries().filter(|entry| entry.kind != EntryKind::Directory);

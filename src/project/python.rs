@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::{Store, read_boot_id};
+use crate::evidence::{Store, read_boot_id, read_regular_text};
 use crate::model::{Digest, ProjectId};
 use crate::process::resolve_program;
 use crate::project::environment_digest::{VIRTUAL_ENVIRONMENTS, program_file};
@@ -86,11 +85,14 @@ impl PythonInterpreter {
     }
 }
 
+/// The longest file with the name of a version that is read, in bytes.
+const LONGEST_VERSION: u64 = 64 * 1024;
+
 /// Returns the program that pyenv's script at `shim` starts in a directory; `None` if the script is not pyenv's. A version that
 /// is written as a prefix, such as `3.13`, is not resolved.
 fn chosen_by_pyenv(shim: &Path, directory: &Path, environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
     let pyenv = shim.parent().filter(|shims| shims.ends_with("shims"))?.parent()?;
-    let read = |path: PathBuf| fs::read_to_string(path).ok();
+    let read = |path: PathBuf| read_regular_text(&path, LONGEST_VERSION).ok();
     let by_variable = environment.get(OsStr::new("PYENV_VERSION")).and_then(|value| value.to_str().map(str::to_owned));
     let by_directory = || directory.ancestors().find_map(|directory| read(directory.join(".python-version")));
     let text = by_variable.or_else(by_directory).or_else(|| read(pyenv.join("version")))?;
@@ -107,6 +109,7 @@ fn is_python(name: &OsStr) -> bool {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests write the programs that are looked at")]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;

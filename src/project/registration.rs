@@ -37,7 +37,6 @@ pub struct ResemblingProject {
     /// The registered project that the directory resembles.
     pub project: ProjectId,
     pub registered_path: String,
-    /// The path of this directory.
     pub path: PathBuf,
 }
 

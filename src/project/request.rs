@@ -45,7 +45,6 @@ pub struct ProjectSettings {
     pub lock_wait: Duration,
     /// The limits of the queue in which actions wait for the actions of other runs.
     pub queue: QueueLimits,
-    /// The order in which the checks run.
     pub order: CheckOrder,
     /// Which checks of `proctor.toml`, or of discovery, run at the same time.
     pub parallel: ParallelChecks,
@@ -69,7 +68,6 @@ pub struct QueueLimits {
 
 /// A requested run.
 pub struct RunRequest<'a> {
-    /// The plan to run.
     pub plan: &'a Plan,
     pub settings: &'a ProjectSettings,
     /// The project, and who asks for the run.
@@ -147,11 +145,10 @@ pub enum RunOutcome {
     NotApproved(UnapprovedPlan),
 }
 
-/// A sealed run.
+/// A run whose evidence is sealed, with its report.
 #[derive(Debug)]
 pub struct SealedReport {
     pub run_id: RunId,
-    /// The report as it was written.
     pub report: ExecutionReportV2,
     pub report_path: PathBuf,
     /// The tree that the verdict is for.

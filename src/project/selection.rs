@@ -25,7 +25,6 @@ pub enum Selection {
 /// The checks that a run really has to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SelectedChecks {
-    /// All checks of the plan.
     All,
     /// The checks with these names; at least one.
     Only(Vec<String>),
@@ -34,7 +33,6 @@ pub(crate) enum SelectedChecks {
 }
 
 impl SelectedChecks {
-    /// Returns whether a check is selected.
     pub(crate) fn holds(&self, name: &str) -> bool {
         match self {
             Self::All => true,

@@ -90,6 +90,9 @@ pub fn remove_snapshots(
         let usage = usage_of(&store, &project);
         let is_whole = wanted == SnapshotsToRemove::All || !registered.contains(&project);
         let directory = store.snapshot_directory(&project);
+        if !is_trial {
+            snapshot::remove_memory_layers(&directory);
+        }
         let (part, bytes) = if is_whole { (directory, usage.total()) } else { (directory.join(LAYERS), usage.layers) };
         if !is_whole && is_empty(&part) {
             continue;
@@ -105,7 +108,9 @@ pub fn remove_snapshots(
 
 /// Removes the snapshots of a project whose lock is held.
 pub(super) fn remove_snapshots_of(lock: &ProjectLock) -> Result<(), ProjectError> {
-    snapshot::remove_directory(&lock.store().snapshot_directory(lock.project())).map_err(ProjectError::Snapshot)
+    let directory = lock.store().snapshot_directory(lock.project());
+    snapshot::remove_memory_layers(&directory);
+    snapshot::remove_directory(&directory).map_err(ProjectError::Snapshot)
 }
 
 /// Removes the snapshots of a project that is not watched any more. Waits until a run of the project that is under way

@@ -3,17 +3,17 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::config::ProtectionMode;
 use crate::evidence::Store;
-use crate::model::{IsolationLevel, SnapshotMount, SpawnFailure, WrittenLayer};
+use crate::model::{IsolationLevel, SnapshotMount, SpawnFailure};
 use crate::process::LauncherHandle;
 use crate::project::error::ProjectError;
 use crate::project::examination::{ExaminationRequest, Scratch, start, trial_launch};
 use crate::project::project_copies::find_environments;
 use crate::project::request::ProjectSettings;
-use crate::snapshot::obstacle;
+use crate::snapshot::{RunLayers, obstacle};
 use crate::tree::TreeIndex;
 
 /// Returns why a project cannot have a snapshot, if its settings or the location of its root are the reason; otherwise
@@ -58,22 +58,46 @@ fn is_owned_by_this_user(root: &Path) -> bool {
 pub fn try_snapshot(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) -> Result<Option<String>, ProjectError> {
     let store = Store::open(request.state_root).map_err(ProjectError::Evidence)?;
     let scratch = Scratch(store.root().join(format!("examination-snapshot-{}", std::process::id())));
-    let [lower, upper, work] = ["lower", "upper", "work"].map(|name| scratch.0.join(name));
-    let made = |path: &PathBuf| fs::create_dir_all(path).err();
-    if let Some(error) = [&lower, &upper, &work].into_iter().find_map(made) {
+    let lower = scratch.0.join("lower");
+    if let Err(error) = fs::create_dir_all(&lower) {
         return Ok(Some(format!("cannot write in the store: {error}")));
     }
-    let mut launch = trial_launch(&store, &scratch.0, request)?(IsolationLevel::Namespace);
-    launch.child.isolation.weakest = IsolationLevel::Namespace;
-    launch.child.isolation.snapshot = Some(SnapshotMount {
+    let mut layers = match RunLayers::begin(&scratch.0) {
+        Ok(layers) => layers,
+        Err(error) => return Ok(Some(error.reason())),
+    };
+    let written = match layers.add() {
+        Ok(written) => written,
+        Err(error) => return Ok(Some(error.reason())),
+    };
+    let mount = SnapshotMount {
         root: request.project_root.to_owned(),
         directory: scratch.0.clone(),
+        memory: layers.memory().map(Path::to_owned),
         lower: vec![lower],
-        written: WrittenLayer { upper, work },
+        written,
         environments: Vec::new(),
-    });
+    };
+    try_mount(launcher, request, (&store, &scratch.0), mount)
+}
+
+/// Tries to mount a snapshot over a project for the request's action, as a run mounts it, and starts the request's program.
+/// Returns why the snapshot cannot be mounted; `None` if it can be. `scratch` is the directory for temporary files.
+///
+/// # Errors
+/// When a path in the settings cannot be opened, or when the action cannot be supervised.
+pub(crate) fn try_mount(
+    launcher: &mut LauncherHandle,
+    request: &ExaminationRequest<'_>,
+    (store, scratch): (&Store, &Path),
+    mount: SnapshotMount,
+) -> Result<Option<String>, ProjectError> {
+    let mut launch = trial_launch(store, scratch, request)?(IsolationLevel::Namespace);
+    launch.child.isolation.weakest = IsolationLevel::Namespace;
+    launch.child.isolation.snapshot = Some(mount);
     Ok(match start(launcher, &launch, request)? {
         Err(SpawnFailure::NotIsolated { why }) => Some(why),
+        // The mount succeeded: only the program could not be started.
         Err(_) | Ok(_) => None,
     })
 }

@@ -17,7 +17,7 @@ use crate::spec::specification::{
     InvalidAction, SPECIFICATION_SUFFIX, SpecificationContext, SpecificationReading, read_specification,
 };
 use crate::spec::{DiskFiles, TaskContext, approval_terms, compare_with_project, resolve_task};
-use crate::tree::TreeIndex;
+use crate::tree::{NameSearch, NameTopic, TreeIndex};
 
 /// How many bytes of a file are read at most. This is more than any parser accepts, so a longer file is refused by its
 /// parser.
@@ -37,11 +37,7 @@ pub enum TaskError {
     },
     /// Several specifications have the task.
     #[error("{} both have a task `{task}`", quoted(files).join(" and "))]
-    Twice {
-        task: TaskId,
-        /// The specification files that have the task.
-        files: Vec<String>,
-    },
+    Twice { task: TaskId, files: Vec<String> },
     /// The specification has errors that make a run impossible.
     #[error("`{file}` has {}: nothing was run", counted(faults.len()))]
     Wrong {
@@ -58,6 +54,10 @@ pub enum TaskError {
         problem: String,
     },
 }
+
+/// The search for test specifications in a tree.
+pub(crate) const SPECIFICATION_SEARCH: NameSearch =
+    NameSearch { topic: NameTopic::Specifications, is_wanted: |name| name.ends_with(SPECIFICATION_SUFFIX.as_bytes()) };
 
 /// The test specifications of a project, as last read.
 #[derive(Debug, Default)]
@@ -83,7 +83,7 @@ impl Specifications {
             *self = Self { root: root.to_owned(), files: BTreeMap::new() };
         }
         let mut before = std::mem::take(&mut self.files);
-        for (path, content) in index.named(&|name| name.ends_with(SPECIFICATION_SUFFIX.as_bytes())) {
+        for (path, content) in index.named(SPECIFICATION_SEARCH) {
             let Some(name) = path.as_path().to_str().map(str::to_owned) else { continue };
             let known = before.remove(&name).filter(|known| known.content == Some(content));
             let known = known.unwrap_or_else(|| read(root, &name, content));

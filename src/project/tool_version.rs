@@ -1,10 +1,11 @@
 //! Reads the versions of known tools from the records of installed packages. No tool is started to ask for its version:
 //! outside an action's isolation the tool could run the project's own code.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use crate::evidence::open_regular_file;
 use crate::model::{InstalledPackage, Tool};
 
 /// The largest `package.json` of a tool that is read.
@@ -48,7 +49,7 @@ fn node_package(name: &str, place: &ToolPlace<'_>) -> Option<String> {
 
 fn node_version(manifest: &Path, name: &str) -> Option<String> {
     let mut text = String::new();
-    File::open(manifest).ok()?.take(MANIFEST_CAP).read_to_string(&mut text).ok()?;
+    open_regular_file(manifest).ok()?.take(MANIFEST_CAP).read_to_string(&mut text).ok()?;
     let manifest: serde_json::Value = serde_json::from_str(&text).ok()?;
     (manifest["name"] == name).then(|| manifest["version"].as_str().map(str::to_owned))?
 }
@@ -121,7 +122,7 @@ mod tests {
     fn file(root: &Path, path: &str, text: &str) {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+        std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
     }
 
     fn version(tool: Tool, root: &Path, program: &str, home: Option<&Path>) -> Option<String> {

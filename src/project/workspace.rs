@@ -121,7 +121,7 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Returns the directory of the operators' log.
+    /// Returns the directory of the log files that `proctor` writes about its own work.
     pub fn log_directory(&self) -> PathBuf {
         self.store.log_directory()
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{
     ActionId, ActionPhase, Digest, EvidenceFile, EvidenceKind, Plan, PlanNote, RunId, Survivor, TreeFormat, TreeIssue,
+    UnenforcedLimit,
 };
 use crate::report::build_action::build_action;
 use crate::report::build_criteria::{build_completion, build_validation};
@@ -16,6 +17,7 @@ use crate::report::{
     ActionDisposition, ActionResult, ActionResultV2, AuthenticityV2, CleanupExecutionV2, CustodyV2, EnvironmentV2,
     ExecutionReportV2, ExecutionSummaryV2, IsolationFacts, IsolationV2, PrerequisiteExecutionV2, ProjectV2, ReusedVerdictV2,
     RouteFacts, RouteV2, RunFacts, StepExecutionV2, SurvivorV2, TestSpecificationV2, TreeFacts, TreeIssueV2, TreeV2,
+    UnenforcedLimitV2,
 };
 
 /// The version of the report's format. A report of any other version is refused when it is read.
@@ -208,8 +210,13 @@ fn build_isolation(facts: &RunFacts, isolation: &IsolationFacts) -> IsolationV2 
         killed_by: isolation.kept.killed_by,
         survivors: survivors.collect(),
         obstacles: isolation.kept.reached.obstacles.clone(),
+        unenforced_limits: isolation.kept.reached.unenforced.iter().map(build_unenforced_limit).collect(),
         open_channels: isolation.open_channels.clone(),
     }
+}
+
+fn build_unenforced_limit(limit: &UnenforcedLimit) -> UnenforcedLimitV2 {
+    UnenforcedLimitV2 { setting: limit.setting, why: limit.why.clone(), mend: UnenforcedLimitV2::MEND.to_owned() }
 }
 
 fn build_survivor(action_id: &ActionId, survivor: &Survivor) -> SurvivorV2 {

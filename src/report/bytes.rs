@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::model::Digest;
+use crate::model::{Digest, shown_json};
 use crate::report::build::REPORT_VERSION;
 use crate::report::records::RUN_SCHEMA;
 use crate::report::{DEBT_SCHEMA, ExecutionReportV2, RunStartV1, TechnicalDebtV1, report_hash, seal_debt_hash};
@@ -50,11 +50,10 @@ struct Kind {
 const REPORT: Kind = Kind { document: "execution report", version_key: "reportVersion", known: REPORT_VERSION };
 
 /// Returns a report or record in its stored form: indented JSON with a newline at the end. Equal values give equal
-/// bytes.
+/// bytes. Hidden characters stand as JSON's escapes, so that the file can be shown at a terminal.
 pub fn to_bytes<Document: Serialize>(document: &Document) -> Vec<u8> {
-    let mut bytes = serde_json::to_vec_pretty(document).expect("the wire types have text keys");
-    bytes.push(b'\n');
-    bytes
+    let text = serde_json::to_string_pretty(document).expect("the wire types have text keys");
+    format!("{}\n", shown_json(&text)).into_bytes()
 }
 
 /// Reads an execution report. Its hash is not checked: see [`parse_with_hash`].

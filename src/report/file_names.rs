@@ -58,7 +58,6 @@ pub struct ActionFiles {
 pub enum ObservationFiles {
     /// The record of a checked file.
     File(NamedFile),
-    /// The files of a request.
     Http {
         /// The record of a request that was answered.
         request: NamedFile,

@@ -74,7 +74,7 @@ pub use wire::{
     SchemaValidationV2, SeenByV1, ShownV2, SkipReason, SnapshotV2, SpecificationErrorV2, SprintCapacityV1, StepExecutionV2,
     SuccessConditionV2, SurvivorV2, TddV2, TechnicalDebtGeneratedV2, TechnicalDebtV1, TestCountsChangeV2, TestCountsV2,
     TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TestsModifiedV2, TextV2,
-    TreeIssueV2, TreeV2, ValidationCriteriaV2, WrittenV2,
+    TreeIssueV2, TreeV2, UnenforcedLimitV2, ValidationCriteriaV2, WrittenV2,
 };
 
 #[cfg(test)]

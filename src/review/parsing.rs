@@ -1,6 +1,7 @@
 //! Reads the verdict out of one output of a reviewer.
 
 use crate::review::grammar::{FIELD, RejectionValue, SplitEmphasis, count_mentions, is_approval, parse_rejection};
+use crate::review::objection::says_not_to_merge;
 use crate::review::quoting::lines;
 
 /// The most bytes that a review may have. A longer review has no verdict.
@@ -37,7 +38,8 @@ pub enum ReviewerFault {
 /// The verdict that is read out of one output of the reviewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParsedReview {
-    /// The output has exactly one approval line, outside of quotations, and no rejection.
+    /// The output has exactly one approval line, outside of quotations and HTML, no rejection, and nothing that says not to
+    /// merge.
     Approved,
     /// The output has at least one rejection line.
     Rejected(Rejection),
@@ -78,6 +80,10 @@ pub enum Malformation {
     SeveralVerdicts,
     /// There is one approval line, but the label also stands somewhere else in the output.
     MentionedElsewhere,
+    /// The only approval line is inside of HTML, such as `<details>`, where a person may not have seen it.
+    InHtml,
+    /// There is one approval line, but the output also says not to merge, outside of quotations.
+    SaysNotToMerge,
 }
 
 /// Reads the verdict of an output. This never fails: an output that neither approves nor rejects is malformed.
@@ -124,10 +130,12 @@ fn why_not_approved(text: &str, split: SplitEmphasis) -> Option<Malformation> {
         return Some(Malformation::NoOutput);
     }
     let mentions = count_mentions(text);
-    let approvals: Vec<_> = lines(text).into_iter().filter(|line| is_approval(line.text, split)).collect();
+    let lines = lines(text);
+    let approvals: Vec<_> = lines.iter().filter(|line| is_approval(line.text, split)).collect();
     let unquoted = approvals.iter().filter(|line| !line.is_quoted).count();
     match (mentions, approvals.len(), unquoted) {
-        (1, 1, 1) => None,
+        (1, 1, 1) if approvals.iter().any(|line| line.is_in_html) => Some(Malformation::InHtml),
+        (1, 1, 1) => says_not_to_merge(&lines).then_some(Malformation::SaysNotToMerge),
         (0, ..) => Some(Malformation::MissingField),
         (_, 0, _) => Some(Malformation::UnknownValue),
         (_, _, 0) => Some(Malformation::Quoted),
@@ -176,6 +184,10 @@ impl Malformation {
             Self::UnknownValue => format!("has no line that is '{FIELD}? Yes', 'No' or 'With fixes' and nothing else"),
             Self::Quoted => format!("has its '{FIELD}? Yes' only in a quotation"),
             Self::SeveralVerdicts => format!("has several lines '{FIELD}? Yes'"),
+            Self::InHtml => {
+                format!("has its '{FIELD}? Yes' inside of HTML, such as `<details>`, where a person may not see it")
+            }
+            Self::SaysNotToMerge => format!("says '{FIELD}? Yes', and somewhere else not to merge, or only with fixes"),
             Self::MentionedElsewhere => format!("mentions '{FIELD}' beside its verdict, so that it is not clear which counts"),
         }
     }
@@ -192,6 +204,8 @@ impl Malformation {
             Self::Quoted => "QUOTED",
             Self::SeveralVerdicts => "SEVERAL_VERDICTS",
             Self::MentionedElsewhere => "MENTIONED_ELSEWHERE",
+            Self::InHtml => "IN_HTML",
+            Self::SaysNotToMerge => "SAYS_NOT_TO_MERGE",
         }
     }
 }

@@ -3,11 +3,15 @@
 //! A line that only some readers of Markdown would take for a quotation counts as one. At worst an approval is not
 //! recognised; a quoted approval is never taken for the reviewer's own.
 
+use crate::review::html::{LineReading, OpenHtml};
+
 /// A line of a text, and whether it is part of a quotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MarkdownLine<'t> {
     pub(super) text: &'t str,
     pub(super) is_quoted: bool,
+    /// Whether any part of the line is inside of HTML, such as `<details>`, so that a person may not have seen it.
+    pub(super) is_in_html: bool,
 }
 
 /// Whether a line is inside fenced code, and which mark ends that code.
@@ -20,31 +24,41 @@ enum Fence {
 /// Splits a text into lines and marks the quoted lines.
 pub(super) fn lines(text: &str) -> Vec<MarkdownLine<'_>> {
     let mut in_comment = false;
+    let mut html = OpenHtml::default();
     // Programs that read Markdown treat fences inside HTML comments differently. `every_line` counts such fences, and
     // `outside_comments` does not. A line that is code according to one of the two counts as quoted.
     let (mut every_line, mut outside_comments) = (Fence::Closed, Fence::Closed);
     let mut follows_quote = false;
     let mut lines = Vec::new();
     for line in text.split('\n') {
-        let touches_comment = track_comment(line, &mut in_comment);
+        let (touches_comment, uncommented) = track_comment(line, &mut in_comment);
         let is_fenced = track_fence(line, &mut every_line);
-        let is_fenced = (!touches_comment && track_fence(line, &mut outside_comments)) || is_fenced;
+        let is_fenced_outside = !touches_comment && track_fence(line, &mut outside_comments);
+        let is_surely_fenced = is_fenced && is_fenced_outside;
+        let is_fenced = is_fenced_outside || is_fenced;
         follows_quote = is_quote(line) || (follows_quote && continues_paragraph(line));
         let is_open = outside_comments != Fence::Closed;
         let is_quoted = touches_comment || is_fenced || is_open || follows_quote || is_indented(line);
-        lines.push(MarkdownLine { text: line, is_quoted });
+        let is_surely_text = is_surely_fenced || is_quote(line) || is_indented(line);
+        let is_in_html = html.line(&uncommented, LineReading { is_surely_text, may_be_text: is_quoted });
+        lines.push(MarkdownLine { text: line, is_quoted, is_in_html });
     }
     lines
 }
 
-/// Returns whether any part of the line belongs to an HTML comment. `in_comment` says whether the line begins inside a
-/// comment, and is set to whether it ends inside one.
-fn track_comment(line: &str, in_comment: &mut bool) -> bool {
+/// Returns whether any part of the line belongs to an HTML comment, and the line without its comments. `in_comment` says
+/// whether the line begins inside a comment, and is set to whether it ends inside one.
+fn track_comment(line: &str, in_comment: &mut bool) -> (bool, String) {
     let mut touches = *in_comment;
+    let mut outside = String::new();
     let mut rest = line;
     loop {
         let end = if *in_comment { "-->" } else { "<!--" };
-        let Some((_, after)) = rest.split_once(end) else { return touches };
+        let (before, after) = rest.split_once(end).map_or((rest, None), |(before, after)| (before, Some(after)));
+        if !*in_comment {
+            outside.push_str(before);
+        }
+        let Some(after) = after else { return (touches, outside) };
         touches = true;
         *in_comment = !*in_comment;
         rest = after;

@@ -18,7 +18,9 @@ pub fn retry_warning(why: Malformation) -> String {
         | Malformation::UnknownValue
         | Malformation::Quoted
         | Malformation::SeveralVerdicts
-        | Malformation::MentionedElsewhere => format!("Code review {} - retrying once", why.describe()),
+        | Malformation::MentionedElsewhere
+        | Malformation::InHtml
+        | Malformation::SaysNotToMerge => format!("Code review {} - retrying once", why.describe()),
     }
 }
 

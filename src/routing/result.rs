@@ -17,7 +17,6 @@ pub struct TestResult<'a> {
     pub missing_modules: &'a [String],
     /// Whether every collection error was a missing module.
     pub only_missing_modules: bool,
-    /// The digest of the tree that was tested.
     pub tree_digest: Digest,
     /// The digest of the sorted names of the failed tests.
     pub failing_set: Digest,

@@ -28,7 +28,6 @@ const STAMPED: &[&str] = &[
     ".bin",
 ];
 
-/// The caches of the checks of one run.
 #[derive(Debug)]
 pub(crate) struct CheckCaches {
     mode: CachesMode,
@@ -119,8 +118,8 @@ impl CheckCaches {
     }
 
     /// Moves the files that an attempt wrote to its caches out of the attempt's layer, so that no other check sees them,
-    /// and keeps them for the next run. No process of the attempt is left. `skipped` has the mount points that were made
-    /// for the attempt. Returns why the check's kept cache was dropped; `None` if it was not.
+    /// and keeps them for the next run. No process of the attempt is left. `skipped` names the mount points
+    /// that were made for the attempt; they are left out. Returns why the check's kept cache was dropped; `None` if it was not.
     ///
     /// # Errors
     /// When the layer cannot be read or changed.

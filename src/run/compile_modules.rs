@@ -20,7 +20,7 @@ use nix::libc;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::evidence::WaitDecision;
-use crate::model::{ActionEnd, ActionLimits, Digest, IsolationLevel, ResourceLimits, Sandbox, StopStage};
+use crate::model::{ActionEnd, ActionLimits, Digest, IsolationLevel, ResourceLimits, Sandbox, StopStage, SystemCallFilter};
 use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, clock, supervise};
 use crate::project::{ModulesToCompile, PythonInterpreter, Workspace};
 use crate::snapshot::{CacheTag, CompiledModule, PythonModule};
@@ -241,6 +241,7 @@ fn compile_batch(
         snapshot: None,
         output: None,
         resources: ResourceLimits::default(),
+        filter: SystemCallFilter::WherePossible,
     };
     let child =
         LaunchedChild { program, argv, environment: Vec::new(), directory: "/".into(), isolation, another_follows: false };

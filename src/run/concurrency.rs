@@ -49,7 +49,6 @@ pub(crate) struct CheckRelations {
 /// What decides beside the plan how its checks are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ConcurrencyLimits {
-    /// The setting `parallel`.
     pub(crate) setting: ParallelChecks,
     pub(crate) home: HomeAccess,
     /// Whether the checks run on a snapshot, so that each has a layer of its own.

@@ -5,7 +5,7 @@
 use crate::project::Workspace;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Digest, OverallResult, PlanNote, RunId, TestCase, TestOutcome};
+use crate::model::{Digest, LISTED_TESTS, OverallResult, PlanNote, RunId, TestCase, TestOutcome};
 use crate::project::RunRequest;
 use crate::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
 use crate::run::test_history::EarlierTest;
@@ -40,7 +40,12 @@ impl Workspace {
         notes.extend(last.iter().flat_map(|(_, last)| other_programs(facts, last)));
         // A report can be large. If the last run is also the last green run, its report is not read twice. If this run
         // has no tests, the report of the last green run is not read.
-        let of_both: Vec<&ActionResult> = facts.actions.iter().filter(|action| !cases(action).is_empty()).collect();
+        let of_both: Vec<&ActionResult> =
+            facts.actions.iter().filter(|action| !cases(action).is_empty() && are_all_listed(action)).collect();
+        notes.extend(facts.actions.iter().filter(|action| !are_all_listed(action)).map(|action| {
+            let message = format!("it has more tests than the {LISTED_TESTS} that are listed one by one: they are counted, and not compared with those of earlier runs");
+            note(&action.action.name, message)
+        }));
         let green = counted.iter().find(|run| run.result == Some(OverallResult::Passed)).filter(|_| !of_both.is_empty());
         let is_green = |(last, _): &(IndexedRun, _)| green.is_some_and(|green| green.run_id == last.run_id);
         if let Some((run, green)) = last.filter(is_green).or_else(|| green.and_then(read)) {
@@ -96,6 +101,12 @@ fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote
 /// Returns the single tests that a check reported in this run; empty if the check was not carried out.
 fn cases(action: &ActionResult) -> &[TestCase] {
     action.executed().map(|executed| executed.interpretation.cases.as_slice()).unwrap_or_default()
+}
+
+/// Returns whether every test that a check reported is listed, and not only counted.
+fn are_all_listed(action: &ActionResult) -> bool {
+    let results = action.executed().and_then(|executed| executed.interpretation.test_results.as_ref());
+    results.is_none_or(|results| cases(action).is_empty() || cases(action).len() as u64 >= results.total)
 }
 
 /// Counts the tests of the checks that both runs carried out.

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use crate::model::{Action, ActionEnd, ActionId, ByteSize, Digest, PlanNote, StopReason, TreeDigest, TreePath};
 use crate::process::{Layers, WrittenChange, WrittenEntry};
 use crate::project::{KeepDecision, KeptPaths, ProjectError, ProjectSettings, RunRequest, Workspace, decide_keep};
+use crate::run::check_place::CheckPlace;
 use crate::run::run_plan::RunContext;
-use crate::run::snapshot::CheckPlace;
 use crate::snapshot::{CopiedOut, ProjectWriter, digest_of};
 use crate::tree::{TreeHints, TreeIndex};
 
@@ -133,19 +133,20 @@ impl KeptFiles {
         self.dropped.insert(top.to_owned(), common);
     }
 
-    /// Copies the files to the project. `copies` are the layers that the checks saw beneath their own.
+    /// Copies the files to the project. `copies` are the layers that the checks saw beneath their own. `begun` and `record` are
+    /// explained at [`ProjectWriter::open`].
     pub(crate) fn copy_out(
         &mut self,
         request: &RunRequest<'_>,
         copies: &[PathBuf],
-        begun: crate::model::Timestamp,
+        (begun, record): (crate::model::Timestamp, &std::path::Path),
         stopped: Option<StopReason>,
     ) -> KeptOutcome {
         let mut outcome = KeptOutcome::default();
         if self.candidates.is_empty() {
             return outcome;
         }
-        let writer = ProjectWriter::open(&request.scope.root, begun);
+        let writer = ProjectWriter::open(&request.scope.root, begun, record);
         let seen = Layers::new(copies.to_vec());
         let (mut files, mut bytes) = (0, 0_u64);
         for (path, candidate) in &self.candidates {
@@ -278,7 +279,8 @@ impl Workspace {
         index: &TreeIndex,
     ) -> Result<KeptOutcome, ProjectError> {
         let request = context.request;
-        let mut kept = place.copy_out(request, context.looked, stopped);
+        let record = self.store.copy_out_record_path(&request.scope.project);
+        let mut kept = place.copy_out(request, (context.looked, &record), stopped);
         if !kept.changed.is_empty() {
             let hints = TreeHints::Only(kept.changed.clone());
             let now = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;

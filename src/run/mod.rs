@@ -6,7 +6,7 @@
 //!
 //! Where to look: `run_plan` has the order that the crate's documentation shows. `order` sorts the checks, `flow` decides
 //! which steps are skipped, `concurrency` and `schedule` decide which checks run at the same time; `steps` runs them one
-//! after another, `parallel_steps` at the same time. `seen_layers` decides which writes of others a check sees. `perform`
+//! after another, `parallel_steps` at the same time. `check_place` decides whether the checks run on a `snapshot`. `seen_layers` decides which writes of others a check sees. `perform`
 //! carries out one action: prepare, supervise, interpret. `reuse` decides when an earlier result is used for a check,
 //! `queue` waits for the actions of other runs, `http_client` sends a request, and `diagnosis` finds out why no answer
 //! came. `environment` looks for changes of the installed packages. `bytecode` shows checks the Python modules that
@@ -15,6 +15,7 @@
 
 mod bytecode;
 mod check_caches;
+mod check_place;
 mod compile_modules;
 mod concurrency;
 mod criteria_facts;

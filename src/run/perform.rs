@@ -30,11 +30,11 @@ use crate::model::{
 };
 use crate::process::{Isolation, LaunchRequest, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
+use crate::run::check_place::CheckPlace;
 use crate::run::flow::RunClock;
 use crate::run::queue::{AwaitedTurn, QueueTurn, is_inside_action, take_turn, try_take_turn};
 use crate::run::records;
 use crate::run::run_plan::{RunContext, skip_reason, stop_reasons_for};
-use crate::run::snapshot::CheckPlace;
 use crate::sandbox::ChildEnvironment;
 use crate::sandbox::FailedAction;
 use crate::sandbox::SandboxRequest;
@@ -344,8 +344,13 @@ impl<'w, 'c> Performer<'w, 'c> {
         report: &ToolReport,
         action: &Action,
     ) -> Result<Option<EvidenceFile>, ProjectError> {
-        let (Some(name), ToolReport::Fresh(bytes)) = (name, report) else { return Ok(None) };
-        self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map(Some).map_err(ProjectError::Evidence)
+        let Some(name) = name else { return Ok(None) };
+        let kept = match report {
+            ToolReport::Fresh(bytes) => self.directory.write(&name.name, bytes, name.kind, Some(&action.id)),
+            ToolReport::Large(large) => self.directory.write_from(&name.name, &mut large.reader(), name.kind, Some(&action.id)),
+            ToolReport::NotRequested | ToolReport::Missing | ToolReport::Refused(_) => return Ok(None),
+        };
+        kept.map(Some).map_err(ProjectError::Evidence)
     }
 
     fn keep_records(

@@ -1,13 +1,13 @@
 //! Decides whether a prerequisite needs to run again. Its command, its inputs and its outputs are combined into one digest.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::evidence::open_regular_file;
 use crate::model::{Action, Digest, Plan, TreePath};
 use crate::project::ShownOutputs;
 
@@ -86,7 +86,7 @@ fn part(hasher: &mut Sha256, bytes: &[u8]) {
 
 fn content_digest(path: &Path) -> Option<Digest> {
     let mut hasher = Sha256::new();
-    let mut reader = File::open(path).ok()?.take(INPUT_CAP);
+    let mut reader = open_regular_file(path).ok()?.take(INPUT_CAP);
     let mut buffer = vec![0_u8; 64 * 1024];
     loop {
         match reader.read(&mut buffer).ok()? {
@@ -111,7 +111,7 @@ mod tests {
 
     fn write(root: &Path, name: &str, text: &str) {
         use std::io::Write as _;
-        File::create(root.join(name)).expect("a file").write_all(text.as_bytes()).expect("written");
+        std::fs::File::create(root.join(name)).expect("a file").write_all(text.as_bytes()).expect("written");
     }
 
     fn remembered(root: &Path, action: &Action) -> BTreeMap<String, Digest> {

@@ -17,13 +17,13 @@ use crate::model::{
 };
 use crate::process::{Control, clock};
 use crate::report::{ActionResult, SkipReason};
+use crate::run::check_place::CheckPlace;
 use crate::run::environment::{LookedTwice, SurveyProgress};
 use crate::run::judge_and_seal::{RunEnd, prerequisites_met};
 use crate::run::order::order_checks;
 use crate::run::perform::{Performer, RunningService, ServiceStart};
 use crate::run::prerequisite;
 use crate::run::records;
-use crate::run::snapshot::CheckPlace;
 use crate::run::steps::{Steps, perform_steps};
 use crate::tree;
 

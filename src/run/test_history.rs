@@ -53,6 +53,7 @@ struct TestsRead {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ResultsRead {
+    num_total_tests: u64,
     test_results: Vec<EarlierTest>,
 }
 
@@ -68,6 +69,9 @@ enum Unread {
     Report(RunId),
     #[error("the tests of {0} cannot be read as they were sealed")]
     Tests(RunId),
+    /// The run had so many tests that its record lists only some of them.
+    #[error("the record of {0} does not list all of its tests")]
+    Unlisted(RunId),
 }
 
 /// The records of an action's tests, one for each attempt, in the run that carried it out.
@@ -160,7 +164,11 @@ impl Workspace {
         let bytes = evidence::read_report(&self.store, &request.scope.project, &request.plan.task, &run.run_id);
         let bytes = bytes.map_err(|error| logged(unread(), &error))?;
         let (report, hash) = parse_with_hash(&bytes).map_err(|error| logged(unread(), &error))?;
-        if run.report_hash == Some(hash) { Ok(report) } else { Err(logged(unread(), &"it is not the one the ledger knows")) }
+        if run.sealed.map(|hashes| hashes.report) == Some(hash) {
+            Ok(report)
+        } else {
+            Err(logged(unread(), &"it is not the one the ledger knows"))
+        }
     }
 
     /// Reads a record of tests and verifies it against the report.
@@ -171,7 +179,10 @@ impl Workspace {
         let is_sealed = |bytes: &Vec<u8>| Digest::of(bytes) == file.sha256;
         let bytes = bytes.filter(is_sealed).ok_or_else(|| logged(unread(), &"it is not the one its report knows"))?;
         let read: TestsRead = serde_json::from_slice(&bytes).map_err(|error| logged(unread(), &error))?;
-        Ok(read.results.test_results)
+        let ResultsRead { num_total_tests, test_results } = read.results;
+        // A test that is not listed may have passed, so nothing follows from a record that does not list all tests.
+        let is_cut = !test_results.is_empty() && (test_results.len() as u64) < num_total_tests;
+        if is_cut { Err(Unread::Unlisted(run.clone())) } else { Ok(test_results) }
     }
 
     /// Returns whether a run is known to be pruned.

@@ -53,7 +53,7 @@ pub(super) struct FoundPlaces {
     pub(super) may_be_covered: bool,
 }
 
-/// Returns the places whose access is not plain read-only. Each path occurs once, and a place comes after the places
+/// Returns the places where an action may do more, or see less, than read the files. Each path occurs once, and a place comes after the places
 /// that contain it.
 pub(super) fn arrange(survey: &FoundPlaces) -> Vec<Place> {
     let mut candidates: Vec<&CandidatePlace> =

@@ -37,7 +37,6 @@ pub(crate) struct WriteLimits<'a> {
     pub(crate) home: Option<&'a Path>,
     /// The present `[sandbox]` settings; the advice adds to them.
     pub(crate) settings: &'a SandboxSettings,
-    /// Returns whether a path is a directory.
     pub(crate) is_directory: &'a dyn Fn(&Path) -> bool,
 }
 

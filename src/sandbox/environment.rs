@@ -7,7 +7,7 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use crate::model::{Action, ActionPhase};
+use crate::model::{Action, ActionPhase, PackageCredentials};
 
 /// The names of variables that every command gets from proctor's environment; a trailing `*` stands for any text.
 const ALLOWED: &[&str] =
@@ -53,6 +53,8 @@ pub struct EnvironmentAdditions {
     pub pass: Vec<String>,
     /// The names and values from the file that the setting `env_file` names.
     pub from_file: Vec<(String, String)>,
+    /// Whether prerequisites get variables with credentials of package indexes.
+    pub package_credentials: PackageCredentials,
 }
 
 /// The environment variables that one command gets, and the names of those that it does not get.
@@ -91,7 +93,9 @@ impl ChildEnvironment {
         let mut dropped = BTreeSet::new();
         for (name, value) in ambient {
             let in_list = is_listed(name, ALLOWED);
-            let for_phase = action.phase == ActionPhase::Prerequisite && is_listed(name, ALLOWED_FOR_PREREQUISITES);
+            let for_phase = action.phase == ActionPhase::Prerequisite
+                && is_listed(name, ALLOWED_FOR_PREREQUISITES)
+                && (settings.package_credentials == PackageCredentials::ForPrerequisites || !has_credentials(name, value));
             let by_settings = settings.pass.iter().any(|passed| OsStr::new(passed) == name);
             if in_list || for_phase || by_settings {
                 variables.insert(name.clone(), value.clone());
@@ -108,6 +112,12 @@ impl ChildEnvironment {
         action.environment.iter().for_each(|(name, value)| set(name, OsStr::new(value)));
         set("PROCTOR_OUT", output_directory.as_os_str());
         Self { variables, dropped }
+    }
+
+    /// Returns the names of variables for package managers that a prerequisite does not get, because they have
+    /// credentials.
+    pub(crate) fn hidden_package_variables(&self) -> impl Iterator<Item = &str> {
+        self.dropped.iter().map(String::as_str).filter(|name| is_listed(OsStr::new(name), ALLOWED_FOR_PREREQUISITES))
     }
 
     /// Adds the variables that the tool needs, for example to request its report. A variable that is already set is
@@ -164,6 +174,17 @@ pub(crate) fn search_path(variables: &BTreeMap<OsString, OsString>) -> OsString 
     path
 }
 
+/// Returns whether a variable for package managers has credentials: by its name, or by an address with a user in it.
+fn has_credentials(name: &OsStr, value: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    let is_named = ["PASSWORD", "PASSWD", "USERNAME", "_AUTH", "TOKEN", "HTTP_BASIC"].iter().any(|word| name.contains(word));
+    // A proxy's address often has a user in it. Without the proxy nothing can be fetched at all.
+    let is_proxy = name.ends_with("PROXY");
+    let value = value.to_string_lossy();
+    let mut hosts = value.split("://").skip(1).filter_map(|rest| rest.split(['/', ' ']).next());
+    is_named || (!is_proxy && hosts.any(|host| host.contains('@')))
+}
+
 fn is_listed(name: &OsStr, list: &[&str]) -> bool {
     list.iter().any(|entry| match entry.strip_suffix('*') {
         Some(prefix) => name.as_bytes().starts_with(prefix.as_bytes()),
@@ -203,8 +224,30 @@ mod tests {
     }
 
     #[test]
+    fn prerequisites_get_variables_with_credentials_only_if_that_was_allowed() {
+        let secret = [
+            ("POETRY_HTTP_BASIC_SHOP_PASSWORD", "x"),
+            ("UV_INDEX_SHOP_PASSWORD", "x"),
+            ("npm_config__authToken", "x"),
+            ("PIP_INDEX_URL", "https://ada:x@index.example/simple"),
+        ];
+        let plain =
+            [("PIP_EXTRA_INDEX_URL", "https://index.example/simple/@shop"), ("https_proxy", "http://ada:x@proxy.example")];
+        let pairs: Vec<(&str, &str)> = secret.into_iter().chain(plain).collect();
+        let prerequisite = action(ActionPhase::Prerequisite);
+        let hidden = build(&pairs, &EnvironmentAdditions::default(), &prerequisite);
+        assert_eq!(hidden.hidden_package_variables().count(), secret.len(), "{:?}", hidden.dropped);
+        assert!(plain.iter().all(|(name, _)| hidden.variables.contains_key(OsStr::new(name))));
+        let allowed =
+            EnvironmentAdditions { package_credentials: PackageCredentials::ForPrerequisites, ..EnvironmentAdditions::default() };
+        assert!(build(&pairs, &allowed, &prerequisite).dropped.is_empty());
+        assert_eq!(build(&pairs, &allowed, &action(ActionPhase::Step)).dropped.len(), pairs.len());
+    }
+
+    #[test]
     fn the_settings_and_the_action_add_names_and_the_action_wins() {
-        let settings = EnvironmentAdditions { pass: vec!["DB".into()], from_file: vec![("A".into(), "file".into())] };
+        let settings =
+            EnvironmentAdditions { pass: vec!["DB".into()], from_file: vec![("A".into(), "file".into())], ..Default::default() };
         let mut action = action(ActionPhase::Step);
         action.environment.insert("A".into(), "action".into());
         action.environment.insert("COLUMNS".into(), "80".into());
@@ -215,7 +258,11 @@ mod tests {
 
     #[test]
     fn what_is_printed_of_the_settings_holds_no_value() {
-        let settings = EnvironmentAdditions { pass: vec!["DB".into()], from_file: vec![("TOKEN".into(), "hush".into())] };
+        let settings = EnvironmentAdditions {
+            pass: vec!["DB".into()],
+            from_file: vec![("TOKEN".into(), "hush".into())],
+            ..Default::default()
+        };
         let printed = format!("{settings:?}");
         assert!(printed.contains("TOKEN") && !printed.contains("hush"), "{printed}");
     }

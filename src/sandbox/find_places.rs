@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{HomeAccess, ProtectionMode};
 use crate::evidence::find_git_location;
-use crate::model::{Access, ActionPhase, Place};
+use crate::model::{Access, ActionPhase, PackageCredentials, Place};
 use crate::sandbox::arrange::{CandidatePlace, FoundPlaces, PlaceRule, is_allowed, is_kernel};
+use crate::sandbox::credentials::{CREDENTIAL_VARIABLES, CREDENTIALS, HiddenFrom};
 use crate::sandbox::path_cache::{Found, PathCache};
 use crate::sandbox::rules::{
-    CACHE_VARIABLES, CACHES, CREDENTIAL_VARIABLES, CREDENTIALS, Cache, HiddenFrom, MEMORY, MissingCache, OVERLAY_HOME, PRIVATE,
-    PRIVATE_TMPDIR, PathBase, RUN_TIME, RUN_TIME_DOORS,
+    CACHE_VARIABLES, CACHES, Cache, MEMORY, MissingCache, OVERLAY_HOME, PRIVATE, PRIVATE_TMPDIR, PathBase, RUN_TIME,
+    RUN_TIME_DOORS,
 };
 use crate::sandbox::visible::{EmptyPlaces, visible_paths};
 use crate::sandbox::{SandboxError, SandboxRequest};
@@ -113,16 +114,18 @@ impl PlaceFinder<'_, '_> {
     }
 
     fn credentials(&mut self) {
-        let is_prerequisite = self.request.action.phase == ActionPhase::Prerequisite;
+        let are_shown = self.request.action.phase == ActionPhase::Prerequisite
+            && self.request.settings.package_credentials == PackageCredentials::ForPrerequisites;
         let applies = |hidden_from: HiddenFrom| match hidden_from {
             HiddenFrom::All => true,
-            HiddenFrom::Checks => !is_prerequisite,
+            HiddenFrom::UnlessAllowed => !are_shown,
         };
         let mut secrets = Vec::new();
         for base in PathBase::ALL {
             for directory in self.bases(base) {
-                let rows = CREDENTIALS.iter().filter(|row| row.base == base && applies(row.hidden_from));
-                secrets.extend(self.path_cache.found_below(&directory, rows.map(|row| row.path)));
+                let groups = CREDENTIALS.iter().filter(|group| applies(group.hidden_from));
+                let rows = groups.flat_map(|group| group.paths).filter(|(of, _)| *of == base);
+                secrets.extend(self.path_cache.found_below(&directory, rows.map(|(_, path)| *path)));
             }
         }
         let shown = self.shown();

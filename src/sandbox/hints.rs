@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use crate::config::SandboxSettings;
-use crate::model::{Action, EndedAction, PlanNote, Sandbox};
+use crate::model::{Access, Action, ActionPhase, EndedAction, PlanNote, Sandbox};
+use crate::sandbox::credentials::is_of_package_index;
 use crate::sandbox::denied_write::{WriteLimits, denied_writes};
 use crate::sandbox::environment::ChildEnvironment;
 use crate::sandbox::snapshot_effects::{is_write_to_git, snapshot_effects};
@@ -36,7 +37,10 @@ impl FailedAction<'_> {
             (Vec::new(), output.clone())
         };
         let messages = self.missed_variables(&output).into_iter().chain(self.denied_writes(&output_of_plain)).chain(effects);
-        messages.map(|message| PlanNote { subject: self.action.name.clone(), message }).collect()
+        messages
+            .chain(self.hidden_credentials(&output))
+            .map(|message| PlanNote { subject: self.action.name.clone(), message })
+            .collect()
     }
 
     /// Returns a hint for each variable that was not passed on and is named in the output, because the command probably
@@ -67,4 +71,54 @@ impl FailedAction<'_> {
         };
         denied_writes(output, &limits)
     }
+
+    /// Returns a hint if a prerequisite could not fetch packages, and credentials of package indexes were hidden from it.
+    fn hidden_credentials(&self, output: &str) -> Option<String> {
+        if self.action.phase != ActionPhase::Prerequisite || !looks_like_a_refused_fetch(output) {
+            return None;
+        }
+        let hidden = self.sandbox?.places.iter().filter(|place| place.access == Access::Hidden);
+        let below_home = hidden.filter_map(|place| place.path.strip_prefix(self.home?.canonicalize().ok()?).ok());
+        let names: Vec<String> =
+            below_home.filter(|path| is_of_package_index(path)).map(|path| format!("`~/{}`", path.display())).collect();
+        let variables = self.environment.hidden_package_variables().map(|name| format!("`${name}`"));
+        let names: Vec<String> = names.into_iter().chain(variables).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "it does not see {}: if it fetches packages with that, put `package_credentials = \"prerequisites\"` in `[sandbox]`",
+                names.join(", ")
+            )
+        })
+    }
+}
+
+/// Words of package managers for a package or an index that they could not get. In lower case.
+const REFUSED_FETCH: &[&str] = &[
+    "401",
+    "403",
+    "404",
+    "unauthorized",
+    "forbidden",
+    "authenticat",
+    "credential",
+    "no matching distribution",
+    "could not find a version",
+    "not in this registry",
+    "no matching package",
+    "could not resolve",
+    "could not transfer",
+    "was not found in the package registry",
+    // The settings of a mirror or a proxy lie in the same files.
+    "enotfound",
+    "etimedout",
+    "econnrefused",
+    "timed out",
+    "name resolution",
+    "connection refused",
+    "certificate",
+];
+
+fn looks_like_a_refused_fetch(output: &str) -> bool {
+    let output = output.to_lowercase();
+    REFUSED_FETCH.iter().any(|word| output.contains(word))
 }

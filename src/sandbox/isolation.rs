@@ -4,8 +4,10 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::config::{ProtectionMode, SandboxSettings};
-use crate::model::{IsolationLevel, ReachedIsolation, ReachedLevel, ResourceLimits, TestedPlace};
-use crate::process::{Isolation, restricts_sockets_and_signals};
+use crate::model::{
+    IsolationLevel, ReachedIsolation, ReachedLevel, ResourceLimits, SystemCallFilter, TestedPlace, UnenforcedLimit,
+};
+use crate::process::{Isolation, filter_obstacle, restricts_sockets_and_signals};
 use crate::report::IsolationFacts;
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
 
@@ -37,6 +39,9 @@ const OPEN_CHANNELS: &[OpenChannel] = &[
 /// The name of an open channel that exists only on kernels before Linux 6.12, which cannot close it.
 const ABSTRACT_SOCKETS: &str = "abstract sockets (this kernel cannot restrict them; Linux 6.12 can)";
 
+/// The name of the open channel of actions whose system calls are not filtered.
+const UNFILTERED_CALLS: &str = "every system call that the user may make: io_uring, keyrings, sockets to the host";
+
 /// Returns the isolation to request for an action. `strongest` is the strongest level to try; tests use it to force a
 /// weaker one.
 pub(crate) fn isolation(
@@ -53,11 +58,19 @@ pub(crate) fn isolation(
     };
     let sandbox = prepare_sandbox(request)?;
     let output = output.strip_prefix(request.store).map_or_else(|_| output.to_owned(), |below| sandbox.store.join(below));
-    Ok(Isolation { strongest, weakest, sandbox: Some(sandbox), snapshot: None, output: Some(output), resources })
+    Ok(Isolation {
+        strongest,
+        weakest,
+        sandbox: Some(sandbox),
+        snapshot: None,
+        output: Some(output),
+        resources,
+        filter: settings.system_call_filter,
+    })
 }
 
 fn resources(settings: &SandboxSettings) -> ResourceLimits {
-    ResourceLimits { memory: settings.memory.map(|size| size.0), processes: settings.processes }
+    ResourceLimits { memory: settings.memory.map(|size| size.0), processes: settings.processes, enforcement: settings.limits }
 }
 
 /// Returns what the report says about the isolation of a run's actions; `None` if no action was started.
@@ -75,10 +88,13 @@ pub(crate) fn facts<'a>(
     if settings.mode == ProtectionMode::Off {
         obstacles.push("`sandbox.mode` is \"off\"".to_owned());
     }
+    let mut unenforced: Vec<UnenforcedLimit> = kept.iter().flat_map(|kept| kept.reached.unenforced.iter().cloned()).collect();
+    unenforced.sort();
+    unenforced.dedup();
     let killed_by = kept.iter().filter(|kept| kept.killed_by.is_some()).max_by_key(|kept| kept.reached.level);
     Some(IsolationFacts {
         kept: ReachedIsolation {
-            reached: ReachedLevel { level, obstacles },
+            reached: ReachedLevel { level, obstacles, unenforced },
             killed_by: killed_by.and_then(|kept| kept.killed_by),
         },
         open_channels: open_channels(level, settings, tested),
@@ -92,7 +108,17 @@ fn open_channels(level: IsolationLevel, settings: &SandboxSettings, tested: Test
     let sockets = settings.sockets.iter().map(|path| format!("the socket {path} (`sandbox.sockets`)"));
     let needs_scopes = level != IsolationLevel::ProcessGroup;
     let abstract_sockets = (needs_scopes && !restricts_sockets_and_signals()).then(|| ABSTRACT_SOCKETS.to_owned());
-    rows.chain(sockets).chain(abstract_sockets).collect()
+    rows.chain(sockets).chain(abstract_sockets).chain(unfiltered_calls(level, settings.system_call_filter)).collect()
+}
+
+/// Returns the open channel of an action whose system calls are not filtered; `None` if they are.
+fn unfiltered_calls(level: IsolationLevel, filter: SystemCallFilter) -> Option<String> {
+    let why = match (level, filter, filter_obstacle()) {
+        (IsolationLevel::ProcessGroup, ..) => "this level has no filter",
+        (_, SystemCallFilter::Off, _) => "`sandbox.system_call_filter` is \"off\"",
+        (_, SystemCallFilter::WherePossible | SystemCallFilter::Required, obstacle) => obstacle?,
+    };
+    Some(format!("{UNFILTERED_CALLS} ({why})"))
 }
 
 /// Returns the home directory of the user who runs proctor; `None` if HOME is not set.
@@ -107,7 +133,10 @@ mod tests {
 
     fn kept(level: IsolationLevel, killed: bool, obstacle: &str) -> ReachedIsolation {
         let obstacles = Some(obstacle).filter(|text| !text.is_empty()).map(str::to_owned).into_iter().collect();
-        ReachedIsolation { reached: ReachedLevel { level, obstacles }, killed_by: killed.then(|| level.killed_by()) }
+        ReachedIsolation {
+            reached: ReachedLevel { level, obstacles, unenforced: Vec::new() },
+            killed_by: killed.then(|| level.killed_by()),
+        }
     }
 
     fn settings() -> SandboxSettings {
@@ -132,9 +161,22 @@ mod tests {
         let open = |level| open_channels(level, &settings(), TestedPlace::InPlace);
         for pair in IsolationLevel::ALL.windows(2) {
             let (stronger, weaker) = (open(pair[0]), open(pair[1]));
-            let of_table = |name: &&String| name.as_str() != ABSTRACT_SOCKETS;
+            let of_table = |name: &&String| name.as_str() != ABSTRACT_SOCKETS && !name.starts_with(UNFILTERED_CALLS);
             assert!(stronger.iter().filter(of_table).all(|channel| weaker.contains(channel)), "{pair:?}");
         }
+    }
+
+    #[test]
+    fn unfiltered_system_calls_are_named_where_the_filter_is_off_or_the_level_has_none() {
+        let named = |level, system_call_filter| {
+            let settings = SandboxSettings { system_call_filter, ..settings() };
+            let open = open_channels(level, &settings, TestedPlace::InPlace);
+            open.into_iter().find(|name| name.starts_with(UNFILTERED_CALLS))
+        };
+        let off = named(IsolationLevel::Namespace, SystemCallFilter::Off).unwrap_or_default();
+        assert!(off.contains("`sandbox.system_call_filter` is \"off\""), "{off}");
+        assert!(named(IsolationLevel::ProcessGroup, SystemCallFilter::WherePossible).is_some());
+        assert_eq!(named(IsolationLevel::Landlock, SystemCallFilter::WherePossible).is_some(), filter_obstacle().is_some());
     }
 
     #[test]

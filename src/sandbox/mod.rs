@@ -5,6 +5,7 @@
 //! mounted or started here: `process/` gets the list of places and does that.
 
 mod arrange;
+mod credentials;
 mod denied_write;
 mod environment;
 mod error;
@@ -26,6 +27,7 @@ use std::path::Path;
 use crate::config::SandboxSettings;
 use crate::model::{Action, Sandbox};
 
+pub use credentials::hidden_files_table;
 pub(crate) use environment::search_path;
 pub use environment::{ChildEnvironment, EnvironmentAdditions, passed_on};
 pub use error::SandboxError;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::config::{Configuration, HomeAccess, ProtectionMode, SandboxSettings};
-use crate::model::{Access, ActionPhase, Sandbox};
+use crate::model::{Access, ActionPhase, PackageCredentials, Sandbox};
 use crate::project::testing::action;
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
 
@@ -224,9 +224,18 @@ fn secrets_are_hidden_where_they_are_and_for_whom_they_are_not() {
         (".aws/credentials", Access::Hidden, Access::Hidden),
         (".config/gcloud/x", Access::Hidden, Access::Hidden),
         (".local/share/keyrings/login.keyring", Access::Hidden, Access::Hidden),
-        (".netrc", Access::Hidden, Access::Hidden),
+        (".netrc", Access::Hidden, Access::ReadOnly),
+        (".age/key.txt", Access::Hidden, Access::Hidden),
+        (".env", Access::Hidden, Access::Hidden),
+        (".config/sops/age/keys.txt", Access::Hidden, Access::Hidden),
+        (".terraform.d/credentials.tfrc.json", Access::Hidden, Access::Hidden),
+        (".pypirc", Access::Hidden, Access::Hidden),
+        (".zsh_history", Access::Hidden, Access::Hidden),
+        (".librewolf/profile/cookies.sqlite", Access::Hidden, Access::Hidden),
+        (".m2/settings.xml", Access::Hidden, Access::ReadOnly),
+        (".gradle/gradle.properties", Access::Hidden, Access::ReadOnly),
         (".claude.json", Access::Hidden, Access::Hidden),
-        (".cargo/credentials.toml", Access::Hidden, Access::Hidden),
+        (".cargo/credentials.toml", Access::Hidden, Access::ReadOnly),
         (".npmrc", Access::Hidden, Access::ReadOnly),
         (".config/pip/pip.conf", Access::Hidden, Access::ReadOnly),
         (".bashrc", Access::ReadOnly, Access::ReadOnly),
@@ -234,12 +243,14 @@ fn secrets_are_hidden_where_they_are_and_for_whom_they_are_not() {
     ];
     rows.iter().for_each(|(path, ..)| drop(world.file(&format!("home/{path}"), "")));
     for (path, for_checks, for_prerequisites) in rows {
-        for (phase, expected) in [
-            (ActionPhase::Step, &for_checks),
-            (ActionPhase::Cleanup, &for_checks),
-            (ActionPhase::Prerequisite, &for_prerequisites),
+        for (phase, package_credentials, expected) in [
+            (ActionPhase::Step, PackageCredentials::ForPrerequisites, &for_checks),
+            (ActionPhase::Cleanup, PackageCredentials::ForPrerequisites, &for_checks),
+            (ActionPhase::Prerequisite, PackageCredentials::ForPrerequisites, &for_prerequisites),
+            (ActionPhase::Prerequisite, PackageCredentials::Hidden, &for_checks),
         ] {
             world.phase = phase;
+            world.settings.package_credentials = package_credentials;
             assert_eq!(&world.access(&format!("home/{path}")), expected, "{path} in {phase:?}");
         }
     }

@@ -7,7 +7,6 @@ use crate::shell::tree::{CaseClause, InnerScript, Lead, PartKind, ScriptPart, Si
 use crate::shell::word::ScriptWord;
 
 impl ScriptParser<'_> {
-    /// Parses one command of a pipeline.
     pub(super) fn command(&mut self, lead: Lead) -> ParseResult<ScriptPart> {
         let start = self.start();
         let kind = match (self.operator(), self.keyword()) {

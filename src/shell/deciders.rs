@@ -220,7 +220,6 @@ fn calls(script: &ScriptPart) -> BTreeSet<usize> {
     calls
 }
 
-/// Returns the purpose of a command, by its name.
 pub(super) fn purpose_of(simple: &Simple) -> CommandPurpose {
     let own = without_launchers(&simple.words);
     let Some(program) = own.first() else {

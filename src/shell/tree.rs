@@ -2,7 +2,6 @@
 
 use crate::shell::word::ScriptWord;
 
-/// A part of a script with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScriptPart {
     pub(super) kind: PartKind,
@@ -114,11 +113,14 @@ pub(super) struct Assignment {
 pub(super) enum InnerScript {
     /// The script of a shell command, `sh -c '…'`, with the options of that shell.
     Shell(ScriptPart, ShellOptions),
-    /// The arguments of `eval '…'`.
     Eval(ScriptPart),
     /// `trap '…' EXIT`. If the body is in double quotes, it `expands`: `$NAME` has the value from the time when the
     /// trap is set.
-    Trap { body: ScriptPart, expands: bool, events: Vec<String> },
+    Trap {
+        body: ScriptPart,
+        expands: bool,
+        events: Vec<String>,
+    },
 }
 
 /// The options of a shell when its script begins.

@@ -37,7 +37,6 @@ pub struct BytecodeLayer {
 #[derive(Debug)]
 pub struct CompiledModule {
     pub module: PythonModule,
-    /// The digest of the source that was compiled.
     pub digest: Digest,
     /// The content of the compiled file; `None` if the interpreter did not compile the source.
     pub code: Option<Vec<u8>>,
@@ -174,7 +173,6 @@ impl BytecodeLayer {
     }
 }
 
-/// Returns the recorded modules at or below the paths of the changes.
 fn changed_modules(record: &BytecodeRecord, changes: &[ContentChange]) -> Vec<PythonModule> {
     let mut changed = BTreeSet::new();
     for change in changes {

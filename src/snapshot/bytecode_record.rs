@@ -25,7 +25,6 @@ const OUTDATED: usize = 1024;
 /// source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RecordedModule {
-    /// The digest of the source.
     pub(super) digest: Digest,
     pub(super) state: ModuleState,
 }

@@ -20,6 +20,7 @@ use crate::ignore::{CacheKind, cache_kind};
 use crate::model::{Timestamp, TreePath};
 use crate::process::is_opaque;
 use crate::snapshot::entries::{OWNER, format, mode_of, names_in, stat_of, there};
+use crate::snapshot::error::with_hint;
 use crate::tree::open_below;
 
 /// The most directories between a cache's topmost entry and a file in it.
@@ -44,7 +45,7 @@ pub(super) enum MergeFailure {
     TooLarge,
     #[error("its directories are nested too deeply")]
     TooDeep,
-    #[error(transparent)]
+    #[error("{}", with_hint(.0))]
     Unreadable(#[from] io::Error),
 }
 

@@ -15,20 +15,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, RenameFlags, openat, renameat, renameat2};
 use nix::libc;
-use nix::sys::stat::{FileStat, Mode, fchmod, fstat, mkdirat};
+use nix::sys::stat::{FileStat, Mode, fchmod, fstat, fstatat, mkdirat};
 use nix::sys::time::{TimeSpec, TimeValLike as _};
 use nix::unistd::{UnlinkatFlags, linkat, unlinkat};
 use sha2::{Digest as _, Sha256};
 
 use crate::model::{Digest, Timestamp, TreePath};
+use crate::snapshot::copy_out_record::{CopyOutRecord, keep_saved};
 use crate::snapshot::entries::{BUFFER_BYTES, copy_and_digest, format, mode_of, stat_of};
+use crate::snapshot::error::with_hint;
 use crate::tree::{open_below, open_root};
 
 const DIRECTORY: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
 /// The flags for opening a file that another program may have replaced: opening a link fails, and opening a pipe does not
 /// block.
-const READ: OFlag =
+pub(super) const READ: OFlag =
     OFlag::O_RDONLY.union(OFlag::O_NOFOLLOW).union(OFlag::O_NONBLOCK).union(OFlag::O_NOCTTY).union(OFlag::O_CLOEXEC);
 
 /// Where files are copied to, and since when a file counts as saved by somebody else.
@@ -36,6 +38,7 @@ const READ: OFlag =
 pub struct ProjectWriter {
     project: OwnedFd,
     begun: Timestamp,
+    record: CopyOutRecord,
     next: AtomicU64,
 }
 
@@ -57,7 +60,7 @@ pub enum NotCopiedOut {
     Obstructed,
     #[error("the project's file changed during the run")]
     SavedMeanwhile,
-    #[error("it cannot be written: {0}")]
+    #[error("it cannot be written: {}", with_hint(.0))]
     Failed(io::Error),
 }
 
@@ -73,12 +76,15 @@ struct LiveFile {
 struct Stamp((libc::dev_t, libc::ino_t), libc::off_t, TimeSpec);
 
 impl ProjectWriter {
-    /// Opens a project. `begun` is the time of the file system's clock before the tree of the run was read.
+    /// Opens a project. `begun` is the time of the file system's clock before the tree of the run was read. `record` is the
+    /// path in the store of the record by which the next run cleans up, should this process die
+    /// ([`crate::snapshot::clean_up_copy_out`]).
     ///
     /// # Errors
-    /// When the project's directory cannot be opened.
-    pub fn open(project: &Path, begun: Timestamp) -> io::Result<Self> {
-        Ok(Self { project: open_root(project)?, begun, next: AtomicU64::new(0) })
+    /// When the project's directory cannot be opened, or the record of an earlier process is still there.
+    pub fn open(project: &Path, begun: Timestamp, record: &Path) -> io::Result<Self> {
+        let record = CopyOutRecord::new(record)?;
+        Ok(Self { project: open_root(project)?, begun, record, next: AtomicU64::new(0) })
     }
 
     /// Copies the file at a path of `layer` to the same path of the project. `seen` is the digest of the file that the
@@ -92,8 +98,11 @@ impl ProjectWriter {
         let name = CString::new(path.name()).map_err(|error| NotCopiedOut::Failed(error.into()))?;
         let mut file = open_written(layer, path, &name)?;
         let digest = digest_of(&mut file).map_err(NotCopiedOut::Failed)?;
+        let new = CString::new(format!(".proctor-{}-{}~", std::process::id(), self.next.fetch_add(1, Ordering::Relaxed)))
+            .map_err(|error| NotCopiedOut::Failed(error.into()))?;
+        self.record.begin(&new, path, self.missing_directories(path)).map_err(NotCopiedOut::Failed)?;
         let (parent, made) = self.make_parent(path)?;
-        let outcome = self.place(&mut file, digest, (&parent, &name), seen);
+        let outcome = self.place(&mut file, digest, (&parent, &new, &name), seen);
         if outcome.is_err() {
             drop(parent);
             // A directory in which somebody made something meanwhile is not empty, and stays.
@@ -108,7 +117,7 @@ impl ProjectWriter {
         &self,
         file: &mut File,
         digest: Digest,
-        (parent, name): (&OwnedFd, &CString),
+        (parent, new, name): (&OwnedFd, &CString, &CString),
         seen: Option<Digest>,
     ) -> Result<CopiedOut, NotCopiedOut> {
         let live = self.look(parent, name)?;
@@ -124,11 +133,13 @@ impl ProjectWriter {
         if !is_as_seen {
             return Err(NotCopiedOut::SavedMeanwhile);
         }
-        let new = CString::new(format!(".proctor-{}-{}~", std::process::id(), self.next.fetch_add(1, Ordering::Relaxed)))
-            .map_err(|error| NotCopiedOut::Failed(error.into()))?;
-        let put = write_new(file, digest, (parent, &new)).map_err(NotCopiedOut::Failed).and_then(|stamp| match &live {
-            None => link_if_free(parent, &new, name),
-            Some(live) => self.exchange((parent, &new, name), live, &stamp),
+        let written = write_new(file, digest, (parent, new)).and_then(|stat| {
+            self.record.note_whole(&stat, live.as_ref().map(|live| live.digest))?;
+            Ok(Stamp::of(&stat))
+        });
+        let put = written.map_err(NotCopiedOut::Failed).and_then(|stamp| match &live {
+            None => link_if_free(parent, new, name),
+            Some(live) => self.exchange((parent, new, name), live, &stamp),
         });
         let _gone = unlinkat(parent, new.as_c_str(), UnlinkatFlags::NoRemoveDir);
         put.map(|()| CopiedOut::Written)
@@ -153,9 +164,7 @@ impl ProjectWriter {
                 swap().map_err(failed)?;
                 if !stat_of(parent, new).is_ok_and(|stat| Stamp::of(&stat) == *written) {
                     // Another program saved into the new file between the two exchanges. Its text is kept.
-                    let saved = CString::new([name.to_bytes(), b".saved"].concat())
-                        .map_err(|error| NotCopiedOut::Failed(error.into()))?;
-                    renameat(parent, new.as_c_str(), parent, saved.as_c_str()).map_err(failed)?;
+                    keep_saved(parent, new, name).map_err(NotCopiedOut::Failed)?;
                 }
                 Err(NotCopiedOut::SavedMeanwhile)
             }
@@ -190,6 +199,12 @@ impl ProjectWriter {
         }
     }
 
+    /// Returns how many of the directories around a path are missing.
+    fn missing_directories(&self, path: &TreePath) -> usize {
+        let around = std::iter::successors(path.parent(), TreePath::parent);
+        around.take_while(|directory| !directory.is_root() && is_missing(&self.project, directory)).count()
+    }
+
     /// Opens the directory of a path, and makes directories that are missing. Returns those that were made, by their parents.
     fn make_parent(&self, path: &TreePath) -> Result<(OwnedFd, Vec<(OwnedFd, CString)>), NotCopiedOut> {
         let obstructed = |errno: Errno| {
@@ -220,7 +235,11 @@ impl ProjectWriter {
     }
 }
 
-/// Opens a regular file of a layer.
+/// Returns whether a project has nothing at a path.
+fn is_missing(project: &OwnedFd, path: &TreePath) -> bool {
+    matches!(fstatat(project, path.as_path(), AtFlags::AT_SYMLINK_NOFOLLOW), Err(Errno::ENOENT))
+}
+
 fn open_written(layer: &Path, path: &TreePath, name: &CString) -> Result<File, NotCopiedOut> {
     let parent = path.parent().unwrap_or_default();
     let opened = open_root(layer).and_then(|layer| open_below(layer.as_fd(), parent.as_bytes()));
@@ -234,7 +253,7 @@ fn open_written(layer: &Path, path: &TreePath, name: &CString) -> Result<File, N
 }
 
 /// Writes the content of a file of a layer to a new file. Set-user-id, set-group-id and sticky bits are dropped.
-fn write_new(file: &mut File, expected: Digest, (parent, new): (&OwnedFd, &CString)) -> io::Result<Stamp> {
+fn write_new(file: &mut File, expected: Digest, (parent, new): (&OwnedFd, &CString)) -> io::Result<FileStat> {
     io::Seek::rewind(file)?;
     let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let mut copy = File::from(openat(parent, new.as_c_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
@@ -242,7 +261,7 @@ fn write_new(file: &mut File, expected: Digest, (parent, new): (&OwnedFd, &CStri
         return Err(io::Error::other("the written file changed while it was copied"));
     }
     fchmod(&copy, mode_of(&fstat(&*file)?))?;
-    Ok(Stamp::of(&fstat(&copy)?))
+    Ok(fstat(&copy)?)
 }
 
 /// Gives the new file the name of the project's file, unless another program took that name meanwhile.
@@ -326,7 +345,8 @@ mod tests {
 
         /// Copies a path of the layer. `begun` is the time since which the project's files count as saved.
         fn copy(&self, name: &str, seen: Option<&str>, begun: i64) -> String {
-            let writer = ProjectWriter::open(&self.path("project"), Timestamp::from_millis(begun)).expect("a project");
+            let writer = ProjectWriter::open(&self.path("project"), Timestamp::from_millis(begun), &self.path("record"));
+            let writer = writer.expect("a project");
             let path = TreePath::try_from(name).expect("a clean path");
             let seen = seen.map(|text| Digest::of(text.as_bytes()));
             match writer.copy(&self.path("layer"), &path, seen) {

@@ -27,9 +27,25 @@ pub enum SnapshotError {
 }
 
 impl SnapshotError {
+    /// Returns the error with its cause in one line. If the disk is full, the line ends with what to do.
+    pub fn reason(&self) -> String {
+        let (Self::Project { source, .. } | Self::Copy { source, .. }) = self;
+        format!("{self}: {}", with_hint(source))
+    }
+
     /// Returns whether the copy failed because the disk is full.
     pub fn is_disk_full(&self) -> bool {
         let (Self::Project { source, .. } | Self::Copy { source, .. }) = self;
-        matches!(source.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
+        is_disk_full(source)
     }
+}
+
+/// Returns the text of an error. If the disk is full, the text ends with what to do.
+pub(super) fn with_hint(error: &io::Error) -> String {
+    let hint = if is_disk_full(error) { "; free some space there, then the next run does it" } else { "" };
+    format!("{error}{hint}")
+}
+
+fn is_disk_full(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
 }

@@ -28,7 +28,6 @@ pub struct CopyGeneration {
 }
 
 impl CopyGeneration {
-    /// Returns the generation of a copy that is made now.
     pub(super) fn new(now: Timestamp) -> Self {
         Self { made: now.as_millis(), removals: 0 }
     }

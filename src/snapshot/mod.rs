@@ -36,6 +36,8 @@
 //! bytecode/KEY/record   the modules, each with the digest of its source
 //! ```
 //!
+//! While a file is copied to the project, `copying/PROJECT` in the store records it (`copy_out_record.rs`).
+//!
 //! The layers of a run (`run_layers.rs`) and the tools' caches of each check (`kept_caches.rs`) lie beside the copies.
 
 mod bytecode_layer;
@@ -46,11 +48,13 @@ mod cache_search;
 #[expect(clippy::disallowed_methods, reason = "the tests write the layers that are merged, and say what time it is")]
 mod cache_tests;
 mod copy_out;
+mod copy_out_record;
 mod entries;
 mod error;
 mod generation;
 mod journal;
 mod kept_caches;
+mod memory_layers;
 mod obstacle;
 mod project_copy;
 mod python_module;
@@ -62,10 +66,12 @@ mod tests;
 pub use bytecode_layer::{BytecodeLayer, CompiledModule};
 pub use cache_search::{WrittenCaches, find_caches};
 pub use copy_out::{CopiedOut, NotCopiedOut, ProjectWriter, digest_of};
+pub use copy_out_record::clean_up_copy_out;
 pub use entries::remove_directory;
 pub use error::SnapshotError;
 pub use generation::CopyGeneration;
 pub use kept_caches::{CacheConditions, CacheKey, CacheSource, KeptCaches, LaidCache};
+pub use memory_layers::remove_memory_layers;
 pub use obstacle::{InPlaceReason, obstacle};
 pub use project_copy::{CopyOutcome, ProjectCopy};
 pub use python_module::{CacheTag, PythonModule};

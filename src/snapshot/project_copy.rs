@@ -218,7 +218,12 @@ impl ProjectCopy {
     }
 
     /// Performs the steps on the copy. Returns the paths at which the project has changed since the index was made.
-    fn follow(&self, root: &Path, steps: &CopySteps, times: (CopiedTimes, IsAged<'_>)) -> Result<BTreeSet<TreePath>, SnapshotError> {
+    fn follow(
+        &self,
+        root: &Path,
+        steps: &CopySteps,
+        times: (CopiedTimes, IsAged<'_>),
+    ) -> Result<BTreeSet<TreePath>, SnapshotError> {
         let base = self.base();
         let at = |path: &TreePath, source| SnapshotError::Copy { path: base.join(path.as_path()), source };
         if let Err(source) = fs::metadata(root) {

@@ -11,7 +11,6 @@ const MAX_TAG_BYTES: usize = 32;
 /// A module that Python compiles, at one level of optimization.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PythonModule {
-    /// The path of the source in the tree.
     pub source: TreePath,
     /// 0, or the level that `python -O` (1) and `python -OO` (2) ask for.
     pub optimization: u8,

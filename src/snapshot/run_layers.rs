@@ -14,6 +14,7 @@ use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmod, fchmodat, fstat, mknod}
 use crate::model::{ActionId, TreePath, WrittenLayer};
 use crate::snapshot::SnapshotError;
 use crate::snapshot::entries::{OWNER, empty_directory, format, mode_of, stat_of, there};
+use crate::snapshot::memory_layers::make_memory_directory;
 use crate::tree::{open_below, open_root};
 
 const LAYERS: &str = "layers";
@@ -22,6 +23,8 @@ const LAYERS: &str = "layers";
 #[derive(Debug)]
 pub struct RunLayers {
     directory: PathBuf,
+    /// Whether the layers lie in memory, because the store's file system cannot hold them.
+    is_in_memory: bool,
     made: u32,
     /// The layers that later actions of the run may see, the oldest first, each with the action that wrote it.
     kept: Vec<(ActionId, PathBuf)>,
@@ -36,7 +39,16 @@ impl RunLayers {
         let directory = snapshot.join(LAYERS);
         let emptied = fs::create_dir_all(&directory).and_then(|()| empty_directory(&directory));
         emptied.map_err(|source| SnapshotError::Copy { path: directory.clone(), source })?;
-        Ok(Self { directory, made: 0, kept: Vec::new() })
+        let Some(memory) = make_memory_directory(snapshot) else {
+            return Ok(Self { directory, is_in_memory: false, made: 0, kept: Vec::new() });
+        };
+        empty_directory(&memory).map_err(|source| SnapshotError::Copy { path: memory.clone(), source })?;
+        Ok(Self { directory: memory, is_in_memory: true, made: 0, kept: Vec::new() })
+    }
+
+    /// Returns the directory below `/dev/shm` in which the layers lie; `None` if they lie in the store.
+    pub fn memory(&self) -> Option<&Path> {
+        self.is_in_memory.then_some(&self.directory)
     }
 
     /// Makes an empty layer for one action.
@@ -137,5 +149,8 @@ impl Drop for RunLayers {
     fn drop(&mut self) {
         // The next run removes what cannot be removed now.
         let _left = empty_directory(&self.directory);
+        if self.is_in_memory {
+            let _left = fs::remove_dir(&self.directory);
+        }
     }
 }

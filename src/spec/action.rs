@@ -43,7 +43,6 @@ pub(super) fn configured_action(
     }
 }
 
-/// Returns the command of a discovered check.
 pub(super) fn found_command(found: &FoundCheck) -> CommandLine {
     CommandLine { argv: found.argv.clone(), display: command_text(&found.argv), shell: false }
 }

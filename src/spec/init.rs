@@ -1,11 +1,12 @@
 //! Makes the `proctor.toml` that `proctor init` writes: the discovered checks with the reasons as comments.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::config::{Configuration, duration_text, strategy_word};
 use crate::model::{
     Action, ActionId, CommandLine, CoverageTarget, OnSurvivors, Plan, PlanNote, PolicySource, ReadyCheck, Reuse, Service,
-    SkipWhileUnchanged, Tool, ToolPolicy, quoted_text,
+    SkipWhileUnchanged, Tool, ToolPolicy, quoted_text, shown_line,
 };
 
 /// Returns the text of a `proctor.toml` with the actions of a plan. `notes` are written at its top as comments.
@@ -167,7 +168,7 @@ fn quoted_list(items: &[String]) -> String {
     format!("[{}]", items.iter().map(|item| quoted_text(item)).collect::<Vec<_>>().join(", "))
 }
 
-/// Replaces control characters, which TOML does not allow in comments.
-fn uncontrolled(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+/// Escapes hidden characters. TOML does not allow control characters in comments, and a person does not see the others.
+fn uncontrolled(text: &str) -> Cow<'_, str> {
+    shown_line(text)
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::config::{Check, Configuration, Prerequisite, ProtectionMode, WrittenValue};
 use crate::model::{
     Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, ParallelChecks, Plan, PlanNote, PlanOrigin,
-    PolicyOptions, Problem, Reuse, TaskId, Tool, ToolClass,
+    PolicyOptions, Problem, Reuse, TaskId, Tool, ToolClass, shown_line,
 };
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::approval_terms;
@@ -363,7 +363,8 @@ fn as_said(plain: Action, prerequisite: &Prerequisite) -> Action {
 }
 
 fn without_checks(configuration: &Configuration, notes: &[PlanNote]) -> Problem {
-    let missing: String = notes.iter().map(|note| format!("\n  {}: {}", note.subject, note.message)).collect();
+    let missing: String =
+        notes.iter().map(|note| format!("\n  {}: {}", shown_line(&note.subject), shown_line(&note.message))).collect();
     let problem = Problem::new("check", "the project has no checks, and none were found in its files");
     let hint = "write one into `proctor.toml`: `[[check]]`, below it `name = \"tests\"` and `command = [\"make\", \"test\"]`";
     problem.within(&configuration.file, None).hint(format!("{hint}{missing}"))

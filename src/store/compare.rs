@@ -131,7 +131,6 @@ impl IndexReader {
 }
 
 impl Tables {
-    /// Returns every row of a project in a table, as text.
     fn rows(&self, table: &str, column: &str, project: &ProjectId) -> Result<BTreeSet<String>, IndexError> {
         let refused = |source| self.reader.refused("read", source);
         let mut statement = self.connection.prepare(&format!("SELECT * FROM {table} WHERE {column} = ?1")).map_err(refused)?;

@@ -31,7 +31,6 @@ pub enum ProjectMatch {
 /// A registered project that a directory resembles: some of path, inode and Git repository agree, and some differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectMismatch {
-    /// The project as it was registered.
     pub project: IndexedProject,
     /// How the directory differs from the registered project. Never empty.
     pub differences: Vec<ProjectDifference>,

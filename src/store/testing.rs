@@ -52,7 +52,6 @@ pub(super) fn everything_counts(_: &ProjectId, _: &CurrentApproval, _: &LedgerBo
     true
 }
 
-/// Returns the terms of a plan with one condition for success.
 pub(super) fn terms(success: &str) -> PlanTerms {
     PlanTerms {
         actions: BTreeMap::new(),

@@ -109,7 +109,6 @@ pub(super) fn is_match(content: &[u8], regex: &str) -> Result<bool, String> {
     })
 }
 
-/// Returns whether the content contains `part`.
 pub(super) fn contains(content: &[u8], part: &[u8]) -> bool {
     // The regular expression of a literal text finds it in linear time. The naive search is slower and serves only if compiling
     // fails.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use nix::sys::stat::fstat;
 
 use crate::git::read_git_index;
-use crate::ignore::{Matcher, RulesFile, RulesScope};
+use crate::ignore::{Matcher, RulesFile, RulesScope, TreeMembership};
 use crate::model::{EntryKind, Timestamp, TreePath};
 use crate::tree::error::TreeError;
 use crate::tree::hints::HintedPaths;
@@ -32,33 +32,71 @@ impl TreeIndex {
     /// # Errors
     /// When the root cannot be read.
     pub fn apply(&self, paths: &BTreeSet<TreePath>, matcher: &Matcher, now: Timestamp) -> Result<Self, TreeError> {
+        self.renewed(paths, matcher, now, Unnamed::Keep)
+    }
+
+    /// Reads the given paths again, as [`Self::apply`] does, and also every entry that the matcher selected before. For an index of
+    /// ignored inputs, which are few. Directories that the matcher only passes through are not listed, unless a path names
+    /// them. So the paths must name every entry that is new in such a directory.
+    ///
+    /// # Errors
+    /// When the root cannot be read.
+    pub fn apply_and_check_selected(
+        &self,
+        paths: &BTreeSet<TreePath>,
+        matcher: &Matcher,
+        now: Timestamp,
+    ) -> Result<Self, TreeError> {
+        self.renewed(paths, matcher, now, Unnamed::CheckSelected)
+    }
+
+    fn renewed(
+        &self,
+        paths: &BTreeSet<TreePath>,
+        matcher: &Matcher,
+        now: Timestamp,
+        unnamed: Unnamed,
+    ) -> Result<Self, TreeError> {
         let git = read_git_index(&self.root, Some(&self.git));
         // A path that git began or ceased to track may belong to the tree now or not any more.
         let changed =
             if Arc::ptr_eq(git.paths(), self.git.paths()) { Vec::new() } else { git.paths().differences(self.git.paths()) };
-        if paths.is_empty() && changed.is_empty() {
+        if paths.is_empty() && changed.is_empty() && unnamed == Unnamed::Keep {
             return Ok(Self { git, ..self.clone() });
         }
         let failed = |source| TreeError::ReadRoot { path: self.root.clone(), source };
         let root = open_root(&self.root).map_err(failed)?;
-        let mut renewal = Renewal { look: TreeReader { root: &root, matcher, tracked: git.paths(), now }, buffer: Vec::new() };
+        let look = TreeReader { root: &root, matcher, tracked: git.paths(), now };
+        let mut renewal = Renewal { look, buffer: Vec::new(), unnamed };
         let place = renewal.look.top(Some(Arc::clone(&self.top)));
         let top = renewal.renew(place, &HintedPaths::of(paths.iter().chain(&changed))).map_err(failed)?;
         Ok(Self { root: self.root.clone(), top, git })
     }
 }
 
+/// What happens to the entries that the hints do not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unnamed {
+    /// They are taken over from the previous index.
+    Keep,
+    /// Those that the matcher selected before are read again.
+    CheckSelected,
+}
+
 struct Renewal<'look> {
     look: TreeReader<'look>,
     buffer: Vec<u8>,
+    unnamed: Unnamed,
 }
 
 impl Renewal<'_> {
     /// Reads those entries of a directory again that `touched` names. The whole directory is read again if `touched`
-    /// names the directory itself or one of its rules files, such as `.gitignore`.
+    /// names the directory itself or one of its rules files, such as `.gitignore`, or if the directory is selected and all
+    /// selected entries are checked.
     fn renew(&mut self, place: DirectoryToRead, touched: &HintedPaths) -> io::Result<Arc<Directory>> {
         let names_rules = RulesFile::ALL.iter().any(|file| touched.below.contains_key(file.name().as_bytes()));
-        let Some(previous) = place.previous.clone().filter(|_| !touched.is_named && !names_rules) else {
+        let is_checked = self.unnamed == Unnamed::CheckSelected && place.membership != TreeMembership::Passed;
+        let Some(previous) = place.previous.clone().filter(|_| !touched.is_named && !names_rules && !is_checked) else {
             return walk(&self.look, place);
         };
         match self.renew_named(&place, &previous, touched)? {
@@ -80,15 +118,25 @@ impl Renewal<'_> {
         let rules = previous.rules.as_ref().map(|rules| &rules.compiled);
         let scope = self.look.matcher.narrow(&place.above, place.membership, rules);
         let mut changes = Changes::new();
-        for (name, below) in &touched.below {
+        let unnamed = HintedPaths::default();
+        let named = touched.below.iter().map(|(name, below)| (&name[..], below));
+        let checked = self.selected(previous).filter(|name| !touched.below.contains_key(*name)).map(|name| (name, &unnamed));
+        for (name, below) in named.chain(checked) {
             let mut path = place.path.clone();
             push_name(&mut path, name);
             match self.read_again(directory.as_fd(), path, &scope, previous.find(name), below) {
-                Some(seen) => changes.insert(name.clone(), seen),
+                Some(seen) => changes.insert(name.to_owned(), seen),
                 None => return Ok(None),
             };
         }
-        Ok(Some(merge_changes(previous, changes, stamp)))
+        Ok(Some(merge_changes(previous, changes, stamp, place.membership)))
+    }
+
+    /// Returns the names of the entries that are read again although no hint names them.
+    fn selected<'d>(&self, directory: &'d Directory) -> impl Iterator<Item = &'d [u8]> + use<'d> {
+        let checks = self.unnamed == Unnamed::CheckSelected && !directory.is_passed_throughout;
+        let nodes = directory.nodes.iter().filter(|node| !node.content.is_passed_throughout()).map(|node| &node.name[..]);
+        nodes.chain(directory.aside.iter().map(|aside| &aside.name[..])).filter(move |_| checks)
     }
 
     /// Reads one entry of a directory again: an entry that `touched` names, or a directory that contains such an entry
@@ -130,7 +178,12 @@ impl Renewal<'_> {
 
 /// Makes a directory from a previous one and the new state of some entries. Returns the previous directory itself if
 /// nothing differs.
-fn merge_changes(previous: &Arc<Directory>, mut changes: Changes, stamp: EntryStamp) -> Arc<Directory> {
+fn merge_changes(
+    previous: &Arc<Directory>,
+    mut changes: Changes,
+    stamp: EntryStamp,
+    membership: TreeMembership,
+) -> Arc<Directory> {
     let mut aside: Vec<IssueEntry> =
         previous.aside.iter().filter(|aside| !changes.contains_key(&aside.name[..])).cloned().collect();
     let mut nodes = Vec::with_capacity(previous.nodes.len() + changes.len());
@@ -155,5 +208,5 @@ fn merge_changes(previous: &Arc<Directory>, mut changes: Changes, stamp: EntrySt
         }
     }
     aside.sort();
-    previous.renew(nodes, previous.rules.clone(), aside, stamp)
+    previous.renew(nodes, previous.rules.clone(), aside, stamp, membership)
 }

@@ -15,6 +15,22 @@ pub enum TreeHints {
     Only(BTreeSet<TreePath>),
 }
 
+impl TreeHints {
+    /// Returns the hints that name no path: nothing has changed.
+    pub fn nothing() -> Self {
+        Self::Only(BTreeSet::new())
+    }
+
+    /// Adds the paths of other hints.
+    pub fn add(&mut self, other: Self) {
+        match (&mut *self, other) {
+            (Self::Everything, _) => {}
+            (Self::Only(_), Self::Everything) => *self = Self::Everything,
+            (Self::Only(paths), Self::Only(more)) => paths.extend(more),
+        }
+    }
+}
+
 /// The named paths as a tree, so that each directory knows which of its entries to check.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct HintedPaths {

@@ -78,19 +78,15 @@ impl TreeIndex {
         Entries { under_way: vec![(TreePath::root(), self.top.nodes.iter())] }
     }
 
-    /// Returns the files and links whose name is wanted, with their digests. Paths are built for these only.
-    pub fn named(&self, is_wanted: &dyn Fn(&[u8]) -> bool) -> Vec<(TreePath, Digest)> {
-        let mut found = Vec::new();
-        collect_named(&self.top, &mut Vec::new(), is_wanted, &mut found);
-        found
-    }
-
     /// Returns the rules files, such as `.gitignore`, that were applied when the tree was read, with the digests of
     /// their texts.
     pub fn rules_files(&self) -> BTreeMap<TreePath, Digest> {
         let mut found = BTreeMap::new();
         let mut waiting = vec![(TreePath::root(), &self.top)];
         while let Some((path, directory)) = waiting.pop() {
+            if !directory.holds_rules {
+                continue;
+            }
             for file in directory.rules.iter().flat_map(|_| RulesFile::ALL) {
                 let digest = directory.rules.as_ref().and_then(|rules| rules.compiled.digest_of(file));
                 found.extend(digest.map(|digest| (path.join(file.name().as_bytes()), digest)));
@@ -168,22 +164,4 @@ fn collect_issues(directory: &Directory, path: &TreePath, issues: &mut Vec<TreeI
         }
     }
     issues.extend(aside.map(name_aside));
-}
-
-fn collect_named(
-    directory: &Directory,
-    names: &mut Vec<Box<[u8]>>,
-    is_wanted: &dyn Fn(&[u8]) -> bool,
-    found: &mut Vec<(TreePath, Digest)>,
-) {
-    for node in &directory.nodes {
-        if let Some(below) = node.content.directory() {
-            names.push(node.name.clone());
-            collect_named(below, names, is_wanted, found);
-            names.pop();
-        } else if let Some(leaf) = node.content.leaf().filter(|_| is_wanted(&node.name)) {
-            let parent = names.iter().fold(TreePath::root(), |path, name| path.join(name));
-            found.push((parent.join(&node.name), leaf.digest));
-        }
-    }
 }

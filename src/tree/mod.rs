@@ -45,7 +45,7 @@ mod error;
 mod hints;
 mod index;
 mod listing;
-
+mod named;
 mod node;
 mod read;
 mod saved;
@@ -64,5 +64,6 @@ pub use error::TreeError;
 pub use hints::TreeHints;
 pub use index::{TreeEntry, TreeIndex};
 pub(crate) use listing::{open_below, open_root};
+pub use named::{NameSearch, NameTopic};
 pub(crate) use stamp::{EntryStamp, Trust};
 pub use unchanged::is_unchanged_on_disk;

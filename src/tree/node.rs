@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use crate::ignore::{DirectoryRules, RulesFile};
+use crate::ignore::{DirectoryRules, RulesFile, TreeMembership};
 use crate::model::{Digest, EntryKind, TreeIssueKind};
 use crate::tree::digest::{DigestedEntry, compute_directory_digest};
+use crate::tree::named::SearchedNames;
 use crate::tree::stamp::{EntryStamp, Trust};
 
 /// A directory of the index: its entries that belong to the tree, sorted by the names' bytes. A directory is never
@@ -32,6 +33,14 @@ pub(super) struct Directory {
     /// The number of entries in this directory and below it that are unreadable or of a kind without digest, such as
     /// pipes.
     pub(super) issues: u64,
+    /// Whether the walk only passed through this directory on its way to selected entries ([`TreeMembership::Passed`]).
+    pub(super) is_passed: bool,
+    /// Whether the walk only passed through this directory and every directory below it, and found nothing. Such a directory
+    /// holds only entries that the matcher does not select.
+    pub(super) is_passed_throughout: bool,
+    /// Whether a rules file of this directory or of one below it was applied.
+    pub(super) holds_rules: bool,
+    pub(super) names: SearchedNames,
 }
 
 #[derive(Debug, Clone)]
@@ -89,6 +98,7 @@ impl Directory {
         rules: Option<Arc<KnownRules>>,
         mut aside: Vec<IssueEntry>,
         stamp: Option<EntryStamp>,
+        membership: TreeMembership,
     ) -> Self {
         aside.sort();
         aside.dedup();
@@ -101,7 +111,12 @@ impl Directory {
         let files = nodes.iter().map(|node| node.content.files()).sum();
         let bytes = nodes.iter().map(|node| node.content.bytes()).sum();
         let issues = aside.len() as u64 + nodes.iter().map(|node| node.content.issues()).sum::<u64>();
-        Self { nodes: nodes.into_boxed_slice(), rules, aside: aside.into_boxed_slice(), stamp, digest, files, bytes, issues }
+        let is_passed = membership == TreeMembership::Passed;
+        let is_passed_throughout = is_passed && aside.is_empty() && nodes.iter().all(|node| node.content.is_passed_throughout());
+        let (nodes, aside) = (nodes.into_boxed_slice(), aside.into_boxed_slice());
+        let holds_rules = rules.is_some() || nodes.iter().any(|node| node.content.holds_rules());
+        let names = SearchedNames::default();
+        Self { nodes, rules, aside, stamp, digest, files, bytes, issues, is_passed, is_passed_throughout, holds_rules, names }
     }
 
     /// Makes the directory that follows this one and consists of these parts. Returns this one itself if nothing differs.
@@ -111,16 +126,33 @@ impl Directory {
         rules: Option<Arc<KnownRules>>,
         aside: Vec<IssueEntry>,
         stamp: EntryStamp,
+        membership: TreeMembership,
     ) -> Arc<Self> {
-        if !self.consists_of(&nodes, rules.as_ref(), &aside) {
-            return Arc::new(Self::new(nodes, rules, aside, Some(stamp)));
+        let is_passed = membership == TreeMembership::Passed;
+        if self.is_passed != is_passed || !self.consists_of(&nodes, rules.as_ref(), &aside) {
+            return Arc::new(Self::new(nodes, rules, aside, Some(stamp), membership));
         }
         if self.stamp.is_some_and(|known| !known.is_replaced_by(stamp)) {
             return Arc::clone(self);
         }
         let nodes = nodes.into_boxed_slice();
         let (digest, files, bytes, issues) = (self.digest, self.files, self.bytes, self.issues);
-        Arc::new(Self { nodes, rules, aside: self.aside.clone(), stamp: Some(stamp), digest, files, bytes, issues })
+        let (aside, stamp, is_passed_throughout) = (self.aside.clone(), Some(stamp), self.is_passed_throughout);
+        let (holds_rules, names) = (self.holds_rules, SearchedNames::default());
+        Arc::new(Self {
+            nodes,
+            rules,
+            aside,
+            stamp,
+            digest,
+            files,
+            bytes,
+            issues,
+            is_passed,
+            is_passed_throughout,
+            holds_rules,
+            names,
+        })
     }
 
     /// Returns whether this directory was replaced or renamed before the other index was made.
@@ -184,6 +216,15 @@ impl Content {
             Self::Leaf(leaf) => Some(leaf),
             Self::Directory(_) | Self::Unreadable(..) => None,
         }
+    }
+
+    /// Returns whether this is a directory with nothing that the matcher selects, at any depth.
+    pub(super) fn is_passed_throughout(&self) -> bool {
+        self.directory().is_some_and(|directory| directory.is_passed_throughout)
+    }
+
+    fn holds_rules(&self) -> bool {
+        self.directory().is_some_and(|directory| directory.holds_rules)
     }
 
     pub(super) fn is_unreadable(&self) -> bool {

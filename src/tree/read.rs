@@ -37,7 +37,6 @@ enum RulesReading {
 pub(super) struct TreeReader<'look> {
     pub(super) root: &'look OwnedFd,
     pub(super) matcher: &'look Matcher,
-    /// The paths that git tracks.
     pub(super) tracked: &'look Arc<TrackedPaths>,
     pub(super) now: Timestamp,
 }
@@ -62,6 +61,7 @@ pub(super) struct DirectoryRead {
     pub(super) aside: Vec<IssueEntry>,
     /// The directory's identity and times before its entries were read.
     pub(super) stamp: EntryStamp,
+    pub(super) membership: TreeMembership,
     /// The directories to be read next, in the order of their entries.
     pub(super) below: Vec<DirectoryToRead>,
 }
@@ -76,7 +76,6 @@ pub(super) enum FoundEntry {
     Below(Box<[u8]>),
 }
 
-/// The outcome of reading one entry.
 pub(super) enum EntryRead {
     /// The entry belongs to the tree and has this content.
     Content(Content),
@@ -125,6 +124,7 @@ impl TreeReader<'_> {
             entries: Vec::with_capacity(listing.len()),
             aside: Vec::new(),
             stamp,
+            membership,
             below: Vec::new(),
             previous,
         };

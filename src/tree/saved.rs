@@ -20,6 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::git::GitIndex;
+use crate::ignore::TreeMembership;
 use crate::model::{Digest, EntryKind};
 use crate::tree::index::TreeIndex;
 use crate::tree::node::{Content, Directory, Leaf, LeafKind, Node};
@@ -168,7 +169,7 @@ impl<'bytes> Reader<'bytes> {
                 continue;
             }
             let done = unfinished.pop()?;
-            let directory = Arc::new(Directory::new(done.nodes, None, Vec::new(), None));
+            let directory = Arc::new(Directory::new(done.nodes, None, Vec::new(), None, TreeMembership::In));
             match unfinished.last_mut() {
                 Some(parent) => parent.nodes.push(Node { name: done.name, content: Content::Directory(directory) }),
                 None => return Some(directory),
@@ -250,7 +251,7 @@ mod tests {
     }
 
     fn sample() -> TreeIndex {
-        let directory = |nodes| Content::Directory(Arc::new(Directory::new(nodes, None, Vec::new(), None)));
+        let directory = |nodes| Content::Directory(Arc::new(Directory::new(nodes, None, Vec::new(), None, TreeMembership::In)));
         let rows = LEAVES.iter().enumerate();
         let mut nodes: Vec<Node> =
             rows.map(|(number, (_, kind, trust))| leaf(format!("a{number}\n").as_bytes(), *kind, *trust)).collect();
@@ -261,7 +262,11 @@ mod tests {
         nodes.push(Node { name: b"c".as_slice().into(), content: directory(Vec::new()) });
         nodes.push(Node { name: b"d".as_slice().into(), content: Content::Unreadable(EntryKind::Directory, None) });
         nodes.push(Node { name: b"e".as_slice().into(), content: Content::Unreadable(EntryKind::Link, Some(stamp(3))) });
-        TreeIndex { root: "/p".into(), top: Arc::new(Directory::new(nodes, None, Vec::new(), None)), git: GitIndex::default() }
+        TreeIndex {
+            root: "/p".into(),
+            top: Arc::new(Directory::new(nodes, None, Vec::new(), None, TreeMembership::In)),
+            git: GitIndex::default(),
+        }
     }
 
     #[test]
@@ -276,14 +281,14 @@ mod tests {
     fn what_a_start_would_have_to_read_is_counted() {
         let index = |names: &[&[u8]], trust| {
             let below = names.iter().map(|name| leaf(name, LeafKind::File { is_executable: false }, trust)).collect();
-            let below = Content::Directory(Arc::new(Directory::new(below, None, Vec::new(), None)));
+            let below = Content::Directory(Arc::new(Directory::new(below, None, Vec::new(), None, TreeMembership::In)));
             let nodes = vec![
                 leaf(b"a", LeafKind::File { is_executable: false }, Trust::Settled),
                 Node { name: b"b".as_slice().into(), content: below },
             ];
             TreeIndex {
                 root: "/p".into(),
-                top: Arc::new(Directory::new(nodes, None, Vec::new(), None)),
+                top: Arc::new(Directory::new(nodes, None, Vec::new(), None, TreeMembership::In)),
                 git: GitIndex::default(),
             }
         };

@@ -13,7 +13,7 @@ use nix::sys::stat::lstat;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use tempfile::TempDir;
 
-use crate::ignore::{Matcher, MatcherSettings};
+use crate::ignore::{Matcher, MatcherSettings, TreeMembership};
 use crate::model::{Digest, EntryKind, Timestamp, TreeIssueKind, TreePath};
 use crate::tree::content::read_file;
 use crate::tree::node::{Content, Directory, Node};
@@ -311,7 +311,7 @@ fn a_settled_file_is_not_read_again_and_a_racy_one_is() {
         let mut leaf = *index.top.nodes[0].content.leaf().expect("`a` is a file");
         (leaf.stamp, leaf.trust) = (stamp(&root.path().join("a")), trust);
         let nodes = vec![Node { name: b"a".as_slice().into(), content: Content::Leaf(leaf) }];
-        index.top = Arc::new(Directory::new(nodes, None, Vec::new(), None));
+        index.top = Arc::new(Directory::new(nodes, None, Vec::new(), None, TreeMembership::In));
         let after = index.rescan(&matcher(), now()).expect("readable");
         assert_eq!(after.lookup(&path("a")).and_then(|entry| entry.digest), Some(Digest::of(expected.as_bytes())));
     }

@@ -117,7 +117,7 @@ impl<'crew> Crew<'crew, '_> {
 
 /// Assembles a directory with everything below it. Returns the previous directory itself if nothing differs.
 fn assemble(found: &mut [Option<Numbered>], number: usize) -> io::Result<Arc<Directory>> {
-    let (DirectoryRead { previous, entries, rules, aside, stamp, .. }, numbers) =
+    let (DirectoryRead { previous, entries, rules, aside, stamp, membership, .. }, numbers) =
         found[number].take().expect("every directory was looked at, and is in one other")?;
     let known = previous.as_deref().map_or(&[][..], |previous| &previous.nodes);
     let mut numbers = numbers.into_iter();
@@ -131,7 +131,7 @@ fn assemble(found: &mut [Option<Numbered>], number: usize) -> io::Result<Arc<Dir
     });
     let nodes: Vec<Node> = nodes.collect();
     Ok(match previous {
-        Some(previous) => previous.renew(nodes, rules, aside, stamp),
-        None => Arc::new(Directory::new(nodes, rules, aside, Some(stamp))),
+        Some(previous) => previous.renew(nodes, rules, aside, stamp, membership),
+        None => Arc::new(Directory::new(nodes, rules, aside, Some(stamp), membership)),
     })
 }

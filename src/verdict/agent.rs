@@ -8,7 +8,6 @@ pub(in crate::verdict) enum AgentWord {
     Continue,
     FixCode,
     FixTypes,
-    /// Fix the specification or configuration.
     FixSpecification,
     /// Install the missing tool or package.
     InstallTool,

@@ -70,7 +70,6 @@ const FORMATTING: FindingWords = FindingWords {
 const COMPILATION: FindingWords =
     FindingWords { error: "Compilation Error", error_issue: "COMPILATION_ERROR", warning_issue: "COMPILATION_WARNING", ..ANY };
 
-/// Returns the words for a tool, by its name in reports.
 pub(in crate::verdict) fn words_for(report_name: &str) -> FindingWords {
     let tool = Tool::ALL.into_iter().find(|tool| tool.report_name() == report_name);
     let Some((tool, facts)) = tool.and_then(|tool| Some((tool, tool.findings()?))) else { return ANY };

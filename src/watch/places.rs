@@ -28,9 +28,7 @@ pub(super) struct DirectoryIdentity(u64, u64);
 /// The result of placing a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WatchPlacement {
-    /// The watch was placed.
     New,
-    /// The directory was watched already.
     Already,
     /// The path does not exist, is not a directory, or may not be read. The event of the parent directory reports it
     /// when this changes.

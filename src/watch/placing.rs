@@ -113,8 +113,10 @@ impl Worker {
             let membership = self.matcher.membership(&scope, &path, is_directory);
             if is_directory && membership.is_walked() {
                 waiting.push(path);
-            } else if !is_directory && membership.belongs() && report == Report::Saves {
+            } else if report == Report::Saves && !is_directory && membership.belongs() {
                 self.tell_if_in(&path, WatchHint::Saved);
+            } else if report == Report::Saves {
+                self.tell_if_ignored(&path, is_directory);
             }
         }
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use crate::git::GitIndex;
-use crate::ignore::{IgnoreVerdict, Matcher, RulesFile};
+use crate::ignore::{IgnoreVerdict, Matcher, RulesFile, may_be_input};
 use crate::model::{TreePath, WatchHint, WatchProblem};
 use crate::watch::cookie::sweep_up;
 use crate::watch::error::WatchError;
@@ -235,6 +235,8 @@ impl Worker {
             Ok(metadata) if metadata.is_file() && metadata.nlink() == 1 => {
                 if self.belongs(path, false) {
                     self.tell(WatchHint::Created(path.clone()));
+                } else {
+                    self.tell_of_ignored(path);
                 }
             }
             // The file was removed or renamed after it was created. The event of the removal or the renaming is still
@@ -246,8 +248,10 @@ impl Worker {
 
     fn on_appeared(&mut self, path: &TreePath) {
         if is_directory(&self.root.join(path.as_path())) {
+            self.tell_if_ignored(path, true);
             self.place_or_tell(path, Report::Saves);
         } else {
+            self.tell_if_ignored(path, false);
             self.on_saved(path);
         }
     }
@@ -341,12 +345,25 @@ impl Worker {
         }
     }
 
+    /// Sends a hint for an entry that has come and does not belong to the tree, if checks may see it all the same.
+    pub(super) fn tell_if_ignored(&self, path: &TreePath, is_directory: bool) {
+        if !self.belongs(path, is_directory) {
+            self.tell_of_ignored(path);
+        }
+    }
+
+    fn tell_of_ignored(&self, path: &TreePath) {
+        if may_be_input(path.name()) && !self.is_own_link(path) {
+            self.tell(WatchHint::IgnoredCame(path.clone()));
+        }
+    }
+
     pub(super) fn belongs(&self, path: &TreePath, is_directory: bool) -> bool {
         self.matcher.decide(path, is_directory).verdict == IgnoreVerdict::In && !self.is_own_link(path)
     }
 
-    /// Returns whether proctor's own link to the evidence is at a path now. After it was removed nobody can tell, and the hint of
-    /// its removal costs only a look at this one path.
+    /// Returns whether proctor's own link to the evidence is at a path now. After a removal it
+    /// cannot be said what was removed; the hint of the removal then costs only a look at this one path.
     fn is_own_link(&self, path: &TreePath) -> bool {
         self.matcher.may_be_own_link(path.as_bytes())
             && fs::read_link(self.root.join(path.as_path()))

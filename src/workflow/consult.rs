@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::governance::{ConsultationRecord, ISSUE_TEMPLATE, REVIEW_PROMPT, Slug, WorkflowEvent};
-use crate::model::{ActionEnd, Digest, EndedAction, LimitKind, SpawnFailure};
+use crate::model::{ActionEnd, Digest, EndedAction, LimitKind, SpawnFailure, shown_lines};
 use crate::workflow::error::WorkflowError;
 use crate::workflow::interfaces::{Consultation, ModelRole};
 use crate::workflow::runner::WorkflowRunner;
@@ -65,10 +65,9 @@ impl WorkflowRunner<'_> {
             ModelRole::Drafter => &self.settings.models.drafter.name,
             ModelRole::Reviewer => &self.settings.models.reviewer.name,
         };
-        // Without its control characters the text cannot move the cursor or overwrite lines of the terminal at which
-        // the person decides.
-        let is_shown = |one: &char| !one.is_control() || *one == '\n';
-        let complaint: String = ended.captured.stderr.text().chars().filter(is_shown).collect();
+        // The text goes to the terminal at which the person decides, and into the trail's files, which the person opens.
+        let complaint = ended.captured.stderr.text();
+        let complaint = shown_lines(&complaint);
         let complaint = complaint.trim();
         let from = complaint.len().saturating_sub(SHOWN_COMPLAINT);
         let from = (from..complaint.len()).find(|at| complaint.is_char_boundary(*at)).unwrap_or(complaint.len());

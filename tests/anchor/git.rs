@@ -20,7 +20,6 @@ fn commit(project: &Project, message: &str) {
     git(project, &["commit", "--quiet", "--allow-empty", "-m", message]);
 }
 
-/// A project with runs, in a repository with a commit.
 fn in_repository(runs: usize) -> Project {
     let project = with_runs(runs);
     git(&project, &["init", "--quiet"]);
@@ -204,6 +203,68 @@ fn a_repository_that_cannot_have_a_note_is_told_with_what_to_do() {
     other.proctor(["verify", "--git=refs/../HEAD"]).status(2);
     project.proctor(["verify", "--git", "--all"]).status(2);
     assert_eq!(kinds(&project, &["--git"]), ["anchorMissing"]);
+}
+
+#[test]
+fn nothing_of_a_repository_is_read_or_written_through_a_link() {
+    for linked in ["objects", "refs", "refs/notes", "refs/notes/proctor", "HEAD", "config", "packed-refs", "."] {
+        let project = in_repository(1);
+        let git = project.path().join(".git");
+        let place = if linked == "." { git.clone() } else { git.join(linked) };
+        let elsewhere = project.root().join("elsewhere");
+        if place.symlink_metadata().is_err() {
+            // The person's own directory, into which the link would lead.
+            fs::create_dir_all(&elsewhere).expect("it is ours");
+            fs::create_dir_all(place.parent().expect("it lies in .git")).expect("the repository is ours");
+        } else {
+            fs::rename(&place, &elsewhere).expect("the repository is ours");
+        }
+        std::os::unix::fs::symlink(&elsewhere, &place).expect("the repository is ours");
+        let before = entries(&elsewhere);
+        let said = project.proctor(["anchor", "--git"]).status(2).stderr;
+        assert!(said.contains("a symbolic link") && said.contains("hint"), "{linked}: {said}");
+        assert!(said.contains(".git"), "{linked}: it names the link: {said}");
+        assert_eq!(entries(&elsewhere), before, "{linked}: nothing was written behind the link");
+    }
+}
+
+#[test]
+fn the_note_itself_and_a_directory_of_objects_may_be_no_links_either() {
+    let project = in_repository(1);
+    project.proctor(["anchor", "--git"]).success();
+    let place = project.path().join(".git").join(reference(&project));
+    let elsewhere = project.root().join("elsewhere");
+    fs::rename(&place, &elsewhere).expect("the repository is ours");
+    std::os::unix::fs::symlink(&elsewhere, &place).expect("the repository is ours");
+    let before = fs::read(&elsewhere).expect("it is a file");
+    let said = project.proctor(["anchor", "--git"]).status(2).stderr;
+    assert!(said.contains("a symbolic link"), "{said}");
+    project.proctor(["verify", "--git"]).status(2);
+    assert_eq!(fs::read(&elsewhere).expect("it is a file"), before);
+}
+
+#[test]
+fn a_pipe_in_a_repository_is_not_waited_for() {
+    for name in ["HEAD", "config", "packed-refs", "commondir"] {
+        let project = in_repository(1);
+        let place = project.path().join(".git").join(name);
+        fs::remove_file(&place).unwrap_or_default();
+        nix::unistd::mkfifo(&place, nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR).expect("it is ours");
+        let said = project.proctor(["anchor", "--git"]).bound(std::time::Duration::from_secs(20)).any_status();
+        // git itself ignores a `commondir` here, and so does proctor.
+        assert!(name == "commondir" || said.status == 2, "{name}: {}", said.snapshot());
+    }
+}
+
+/// Returns the paths of everything in a directory; empty for what is no directory.
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        found.push(entry.path());
+        found.extend(entries(&entry.path()));
+    }
+    found.sort();
+    found
 }
 
 #[test]

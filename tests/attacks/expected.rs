@@ -60,7 +60,8 @@ const LOCKING: Cell = Cell::Either("whoever may read may lock; the daemon never 
 const OWN_INIT: Cell = Cell::Either("what is taken from its own init an action takes from itself alone");
 const BOUNDING: Cell = Cell::Either("only root can empty it, and no_new_privs makes it worth nothing");
 const DELEGATED: Cell = Cell::Either("whose a cgroup's files are is the machine's matter");
-const KEYRING: Cell = Cell::Either("a user namespace has keyrings of its own, and a container's filter denies the call");
+const KERNEL: Cell = Cell::Either("kernels are built without it, close it to users, or a container's filter denies it");
+const FILTER: Cell = Cell::Denied;
 const NUMBERS: Cell = Cell::Either("the directory is root's; the numbers in it lead nowhere");
 const ROOTS_PROC: Cell = Cell::Either("without namespaces all of `/proc` is kept from root's actions");
 const AS_ROOT: Cell = Cell::Either("Landlock keeps nobody from the bus, and the service manager heeds root alone");
@@ -233,6 +234,7 @@ pub(super) const ROWS: &[Row] = &[
     row('F', "write /dev/null", [Y, Y, Y]),
     row('F', "openpty", [Y, Y, Y]),
     row('F', "signal own child", [Y, Y, Y]),
+    row('F', "trace own child and read its memory", [Y, Y, Y]),
     row('F', "own abstract socket", [Y, Y, Y]),
     row('F', "TCP on 127.0.0.1", [Y, Y, Y]),
     row('F', "write own oom_score_adj", [Y, Y, Y]).for_kept_root(ROOTS_PROC),
@@ -266,7 +268,12 @@ pub(super) const ROWS: &[Row] = &[
     row('H', "mount a tmpfs", [N, N, N]).for_root(Y).unless(Condition::Capabilities),
     row('H', "setns to the daemon's mount namespace", [N, N, N]).for_root(Y).unless(Condition::Capabilities),
     row('H', "setns to init's pid namespace", [N, N, N]).for_root(Y).unless(Condition::Capabilities),
-    row('H', "add a key to the user's keyring", [KEYRING, KEYRING, KEYRING]),
+    row('H', "reach io_uring", [KERNEL, FILTER, FILTER]),
+    row('H', "reach userfaultfd", [KERNEL, FILTER, FILTER]),
+    row('H', "reach bpf", [KERNEL, FILTER, FILTER]),
+    row('H', "reach keyrings", [KERNEL, FILTER, FILTER]),
+    row('H', "open a socket to the host", [KERNEL, FILTER, FILTER]),
+    row('H', "add a key to the user's keyring", [KERNEL, FILTER, FILTER]),
     row('H', "type into the terminal (TIOCSTI)", [N, N, N]),
     row('J', "connect the session bus", [Y, Y, N]).unless(Condition::Path("/run/user/UID/bus")),
     row('J', "connect the service manager", [Y, Y, N]).unless(Condition::Path("/run/user/UID/systemd/private")),

@@ -40,7 +40,7 @@ impl Output {
             .unwrap_or_else(|error| panic!("stdout is not one JSON document: {error}\n{}", self.stdout))
     }
 
-    /// Returns the latest committed report of the task `default`.
+    /// Returns the latest sealed report of the task `default`.
     #[track_caller]
     pub(crate) fn report(&self) -> Value {
         self.store.report("default")

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 /// The result of one check: the value that is waited for, or a description of what was seen instead.
 pub(crate) trait Attempt {
-    /// The type of the value that is waited for.
     type Value;
 
     /// Returns the value, or a description of what was seen instead.

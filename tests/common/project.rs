@@ -120,7 +120,6 @@ impl Project {
         self
     }
 
-    /// Adds an executable file.
     #[track_caller]
     pub(crate) fn executable(self, path: &str, text: &str) -> Self {
         self.save(path, text);

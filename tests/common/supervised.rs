@@ -164,7 +164,6 @@ impl Supervised {
         Self { user, root, tool, jobs: AtomicU32::new(0) }
     }
 
-    /// Returns a path in the directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }

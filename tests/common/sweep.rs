@@ -9,7 +9,6 @@
 pub(crate) enum Extent {
     /// One of this many cases, beginning with the first.
     OneIn(usize),
-    /// Every case.
     All,
 }
 

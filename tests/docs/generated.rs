@@ -12,6 +12,9 @@ pub(crate) const COMMAND_LINE: &str = "docs/reference/command-line.md";
 /// The page that is made from the file of all settings.
 const CONFIGURATION: &str = "docs/reference/configuration.md";
 
+/// The page that is made from the table of hidden files.
+const HIDDEN_FILES: &str = "docs/reference/hidden-files.md";
+
 /// The text below the title with which a generated page begins.
 const MADE_BY: &str = "This page is made by the program itself";
 
@@ -37,6 +40,14 @@ fn the_page_of_the_configuration_is_the_file_of_all_settings() {
     let intro = "it holds what `proctor init --print` prints, every setting with its default. A `proctor.toml` in the root of a project \
                  holds what differs.";
     compare_page(CONFIGURATION, &format!("# Configuration\n\n{MADE_BY}: {intro}\n\n```toml\n{settings}```\n"));
+}
+
+#[test]
+fn the_page_of_hidden_files_is_the_table_of_the_program() {
+    let intro = "it holds every file and directory with secrets that [actions do not see](../guides/isolation.md). A hidden directory \
+                 appears empty, and so does a hidden file; without namespaces it cannot be opened. `$XDG_CONFIG_HOME` and `$XDG_DATA_HOME` \
+                 count beside `~/.config` and `~/.local/share`. `visible` in `[sandbox]` shows a path to every action.";
+    compare_page(HIDDEN_FILES, &format!("# Hidden files\n\n{MADE_BY}: {intro}\n\n{}", proctor::sandbox::hidden_files_table()));
 }
 
 fn compare_page(path: &str, text: &str) {

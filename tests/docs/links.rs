@@ -36,7 +36,6 @@ fn fault(page: &Path, target: &str, pages: &BTreeMap<PathBuf, Page>) -> Option<S
     (!known).then(|| format!("`{}` has no heading `#{anchor}`", path.display()))
 }
 
-/// Joins a directory and a relative path, and resolves `.` and `..`.
 fn joined(directory: &Path, relative: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for component in directory.join(relative).components() {

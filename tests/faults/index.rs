@@ -97,7 +97,6 @@ fn an_index_that_is_held_for_a_moment_is_waited_for() {
     project.proctor(["verify"]).success();
 }
 
-/// A way to damage the index.
 #[derive(Debug, Clone, Copy)]
 enum Damage {
     /// The page of the database with the newest runs is overwritten.

@@ -34,6 +34,7 @@ fn bench() -> Bench {
     let places = vec![place("project", Access::Writable), place("project/.git", Access::ReadOnly)];
     let sandbox = Sandbox { places, store: bench.path("store") };
     let snapshot = SnapshotMount {
+        memory: None,
         root: bench.path("project"),
         directory: bench.path("store/snapshot"),
         lower: vec![bench.path("store/snapshot/cache"), bench.path("store/snapshot/base")],

@@ -1,8 +1,10 @@
 //! What a check can and cannot reach, tried by a project's checks, and what the report says about it.
 
+use std::ffi::OsStr;
+
 use serde_json::Value;
 
-use crate::common::Project;
+use crate::common::{Project, fake_tool, proctor};
 
 /// A check that runs a shell script of the project and always succeeds.
 fn scripted(script: &str) -> Project {
@@ -144,5 +146,136 @@ fn the_store_stays_closed_in_a_directory_around_it_that_was_opened() {
             report.contains(&format!("\"level\": \"{level}\"")) || report.contains(&format!("\"level\":\"{level}\"")),
             "{report}"
         );
+    }
+}
+
+#[test]
+fn a_limit_that_is_not_enforced_is_named_by_every_run_and_required_limits_refuse_the_run() {
+    let check = "[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n";
+    let limited = |limits: &str| format!("{check}[sandbox]\nmemory = \"256MiB\"\nprocesses = 64\n{limits}");
+    let project = scripted("touch ran").file(".gitignore", "ran\n");
+    project.save("proctor.toml", &limited(""));
+    for level in ["namespace", "landlock", "process-group"] {
+        let output = project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level).success();
+        let isolation = isolation(&project);
+        let unenforced = isolation["unenforcedLimits"].as_array().cloned().unwrap_or_default();
+        let names: Vec<&str> = unenforced.iter().filter_map(|limit| limit["setting"].as_str()).collect();
+        if names.is_empty() {
+            // This machine delegates a cgroup with controllers, so the limits are enforced.
+            assert!(!output.stdout.contains("limits:"), "{level}: {}", output.snapshot());
+            return;
+        }
+        assert_eq!(names, ["memory", "processes"], "{level}: {isolation}");
+        let line = output.stdout.lines().find(|line| line.starts_with("  limits: ")).unwrap_or_default();
+        assert!(line.contains("`memory` and `processes` of `[sandbox]` were not enforced: "), "{level}: {}", output.snapshot());
+        assert!(line.contains("Delegate=yes"), "{level}: {line}");
+        let shown = project.proctor(["show"]).any_status();
+        assert!(shown.stdout.contains("  limits: `memory`"), "{}", shown.snapshot());
+    }
+    project.save("proctor.toml", &limited("limits = \"require\"\n"));
+    project.save("script.sh", "touch ran-although-refused\n");
+    let refused = project.proctor(["run"]).status(1);
+    assert!(refused.stdout.contains("`sandbox.limits = \"require\"` wants `sandbox.memory` enforced"), "{}", refused.snapshot());
+    assert!(!project.path().join("ran-although-refused").exists(), "nothing was started");
+    project.save("proctor.toml", &format!("{check}[sandbox]\nlimits = \"require\"\n"));
+    project.proctor(["run"]).success();
+}
+
+#[test]
+fn the_session_keyring_of_the_caller_is_neither_read_nor_written_by_a_check() {
+    let command = serde_json::to_string(&[fake_tool().to_str().expect("a path of ours"), "__probe-session-key"]).expect("JSON");
+    for (level, filter) in
+        [("namespace", "auto"), ("namespace", "off"), ("landlock", "auto"), ("landlock", "off"), ("process-group", "off")]
+    {
+        let toml = format!("[[check]]\nname = \"probe\"\ncommand = {command}\n[sandbox]\nsystem_call_filter = \"{filter}\"\n");
+        let project = Project::new().toml(&toml).env("PROCTOR_TEST_ISOLATION", level);
+        let words = [OsStr::new("__with-session-key"), proctor().as_os_str(), OsStr::new("run")];
+        let output = project.command(fake_tool(), words).any_status();
+        if output.stderr.contains("ENOSYS") || output.stderr.contains("EPERM") {
+            // This kernel has no keyrings, or a container's filter denies them.
+            return;
+        }
+        assert!(output.stdout.contains("keys of the caller: 1"), "{level}, {filter}: {}", output.snapshot());
+        let log = log(&project);
+        let answer = if filter == "auto" { "ENOSYS" } else { "ENOKEY" };
+        assert!(log.contains(&format!("read by name: {answer}")), "{level}, {filter}: {log}");
+        assert!(!log.contains("by number: done"), "{level}, {filter}: {log}");
+        // With the filter off, an action may use a session keyring of its own.
+        assert_eq!(log.contains("add to the session: done"), filter == "off", "{level}, {filter}: {log}");
+        let open = isolation(&project)["openChannels"].to_string();
+        assert_eq!(open.contains("every system call"), filter == "off", "{level}, {filter}: {open}");
+    }
+}
+
+#[test]
+fn files_with_secrets_are_read_by_no_check_and_a_tool_that_needs_a_content_finds_one_without_secrets() {
+    const SECRETS: &[&str] = &[
+        ".m2/settings.xml",
+        ".gradle/gradle.properties",
+        ".age/key.txt",
+        ".config/sops/age/keys.txt",
+        ".env",
+        ".terraform.d/credentials.tfrc.json",
+        ".cargo/credentials.toml",
+        ".pypirc",
+        ".bash_history",
+        ".zsh_history",
+        ".mozilla/firefox/a/cookies.sqlite",
+        ".config/google-chrome/Default/Cookies",
+    ];
+    let reads: String = SECRETS.iter().map(|name| format!("cat \"$HOME/{name}\" 2>/dev/null\n")).collect();
+    for level in ["namespace", "landlock", "process-group"] {
+        let project = scripted(&reads);
+        let home = project.shared("home");
+        for name in SECRETS {
+            std::fs::create_dir_all(home.join(name).parent().expect("it has a parent")).expect("a directory of ours");
+            std::fs::write(home.join(name), format!("secret of {name}\n")).expect("a file of ours");
+        }
+        let project = project.env("HOME", &home).env("PROCTOR_TEST_ISOLATION", level);
+        project.proctor(["run"]).success();
+        let log = log(&project);
+        let read: Vec<&&str> = SECRETS.iter().filter(|name| log.contains(&format!("secret of {name}"))).collect();
+        // A process group alone hides nothing, and the report says so. That also shows that the files can be read.
+        let expected = if level == "process-group" { SECRETS.len() } else { 0 };
+        assert_eq!(read.len(), expected, "{level}: {read:?}");
+        assert_eq!(log.contains("<settings/>"), level == "namespace", "{level}: {log}");
+    }
+}
+
+#[test]
+fn credentials_of_package_indexes_are_shown_to_prerequisites_that_were_allowed_to_see_them_and_to_no_check() {
+    let script = "cat \"$HOME/.npmrc\" \"$HOME/.netrc\" \"$HOME/.config/pip/pip.conf\" 2>/dev/null | grep secret && exit 0\n\
+                  echo 'ERR! code E401: Unable to authenticate'; exit 1\n";
+    let plan = "[[prerequisite]]\nname = \"packages\"\ncommand = [\"sh\", \"fetch.sh\"]\n\
+                [[check]]\nname = \"check\"\ncommand = [\"sh\", \"fetch.sh\"]\nexpected_exit_codes = [1]\n";
+    for level in ["namespace", "landlock"] {
+        let project = Project::new().toml(plan).file("fetch.sh", script);
+        let home = project.shared("home");
+        for name in [".npmrc", ".netrc", ".config/pip/pip.conf"] {
+            std::fs::create_dir_all(home.join(name).parent().expect("it has a parent")).expect("a directory of ours");
+            std::fs::write(home.join(name), "secret").expect("a file of ours");
+        }
+        let project = project.env("HOME", &home).env("PROCTOR_TEST_ISOLATION", level);
+        let hidden = project.proctor(["run"]).status(1);
+        let hint = "put `package_credentials = \"prerequisites\"` in `[sandbox]`";
+        assert!(hidden.stdout.contains(hint) && hidden.stdout.contains("`~/.npmrc`"), "{level}: {}", hidden.snapshot());
+        project.save("proctor.toml", &format!("{plan}[sandbox]\npackage_credentials = \"prerequisites\"\n"));
+        let shown = project.proctor(["run"]).any_status();
+        let report = shown.report();
+        assert_eq!(report["prerequisiteExecution"]["results"][0]["status"], "SUCCESS", "{level}: {}", shown.snapshot());
+        let log = log(&project);
+        assert!(log.contains("E401") && !log.contains("secret"), "{level}: a check never sees them: {log}");
+    }
+}
+
+#[test]
+fn a_required_filter_on_system_calls_runs_nothing_where_there_is_none() {
+    let toml = "[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n[sandbox]\nsystem_call_filter = \"require\"\n";
+    let project = scripted("touch \"$PROCTOR_OUT/ran\"");
+    project.save("proctor.toml", toml);
+    let refused = project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", "process-group").status(1);
+    assert!(refused.stdout.contains("`sandbox.system_call_filter = \"require\"`"), "{}", refused.snapshot());
+    for level in ["namespace", "landlock"] {
+        project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level).success();
     }
 }

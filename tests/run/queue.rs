@@ -13,7 +13,6 @@ use crate::run::{check, cleanup, result};
 const LATE: Duration = Duration::from_secs(60);
 const ONE_AT_A_TIME: &str = "[queue]\nmax_parallel = 1\n[sandbox]\nwritable = [\"../../shared\"]\n";
 const NO_WAIT: &str = "[queue]\nmax_parallel = 1\nwait = \"0s\"\n";
-/// The message that an action waits.
 const WAITS: &str = "waiting: 1 action of another run is under way (at most 1800 s)";
 
 /// A check that records its beginning and its end, and runs while the file `hold` exists.

@@ -45,7 +45,6 @@ fn id_of(report: &Value) -> String {
     report["authenticity"]["executionId"].as_str().expect("a run has an id").to_owned()
 }
 
-/// Returns the directory of a run.
 #[track_caller]
 fn directory_of(project: &Project, run_id: &str) -> PathBuf {
     let directories = run_directories(project);

@@ -204,6 +204,38 @@ fn somebody_who_saves_all_the_time_has_verdicts() {
     assert!(!output.stdout.contains("MOVED"), "{}", output.stdout);
 }
 
+/// The check compares the ignored inputs that it sees with a list that is part of the tree.
+#[test]
+fn ignored_inputs_that_come_and_change_under_watch_are_seen_by_the_next_run() {
+    let project = Project::new()
+        .file(".gitignore", "*.env\n/local/\n")
+        .file("expected", "")
+        .file("sub/a.txt", "")
+        .file("local/.keep", "")
+        .toml(
+            "[sandbox]\nsnapshot = \"require\"\n\
+             [[check]]\nname = \"inputs\"\ncommand = [\"sh\", \"-c\", \"cat *.env sub/*.env local/* 2>/dev/null | cmp - expected\"]\n",
+        );
+    let mut watch = project.proctor(["watch"]).watch();
+    watch.wait_for_line("the first run", LATE, |line| line.starts_with("PASSED"));
+    for (file, expected) in [
+        ("a.env", "1"),
+        ("sub/b.env", "12"),
+        ("local/c", "123"),
+        // These files are known already.
+        ("a.env", "423"),
+        ("local/c", "425"),
+        ("sub/b.env", "465"),
+    ] {
+        let place = ["a.env", "sub/b.env", "local/c"].iter().position(|name| *name == file).expect("one of them");
+        fs::write(project.path().join(file), &expected[place..=place]).expect("the directory is ours");
+        project.save("expected", expected);
+        let line = watch.wait_for_line(expected, LATE, |line| line.starts_with("PASSED") || line.starts_with("FAILED"));
+        assert!(line.starts_with("PASSED"), "{file}: {line}");
+    }
+    watch.interrupt();
+}
+
 #[test]
 fn what_a_person_opened_for_writing_inside_of_the_project_is_the_projects_own() {
     let project = Project::new().toml(

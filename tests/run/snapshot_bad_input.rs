@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use crate::common::{Output, Project, User, proctor};
 
-/// Makes an entry at a path.
 type Maker = fn(&Path);
 
 fn checking(script: &str) -> Project {
@@ -160,18 +159,47 @@ fn a_snapshot_that_could_not_be_mounted_is_tried_again_by_later_runs_of_the_same
     assert!(runs[0].contains("in place: ") && !runs[3].contains("in place: "), "{said}");
 }
 
+/// A script that mounts an overlay over the state directory, as the root of a container is one.
+const OVERLAY: &str = "cd \"$ROOT\" && mkdir -p lower upper work && \
+                       mount -t overlay -o userxattr,lowerdir=lower,upperdir=upper,workdir=work none state && \
+                       mkdir -m 700 -p state/proctor";
+
 #[test]
-fn a_store_on_an_overlay_is_named_and_nothing_runs_where_a_snapshot_is_required() {
-    let overlay = "cd \"$ROOT\" && mkdir -p lower upper work && \
-                   mount -t overlay -o userxattr,lowerdir=lower,upperdir=upper,workdir=work none state && \
-                   mkdir -m 700 -p state/proctor";
+fn a_store_on_an_overlay_has_its_layers_in_memory() {
+    let toml = |name: &str, command: &str, more: &str| format!("[[check]]\nname = \"{name}\"\ncommand = {command}\n{more}");
+    let make = "set -e\nmkdir -p out made .mypy_cache\necho kept >out/kept\necho seen >made/seen\necho x >.mypy_cache/x\nrm a.txt\n\
+                mkdir a.txt\n";
+    let toml = toml("make", "[\"sh\", \"make.sh\"]", "writes = [\"out/**\"]\n")
+        + &toml("see", "[\"sh\", \"see.sh\"]", "")
+        + "[sandbox]\nsnapshot = \"require\"\n";
+    let see = "set -e\ncat made/seen\ntest -d a.txt\ntest ! -e .mypy_cache\ntest -z \"$(ls /dev/shm)\"\n";
+    let project = Project::new().toml(&toml).file("make.sh", make).file("see.sh", see).file("a.txt", "hi");
+    let project = project.file(".gitignore", "out/\nnode_modules\n").file("node_modules/m/x", "");
+    // Two runs: nothing that the first one left is in the way of the second.
+    let output = run_mounted(
+        &project,
+        &format!("{OVERLAY} && ls /dev/shm >\"$ROOT/before\" && (cd project && \"$0\" run --json >../first)"),
+    );
+    assert_eq!(output.status, 0, "{}", output.snapshot());
+    let first: Value = serde_json::from_slice(&fs::read(project.root().join("first")).expect("a report")).expect("JSON");
+    let snapshot = &first["tree"]["snapshot"];
+    assert_eq!((&snapshot["tested"], &snapshot["caches"]), (&"snapshot".into(), &"fresh".into()), "{snapshot}");
+    assert_eq!(fs::read_to_string(project.path().join("out/kept")).expect("it was copied"), "kept\n");
+    assert!(!project.path().join("made").exists() && project.path().join("a.txt").is_file());
+    let listed = |snapshot: &Value| snapshot["written"].to_string();
+    assert!(listed(snapshot).contains("made/seen") && listed(snapshot).contains("out/kept"), "{snapshot}");
+}
+
+#[test]
+fn a_store_on_an_overlay_is_named_where_there_is_no_memory_and_nothing_runs_where_a_snapshot_is_required() {
+    let mounts = format!("{OVERLAY} && mount --bind lower /dev/shm");
     let project = checking("cat a.txt");
-    let output = run_mounted(&project, overlay);
+    let output = run_mounted(&project, &mounts);
     assert!(output.status == 0 && output.stdout.contains("proctor's own directory lies on an overlay"), "{}", output.snapshot());
     let project = checking("touch ran");
     let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("a file");
     project.save("proctor.toml", &format!("{toml}[sandbox]\nsnapshot = \"require\"\n"));
-    let output = run_mounted(&project, overlay);
+    let output = run_mounted(&project, &mounts);
     assert!(output.status == 5 && output.stderr.contains("lies on an overlay"), "{}", output.snapshot());
     assert!(!project.path().join("ran").exists(), "nothing was run");
 }

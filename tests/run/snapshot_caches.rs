@@ -216,13 +216,11 @@ fn real_tsc_tests_a_save_that_is_older_than_its_kept_build_information() {
 fn real_make_builds_anew_whatever_somebody_built_by_hand() {
     let makefile = "app: a.o\n\tcp a.o app\na.o: a.c\n\tcp a.c a.o\ntest: app\n\tgrep -q good app\n";
     let toml = "[sandbox]\nsnapshot = \"require\"\n[[check]]\nname = \"make\"\ncommand = [\"make\", \"test\"]\n";
-    let project = Project::new()
-        .toml(toml)
-        .file("Makefile", makefile)
-        .file(".gitignore", "*.o\n/app\n")
-        .file("a.c", "good one\n");
+    let project =
+        Project::new().toml(toml).file("Makefile", makefile).file(".gitignore", "*.o\n/app\n").file("a.c", "good one\n");
     let make = || {
-        let made = std::process::Command::new("make").arg("test").current_dir(project.path()).output().expect("make is installed");
+        let made =
+            std::process::Command::new("make").arg("test").current_dir(project.path()).output().expect("make is installed");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stdout));
     };
     project.proctor(["run"]).success();

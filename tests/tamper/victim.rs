@@ -85,7 +85,6 @@ impl Made {
         command.env("XDG_STATE_HOME", victim.directory.path()).success();
     }
 
-    /// Returns a new copy of the store.
     #[track_caller]
     pub(super) fn copy(&self) -> Victim {
         copy(&self.project.root().join("state/proctor"))
@@ -102,7 +101,6 @@ fn copy(store: &Path) -> Victim {
 }
 
 impl Victim {
-    /// Returns a copy of this copy.
     #[track_caller]
     pub(super) fn copy(&self) -> Self {
         copy(&self.root())

@@ -12,7 +12,6 @@ use crate::watch_cli::{
     wait_until_it_watches,
 };
 
-/// Returns the trigger in the report of a run.
 #[track_caller]
 fn trigger(project: &Project, run: &Value) -> Value {
     report_of(project, run)["trigger"].clone()

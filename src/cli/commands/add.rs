@@ -23,7 +23,7 @@ pub(crate) fn execute(options: &AddOptions, environment: &Environment) -> Result
         let within = opened.settings.lock_wait + MARGIN;
         let added: AddedV1 =
             client.send(MethodV1::Post, "/v1/projects", &request, within).map_err(|error| service::from_client_error(&error))?;
-        added.notes.iter().for_each(|note| render::note(note));
+        added.notes.iter().for_each(render::note);
         render::line(&format!("{project} is watched by the service"));
         return Ok(CommandExit::Proceed);
     }

@@ -51,6 +51,9 @@ pub(super) fn from_git_error(error: &GitAnchorError) -> CommandError {
         GitAnchorError::NoRepository { .. }
         | GitAnchorError::NothingCommitted { .. }
         | GitAnchorError::Format { .. }
+        | GitAnchorError::Linked { .. }
+        | GitAnchorError::NotAFile { .. }
+        | GitAnchorError::TooLong { .. }
         | GitAnchorError::Name(_)
         | GitAnchorError::Locked { .. } => CommandExit::Usage,
     };

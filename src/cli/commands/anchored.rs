@@ -26,7 +26,6 @@ const MOST_LINES: usize = 4;
 pub(super) struct HeldAnchorV1 {
     pub(super) place: String,
     pub(super) project: ProjectId,
-    /// The number of anchored lines.
     pub(super) lines: u64,
     pub(super) root: Digest,
 }

@@ -6,6 +6,6 @@ use crate::cli::service_arguments::ApiOptions;
 use crate::model::CommandExit;
 
 pub(crate) fn execute(_options: &ApiOptions) -> Result<CommandExit, CommandError> {
-    render::bytes(crate::api::page().as_bytes());
+    render::text(&crate::api::page());
     Ok(CommandExit::Proceed)
 }

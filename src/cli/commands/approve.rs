@@ -1,8 +1,6 @@
 //! `proctor approve`: a person approves weaker checks of the project or of a task, or the present content of protected files
 //! (S7). Nothing is run.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use crate::cli::commands::opening::{self, RunResources};
@@ -13,6 +11,7 @@ use crate::cli::screen;
 use crate::cli::specification_arguments::ApproveOptions;
 use crate::cli::specification_files;
 use crate::cli::terminal;
+use crate::evidence::read_regular_text;
 use crate::model::{CommandExit, approve_command};
 use crate::project::{ApprovalQuestion, ApprovedBy, PersonPresence};
 
@@ -35,8 +34,8 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
         return Ok(CommandExit::Proceed);
     };
     if options.print {
-        screen::difference(&question.unapproved).iter().for_each(|line| render::note(line));
-        render::bytes(&question.request);
+        screen::difference(&question.unapproved).iter().for_each(render::note);
+        render::stored_document(&question.request);
         return Ok(CommandExit::Proceed);
     }
     let by = match &options.signature {
@@ -55,14 +54,11 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
 }
 
 fn read_signature(path: &Path) -> Result<String, CommandError> {
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(SIGNATURE_CAP).read_to_string(&mut text));
-    read.map_err(|error| {
+    read_regular_text(path, SIGNATURE_CAP).map_err(|error| {
         let what = format!("`{}` cannot be read", path.display());
         CommandError::caused(CommandExit::Usage, what, &error)
             .hint("name the file that `ssh-keygen -Y sign` wrote: it ends in `.sig`")
-    })?;
-    Ok(text)
+    })
 }
 
 fn needs_person(question: &ApprovalQuestion) -> CommandError {
@@ -86,7 +82,7 @@ fn refused(question: &ApprovalQuestion) -> CommandError {
 
 /// Asks until the person answers yes or no. The end of standard input means no.
 fn ask(question: &ApprovalQuestion) -> bool {
-    screen::difference(&question.unapproved).iter().for_each(|line| render::note(line));
+    screen::difference(&question.unapproved).iter().for_each(render::note);
     loop {
         render::prompt("approve this? [y]es or [n]o ");
         match terminal::read_line().as_deref().map(str::trim) {

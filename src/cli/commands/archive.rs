@@ -26,7 +26,7 @@ pub(crate) fn execute(options: &ArchiveOptions, environment: &Environment) -> Re
         archive(environment.state_root(), &scope, &settings, &wish)
     };
     let archived = archived.map_err(|error| super::from_run_error(&error))?;
-    lines(&archived).iter().for_each(|line| render::line(line));
+    lines(&archived).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
 }
 

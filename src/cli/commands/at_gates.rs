@@ -51,7 +51,7 @@ impl<'a> TerminalPerson<'a> {
 
 impl Person for TerminalPerson<'_> {
     fn show(&mut self, line: &str) {
-        render::line(line);
+        line.split('\n').for_each(render::line);
     }
 
     fn ask(&mut self, prompt: &str) -> Option<String> {
@@ -64,7 +64,7 @@ impl Person for TerminalPerson<'_> {
         render::prompt(&format!("{prompt} "));
         let answer = terminal::read_answer(self.control);
         if answer.is_none() {
-            render::prompt("\n");
+            render::end_prompt();
         }
         answer
     }

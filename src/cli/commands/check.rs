@@ -86,7 +86,7 @@ pub(crate) fn execute(options: &CheckOptions, environment: &Environment) -> Resu
     if options.json {
         render::document(&document);
     } else {
-        document.lines().iter().for_each(|line| render::line(line));
+        document.lines().iter().for_each(render::line);
     }
     Ok(if errors == 0 { CommandExit::Proceed } else { CommandExit::SpecificationWrong })
 }
@@ -179,8 +179,8 @@ impl CheckV1 {
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for file in &self.files {
-            lines.extend(file.faults.iter().map(|fault| fault.text.clone()));
-            lines.extend(file.problems.iter().map(|problem| problem.text.clone()));
+            let texts = file.faults.iter().map(|fault| &fault.text).chain(file.problems.iter().map(|problem| &problem.text));
+            lines.extend(texts.flat_map(|text| text.split('\n')).map(str::to_owned));
         }
         for file in &self.files {
             let errors = file.errors();

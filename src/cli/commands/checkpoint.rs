@@ -30,15 +30,15 @@ pub(crate) fn execute(options: &CheckpointOptions, environment: &Environment) ->
     let log = read_log(&store, &project).map_err(|error| from_evidence_error(&error))?;
     let head = log.sign_head(&store).map_err(|error| from_evidence_error(&error))?.ok_or_else(no_key)?;
     if let Some(run) = &options.proof {
-        render::bytes(proof(&archive, &project, &log, &head, run)?.as_bytes());
+        render::text(&proof(&archive, &project, &log, &head, run)?);
     } else if let Some(file) = &options.since {
-        render::bytes(progress(&log, &head, &environment.absolute(file))?.as_bytes());
+        render::text(&progress(&log, &head, &environment.absolute(file))?);
     } else if let Some(directory) = &options.log {
         let written =
             write_log_directory(&environment.absolute(directory), &log, &head).map_err(|error| from_directory_error(&error))?;
         render::line(&format!("{} · {} lines · {written} files written", directory.display(), log.size()));
     } else {
-        render::bytes(head.to_text().as_bytes());
+        render::text(&head.to_text());
     }
     Ok(CommandExit::Proceed)
 }

@@ -14,13 +14,14 @@ use crate::cli::setup;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::CommandExit;
-use crate::process::{KernelSwitches, LauncherHandle, clock, limits_offered, restricts_sockets_and_signals};
+use crate::process::{KernelSwitches, LauncherHandle, clock, filter_obstacle, limits_offered, restricts_sockets_and_signals};
 use crate::project::{ExaminationRequest, Machine, examine, snapshot_usage, try_snapshot};
+use crate::sandbox::EnvironmentAdditions;
 use crate::spec::{self, DiskFiles};
 
 pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     if options.apparmor_profile {
-        render::bytes(apparmor_profile(&own_path(environment)).as_bytes());
+        render::text(&apparmor_profile(&own_path(environment)));
         return Ok(CommandExit::Proceed);
     }
     let mut launcher = opening::start_launcher(environment)?;
@@ -39,6 +40,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         action,
         program: environment.executable(),
         settings: &configuration.sandbox,
+        additions: &EnvironmentAdditions::default(),
         ambient: environment.variables(),
         control: &control,
     };
@@ -47,6 +49,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         examination,
         controllers: limits_offered(),
         has_scopes: restricts_sockets_and_signals(),
+        filter_obstacle: filter_obstacle(),
         switches: KernelSwitches::read(),
         mode: configuration.sandbox.mode,
         around: look_around(environment, &mut launcher, &request)?,
@@ -54,10 +57,10 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
     };
     let findings = DoctorFindings::of(&facts);
     if options.json {
-        render::bytes(&findings.document());
+        render::document(&findings);
     } else {
         let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
-        findings.lines(style).iter().for_each(|line| render::line(line));
+        findings.lines(style).iter().for_each(render::line);
     }
     Ok(findings.exit())
 }
@@ -85,7 +88,8 @@ fn look_around(
         let found = archive.examine_project((root, id.as_ref()), loaded, environment.variables(), clock::now());
         let mut found = found.map_err(|error| super::from_run_error(&error))?;
         if let Some(settings) = settings.as_ref().filter(|_| found.file_system.is_some() && found.snapshot_obstacle.is_none()) {
-            let trial = ExaminationRequest { project_root: &found.root, settings: &settings.sandbox, ..*trial };
+            let (sandbox, additions) = (&settings.sandbox, &settings.environment);
+            let trial = ExaminationRequest { project_root: &found.root, settings: sandbox, additions, ..*trial };
             // An error of the trial is reported as an obstacle of this project, so that the results of the other
             // projects are still shown.
             found.snapshot_obstacle = try_snapshot(launcher, &trial).unwrap_or_else(|error| Some(error.to_string()));

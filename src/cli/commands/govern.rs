@@ -83,7 +83,6 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
     }
 }
 
-/// A workflow that has ended or paused.
 struct EndedWorkflow {
     ending: WorkflowEnding,
     slug: Slug,
@@ -135,7 +134,6 @@ fn model_action(model: &ModelCommand, configuration: &Configuration, root: &Path
     Ok(Action { name: model.name.clone(), ..steps.remove(0) })
 }
 
-/// Returns the search path for the editor.
 fn search_path(environment: &Environment) -> OsString {
     environment.variable("PATH").map(OsString::from).unwrap_or_default()
 }

@@ -107,7 +107,7 @@ pub(super) fn show(
     let run = run.ok_or_else(|| without_report(answer, CommandExit::OwnFault))?;
     let (bytes, report) = archive.report(&served.project.id, &run).map_err(|error| super::from_run_error(&error))?;
     if options.json {
-        render::bytes(&bytes);
+        render::stored_document(&bytes);
         return Ok(exit);
     }
     let style = style(environment);
@@ -115,9 +115,9 @@ pub(super) fn show(
         render::line(&screen::header(&loaded.plan.project_name, &tree.before, style));
     }
     for result in screen::results(&report) {
-        screen::action(result, style).iter().for_each(|line| render::line(line));
+        screen::action(result, style).iter().for_each(render::line);
     }
-    screen::notes(&report).iter().for_each(|note| render::line(note));
+    screen::notes(&report).iter().for_each(render::line);
     let report_path = archive.place(&served.project.id, &run).join(EXECUTION_REPORT_FILE);
     let is_latest = report.execution_summary.overall_status.counts();
     let link = settings.link.as_deref();
@@ -127,12 +127,11 @@ pub(super) fn show(
         render::note(&format!("hint: {hint}"));
     }
     if report.execution_summary.overall_status == OverallStatus::Moved {
-        screen::ignore_hints(&report, &loaded.root).iter().for_each(|hint| render::note(hint));
+        screen::ignore_hints(&report, &loaded.root).iter().for_each(render::note);
     }
     Ok(exit)
 }
 
-/// Returns the error for a run without a report.
 fn without_report(answer: &RunAnswerV1, exit: CommandExit) -> CommandError {
     let message = match answer.outcome {
         RunOutcomeV1::NeedsHuman => format!("task `{}` {}", answer.task, answer.problems.join("; ")),

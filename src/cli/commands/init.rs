@@ -14,7 +14,7 @@ use crate::spec::{self, DiskFiles};
 
 pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     if options.print {
-        render::bytes(default_text().as_bytes());
+        render::text(default_text());
         return Ok(CommandExit::Proceed);
     }
     let root = setup::project_root(environment, &options.directory)?;

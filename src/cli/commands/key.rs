@@ -28,7 +28,7 @@ fn show(store: &Store) -> Result<CommandExit, CommandError> {
         render::note("no key yet: the first `proctor run` makes it");
     }
     for key in ring.keys() {
-        key_lines(key, ring.current() == Some(key)).iter().for_each(|line| render::line(line));
+        key_lines(key, ring.current() == Some(key)).iter().for_each(render::line);
     }
     Ok(CommandExit::Proceed)
 }
@@ -56,7 +56,7 @@ fn rotate(store: &Store, endorsement: Endorsement) -> Result<CommandExit, Comman
         locks.push(lock);
     }
     let key = rotate_key(store, &locks, endorsement, clock::now()).map_err(|error| from_evidence_error(&error))?;
-    key_lines(&key, true).iter().for_each(|line| render::line(line));
+    key_lines(&key, true).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
 }
 
@@ -72,13 +72,15 @@ fn export(store: &Store, ssh: bool, number: Option<u32>) -> Result<CommandExit, 
             .hint("`proctor key show` lists the keys; the first `proctor run` makes the first"));
     };
     let text = if ssh { allowed_signers(key.public()) } else { key.public().to_pem() };
-    render::bytes(text.as_bytes());
+    render::text(&text);
     Ok(CommandExit::Proceed)
 }
 
 /// Converts an error about evidence into a command error.
 pub(super) fn from_evidence_error(error: &EvidenceError) -> CommandError {
     let exit = match error {
+        // The file is a pipe, a device or too large: whoever named it has to name another one.
+        EvidenceError::File { source, .. } if source.kind() == std::io::ErrorKind::InvalidInput => CommandExit::Usage,
         EvidenceError::Key { .. } | EvidenceError::LedgerLine { .. } => CommandExit::EvidenceWrong,
         EvidenceError::NotSigned { .. }
         | EvidenceError::NotInLedger { .. }

@@ -52,7 +52,7 @@ pub(crate) fn open(
     let scope = match registration {
         Registration::Known(scope) => scope,
         Registration::New { scope, notes } => {
-            notes.iter().for_each(|note| render::note(note));
+            notes.iter().for_each(render::note);
             scope
         }
         Registration::Doubtful(doubt) => {
@@ -63,7 +63,7 @@ pub(crate) fn open(
             match again {
                 Registration::Known(scope) => scope,
                 Registration::New { scope, notes } => {
-                    notes.iter().for_each(|note| render::note(note));
+                    notes.iter().for_each(render::note);
                     scope
                 }
                 Registration::Doubtful(doubt) => return Err(doubt_error(&doubt)),
@@ -139,7 +139,11 @@ pub(crate) fn settings_of(
     let settings = ProjectSettings {
         matcher: matcher_settings(Some(state_root), configuration),
         routing: configuration.routing.clone(),
-        environment: EnvironmentAdditions { pass: configuration.environment.pass_environment.clone(), from_file },
+        environment: EnvironmentAdditions {
+            pass: configuration.environment.pass_environment.clone(),
+            from_file,
+            package_credentials: configuration.sandbox.package_credentials,
+        },
         sandbox: configuration.sandbox.clone(),
         strongest_isolation: environment::strongest_isolation(),
         lock_wait: configuration.evidence.lock_wait,
@@ -190,7 +194,7 @@ fn ask_identity(doubt: &ResemblingProject) -> Result<IdentityAnswer, CommandErro
     if !terminal::is_input_terminal() {
         return Err(doubt_error(doubt));
     }
-    doubt_question(doubt).iter().for_each(|line| render::note(line));
+    doubt_question(doubt).iter().for_each(render::note);
     loop {
         render::prompt("[s]ame project, or a [n]ew one? ");
         match terminal::read_line().as_deref().map(str::trim) {

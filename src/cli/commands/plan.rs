@@ -72,7 +72,7 @@ pub(crate) fn execute(options: &PlanOptions, environment: &Environment) -> Resul
     if options.json {
         render::document(&PlanV1::of(&plan));
     } else {
-        lines(&plan).iter().for_each(|line| render::line(line));
+        lines(&plan).iter().for_each(render::line);
         plan.notes.iter().for_each(|note| render::note(&format!("note: {}: {}", note.subject, note.message)));
     }
     Ok(CommandExit::Proceed)

@@ -28,11 +28,11 @@ pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Resu
         let scope = ProjectScope { project, root, asker: environment.asker() };
         prune(environment.state_root(), &scope, &settings)
     };
-    lines(&pruned.map_err(|error| super::from_run_error(&error))?, options.dry_run).iter().for_each(|line| render::line(line));
+    lines(&pruned.map_err(|error| super::from_run_error(&error))?, options.dry_run).iter().for_each(render::line);
     let wanted = if options.snapshots { SnapshotsToRemove::All } else { SnapshotsToRemove::Unused };
     let removed = remove_snapshots(environment.state_root(), &registered, wanted, options.dry_run);
     let removed = removed.map_err(|error| super::from_run_error(&error))?;
-    snapshot_lines(&removed, options).iter().for_each(|line| render::line(line));
+    snapshot_lines(&removed, options).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
 }
 

@@ -35,7 +35,7 @@ pub(super) fn refuse(
     let sealed = workspace.refuse(&refusal, &mut |step| progress.show(&step)).map_err(|error| super::from_run_error(&error))?;
     let Some(sealed) = sealed else { return Err(error) };
     if options.json {
-        render::bytes(&crate::report::to_bytes(&sealed.report));
+        render::stored_document(&crate::report::to_bytes(&sealed.report));
         return Ok(sealed.exit);
     }
     let path = screen::report_path(&root, settings.link.as_deref(), &task, &sealed.report_path, true);

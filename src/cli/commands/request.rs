@@ -170,7 +170,7 @@ fn show(options: &RequestOptions, answer: &AgentAnswerV1) -> CommandExit {
     if options.json {
         render::document(answer);
     } else {
-        screen::agent_answer(answer).iter().for_each(|line| render::line(line));
+        screen::agent_answer(answer).iter().for_each(render::line);
     }
     CommandExit::from_code(answer.exit_code())
 }

@@ -1,6 +1,5 @@
 //! `proctor review`: asks a reviewer for a verdict, as a run with one action.
 
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -15,6 +14,7 @@ use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen;
 use crate::cli::setup::{self, LoadedProject};
 use crate::cli::show_progress::{Audience, ProgressScreen};
+use crate::evidence::open_regular_file;
 use crate::model::{CommandExit, Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, RunId, TriggerKind};
 use crate::project::{RunOutcome, RunRequest, SealedReport};
 use crate::report::ExecutionReportV2;
@@ -95,7 +95,7 @@ fn read_prompt(path: &Path, environment: &Environment) -> Result<Vec<u8>, Comman
     let read = if path == Path::new("-") {
         io::stdin().lock().take(Prompt::CAP + 1).read_to_end(&mut bytes)
     } else {
-        File::open(environment.absolute(path)).and_then(|file| file.take(Prompt::CAP + 1).read_to_end(&mut bytes))
+        open_regular_file(&environment.absolute(path)).and_then(|file| file.take(Prompt::CAP + 1).read_to_end(&mut bytes))
     };
     read.map_err(unreadable)?;
     if bytes.len() as u64 > Prompt::CAP {

@@ -115,18 +115,18 @@ fn waits_for_tasks(task: &TaskId, unmet: &[UnmetDependency]) -> CommandError {
 
 fn show(options: &RunOptions, loaded: &LoadedProject, settings: &ProjectSettings, sealed: &SealedReport, style: Style) {
     if options.json {
-        render::bytes(&crate::report::to_bytes(&sealed.report));
+        render::stored_document(&crate::report::to_bytes(&sealed.report));
         return;
     }
     let path =
         screen::report_path(&loaded.root, settings.link.as_deref(), &loaded.plan.task, &sealed.report_path, is_latest(sealed));
-    screen::notes(&sealed.report).iter().for_each(|note| render::line(note));
+    screen::notes(&sealed.report).iter().for_each(render::line);
     render::line(&screen::verdict(&sealed.report, &path, style));
     if let Some(hint) = screen::pause_hint(&sealed.report) {
         render::note(&format!("hint: {hint}"));
     }
     if sealed.report.execution_summary.overall_status == OverallStatus::Moved {
-        screen::ignore_hints(&sealed.report, &loaded.root).iter().for_each(|hint| render::note(hint));
+        screen::ignore_hints(&sealed.report, &loaded.root).iter().for_each(render::note);
     }
 }
 

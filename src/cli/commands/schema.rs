@@ -6,6 +6,6 @@ use crate::model::CommandExit;
 use crate::spec::specification::SCHEMA_TEXT;
 
 pub(crate) fn execute() -> Result<CommandExit, CommandError> {
-    render::bytes(SCHEMA_TEXT.as_bytes());
+    render::text(SCHEMA_TEXT);
     Ok(CommandExit::Proceed)
 }

@@ -14,7 +14,7 @@ use crate::cli::installation::unit_file::{Ownership, SERVICE, SOCKET, UNIT_FILES
 use crate::cli::render;
 use crate::cli::service;
 use crate::cli::service_arguments::{ServiceOptions, ServiceVerb};
-use crate::cli::style::{Style, Tone};
+use crate::cli::style::{Line, Style, Tone};
 use crate::cli::terminal;
 use crate::model::{CommandExit, Serving};
 use crate::project::StoreReader;
@@ -76,7 +76,7 @@ pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Re
         render::document(&document(&now, changed, found));
     } else {
         let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
-        lines(&now, &changed, &found, is_removed, style).iter().for_each(|line| render::line(line));
+        lines(&now, &changed, &found, is_removed, style).iter().for_each(render::line);
     }
     Ok(if runs || is_removed { CommandExit::Proceed } else { CommandExit::CodeNeedsWork })
 }
@@ -251,13 +251,15 @@ fn document(now: &Installation, changed: Vec<String>, findings: Vec<Finding>) ->
     }
 }
 
-fn lines(now: &Installation, changed: &[String], findings: &[Finding], is_removed: bool, style: Style) -> Vec<String> {
+fn lines(now: &Installation, changed: &[String], findings: &[Finding], is_removed: bool, style: Style) -> Vec<Line> {
     let facts = &now.facts;
     let verb = if is_removed { "removed" } else { "wrote" };
-    let mut lines: Vec<String> =
-        changed.iter().map(|path| if path.starts_with('/') { format!("{verb} {path}") } else { path.clone() }).collect();
+    let mut lines: Vec<Line> = changed
+        .iter()
+        .map(|path| if path.starts_with('/') { format!("{verb} {path}").into() } else { path.as_str().into() })
+        .collect();
     if is_removed && changed.is_empty() {
-        lines.push("nothing that `proctor service install` wrote is there".to_owned());
+        lines.push("nothing that `proctor service install` wrote is there".into());
     }
     if is_removed {
         return lines;
@@ -270,23 +272,19 @@ fn lines(now: &Installation, changed: &[String], findings: &[Finding], is_remove
         };
         let process = Some(state.number("MainPID")).filter(|process| *process != 0).map(|process| format!(", process {process}"));
         let (active, enabled) = (word("ActiveState", "unknown"), word("UnitFileState", "not installed"));
-        lines.push(format!(
-            "{} {:<16} {active}, {enabled}{}",
-            style.paint(tone, mark),
-            placed.unit.name,
-            process.unwrap_or_default()
-        ));
+        let rest = format!(" {:<16} {active}, {enabled}{}", placed.unit.name, process.unwrap_or_default());
+        lines.push(style.paint(tone, mark).and(rest));
     }
-    lines.push(format!("program: {}", facts.program.display()));
+    lines.push(format!("program: {}", facts.program.display()).into());
     if !facts.missing_on_path.is_empty() {
-        lines.push(format!("search path: the shell's; services lack by themselves {}", facts.missing_on_path.join(", ")));
+        lines.push(format!("search path: the shell's; services lack by themselves {}", facts.missing_on_path.join(", ")).into());
     }
     let version = facts.manager.systemd.map_or_else(|| "unknown".to_owned(), |version| version.to_string());
     let stays = if facts.manager.lingers { "goes on when you log out" } else { "ends when you log out" };
-    lines.push(format!("systemd {version} · the service {stays} · watches {} projects", facts.projects));
+    lines.push(format!("systemd {version} · the service {stays} · watches {} projects", facts.projects).into());
     for finding in findings {
-        lines.push(format!("{}:", finding.problem));
-        lines.push(format!("  {}", style.paint(Tone::Strong, &finding.advice)));
+        lines.push(format!("{}:", finding.problem).into());
+        lines.push(Line::from("  ").and(style.paint(Tone::Strong, &finding.advice)));
     }
     lines
 }

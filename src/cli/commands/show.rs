@@ -7,6 +7,7 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
+use crate::cli::shown_log::ShownLog;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::evidence::RunForm;
@@ -22,11 +23,11 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
         return show_pruned(&run, why, options);
     }
     if let Some(action) = &options.log {
-        return show_log(&archive, &project, &run, action);
+        return show_log(&archive, &project, &run, action, LogForm::of(options));
     }
     let (bytes, report) = archive.report(&project, &run).map_err(|error| super::from_run_error(&error))?;
     if options.json {
-        render::bytes(&bytes);
+        render::stored_document(&bytes);
         return Ok(CommandExit::Proceed);
     }
     let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
@@ -35,12 +36,12 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     if let Some(tree) = &report.tree {
         render::line(&screen::header(name, &tree.before, style));
     }
-    screen::specification_errors(&report).iter().for_each(|line| render::line(line));
+    screen::specification_errors(&report).iter().for_each(render::line);
     for result in screen::results(&report) {
-        screen::action(result, style).iter().for_each(|line| render::line(line));
+        screen::action(result, style).iter().for_each(render::line);
     }
-    screen::notes(&report).iter().for_each(|note| render::line(note));
-    screen::debt(&report).iter().for_each(|line| render::line(line));
+    screen::notes(&report).iter().for_each(render::line);
+    screen::debt(&report).iter().for_each(render::line);
     let place = archive.place(&project, &run);
     let path = match run.form {
         RunForm::Directory => place.join(EXECUTION_REPORT_FILE),
@@ -59,7 +60,7 @@ fn show_pruned(run: &RecordedRun, why: PruneReason, options: &ShowOptions) -> Re
     if options.json || options.log.is_some() {
         return Err(super::from_prune_reason(&run.run_id, why));
     }
-    screen::pruned(run, why).iter().for_each(|line| render::line(line));
+    screen::pruned(run, why).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
 }
 
@@ -74,7 +75,28 @@ fn find(archive: &StoreReader, project: &ProjectId, wanted: Option<&str>) -> Res
     })
 }
 
-fn show_log(archive: &StoreReader, project: &ProjectId, run: &RecordedRun, action: &str) -> Result<CommandExit, CommandError> {
+/// The form in which a log is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LogForm {
+    /// A person reads it at a terminal: what the terminal would obey or not show is escaped.
+    Escaped,
+    /// A program reads it, or the person asked for it: the bytes are printed as they were.
+    Bytes,
+}
+
+impl LogForm {
+    fn of(options: &ShowOptions) -> Self {
+        if options.raw || !terminal::is_output_terminal() { Self::Bytes } else { Self::Escaped }
+    }
+}
+
+fn show_log(
+    archive: &StoreReader,
+    project: &ProjectId,
+    run: &RecordedRun,
+    action: &str,
+    form: LogForm,
+) -> Result<CommandExit, CommandError> {
     let (_, report) = archive.report(project, run).map_err(|error| super::from_run_error(&error))?;
     let result = screen::results(&report).find(|result| result.action_id.as_str() == action || result.name == action);
     let Some((owner, name)) = result.and_then(log_of) else {
@@ -89,7 +111,14 @@ fn show_log(archive: &StoreReader, project: &ProjectId, run: &RecordedRun, actio
         return Err(super::from_prune_reason(&earlier.run_id, why));
     }
     let run = earlier.as_ref().unwrap_or(run);
-    archive.show_file(project, run, &name, &mut render::bytes).map_err(|error| super::from_run_error(&error))?;
+    let mut log = ShownLog::default();
+    let mut print = |piece: &[u8]| match form {
+        LogForm::Bytes => render::raw(piece),
+        LogForm::Escaped => render::text(&log.next(piece)),
+    };
+    let shown = archive.show_file(project, run, &name, &mut print);
+    render::text(&log.end());
+    shown.map_err(|error| super::from_run_error(&error))?;
     Ok(CommandExit::Proceed)
 }
 

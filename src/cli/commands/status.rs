@@ -116,6 +116,6 @@ fn show(status: &StatusV1, json: bool, environment: &Environment) {
         render::note("no project is registered: `proctor run` or `proctor add` registers one");
     }
     for project in &status.projects {
-        screen::project_status(project, style).iter().for_each(|line| render::line(line));
+        screen::project_status(project, style).iter().for_each(render::line);
     }
 }

@@ -12,7 +12,7 @@ use crate::cli::service_arguments::{TasksOptions, TasksVerb};
 use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::config;
 use crate::model::CommandExit;
-use crate::project::{ProjectScope, keep_task_list};
+use crate::project::{ProjectScope, keep_task_list, read_text};
 
 pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let TasksVerb::Init { directory, file } = &options.verb;
@@ -35,7 +35,7 @@ pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Resu
     };
     let scope = ProjectScope { project, root, asker: environment.asker() };
     let said = keep_task_list(environment.state_root(), &scope, &settings).map_err(|error| super::from_run_error(&error))?;
-    said.iter().for_each(|line| render::note(line));
+    said.iter().for_each(render::note);
     render::line(&format!("{file}: the blocks are as the last verdicts have them"));
     Ok(CommandExit::Proceed)
 }
@@ -52,7 +52,7 @@ fn append_setting(root: &Path, file: &str) -> Result<(), CommandError> {
         error.hint("name a Markdown file below the project's root, such as `tasks.md`")
     })?;
     let path = root.join(CONFIGURATION_FILE);
-    let before = match std::fs::read_to_string(&path) {
+    let before = match read_text(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(unwritable(&path, &error)),

@@ -82,11 +82,10 @@ fn show(options: &TddOptions, environment: &Environment, task: &str, json: bool)
     let (archive, project) = opening::open_registered(environment, &root)?;
     let state = archive.tdd(&project, &task).map_err(|error| super::from_run_error(&error))?;
     if json {
-        let text = serde_json::to_string_pretty(&state).expect("a state has string keys only");
-        render::line(&text);
+        render::document(&state);
         return Ok(CommandExit::Proceed);
     }
-    screen::cycle(&task, &state).iter().for_each(|line| render::line(line));
+    screen::cycle(&task, &state).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
 }
 

@@ -10,7 +10,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::model::{CommandExit, EntryKind, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind};
+use crate::model::{CommandExit, EntryKind, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind, is_hidden_character};
 use crate::process::clock;
 use crate::project::ProjectError;
 use crate::tree::{TreeEntry, TreeIndex};
@@ -67,14 +67,13 @@ pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Resul
             issues: issues.iter().map(to_issue).collect(),
             entries: options.list.then(|| index.entries().map(TreeEntryV1).collect()),
         };
-        let bytes = serde_json::to_vec_pretty(&document).expect("texts and numbers can be written");
-        render::bytes(&[bytes, b"\n".to_vec()].concat());
+        render::document(&document);
         return Ok(CommandExit::Proceed);
     }
     if options.list {
         // There may be a hundred thousand entries, so all lines are written at once.
         let lines: String = index.entries().map(|entry| format!("{}\n", line(&entry))).collect();
-        render::bytes(lines.as_bytes());
+        render::text(&lines);
     }
     render::line(&index.digest().to_string());
     if let Some(problem) = index.git_problem() {
@@ -112,7 +111,7 @@ fn explain(kind: TreeIssueKind) -> &'static str {
     }
 }
 
-/// Escapes backslashes, control characters and bytes that are not UTF-8, so that the path is one unambiguous line. Different
+/// Escapes backslashes, hidden characters and bytes that are not UTF-8, so that the path is one unambiguous line. Different
 /// paths stay different.
 fn escape(path: &[u8]) -> String {
     let mut text = String::with_capacity(path.len());
@@ -123,7 +122,7 @@ fn escape(path: &[u8]) -> String {
                 '\n' => text.push_str("\\n"),
                 '\t' => text.push_str("\\t"),
                 '\r' => text.push_str("\\r"),
-                character if character.is_control() => {
+                character if is_hidden_character(character) => {
                     let mut bytes = [0; 4];
                     character.encode_utf8(&mut bytes).bytes().for_each(|byte| text.push_str(&hexadecimal(byte)));
                 }
@@ -153,6 +152,7 @@ mod tests {
             (b"a\\nb", "a\\\\nb"),
             (b"\x1b[2J\x7f", "\\x1b[2J\\x7f"),
             ("\u{85}".as_bytes(), "\\xc2\\x85"),
+            ("a\u{202e}".as_bytes(), "a\\xe2\\x80\\xae"),
         ] {
             assert_eq!(escape(path), expected);
         }

@@ -1,7 +1,6 @@
 //! `proctor verify`: checks evidence against its hashes and signatures, and names every fault. Nothing is changed:
 //! ledgers and the index are opened only for reading.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -19,11 +18,17 @@ use crate::cli::setup;
 use crate::evidence::{
     Anchor, CheckpointSigner, ConsistencyProof, EvidenceFault, FaultKind, LedgerLog, MANIFEST_NAME, PublicKey, Store,
     UnfinishedWork, VerificationResult, VerificationScope, check_consistency_proof, find_registered_project, find_signing_key,
-    is_archive_name, list_projects, projects_with_evidence, read_key_ring, verify_copy, verify_keys, verify_project,
+    is_archive_name, list_projects, open_regular_file, projects_with_evidence, read_key_ring, read_regular_file,
+    read_regular_text, verify_copy, verify_keys, verify_project,
 };
 use crate::model::{CommandExit, ProjectId, TaskId};
 use crate::project::{approval_counts, approval_faults};
 use crate::store::{IndexDifference, IndexError, IndexReader, RowDifference};
+
+/// The longest proof of progress that is read, in bytes. A proof has at most some hundred hashes.
+const LONGEST_PROOF: u64 = 1 << 20;
+/// The longest file with a public key that is read, in bytes.
+const LONGEST_KEY: u64 = 64 * 1024;
 
 /// The results of all verified projects, runs or files.
 #[derive(Debug, Default)]
@@ -41,6 +46,7 @@ struct Total {
 pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let named = options.what.as_deref().map(|what| environment.absolute(Path::new(what)));
     let total = match named {
+        Some(path) if is_special(&path) => return Err(special(&path)),
         Some(path) if is_run(&path) => verify_copied(&path, options, environment)?,
         Some(path) if is_progress(&path) => verify_progress(&path, options, environment)?,
         Some(_) | None => verify_store(options, environment)?,
@@ -48,9 +54,22 @@ pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Res
     if options.json {
         render::document(&VerificationV1(&total));
     } else {
-        lines(&total).iter().for_each(|line| render::line(line));
+        lines(&total).iter().for_each(render::line);
     }
     Ok(if total.sum.faults.is_empty() { CommandExit::Proceed } else { CommandExit::EvidenceWrong })
+}
+
+/// Returns whether a path is a pipe, a socket or a device.
+fn is_special(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+fn special(path: &Path) -> CommandError {
+    CommandError::new(
+        CommandExit::Usage,
+        format!("`{}` is a pipe, a socket or a device, and none of them is read", path.display()),
+    )
+    .hint("save what comes out of it as a file, and name the file")
 }
 
 /// Returns whether a path is a run or an exported run: a directory or an archive file.
@@ -62,7 +81,7 @@ fn is_run(path: &Path) -> bool {
 /// because a run or a task may have the same name as a file.
 fn is_progress(path: &Path) -> bool {
     let mut start = [0; ConsistencyProof::START.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    let read = open_regular_file(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok() && start == *ConsistencyProof::START.as_bytes()
 }
 
@@ -90,7 +109,7 @@ fn verify_progress(path: &Path, options: &VerifyOptions, environment: &Environme
     let key = read_key(&environment.absolute(file))?;
     let mut total = Total::default();
     let anchors = anchored::read_named(options, environment, &mut total.sum.faults)?;
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = read_regular_file(path, LONGEST_PROOF).map_err(|error| {
         CommandError::caused(CommandExit::Usage, format!("`{}` cannot be read", path.display()), &error)
             .hint("name a file that `proctor checkpoint --since` wrote")
     })?;
@@ -102,7 +121,7 @@ fn verify_progress(path: &Path, options: &VerifyOptions, environment: &Environme
 
 fn read_key(path: &Path) -> Result<PublicKey, CommandError> {
     const HINT: &str = "name the file with the public key of whoever made the run: `proctor key export` prints it there";
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = read_regular_text(path, LONGEST_KEY).map_err(|error| {
         CommandError::caused(CommandExit::Usage, format!("`{}` cannot be read", path.display()), &error).hint(HINT)
     })?;
     PublicKey::parse(&text)

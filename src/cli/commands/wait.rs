@@ -202,7 +202,7 @@ fn show(answer: &AnswerV1, json: bool, environment: &Environment) -> CommandExit
         render::document(answer);
     } else {
         let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
-        screen::project_status(&answer.project, style).iter().for_each(|line| render::line(line));
+        screen::project_status(&answer.project, style).iter().for_each(render::line);
     }
     CommandExit::from_code(answer.exit_code)
 }

@@ -33,9 +33,9 @@ pub(crate) fn execute(options: &WhyOptions, environment: &Environment) -> Result
     };
     let heard = service::serving(environment, &root).and_then(|served| read_path_history(&served, &path));
     if options.json {
-        render::bytes(&WhyV1::of(&explanation, found.is_some(), heard.and_then(|heard| heard.last)).document());
+        render::document(&WhyV1::of(&explanation, found.is_some(), heard.and_then(|heard| heard.last)));
     } else {
-        explanation.lines().iter().for_each(|line| render::line(line));
+        explanation.lines().iter().for_each(render::line);
         if let Some(heard) = &heard {
             render::line(&heard_line(heard));
         }
@@ -153,11 +153,5 @@ impl<'a> WhyV1<'a> {
             lines: explanation.lines(),
             last_event,
         }
-    }
-
-    fn document(&self) -> Vec<u8> {
-        let mut bytes = serde_json::to_vec_pretty(self).expect("its keys are text");
-        bytes.push(b'\n');
-        bytes
     }
 }

@@ -13,7 +13,6 @@ use crate::cli::installation::unit_file::{SERVICE, SOCKET};
 /// (`TimeoutStopSec=90`).
 const BOUND: Duration = Duration::from_secs(150);
 
-/// The properties that are queried of each unit.
 const PROPERTIES: &str = "Id,LoadState,ActiveState,SubState,UnitFileState,FragmentPath,DropInPaths,MainPID,NRestarts,Result,\
                           NeedDaemonReload";
 

@@ -14,10 +14,8 @@ pub(crate) struct UnitFile {
     template: &'static str,
 }
 
-/// The unit of the service.
 pub(crate) const SERVICE: UnitFile =
     UnitFile { name: "proctor.service", template: include_str!("../../../systemd/proctor.service") };
-/// The unit of the control socket.
 pub(crate) const SOCKET: UnitFile =
     UnitFile { name: "proctor.socket", template: include_str!("../../../systemd/proctor.socket") };
 /// Both units. The socket comes first, because the service needs it.
@@ -59,7 +57,6 @@ pub(crate) enum Ownership {
 pub(crate) struct ProgramPathError(pub(crate) String);
 
 impl UnitFile {
-    /// Returns the text of the unit file for a program and variables.
     pub(crate) fn text(self, program: &Path, variables: &BTreeMap<String, String>) -> Result<String, ProgramPathError> {
         // systemd refuses such a path even if it is quoted ("Executable name contains special characters").
         let is_taken = |path: &&str| !path.chars().any(|character| character.is_control() || "\"'\\".contains(character));

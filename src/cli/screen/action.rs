@@ -1,8 +1,8 @@
 //! Lines for people about one action: its result, and its findings below.
 
 use crate::cli::screen::SHOWN_FINDINGS;
-use crate::cli::style::{Style, Tone};
-use crate::model::{Action, CategoryCode, Diagnostic, DurationMs, FindingLevel, LimitKind, ResultType, TestFailure};
+use crate::cli::style::{Line, Style, Tone};
+use crate::model::{Action, CategoryCode, Diagnostic, DurationMs, FindingLevel, LimitKind, ResultType, TestFailure, shown_line};
 use crate::report::{ActionResultV2, DispositionV2, SkipReason};
 use crate::verdict::{READY, SummaryWords, is_explained_by_output, summary_words};
 
@@ -15,7 +15,7 @@ const NAME_WIDTH: usize = 20;
 const SUMMARY_WIDTH: usize = 30;
 
 /// Returns the lines of an action that has ended: the result first, then the findings.
-pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
+pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<Line> {
     if result.skip_reason == Some(SkipReason::Stopped) {
         // The run was stopped before it reached this action. The last line of the run says so, so no line is needed
         // here.
@@ -37,19 +37,21 @@ pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
     let remarks = remarks.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let head = (style.paint(tone, mark), result.action_id.as_str(), result.name.as_str());
     let mut lines = vec![line(head, &summary(result), time, &remarks)];
-    lines.extend(findings(result).into_iter().map(|finding| format!("       {finding}")));
+    lines.extend(findings(result).into_iter().map(|finding| Line::from(format!("       {finding}"))));
     lines
 }
 
 /// Returns the line of a service that has become ready.
-pub(crate) fn service_ready(action: &Action, after: DurationMs, style: Style) -> String {
+pub(crate) fn service_ready(action: &Action, after: DurationMs, style: Style) -> Line {
     line((style.paint(Tone::Good, "✓"), action.id.as_str(), &action.name), READY, Some(after), "")
 }
 
-fn line((mark, id, name): (String, &str, &str), summary: &str, time: Option<DurationMs>, remark: &str) -> String {
+fn line((mark, id, name): (Line, &str, &str), summary: &str, time: Option<DurationMs>, remark: &str) -> Line {
     let time = time.map(seconds).unwrap_or_default();
-    let line = format!("  {mark} {id:<9} {name:<NAME_WIDTH$} {summary:<SUMMARY_WIDTH$} {time:>9}   {remark}");
-    line.trim_end().to_owned()
+    // Escapes make a name longer, so the columns are made of the escaped texts.
+    let (name, summary) = (shown_line(name), shown_line(summary));
+    let line = format!(" {id:<9} {name:<NAME_WIDTH$} {summary:<SUMMARY_WIDTH$} {time:>9}   {remark}");
+    Line::from("  ").and(mark).and(line).trim_end()
 }
 
 fn was_served(result: &ActionResultV2) -> bool {
@@ -210,7 +212,8 @@ fn reason_lines(result: &ActionResultV2) -> Vec<String> {
     let Some(classification) = &result.classification else { return Vec::new() };
     let output = if is_explained_by_output(classification.code) { last_output(result) } else { Vec::new() };
     let mut lines = Vec::new();
-    // The summary already has the exit code. The output, if there is any, tells more than the reason.
+    // The reason of an unexpected exit is only the exit code, which stands in the action's summary line above. If there is
+    // output, the reason is left out.
     if classification.code != CategoryCode::UnexpectedExit || output.is_empty() {
         lines.push(classification.reason.clone());
     }

@@ -1,6 +1,7 @@
 //! Lines for people about the answers to agents. Pure.
 
 use crate::api::AgentAnswerV1;
+use crate::cli::error::indented;
 use crate::model::{SpecificationChange, TaskId};
 
 pub(crate) fn agent_answer(answer: &AgentAnswerV1) -> Vec<String> {
@@ -24,7 +25,7 @@ pub(crate) fn agent_answer(answer: &AgentAnswerV1) -> Vec<String> {
                 }
                 (false, false, _) => format!("{task_id}: the {what} is wrong"),
             };
-            let errors = errors.iter().map(|error| format!("  {}", error.replace('\n', "\n  ")));
+            let errors = errors.iter().flat_map(|error| indented(error));
             std::iter::once(head).chain(errors).chain(changes.iter().map(change_line)).collect()
         }
     }

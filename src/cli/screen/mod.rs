@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use self::action::{action, counted, service_ready};
 pub(crate) use self::agent::agent_answer;
 pub(crate) use self::project_status::{project_lines, project_status};
-use crate::cli::style::{Style, Tone};
+use crate::cli::style::{Line, Style, Tone};
 use crate::daemon::{WayIntoProject, ignore_advice};
 use crate::evidence::RunForm;
 use crate::git::read_git_index;
@@ -18,36 +18,36 @@ use crate::model::{
     TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use crate::project::{RecordedRun, UnmetDependency};
-use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
+use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
 
 /// The most findings of one action that are shown. The report has all findings.
 const SHOWN_FINDINGS: usize = 5;
 
-pub(crate) fn header(project_name: &str, tree: &TreeDigest, style: Style) -> String {
+pub(crate) fn header(project_name: &str, tree: &TreeDigest, style: Style) -> Line {
     let name = style.paint(Tone::Strong, project_name);
-    format!("proctor {} · {name} · tree {}…", env!("CARGO_PKG_VERSION"), tree.0.short())
+    Line::from(concat!("proctor ", env!("CARGO_PKG_VERSION"), " · ")).and(name).and(format!(" · tree {}…", tree.0.short()))
 }
 
 /// Returns the last line of a run: verdict, blocking results, route, path of the report.
-pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style) -> String {
+pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style) -> Line {
     let (word, tone) = verdict_word(report);
     let mut parts = vec![style.paint(tone, word)];
     match report.execution_summary.overall_status {
-        OverallStatus::Moved => parts.push(moved(report)),
-        OverallStatus::Interrupted => parts.push("no verdict".to_owned()),
+        OverallStatus::Moved => parts.push(moved(report).into()),
+        OverallStatus::Interrupted => parts.push("no verdict".into()),
         // The errors are shown one by one, and nothing was run that could block.
         OverallStatus::SpecificationError => {}
         OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed | OverallStatus::Superseded => {
             let blocking = results(report).filter(|result| result.blocking == Some(true)).count();
             if blocking > 0 {
-                parts.push(format!("{blocking} blocking"));
+                parts.push(format!("{blocking} blocking").into());
             }
         }
     }
-    parts.extend(partial(report));
-    parts.extend(route(report));
-    parts.push(shown_path.to_owned());
-    parts.join(" · ")
+    parts.extend(partial(report).map(Line::from));
+    parts.extend(route(report).map(Line::from));
+    parts.push(shown_path.into());
+    Line::join(parts, " · ")
 }
 
 /// Returns the results of all actions, in the order in which they ran.
@@ -98,7 +98,16 @@ pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
     }
     lines.extend(report.tests_modified.as_ref().filter(|files| files.modified).map(|files| tests_modified(files, report)));
     lines.extend(report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()).map(snapshot_lines).unwrap_or_default());
+    lines.extend(report.isolation.as_ref().and_then(unenforced_limits_line));
     lines
+}
+
+/// Returns the line about limits of `[sandbox]` that were not enforced; `None` if all were.
+fn unenforced_limits_line(isolation: &IsolationV2) -> Option<String> {
+    let first = isolation.unenforced_limits.first()?;
+    let names: Vec<String> = isolation.unenforced_limits.iter().map(|limit| format!("`{}`", limit.setting.key())).collect();
+    let verb = if names.len() == 1 { "was" } else { "were" };
+    Some(format!("  limits: {} of `[sandbox]` {verb} not enforced: {}; {}", names.join(" and "), first.why, first.mend))
 }
 
 /// Returns the lines about the place in which the checks ran; none if they ran on a snapshot and wrote nothing.
@@ -254,7 +263,6 @@ pub(crate) fn waits(task: &TaskId) -> String {
     format!("`{task}` depends on what is not complete: nothing was run")
 }
 
-/// Returns the hint for a task that waits for other tasks.
 pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
     let first = unmet.iter().map(|unmet| format!("`proctor run --task {}`", unmet.task)).collect::<Vec<_>>();
     format!("run {} first", first.join(", then "))

@@ -1,18 +1,19 @@
 //! The lines that show a person whether a project's verdicts are still up to date. Pure: nothing is read or printed here.
 
 use crate::api::{DoingV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
-use crate::cli::style::{Style, Tone};
+use crate::cli::error::indented;
+use crate::cli::style::{Line, Style, Tone};
 use crate::model::{Digest, OverallResult, Serving, StaleReason, TreeDigest, approve_command};
 
 /// The most changed paths that are shown.
 const SHOWN_PATHS: usize = 5;
 
 /// Returns the lines about a project: one for each task, then the problems.
-pub(crate) fn project_status(project: &ProjectStatusV1, style: Style) -> Vec<String> {
+pub(crate) fn project_status(project: &ProjectStatusV1, style: Style) -> Vec<Line> {
     let name = project.root.rsplit('/').next().unwrap_or(&project.root);
-    let indented = |problem: &String| format!("  {}", problem.replace('\n', "\n  "));
-    let of_task = |task| std::iter::once(task_line(name, task, style)).chain(task.problems.iter().map(indented));
-    project.tasks.iter().flat_map(of_task).chain(project.problems.iter().map(indented)).collect()
+    let problem_lines = |problem: &String| indented(problem).into_iter().map(Line::from);
+    let of_task = |task| std::iter::once(task_line(name, task, style)).chain(task.problems.iter().flat_map(problem_lines));
+    project.tasks.iter().flat_map(of_task).chain(project.problems.iter().flat_map(problem_lines)).collect()
 }
 
 /// Returns the lines about a project in `proctor list`: its directory and state, then the problems.
@@ -40,21 +41,21 @@ pub(crate) fn project_lines(project: &ProjectV1) -> Vec<String> {
             standing.verdict.as_ref().map_or_else(|| "no verdict".to_owned(), |verdict| format!("last {}", words(verdict)));
         let parts = [watching.map(str::to_owned), doing.map(str::to_owned), Some(verdict)];
         lines.push(format!("  {}", parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")));
-        lines.extend(standing.problems.iter().map(|problem| format!("  {}", problem.replace('\n', "\n  "))));
+        lines.extend(standing.problems.iter().flat_map(|problem| indented(problem)));
     }
     lines
 }
 
-fn task_line(name: &str, task: &TaskStatusV1, style: Style) -> String {
+fn task_line(name: &str, task: &TaskStatusV1, style: Style) -> Line {
     let (words, tone) = state(task);
-    let mut parts = vec![format!("{} · {}", style.paint(Tone::Strong, name), task.task), style.paint(tone, &words)];
-    parts.extend(because(task));
+    let mut parts = vec![style.paint(Tone::Strong, name), task.task.as_str().into(), style.paint(tone, &words)];
+    parts.extend(because(task).map(Line::from));
     if let Some(verdict) = task.verdict.as_ref().filter(|_| task.state == StateV1::Fresh) {
-        parts.push(tree(verdict.tree.as_ref()));
-        parts.extend(verdict.tested.map(|tested| tested.to_string()));
-        parts.push(format!("run {}", verdict.run_id.number()));
+        parts.push(tree(verdict.tree.as_ref()).into());
+        parts.extend(verdict.tested.map(|tested| tested.to_string().into()));
+        parts.push(format!("run {}", verdict.run_id.number()).into());
     }
-    parts.join(" · ")
+    Line::join(parts, " · ")
 }
 
 fn state(task: &TaskStatusV1) -> (String, Tone) {
@@ -172,20 +173,20 @@ mod tests {
     #[test]
     fn a_line_says_the_state_and_why() {
         let rows = [
-            (StateV1::Fresh, Some(OverallResult::Passed), "shop · default · fresh PASS · tree dc9c5edb… · run 12"),
-            (StateV1::Fresh, Some(OverallResult::Failed), "shop · default · fresh FAIL · tree dc9c5edb… · run 12"),
-            (StateV1::Running, None, "shop · default · running · PASS of run 12 (tree dc9c5edb…)"),
+            (StateV1::Fresh, Some(OverallResult::Passed), "shop · default · fresh PASS · tree dc9c5edb… · snapshot · run 12"),
+            (StateV1::Fresh, Some(OverallResult::Failed), "shop · default · fresh FAIL · tree dc9c5edb… · snapshot · run 12"),
+            (StateV1::Running, None, "shop · default · running · PASS of run 12 (tree dc9c5edb…, snapshot)"),
             (
                 StateV1::Stale,
                 None,
-                "shop · default · stale · files have changed since PASS of run 12 (tree dc9c5edb…), now tree dc9c5edb…",
+                "shop · default · stale · files have changed since PASS of run 12 (tree dc9c5edb…, snapshot), now tree dc9c5edb…",
             ),
             (StateV1::Unstable, None, "shop · default · unstable · changes whenever it is tested: a.log"),
             (StateV1::ConfigurationWrong, None, "shop · default · configuration wrong"),
             (StateV1::SpecificationWrong, None, "shop · default · specification error"),
         ];
         for (state, result, expected) in rows {
-            assert_eq!(task_line("shop", &task(state, result), Style::Plain), expected);
+            assert_eq!(task_line("shop", &task(state, result), Style::Plain).to_string(), expected);
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::api::{
 use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait};
 use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
 use crate::daemon::service::{Call, LookCare, Peer, Question, Reply, Subscription, Wait};
-use crate::model::{Digest, ProjectId, Serving, TaskId};
+use crate::model::{Digest, ProjectId, Serving, TaskId, shown_json};
 use crate::sandbox::passed_on;
 
 /// The longest body of a request, in bytes.
@@ -186,8 +186,9 @@ fn unanswered() -> ErrorV1 {
 }
 
 fn respond(status: u16, value: &impl Serialize) -> Response {
-    let mut body = serde_json::to_vec(value).expect("our own values have a JSON form");
-    body.push(b'\n');
+    let text = serde_json::to_string(value).expect("our own values have a JSON form");
+    // Hidden characters stand as JSON's escapes, so that an answer can be shown at a terminal.
+    let body = format!("{}\n", shown_json(&text));
     let response = Response::builder().status(status).header("content-type", "application/json");
     response.body(Body::from(body)).expect("the head is made of known values")
 }
@@ -207,6 +208,7 @@ impl Stream for Wired {
 }
 
 fn wired(event: &EventV1) -> Event {
-    let data = serde_json::to_string(event).expect("our own values have a JSON form");
+    let text = serde_json::to_string(event).expect("our own values have a JSON form");
+    let data = shown_json(&text);
     Event::default().event(event.name()).data(data)
 }

@@ -38,9 +38,9 @@ pub(super) struct CopiedFilesChain {
     pending: Option<CopiedFiles>,
     /// The tree that the last run left; `None` before the first one.
     tree: Option<TreeDigest>,
-    /// How many runs of the chain each task had.
+    /// How many runs of the chain each task had. The first one counts, which a save started.
     runs: BTreeMap<TaskId, u32>,
-    /// For each task that has had its runs, the files that its last run left different again.
+    /// For each task that gets no further run of this kind: the files that its last run once more left with other content.
     differing: BTreeMap<TaskId, BTreeSet<TreePath>>,
 }
 

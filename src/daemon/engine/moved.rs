@@ -71,7 +71,14 @@ impl Engine {
                 Some(repetition),
                 WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path),
             ) => now <= repetition.late_until && is_covered(path, &repetition.paths),
-            (Some(_), WatchHint::LookAgain(_) | WatchHint::Polling(_) | WatchHint::RootVanished | WatchHint::Synced(_))
+            (
+                Some(_),
+                WatchHint::IgnoredCame(_)
+                | WatchHint::LookAgain(_)
+                | WatchHint::Polling(_)
+                | WatchHint::RootVanished
+                | WatchHint::Synced(_),
+            )
             | (None, _) => false,
         }
     }

@@ -34,7 +34,6 @@ pub(super) struct Round {
 /// Which checks of each task are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RoundChecks {
-    /// Every check of the task.
     All,
     /// The checks that the changes trigger. Without changes, nothing is run.
     Triggered,

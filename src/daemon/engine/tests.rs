@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::daemon::event::{Key, OsSignal, SavedContent};
-use crate::model::{Digest, GitOperation, OnDisk};
+use crate::model::{Digest, GitOperation, OnDisk, PollReason};
 use crate::tree::TreeHints;
 
 mod asked;

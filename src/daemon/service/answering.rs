@@ -50,7 +50,6 @@ pub(super) fn from_run_error(error: &ProjectError) -> ErrorV1 {
     ErrorV1::new(kind, chain(error), error.hint().unwrap_or_default())
 }
 
-/// Returns the error for a project that is not open.
 pub(super) fn from_open_failure(why: &OpenFailure) -> ErrorV1 {
     let (kind, hint) = match why.reason {
         OpenFailureKind::RootMissing => (ErrorKindV1::NotFound, "name a directory that is there"),

@@ -17,25 +17,56 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
 /// A client's question or request.
 #[derive(Debug)]
 pub(crate) enum Call {
-    /// Which projects are registered?
     Projects(Reply<ProjectsV1>),
     /// Register a project if necessary, and watch it.
-    Add { root: String, asker: Asker, reply: Reply<AddedV1> },
+    Add {
+        root: String,
+        asker: Asker,
+        reply: Reply<AddedV1>,
+    },
     /// Stop watching a project.
-    Remove { project: ProjectId, asker: Asker, reply: Reply<ProjectV1> },
+    Remove {
+        project: ProjectId,
+        asker: Asker,
+        reply: Reply<ProjectV1>,
+    },
     /// Sent by the thread that recorded a project's removal in the ledger. `recorded` says whether the recording
     /// succeeded.
-    RemovalRecorded { project: Box<ProjectV1>, recorded: Result<(), ProjectError>, reply: Reply<ProjectV1> },
-    /// Run the checks of a project.
-    Run { project: ProjectId, request: RunRequestV1, reply: Reply<RunAnswerV1> },
+    RemovalRecorded {
+        project: Box<ProjectV1>,
+        recorded: Result<(), ProjectError>,
+        reply: Reply<ProjectV1>,
+    },
+    Run {
+        project: ProjectId,
+        request: RunRequestV1,
+        reply: Reply<RunAnswerV1>,
+    },
     /// What is the state of a project, beginning with this task?
-    Verdict { project: ProjectId, task: TaskId, question: Question, timeout: Duration, reply: Reply<AnswerV1> },
+    Verdict {
+        project: ProjectId,
+        task: TaskId,
+        question: Question,
+        timeout: Duration,
+        reply: Reply<AnswerV1>,
+    },
     /// Carry out an errand between runs, for example change a task's cycle.
-    Errand { project: ProjectId, call: ErrandCall },
+    Errand {
+        project: ProjectId,
+        call: ErrandCall,
+    },
     /// What is the state of a task's cycle?
-    Cycle { project: ProjectId, task: TaskId, reply: Reply<CycleV1> },
+    Cycle {
+        project: ProjectId,
+        task: TaskId,
+        reply: Reply<CycleV1>,
+    },
     /// Which file event did the watcher last receive about a path?
-    Heard { project: ProjectId, path: TreePath, reply: Reply<PathHistoryV1> },
+    Heard {
+        project: ProjectId,
+        path: TreePath,
+        reply: Reply<PathHistoryV1>,
+    },
     /// Send events from now on.
     Subscribe(Reply<Subscription>),
 }

@@ -40,7 +40,6 @@ const TRY_AGAIN: Duration = Duration::from_secs(30);
 
 /// The settings with which the service is started.
 pub struct ServiceSettings {
-    /// The settings with which every project is opened.
     pub opening: OpeningSettings,
     /// The socket on which the service receives requests.
     pub socket: ControlSocket,

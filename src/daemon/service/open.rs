@@ -52,7 +52,6 @@ pub(super) struct RunCall {
 /// What a project reports to the service's loop.
 #[derive(Debug)]
 pub(super) enum SessionMessage {
-    /// An event for the subscribers.
     Tell(EventV1),
     /// A line for the log, and for the person who started the service.
     Say(String),

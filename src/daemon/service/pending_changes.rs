@@ -64,7 +64,8 @@ impl PendingChanges {
             }
             WatchHint::LookAgain(_) | WatchHint::RootVanished => self.anything(),
             WatchHint::Polling(_) => self.distrust(),
-            WatchHint::Synced(_) => {}
+            // A status does not depend on ignored entries.
+            WatchHint::Synced(_) | WatchHint::IgnoredCame(_) => {}
         }
     }
 

@@ -127,7 +127,7 @@ impl ProjectSession {
 
     /// Passes hints from the watcher to the engine and to the next status check, and tells subscribers of the change.
     pub(super) fn hinted(&mut self, now: Moment, hints: Vec<WatchHint>, archive: &mut StoreReader) -> Vec<SessionMessage> {
-        let is_news = hints.iter().any(|hint| !matches!(hint, WatchHint::Synced(_)));
+        let is_news = hints.iter().any(|hint| !matches!(hint, WatchHint::Synced(_) | WatchHint::IgnoredCame(_)));
         let changed = self.id.clone().filter(|_| is_news).map(|project| SessionMessage::Tell(EventV1::Changed { project }));
         let mut words: Vec<SessionMessage> = changed.into_iter().collect();
         match &mut self.stage {

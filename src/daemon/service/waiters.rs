@@ -74,7 +74,6 @@ pub(super) enum WaiterNeed {
 pub(super) enum PlannedRun {
     /// The engine will repeat a run during which the tree changed.
     Repetition,
-    /// No run is planned.
     Nothing,
 }
 

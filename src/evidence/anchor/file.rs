@@ -1,7 +1,6 @@
 //! An anchor in a file, for example on another disk, in a synchronised directory, or in a file to be sent to another
 //! person.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use crate::evidence::anchor::{Anchor, AnchorRefusal};
 use crate::evidence::changes::replace_shared_file;
 use crate::evidence::error::failed;
 use crate::evidence::files::if_exists;
+use crate::evidence::regular_file::open_regular_file;
 use crate::evidence::transparency::LONGEST_CHECKPOINT;
 use crate::evidence::{EvidenceError, FileOperation, LedgerLog, SignedCheckpoint};
 
@@ -24,7 +24,7 @@ pub enum AnchorFileError {
 
 /// Reads the anchor in a file. Returns `None` if the file does not exist.
 pub fn read_anchor(path: &Path) -> Result<Option<Anchor>, EvidenceError> {
-    let Some(file) = if_exists(File::open(path).map_err(failed(FileOperation::Open, path)))? else { return Ok(None) };
+    let Some(file) = if_exists(open_regular_file(path).map_err(failed(FileOperation::Open, path)))? else { return Ok(None) };
     let mut bytes = Vec::new();
     file.take(LONGEST_CHECKPOINT).read_to_end(&mut bytes).map_err(failed(FileOperation::Read, path))?;
     Ok(Some(Anchor { place: path.to_owned(), found: SignedCheckpoint::parse(&bytes) }))

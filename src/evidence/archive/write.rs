@@ -30,7 +30,6 @@ struct CheckedWriter<'a> {
 }
 
 impl<'a> ArchiveWriter<'a> {
-    /// Begins an archive in an empty file.
     pub(in crate::evidence) fn begin(file: &'a mut File, path: &'a Path, run_id: &'a RunId) -> Result<Self, EvidenceError> {
         let encoder = zstd::Encoder::new(CheckedWriter { path, file }, zstd::DEFAULT_COMPRESSION_LEVEL);
         let mut encoder = encoder.map_err(failed(FileOperation::Write, path))?;

@@ -21,7 +21,6 @@ const ERRNOS: [(&str, Errno); 6] = [
 ];
 /// Hexadecimal digits in a row of at least this length are an id or a nonce, which differs from process to process.
 const NONCE_DIGITS: usize = 8;
-/// The prefix of every run id.
 const RUN_PREFIX: &str = "exec-";
 
 static PLANNED: OnceLock<FailureInjection> = OnceLock::new();

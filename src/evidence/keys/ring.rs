@@ -44,7 +44,6 @@ pub(in crate::evidence) fn key_files(store: &Store) -> Result<Vec<(u32, PathBuf)
     Ok(files)
 }
 
-/// Returns the number in the file name of a key record.
 pub(in crate::evidence) fn number_from_record_name(name: &str) -> Option<u32> {
     name.strip_prefix("key-")?.strip_suffix(".json")?.parse().ok()
 }

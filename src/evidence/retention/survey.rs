@@ -87,8 +87,8 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
     Ok(survey)
 }
 
-/// Returns the facts that the ledger record has about a run. `survey_runs` adds the size, the form, and whether the run
-/// waits for a person.
+/// Returns the facts that the ledger record has about a run. `survey_runs` adds the size, whether the run is archived,
+/// and whether it waits for a person.
 fn kept_run_from_record(sequence: Sequence, record: &RunRecord) -> KeptRun {
     let result = match record.overall_result {
         Some(OverallResult::Passed) => KeptRunResult::Passed,

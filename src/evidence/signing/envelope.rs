@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::signing::{PublicKey, Signer};
 
-/// The payload type of an in-toto statement.
 const STATEMENT_PAYLOAD: &str = "application/vnd.in-toto+json";
 
 /// An envelope: one line of `<run>.intoto.jsonl`.
@@ -49,7 +48,6 @@ impl Envelope {
         }
     }
 
-    /// Returns the envelope as a line, with its newline.
     pub(in crate::evidence) fn to_line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).expect("an envelope has text keys");
         line.push(b'\n');

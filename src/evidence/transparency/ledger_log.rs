@@ -32,7 +32,6 @@ pub fn read_log(store: &Store, project: &ProjectId) -> Result<LedgerLog, Evidenc
     Ok(LedgerLog { runs, ..LedgerLog::from_hashes(project.clone(), hashes) })
 }
 
-/// Returns the log entry of a line with this hash.
 pub(super) fn entry_from_line(line: Digest) -> Vec<u8> {
     line.hex().into_bytes()
 }

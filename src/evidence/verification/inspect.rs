@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::evidence::files::{SizeAndDigest, list_directory, open_no_follow};
+use crate::evidence::files::{LARGEST_CONTENT, LARGEST_FILE, SizeAndDigest, list_directory, open_no_follow};
 use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, STATEMENTS_SUFFIX};
 use crate::model::Digest;
 use crate::report::DEBT_FILE;
@@ -35,7 +35,6 @@ pub(super) struct OwnerAndMode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InspectedEntry {
     File(InspectedFile),
-    /// A symbolic link and its target.
     SymbolicLink(PathBuf),
     Directory(OwnerAndMode),
     /// A pipe, socket or device.
@@ -114,7 +113,7 @@ pub(super) fn inspect_entry(path: &Path, keep: InspectionDepth) -> InspectedEntr
 }
 
 fn read(path: &Path, keep: InspectionDepth) -> Result<InspectedFile, String> {
-    let mut file = open_no_follow(path).map_err(|error| format!("{error}"))?;
+    let file = open_no_follow(path).map_err(|error| format!("{error}"))?;
     let metadata = file.metadata().map_err(|error| error.to_string())?;
     if !metadata.is_file() {
         return Err("it was replaced while it was looked at".to_owned());
@@ -124,7 +123,13 @@ fn read(path: &Path, keep: InspectionDepth) -> Result<InspectedFile, String> {
         let hashed = SizeAndDigest { bytes: 0, sha256: Digest::of(b"") };
         return Ok(InspectedFile { access, hard_links: metadata.nlink(), hashed, content: None });
     }
+    let most = if keep == InspectionDepth::Content { LARGEST_CONTENT } else { LARGEST_FILE };
+    if metadata.len() > most {
+        return Err(format!("it has {} bytes, and at most {most} are read", metadata.len()));
+    }
     let chunk = CHUNK.min(usize::try_from(metadata.len()).unwrap_or(CHUNK) + 1);
+    // The file may grow while it is read.
+    let mut file = file.take(most);
     let (hashed, content) = hash_in_chunks(&mut file, chunk, keep).map_err(|error| error.to_string())?;
     Ok(InspectedFile { access, hard_links: metadata.nlink(), hashed, content })
 }

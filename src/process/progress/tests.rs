@@ -51,7 +51,12 @@ fn an_exit_with_closed_pipes_is_finished_at_once() {
     assert_eq!(progress.next_step(base, true), ProgressStep::Wait(Some(at(base, 1000))));
     progress.note_event(
         at(base, 5),
-        LauncherEvent::Started { number: NUMBER, level: IsolationLevel::Namespace, obstacles: Vec::new() },
+        LauncherEvent::Started {
+            number: NUMBER,
+            level: IsolationLevel::Namespace,
+            obstacles: Vec::new(),
+            unenforced: Vec::new(),
+        },
     );
     progress.note_event(at(base, 9), exited(3));
     assert_eq!(progress.next_step(at(base, 9), false), ProgressStep::Finish);

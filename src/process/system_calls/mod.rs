@@ -3,6 +3,7 @@
 //! This module makes no decisions: each function wraps a system call in safe types.
 
 mod attributes;
+mod filter;
 mod namespaces;
 mod privileges;
 
@@ -24,6 +25,7 @@ use crate::process::protocol::{EndedChild, LeaderStatus};
 pub(super) use attributes::read_attribute;
 #[cfg(test)]
 pub(super) use attributes::set_attribute;
+pub(super) use filter::{has_filters, install_filter, join_own_session_keyring};
 pub(super) use namespaces::{
     MountAttribute, MountExtent, attach_mount, clone_mount, fork_into_namespaces, restrict_copy, restrict_mount,
 };
@@ -42,7 +44,6 @@ pub(super) enum Reaping {
 pub(super) enum Forked {
     /// The process that forked, with the child's id.
     Parent(Pid),
-    /// The new process.
     Child,
 }
 

@@ -32,7 +32,6 @@ pub(in crate::process) fn drop_bounding_set() -> io::Result<()> {
     Ok(())
 }
 
-/// Drops every capability this process has.
 pub(in crate::process) fn drop_capabilities() -> io::Result<()> {
     let header: [u32; 2] = [CAPABILITY_VERSION, 0];
     let nothing = [0_u32; 6];

@@ -112,7 +112,6 @@ fn path_of(environment: &OsStr, inside: &Path) -> PathBuf {
     if inside.as_os_str().is_empty() { PathBuf::from(environment) } else { Path::new(environment).join(inside) }
 }
 
-/// One look at one environment.
 struct EnvironmentLook<'look> {
     top: &'look Path,
     survey: &'look mut FileSurvey,
@@ -189,7 +188,6 @@ impl EnvironmentLook<'_> {
         }
     }
 
-    /// Notes a link.
     fn link(&mut self, inside: PathBuf, content: LinkContent) {
         let path = self.path(&inside);
         let Ok(target) = fs::read_link(&path) else {

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -16,7 +15,7 @@ use nix::errno::Errno;
 use nix::sys::stat::{FileStat, SFlag, stat};
 
 use super::{file_digest, is_pytest_plugin};
-use crate::evidence::Store;
+use crate::evidence::{Store, open_regular_file};
 use crate::model::{Digest, ProjectId, Timestamp};
 use crate::store;
 use crate::tree::{EntryStamp, Trust};
@@ -45,7 +44,6 @@ pub(crate) struct KnownFiles {
 pub(crate) struct KnownFilesSource {
     /// The digests in memory; `None` if this process has not surveyed the project yet.
     known: Option<Arc<KnownFiles>>,
-    /// The saved digests.
     saved: PathBuf,
 }
 
@@ -213,7 +211,7 @@ fn read(path: &Path) -> io::Result<FileContent> {
         return Ok(FileContent { digest, is_pytest_plugin: false });
     }
     let mut bytes = Vec::new();
-    File::open(path)?.take(ENTRY_POINTS_CAP).read_to_end(&mut bytes)?;
+    open_regular_file(path)?.take(ENTRY_POINTS_CAP).read_to_end(&mut bytes)?;
     Ok(FileContent { digest: Digest::of(&bytes), is_pytest_plugin: is_pytest_plugin(&bytes) })
 }
 

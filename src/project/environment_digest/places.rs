@@ -9,11 +9,14 @@ use std::path::{Path, PathBuf};
 
 use crate::ignore::{IgnoredClass, class_of};
 use crate::model::TreePath;
-use crate::tree::TreeIndex;
+use crate::tree::{NameSearch, NameTopic, TreeIndex};
 
 /// Files beside which tools install packages. Directories of installed packages are searched beside these files and in
 /// the root.
 const MANIFESTS: &[&str] = &["package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "Gemfile"];
+
+const MANIFEST_SEARCH: NameSearch =
+    NameSearch { topic: NameTopic::Manifests, is_wanted: |name| MANIFESTS.iter().any(|manifest| manifest.as_bytes() == name) };
 
 /// The file in the top directory of every virtual environment.
 const VIRTUAL_ENVIRONMENT: &str = "pyvenv.cfg";
@@ -101,7 +104,7 @@ pub(crate) fn environment_entries(index: &TreeIndex) -> Vec<EnvironmentEntry> {
 
 fn directories_of_manifests(index: &TreeIndex) -> Vec<TreePath> {
     let mut directories = vec![TreePath::root()];
-    let manifests = index.named(&|name| MANIFESTS.iter().any(|manifest| manifest.as_bytes() == name));
+    let manifests = index.named(MANIFEST_SEARCH);
     directories.extend(manifests.iter().filter_map(|(path, _)| path.parent()));
     directories.sort();
     directories.dedup();

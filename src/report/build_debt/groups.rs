@@ -20,9 +20,7 @@ pub(super) struct Group<'a> {
     pub(super) cause: DebtCause,
     /// Whether and why the first action's failure becomes debt.
     pub(super) debt: &'a DebtGeneration,
-    /// The category of all actions in the group.
     pub(super) category: DebtCategory,
-    /// The worst severity in the group.
     pub(super) severity: Severity,
     /// Whether the result of any action in the group makes the verdict FAILED.
     pub(super) blocking: bool,

@@ -1,6 +1,6 @@
 //! Builds the lines of proctor's blocks: one entry for each task with a verdict, and one for each of its debt items.
 
-use crate::model::{CompletionStatus, Severity, TaskId};
+use crate::model::{CompletionStatus, Severity, TaskId, shown_line};
 use crate::report::task_list::document::Block;
 use crate::report::task_list::forms::{
     ACCEPTANCE, DEBT_SOURCE, EVIDENCE, HEADINGS, NO_DEBT, NO_TASK, STATUS, TECHNICAL_DEBT, TESTS, WRITTEN_BY,
@@ -109,9 +109,9 @@ fn debt_lines(task: &TaskId, item: &DebtItemV1, link: Option<&str>) -> Vec<Strin
     lines
 }
 
-/// Returns a text as one line of Markdown that cannot begin or end a comment. Titles come from the specification and
-/// may contain anything.
+/// Returns a text as one line of Markdown that cannot begin or end a comment, with its invisible characters escaped.
+/// Titles come from the specification, and items from the output of tools: they may contain anything.
 fn plain(text: &str) -> String {
     let one_line = text.split(|it: char| it.is_whitespace() || it.is_control()).filter(|word| !word.is_empty());
-    one_line.collect::<Vec<_>>().join(" ").replace("<!--", "<! --").replace("-->", "-- >")
+    shown_line(&one_line.collect::<Vec<_>>().join(" ")).replace("<!--", "<! --").replace("-->", "-- >")
 }

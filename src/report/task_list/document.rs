@@ -6,7 +6,6 @@
 pub(super) enum Block {
     /// The block of tasks, each with a box that is ticked when the task is complete.
     Tasks,
-    /// The block of debt items.
     Debt,
 }
 

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, Digest, DurationMs, EvidenceFile, ExitCodeSource, FileChangeKind, IsolationLevel, KilledBy, NextNode, PauseRecord,
-    Phase, ProjectId, RouteKind, RunId, TestedPlace, TreeDigest, TreeFormat, TreeIssueKind,
+    ActionId, Digest, DurationMs, EvidenceFile, ExitCodeSource, FileChangeKind, IsolationLevel, KilledBy, LimitSetting, NextNode,
+    PauseRecord, Phase, ProjectId, RouteKind, RunId, TestedPlace, TreeDigest, TreeFormat, TreeIssueKind,
 };
 
-/// The project that was tested.
+/// Which project was tested, and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectV2 {
@@ -129,8 +129,29 @@ pub struct IsolationV2 {
     /// Why stronger isolation levels were not available.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub obstacles: Vec<String>,
+    /// The limits that `[sandbox]` asks for and that were not enforced for at least one action.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unenforced_limits: Vec<UnenforcedLimitV2>,
     /// The ways by which a command could reach outside of the run.
     pub open_channels: Vec<String>,
+}
+
+/// A limit on memory or processes that was not enforced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UnenforcedLimitV2 {
+    /// The key of `[sandbox]` that asks for the limit.
+    pub setting: LimitSetting,
+    /// Why the limit was not enforced.
+    pub why: String,
+    /// What a person can do so that the limit is enforced.
+    pub mend: String,
+}
+
+impl UnenforcedLimitV2 {
+    /// What a person can do so that limits are enforced.
+    pub const MEND: &'static str = "start proctor by `systemd-run --user --scope --property=Delegate=yes proctor run`; \
+        `proctor doctor` says whether this machine needs more for it";
 }
 
 /// A process that was still running when the main process of its action had ended, and was killed (E14).
@@ -245,7 +266,6 @@ pub struct TddV2 {
     pub started: bool,
     /// The phase in which the run was judged.
     pub phase: Phase,
-    /// The phase after the run.
     pub phase_after: Phase,
     /// The number of attempts in the phase, including this run.
     pub attempts: u32,

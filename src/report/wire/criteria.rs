@@ -73,7 +73,7 @@ pub struct MetCountsV2<D> {
     pub details: Vec<D>,
 }
 
-/// A success condition and its evaluation.
+/// The condition that must be true for a verdict of PASSED, with what it came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SuccessConditionV2 {
@@ -108,7 +108,7 @@ pub struct FailureConditionsV2 {
     pub details: Vec<FailureConditionV2>,
 }
 
-/// A failure condition and its evaluation.
+/// A condition that makes the verdict FAILED if it is true, with what it came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailureConditionV2 {

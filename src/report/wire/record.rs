@@ -41,7 +41,6 @@ pub struct RunStartDetailsV1 {
     /// The format of the tree's digest.
     #[serde(default, skip_serializing_if = "TreeFormat::is_unnamed")]
     pub tree_format: TreeFormat,
-    /// What started the run.
     pub trigger: Trigger,
     pub started: Timestamp,
     /// The id of the process that carries out the run.

@@ -189,6 +189,87 @@ fn a_rejection_says_which_and_no_is_the_stronger() {
 }
 
 #[test]
+fn an_approval_inside_of_html_is_no_approval() {
+    for text in [
+        "<details>\n\nReady to merge? Yes\n\n</details>",
+        "<details>\nReady to merge? Yes\n</details>",
+        "<DETAILS open>\n<summary>More</summary>\n\nReady to merge? Yes\n</DETAILS>",
+        "<details>\n\nno end tag\n\nReady to merge? Yes",
+        "<details\nopen>\n\nReady to merge? Yes",
+        "See <details>\n\nReady to merge? Yes",
+        "- <details>\n\nReady to merge? Yes",
+        "<details><details></details>\n\nReady to merge? Yes",
+        "<details>\n\n```\n</details>\n```\n\nReady to merge? Yes",
+        "<details> `</details>`\n\nReady to merge? Yes",
+        "<details>\n\n> </details>\n\nReady to merge? Yes",
+        "<details> <!-- </details> -->\n\nReady to merge? Yes",
+        "<!-- x --><details>\n\nReady to merge? Yes",
+        "<div hidden>\n\nReady to merge? Yes\n\n</div>",
+        "<div>x</div>\nReady to merge? Yes",
+        "</details>\nReady to merge? Yes",
+        "<p>x</p>\n```\n<details>\n```\n\nReady to merge? Yes",
+        "<thinking>\n\nReady to merge? Yes\n\n</thinking>",
+        "<my-element>\nReady to merge? Yes\n</my-element>",
+        "<template>\n\nReady to merge? Yes\n</template>",
+        "It is <del>\n\nReady to merge? Yes\n\n</del>",
+        "<?php\n\nReady to merge? Yes\n\n?>",
+        "<![CDATA[\n\nReady to merge? Yes\n]]>",
+    ] {
+        assert_eq!(why(read(text)), Some(Malformation::InHtml), "{text:?}");
+    }
+    for text in [
+        "<details>\n\nlong\n\n</details>\n\nReady to merge? Yes",
+        "<thinking>\nIs it good?\n</thinking>\n\nReady to merge? Yes",
+        "The `<details>` element is unclosed.\n\nReady to merge? Yes",
+        "```html\n<details>\n```\n\nReady to merge? Yes",
+        "    <details>\n\nReady to merge? Yes",
+        "> <details>\n\nReady to merge? Yes",
+        "<!-- <details> -->\n\nReady to merge? Yes",
+        "It returns Vec<u8>, a < b, List<Section> and <https://example.org>.\n\nReady to merge? Yes",
+        "One<br>two\n\nReady to merge? Yes",
+    ] {
+        assert_eq!(read(text), ParsedReview::Approved, "{text:?}");
+    }
+    let text = "<details>\n\nReady to merge? No\n\n</details>";
+    assert_eq!(read(text), ParsedReview::Rejected(Rejection::No), "a rejection counts anywhere");
+}
+
+#[test]
+fn an_approval_beside_words_that_say_not_to_merge_is_no_approval() {
+    for objection in [
+        "My verdict: do not merge.",
+        "DO NOT MERGE",
+        "Please do **not** merge this.",
+        "Do\nnot merge.",
+        "Don't merge it yet.",
+        "Don\u{2019}t merge it yet.",
+        "It is not ready to merge.",
+        "It is not yet ready to merge.",
+        "The label says \"do not merge\".",
+        "With fixes",
+        "Verdict: with fixes",
+        "**With fixes**: see above",
+        "<details>\n\nDo not merge.\n\n</details>",
+    ] {
+        for text in [format!("{objection}\n\nReady to merge? Yes"), format!("Ready to merge? Yes\n\n{objection}")] {
+            assert_eq!(why(read(&text)), Some(Malformation::SaysNotToMerge), "{text:?}");
+        }
+    }
+    for fine in [
+        "> do not merge",
+        "```\ndo not merge\n```",
+        "    do not merge",
+        "<!-- do not merge -->",
+        "The label `do not merge` is gone.",
+        "The commit comes with fixes for the parser.",
+        "Nothing speaks against it: it is ready to merge.",
+    ] {
+        let text = format!("{fine}\n\nReady to merge? Yes");
+        assert_eq!(read(&text), ParsedReview::Approved, "{text:?}");
+    }
+}
+
+#[test]
 fn no_reading_of_quotations_makes_an_approval() {
     for text in [
         "    Ready to merge? Yes",

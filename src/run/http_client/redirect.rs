@@ -88,7 +88,6 @@ fn joined(base: &Uri, reference: &str) -> Option<Uri> {
     is_asked.then_some(uri)
 }
 
-/// Returns a path without `.` and `..`.
 fn without_dots(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     let is_directory = path.ends_with(['/']) || path.ends_with("/.") || path.ends_with("/..");

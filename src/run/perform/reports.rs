@@ -3,13 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::evidence::{Artifact, ArtifactRefusal, OutputDirectory, read_artifact};
+use crate::evidence::{Artifact, ArtifactRefusal, OutputDirectory, TakenReport, read_artifact, take_report_file};
 use crate::model::{SnapshotMount, ToolReport};
 use crate::run::snapshot::place_of_written;
 use crate::tools::ReportRequest;
 
 /// The largest report that is read, in bytes.
 const REPORT_CAP: u64 = 64 * 1024 * 1024;
+/// The largest report that is held in memory, in bytes. A larger one is read piece by piece.
+const IN_MEMORY: u64 = 2 * 1024 * 1024;
 
 /// Returns the path of a report that the command itself names.
 pub(super) fn named_report_path(request: &ReportRequest, directory: &Path) -> Option<PathBuf> {
@@ -31,18 +33,27 @@ pub(super) fn take_report(
         ReportRequest::None => ToolReport::NotRequested,
         ReportRequest::Ours { path, .. } | ReportRequest::Inherited { path } => {
             let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
-            as_report(output.read_artifact(name, REPORT_CAP))
+            take(output.path(), name, output)
         }
         ReportRequest::Own { path } => {
             let full = directory.join(path);
             if let Some((layer, path)) = mount.and_then(|mount| place_of_written(mount, &full)) {
-                return as_report(read_artifact(&layer, &path, REPORT_CAP));
+                return take(&layer, &path, output);
             }
             let (Some(base), Some(name)) = (full.parent(), full.file_name()) else {
                 return ToolReport::Refused("its path names no file".to_owned());
             };
-            as_report(read_artifact(base, Path::new(name), REPORT_CAP))
+            take(base, Path::new(name), output)
         }
+    }
+}
+
+fn take(base: &Path, relative: &Path, output: &OutputDirectory) -> ToolReport {
+    match take_report_file(base, relative, (REPORT_CAP, IN_MEMORY), output.path()) {
+        Ok(TakenReport::Small(artifact)) => ToolReport::Fresh(artifact.bytes),
+        Ok(TakenReport::Large(report)) => ToolReport::Large(report),
+        Err(ArtifactRefusal::NotThere) => ToolReport::Missing,
+        Err(refused) => ToolReport::Refused(refused.to_string()),
     }
 }
 

@@ -193,7 +193,7 @@ fn read_prompt(root: &Path, path: &str, snapshot: Option<(&RunSnapshot, &ActionI
     };
     let why = match read {
         ToolReport::Fresh(bytes) if bytes.len() as u64 <= Prompt::CAP => return Ok(bytes),
-        ToolReport::Fresh(_) => format!("it is larger than {} bytes", Prompt::CAP),
+        ToolReport::Fresh(_) | ToolReport::Large(_) => format!("it is larger than {} bytes", Prompt::CAP),
         ToolReport::Missing | ToolReport::NotRequested => "it is not there".to_owned(),
         ToolReport::Refused(why) => why,
     };

@@ -36,7 +36,6 @@ const LOOK_OUTPUT: u64 = 1024 * 1024;
 
 /// The result of starting a service: either it runs and is ready, or the start has failed.
 pub(crate) enum ServiceStart {
-    /// The service is ready and running.
     Ready(Box<RunningService>),
     /// The service has ended, or was not started.
     Over(Box<ActionResult>),

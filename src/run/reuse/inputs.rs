@@ -7,7 +7,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::config::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
-use crate::model::{Digest, EntryKind, IdentityWriter, IsolationLevel, TreeDigest, TreeIssueKind};
+use crate::model::{
+    Digest, EntryKind, IdentityWriter, IsolationLevel, LimitEnforcement, SystemCallFilter, TreeDigest, TreeIssueKind,
+};
 use crate::project::path_filter;
 use crate::project::{SurveyedEnvironment, is_pinned};
 use crate::report::GENERATED_BY;
@@ -29,7 +31,6 @@ pub(crate) struct CheckInputs<'a> {
     pub(crate) variables: &'a BTreeMap<OsString, OsString>,
     /// The sandbox settings, which decide what the check can see.
     pub(crate) sandbox: &'a SandboxSettings,
-    /// The strongest isolation level that is tried.
     pub(crate) strongest_isolation: IsolationLevel,
     /// Where the check works, and which ignored files it reads there.
     pub(crate) place: PlaceOfCheck,
@@ -126,8 +127,22 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
 /// Returns the digest of the sandbox settings. All fields are listed, so a new field does not compile until it is added
 /// here.
 fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place: PlaceOfCheck) -> Digest {
-    let SandboxSettings { mode, writable, sockets, visible, home, memory, processes, snapshot: _, max_snapshot_bytes: _, caches } =
-        settings;
+    let SandboxSettings {
+        mode,
+        writable,
+        sockets,
+        visible,
+        home,
+        memory,
+        processes,
+        limits,
+        system_call_filter,
+        // Checks never see them.
+        package_credentials: _,
+        snapshot: _,
+        max_snapshot_bytes: _,
+        caches,
+    } = settings;
     let mode: &[u8] = match mode {
         ProtectionMode::Auto => b"auto",
         ProtectionMode::Require => b"require",
@@ -152,6 +167,16 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place
         .number("memory", memory.map(|memory| memory.0))
         .number("processes", processes.map(u64::from))
         .part("strongest", strongest);
+    // A value that is the default adds nothing, so that digests of earlier versions stay valid.
+    let writer = match limits {
+        LimitEnforcement::WherePossible => writer,
+        LimitEnforcement::Required => writer.part("limits", b"require"),
+    };
+    let writer = match system_call_filter {
+        SystemCallFilter::WherePossible => writer,
+        SystemCallFilter::Required => writer.part("system_call_filter", b"require"),
+        SystemCallFilter::Off => writer.part("system_call_filter", b"off"),
+    };
     // The settings about the snapshot are left out, because only the place that they led to counts: a result that was earned in the
     // project is not used for a check on a snapshot. Without a snapshot nothing is added, so that digests of earlier versions stay
     // valid.

@@ -14,7 +14,7 @@ use crate::model::{
     ViolationKind, ViolationRecord,
 };
 use crate::store::testing::{TestIndex, approval, line, project, registration, run_id, run_record, task, terms};
-use crate::store::{IndexError, IndexedProject, IndexedRun, StoreIndex};
+use crate::store::{IndexError, IndexedProject, IndexedRun, SealedHashes, StoreIndex};
 
 const SHOP: &str = "shop-00000001";
 
@@ -71,8 +71,7 @@ fn a_run_is_read_back_as_its_line_has_it() {
         tested: record.tested,
         environment_digest: record.environment_digest,
         plan_digest: record.plan_digest,
-        report_hash: Some(record.report_hash),
-        manifest_hash: Some(record.manifest_hash),
+        sealed: Some(SealedHashes { report: record.report_hash, manifest: record.manifest_hash }),
         route: record.route,
         exit: record.exit,
     };
@@ -183,7 +182,7 @@ fn runs_that_do_not_count_are_listed_and_never_the_last() {
     let listed = test.index.runs(&project(SHOP), None, 2).unwrap();
     let [refused, newest] = &listed[..] else { panic!("{listed:?}") };
     assert_eq!((refused.status, &refused.run_id), (OverallStatus::SpecificationError, &run_id(5)));
-    assert_eq!((newest.status, newest.ended, newest.report_hash), (OverallStatus::Superseded, None, None));
+    assert_eq!((newest.status, newest.ended, newest.sealed), (OverallStatus::Superseded, None, None));
 }
 
 #[test]

@@ -82,7 +82,6 @@ pub(super) fn eslint_call(files: &dyn ProjectFiles, directory: &str) -> Option<E
     })
 }
 
-/// Returns the arguments of the first call of eslint in a script.
 fn eslint_arguments(script: &str) -> Option<Vec<String>> {
     commands_outside(script)?.iter().find_map(|command| {
         let start = command.iter().position(|word| word.rsplit('/').next() == Some("eslint"))?;

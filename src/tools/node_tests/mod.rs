@@ -38,7 +38,6 @@ enum ReportState {
     TooLarge,
     /// The file was accepted, but its content cannot be parsed.
     Unreadable(String),
-    /// The report was read completely.
     Read(Tally),
 }
 
@@ -88,9 +87,11 @@ fn state_of(report: &ToolReport, place: Place<'_>) -> ReportState {
         ToolReport::NotRequested | ToolReport::Missing => ReportState::Missing,
         ToolReport::Refused(why) => ReportState::Refused(why.clone()),
         ToolReport::Fresh(bytes) if bytes.len() > report::MAX_BYTES => ReportState::TooLarge,
-        ToolReport::Fresh(bytes) => match report::read(bytes) {
-            Ok(document) => ReportState::Read(Tally::of(document, place)),
-            Err(error) => ReportState::Unreadable(error.to_string()),
+        ToolReport::Large(large) if large.bytes() > report::MAX_BYTES as u64 => ReportState::TooLarge,
+        ToolReport::Fresh(_) | ToolReport::Large(_) => match report.reader().map(|reader| Tally::read(reader, place)) {
+            Some(Ok(tally)) => ReportState::Read(tally),
+            Some(Err(error)) => ReportState::Unreadable(error.to_string()),
+            None => ReportState::Missing,
         },
     }
 }

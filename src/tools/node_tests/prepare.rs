@@ -40,7 +40,8 @@ pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation
     } else if let Some(separator) = hand_on(&preparation.argv) {
         preparation.argv.extend(separator.iter().map(|word| (*word).to_owned()).chain(options));
     } else {
-        // No option can reach the tool, so the report will be missing. The interpreter then tells people what to do.
+        // No option can reach the tool, so the report will be missing. When proctor looks for
+        // the report afterwards, it tells people what to do.
         preparation.report = ReportRequest::Ours { path, channel: "argument" };
     }
 }

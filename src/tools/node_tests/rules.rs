@@ -69,7 +69,7 @@ const RULES: &[Rule] = &[
         category: CategoryCode::CollectionError,
         reason: |seen| {
             let files = seen.tally().map(|tally| tally.broken.iter().map(failures::file_headline).collect()).unwrap_or_default();
-            let count = seen.tally().map_or(0, |tally| tally.broken.len());
+            let count = seen.tally().map_or(0, Tally::broken_files);
             let ran = match seen.tally().map_or(0, |tally| tally.counts.passed) {
                 0 => String::new(),
                 passed => format!("; {passed} other test(s) passed"),

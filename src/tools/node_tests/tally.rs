@@ -1,21 +1,12 @@
 //! Counts a report's tests by outcome, and the test files that failed as a whole.
 
-use crate::model::{TestCounts, TestOutcome};
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use crate::model::{LISTED_TESTS, TestCounts, TestOutcome};
 use crate::tools::ansi::strip;
-use crate::tools::node_tests::report::{Document, File};
+use crate::tools::node_tests::report::{self, FAILED, File, KEPT_TEXT};
 use crate::tools::places::Place;
-
-const FAILED: &str = "failed";
-
-/// The outcome for each test status. A status that is not listed counts as failed.
-const OUTCOMES: &[(&str, TestOutcome)] = &[
-    ("passed", TestOutcome::Passed),
-    (FAILED, TestOutcome::Failed),
-    ("pending", TestOutcome::Skipped),
-    ("skipped", TestOutcome::Skipped),
-    ("todo", TestOutcome::Skipped),
-    ("disabled", TestOutcome::Skipped),
-];
 
 /// Jest's status of a file in which only selected tests ran.
 const FOCUSED: &str = "focused";
@@ -23,7 +14,7 @@ const FOCUSED: &str = "focused";
 /// The tests and counts of a report.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Tally {
-    /// The tests of the report, in its order.
+    /// The tests that are kept, in the report's order: the first ones, and the failed ones.
     pub(super) tests: Vec<Test>,
     /// The files that failed although none of their tests failed: the file could not be loaded, or a hook threw an
     /// error.
@@ -39,6 +30,15 @@ pub(super) struct Tally {
     /// Whether the report says that the run was interrupted.
     pub(super) interrupted: bool,
     focused: bool,
+    /// How many tests have each outcome, whether they are kept or not.
+    outcomes: BTreeMap<TestOutcome, u64>,
+    /// The number of files that failed as a whole, whether they are kept or not.
+    broken_files: u64,
+    /// How many of them were loaded.
+    loaded_broken_files: u64,
+    kept_failed: usize,
+    /// How many bytes of titles and messages are kept.
+    text: usize,
 }
 
 /// One test of the report, with its status translated into an outcome.
@@ -71,61 +71,81 @@ pub(super) struct BrokenFile {
 }
 
 impl Tally {
-    /// Counts the tests of a report.
-    pub(super) fn of(document: Document, place: Place<'_>) -> Self {
-        let mut tally = Self { success: document.success, interrupted: document.was_interrupted, ..Self::default() };
-        for file in document.test_results {
-            tally.add(file, place);
-        }
-        let count = |outcome| tally.tests.iter().filter(|test| test.outcome == outcome).count() as u64;
+    /// Reads a report and counts its tests.
+    pub(super) fn read(report: impl Read, place: Place<'_>) -> Result<Self, serde_json::Error> {
+        let mut tally = Self::default();
+        let totals = report::read_each(report, &mut |file| tally.add(file, place))?;
+        tally.success = totals.success;
+        tally.interrupted = totals.was_interrupted;
+        let count = |outcome| tally.outcomes.get(&outcome).copied().unwrap_or_default();
         let failed = count(TestOutcome::Failed);
-        tally.agrees = (tally.total(), failed) == (document.num_total_tests, document.num_failed_tests);
+        tally.agrees = (tally.total(), failed) == (totals.num_total_tests, totals.num_failed_tests);
         tally.counts = TestCounts {
             passed: count(TestOutcome::Passed),
-            failed: failed + tally.broken.len() as u64,
+            failed: failed + tally.broken_files,
             skipped: count(TestOutcome::Skipped),
         };
-        tally
+        Ok(tally)
     }
 
     fn add(&mut self, file: File, place: Place<'_>) {
         let path = place.within_project(&file.name);
-        let any_failed = file.assertion_results.iter().any(|test| test.status == FAILED);
         self.focused |= file.status == FOCUSED;
-        if file.status == FAILED && !any_failed {
-            let message = strip(file.message.as_deref().unwrap_or_default());
-            let was_loaded = !file.assertion_results.is_empty();
-            self.broken.push(BrokenFile { file: path.clone(), message, was_loaded });
+        for (outcome, count) in &file.assertion_results.counts {
+            *self.outcomes.entry(*outcome).or_default() += count;
         }
-        let tests = file.assertion_results.into_iter().map(|test| {
-            let known = OUTCOMES.iter().find(|(status, _)| *status == test.status);
+        if file.status == FAILED && !file.assertion_results.has_failed {
+            let message = file.message.as_deref().unwrap_or_default();
+            let was_loaded = !file.assertion_results.counts.is_empty();
+            self.broken_files += 1;
+            self.loaded_broken_files += u64::from(was_loaded);
+            if self.broken.len() < LISTED_TESTS && self.text + message.len() <= KEPT_TEXT {
+                self.text += message.len();
+                self.broken.push(BrokenFile { file: path.clone(), message: strip(message), was_loaded });
+            }
+        }
+        for test in file.assertion_results.kept {
+            let outcome = test.outcome();
+            let is_failed = outcome == TestOutcome::Failed;
+            let has_room = if is_failed { self.kept_failed < LISTED_TESTS } else { self.tests.len() < LISTED_TESTS };
+            let text = test.text_length();
+            if !has_room || self.text + text > KEPT_TEXT {
+                continue;
+            }
+            self.text += text;
+            self.kept_failed += usize::from(is_failed);
             let duration = test.duration.filter(|duration| duration.is_finite() && (0.0..1e15).contains(duration));
-            Test {
+            self.tests.push(Test {
                 file: path.clone(),
                 ancestors: test.ancestor_titles.into_iter().filter(|title| !title.is_empty()).collect(),
                 title: test.title,
-                outcome: known.map_or(TestOutcome::Failed, |(_, outcome)| *outcome),
+                outcome,
                 duration: duration.map(|duration| duration.round() as u64),
                 messages: test.failure_messages.unwrap_or_default().iter().map(|message| strip(message)).collect(),
                 line: test.location.map(|location| location.line).filter(|line| *line > 0),
-            }
-        });
-        self.tests.extend(tests);
+            });
+        }
     }
 
     /// Returns the number of tests that the report lists. A broken file adds none.
     pub(super) fn total(&self) -> u64 {
-        self.tests.len() as u64
+        self.outcomes.values().sum()
     }
 
-    /// Returns the failed tests, without the files that failed as a whole.
+    /// Returns the failed tests that are kept, without the files that failed as a whole.
     pub(super) fn failed(&self) -> impl Iterator<Item = &Test> {
         self.tests.iter().filter(|test| test.outcome == TestOutcome::Failed)
     }
 
+    /// Returns the number of files that failed as a whole.
+    pub(super) fn broken_files(&self) -> u64 {
+        self.broken_files
+    }
+
     /// Returns whether the only failures are files that could not be loaded.
     pub(super) fn has_only_unloaded_files(&self) -> bool {
-        !self.broken.is_empty() && self.failed().next().is_none() && self.broken.iter().all(|file| !file.was_loaded)
+        let failed = self.outcomes.get(&TestOutcome::Failed).copied().unwrap_or_default();
+        self.broken_files > 0 && failed == 0 && self.loaded_broken_files == 0
     }
 
     /// Returns whether the report says that `.only` excluded some tests. Vitest's report never says so.

@@ -36,7 +36,6 @@ const SNAPSHOTS: &str = "__snapshots__";
 /// Directories in which no snapshots are looked for, and how deep they are looked for.
 const NOT_SEARCHED: &[&str] = &["node_modules", "dist", "build", "coverage"];
 const DEPTH: usize = 5;
-/// The most directories that are listed.
 const MOST_DIRECTORIES: usize = 2_000;
 
 /// Returns what a command of Jest writes in a directory, as patterns relative to that directory.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::model::{Action, ActionEnd, ControlObservation, Tool, ToolReport};
 use crate::tools::launchers::{Located, locate};
 use crate::tools::prepare::insert_options;
-use crate::tools::pytest::junit::{self, Document, Element, MarkKind};
+use crate::tools::pytest::junit::{self, Element, MarkKind};
 use crate::tools::recognise::CommandForm;
 
 /// The text of the plugin. `{nonce}` is replaced by the nonce, so that the names of the tests cannot be known in
@@ -83,22 +83,31 @@ pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str) -> C
     let ActionEnd::Exited { code } = end else {
         return not_held("the control did not end by itself, so nothing is known of the runner; see its log".to_owned());
     };
-    let document = match report {
-        ToolReport::Fresh(bytes) => junit::read(bytes).map_err(|error| error.to_string()),
+    // The report may have as many other tests as the project has, so only those of the control are kept.
+    let name = format!("test_{nonce}");
+    let mut controls = Vec::new();
+    let mut keep = |element: Element| {
+        if element.name == name {
+            controls.push(element);
+        }
+    };
+    let read = match report {
+        ToolReport::Fresh(_) | ToolReport::Large(_) => match report.reader() {
+            Some(reader) => junit::read_each(reader, &mut keep).map_err(|error| error.to_string()),
+            None => Err("there is none".to_owned()),
+        },
         ToolReport::Missing | ToolReport::NotRequested => Err("there is none".to_owned()),
         ToolReport::Refused(why) => Err(why.clone()),
     };
-    match document {
-        Ok(document) => judge(*code, &document, nonce),
+    match read {
+        Ok(_) => judge(*code, &controls, nonce),
         Err(why) => {
             not_held(format!("the control ended with exit code {code} and its report proves nothing ({why}); see its log"))
         }
     }
 }
 
-fn judge(code: i32, document: &Document, nonce: &str) -> ControlObservation {
-    let name = format!("test_{nonce}");
-    let controls: Vec<&Element> = document.elements.iter().filter(|element| element.name == name).collect();
+fn judge(code: i32, controls: &[Element], nonce: &str) -> ControlObservation {
     if controls.is_empty() {
         return not_held(format!(
             "the tests that must fail are not in the report of the control (exit code {code}): something removes tests before they run"

@@ -53,6 +53,7 @@ pub(super) fn measured(target: Option<&CoverageTarget>, report: &ToolReport) -> 
     match report {
         ToolReport::NotRequested | ToolReport::Missing => MeasuredCoverage::Missing,
         ToolReport::Refused(why) => MeasuredCoverage::Unreadable(why.clone()),
+        ToolReport::Large(_) => MeasuredCoverage::Unreadable("it is too large".to_owned()),
         ToolReport::Fresh(bytes) => match serde_json::from_slice::<Report>(bytes) {
             Ok(Report { totals: Totals { percent_covered } }) if (0.0..=100.0).contains(&percent_covered) => {
                 let required = f64::from(target.minimum_basis_points) / 100.0;

@@ -3,7 +3,7 @@
 use crate::model::{TestCase, TestFailure, TestOutcome};
 use crate::tools::places::Place;
 use crate::tools::pytest::junit::{Element, Mark, MarkKind};
-use crate::tools::pytest::seen::Test;
+use crate::tools::pytest::tally::Test;
 
 /// Messages that say nothing useful. The failure's text says more.
 const EMPTY_MESSAGES: &[&str] = &["", "collection failure", "internal error"];

@@ -5,6 +5,8 @@
 //! refused if it has a document type or its own entities, ends early or is nested too deeply. A report that cannot be
 //! read completely proves nothing.
 
+use std::io::{self, BufRead, Read};
+
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
@@ -19,13 +21,11 @@ const MAX_DEPTH: usize = 16;
 /// of their number.
 const MAX_ATTRIBUTES: usize = 64;
 
-/// The tests that a JUnit report lists, and the number of tests that it claims.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Document {
+/// The numbers that a JUnit report says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct ReportTotals {
     /// The sum of the suites' `tests` attributes. It is only compared with the elements and never shown (E5).
     pub(super) claimed: u64,
-    /// The `<testcase>` elements that have a name, in order.
-    pub(super) elements: Vec<Element>,
     /// The number of `<testcase>` elements without a name: tests that were running when the run was interrupted.
     pub(super) nameless: u64,
 }
@@ -36,7 +36,6 @@ pub(super) struct Document {
 pub(super) struct Element {
     /// `classname`: module and class; empty for collection errors.
     pub(super) class: String,
-    /// The `name` attribute.
     pub(super) name: String,
     /// The `file` attribute, which only the xunit1 format has.
     pub(super) file: Option<String>,
@@ -94,16 +93,16 @@ pub(super) enum JunitError {
     NotJunit(&'static str),
 }
 
-/// Reads a report completely or not at all. The error says why the report cannot be read.
-pub(super) fn read(bytes: &[u8]) -> Result<Document, JunitError> {
-    if bytes.len() > MAX_BYTES {
-        return Err(JunitError::TooLarge);
-    }
-    let text = std::str::from_utf8(bytes).map_err(|_| JunitError::NotUtf8)?;
-    let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
-    let mut builder = Builder::default();
+/// Reads a report and hands over each `<testcase>` element that has a name, in order. If the report cannot be read
+/// completely, the error says why, and what was handed over proves nothing.
+pub(super) fn read_each(report: impl BufRead, take: &mut dyn FnMut(Element)) -> Result<ReportTotals, JunitError> {
+    let mut reader = Reader::from_reader(Capped { report, left: MAX_BYTES as u64 });
+    let mut buffer = Vec::new();
+    let mut builder =
+        Builder { take, totals: ReportTotals::default(), open: Vec::new(), suites: 0, elements: 0, case: None, mark: None };
     loop {
-        match reader.read_event().map_err(|error| JunitError::Malformed(error.to_string()))? {
+        buffer.clear();
+        match reader.read_event_into(&mut buffer).map_err(from_xml)? {
             Event::Start(start) => builder.open(&start)?,
             Event::Empty(start) => {
                 builder.open(&start)?;
@@ -137,16 +136,59 @@ enum Open {
     Other,
 }
 
-#[derive(Default)]
-struct Builder {
-    document: Document,
+/// Refuses a report that is longer than [`MAX_BYTES`].
+struct Capped<R> {
+    report: R,
+    left: u64,
+}
+
+impl<R: BufRead> Read for Capped<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let available = self.fill_buf()?;
+        let count = available.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&available[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Capped<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let available = self.report.fill_buf()?;
+        if available.len() as u64 > self.left {
+            return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+        }
+        Ok(available)
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.left = self.left.saturating_sub(count as u64);
+        self.report.consume(count);
+    }
+}
+
+fn from_xml(error: quick_xml::Error) -> JunitError {
+    if matches!(&error, quick_xml::Error::Io(error) if error.kind() == io::ErrorKind::FileTooLarge) {
+        return JunitError::TooLarge;
+    }
+    if matches!(error, quick_xml::Error::Encoding(_)) {
+        return JunitError::NotUtf8;
+    }
+    JunitError::Malformed(error.to_string())
+}
+
+struct Builder<'t> {
+    take: &'t mut dyn FnMut(Element),
+    totals: ReportTotals,
     open: Vec<Open>,
     suites: u64,
+    /// The number of elements that were handed over.
+    elements: u64,
     case: Option<Element>,
     mark: Option<Mark>,
 }
 
-impl Builder {
+impl Builder<'_> {
     fn open(&mut self, start: &BytesStart<'_>) -> Result<(), JunitError> {
         if self.open.len() >= MAX_DEPTH {
             return Err(JunitError::TooDeep);
@@ -157,7 +199,7 @@ impl Builder {
             Open::Suite => {
                 let claimed = attributes.get("tests").and_then(|tests| tests.parse().ok());
                 let claimed: u64 = claimed.ok_or(JunitError::NotJunit("a suite does not say how many tests it holds"))?;
-                self.document.claimed = self.document.claimed.saturating_add(claimed);
+                self.totals.claimed = self.totals.claimed.saturating_add(claimed);
                 self.suites += 1;
             }
             Open::Case => {
@@ -185,7 +227,7 @@ impl Builder {
 
     fn kind_of(&self, name: &str) -> Result<Open, JunitError> {
         match (self.open.last(), name) {
-            (None, _) if self.suites > 0 || !self.document.elements.is_empty() => {
+            (None, _) if self.suites > 0 || self.elements > 0 => {
                 Err(JunitError::Malformed("there is something after its end".to_owned()))
             }
             (None, "testsuites") => Ok(Open::Suites),
@@ -205,8 +247,12 @@ impl Builder {
                 }
             }
             Some(Open::Case) => match self.case.take() {
-                Some(case) if case.name.is_empty() => self.document.nameless += 1,
-                case => self.document.elements.extend(case),
+                Some(case) if case.name.is_empty() => self.totals.nameless += 1,
+                Some(case) => {
+                    self.elements += 1;
+                    (self.take)(case);
+                }
+                None => {}
             },
             Some(Open::Suites | Open::Suite | Open::Other) | None => {}
         }
@@ -222,14 +268,14 @@ impl Builder {
         Ok(())
     }
 
-    fn finish(self) -> Result<Document, JunitError> {
+    fn finish(self) -> Result<ReportTotals, JunitError> {
         if !self.open.is_empty() {
             return Err(JunitError::Malformed("it ends inside an element".to_owned()));
         }
         if self.suites == 0 {
             return Err(JunitError::NotJunit("it holds no suite"));
         }
-        Ok(self.document)
+        Ok(self.totals)
     }
 }
 
@@ -274,6 +320,20 @@ mod tests {
     use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
     use super::*;
+
+    /// A whole report, for tests that look at its elements.
+    #[derive(Debug, Clone, PartialEq, Eq, Default)]
+    struct Document {
+        claimed: u64,
+        elements: Vec<Element>,
+        nameless: u64,
+    }
+
+    fn read(bytes: &[u8]) -> Result<Document, JunitError> {
+        let mut elements = Vec::new();
+        let ReportTotals { claimed, nameless } = read_each(bytes, &mut |element| elements.push(element))?;
+        Ok(Document { claimed, elements, nameless })
+    }
 
     fn suite(tests: u64, cases: &str) -> String {
         format!(r#"<?xml version="1.0"?><testsuites name="x"><testsuite tests="{tests}">{cases}</testsuite></testsuites>"#)

@@ -1,6 +1,6 @@
 //! pytest: reads its JUnit report and judges it together with the exit code (E3, E4, E5).
 //!
-//! `junit` reads the file, `seen` collects facts, `rules` decides by an ordered list of rules, and `failures` makes the
+//! `junit` reads the file, `tally` counts its tests, `seen` collects facts, `rules` decides by an ordered list of rules, and `failures` makes the
 //! result readable. Tests are never counted from standard output. Two lines of standard output may make a result worse:
 //! pytest-cov's line about low coverage (`coverage`), and the line with the number of selected tests (`collected`), all
 //! of which must be in the report.
@@ -15,6 +15,7 @@ mod prepare;
 mod rules;
 mod seen;
 mod summary;
+mod tally;
 mod written;
 
 #[cfg(test)]
@@ -27,8 +28,9 @@ use crate::tools::places::Place;
 pub use control::{ControlPreparation, interpret_control, may_have_control, prepare_control};
 pub(super) use discover::find;
 pub(super) use prepare::ask;
+use seen::Seen;
 pub use seen::not_found;
-use seen::{Seen, Tally};
+use tally::Tally;
 pub(super) use written::written;
 
 /// Judges a pytest run that ended by itself.
@@ -58,8 +60,7 @@ pub(super) fn interpret(
 
 /// Describes the tests in a report that pytest wrote while it was being stopped.
 pub(super) fn before_the_stop(report: &ToolReport) -> Option<String> {
-    let ToolReport::Fresh(bytes) = report else { return None };
-    let counts = Tally::of(junit::read(bytes).ok()?).counts;
+    let counts = Tally::read(report.reader()?).ok()?.counts;
     Some(format!(
         "Before the stop {} test(s) passed, {} failed and {} were skipped",
         counts.passed, counts.failed, counts.skipped

@@ -7,7 +7,8 @@ use crate::model::CategoryCode;
 use crate::tools::pytest::coverage::MeasuredCoverage;
 use crate::tools::pytest::failures::headline;
 use crate::tools::pytest::junit::JunitError;
-use crate::tools::pytest::seen::{ReportState, Seen, Tally, Test};
+use crate::tools::pytest::seen::{ReportState, Seen};
+use crate::tools::pytest::tally::{Tally, Test};
 use crate::tools::signals;
 
 /// pytest's documented exit codes. Code 6 exists since version 9.1.
@@ -198,7 +199,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "only collection errors",
-        fits: |seen| seen.tally().is_some_and(|tally| tally.counts.failed > 0 && tally.failed().all(Test::is_collection_error)),
+        fits: |seen| seen.tally().is_some_and(Tally::failed_only_at_collection),
         category: CategoryCode::CollectionError,
         reason: |seen| collection_reason(seen),
     },

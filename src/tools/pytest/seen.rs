@@ -1,17 +1,12 @@
 //! Collects the facts about a pytest run for the rules. Nothing is judged here.
 
-use crate::model::{Coverage, TestCounts, TestOutcome, ToolReport};
+use crate::model::{Coverage, ToolReport};
 use crate::tools::interpret::Exited;
 use crate::tools::pytest::collected::selected;
 use crate::tools::pytest::coverage::{MeasuredCoverage, below_target_line, measured};
 use crate::tools::pytest::failures::exception_lines;
-use crate::tools::pytest::junit::{self, Document, Element, JunitError, MarkKind};
-
-/// The message of a module that could not be collected.
-const COLLECTION_FAILURE: &str = "collection failure";
-
-/// The class and the name under which pytest reports an internal error as a test.
-const INTERNAL_ERROR: (&str, &str) = ("pytest", "internal");
+use crate::tools::pytest::junit::JunitError;
+use crate::tools::pytest::tally::Tally;
 
 /// What pytest prints if a `conftest.py` cannot be imported. pytest then writes no report.
 const CONFTEST_LINE: &str = "ImportError while loading conftest";
@@ -25,33 +20,7 @@ pub(super) enum ReportState {
     Refused(String),
     /// The file was accepted, but its content cannot be parsed.
     Unreadable(JunitError),
-    /// The report was read completely.
     Read(Tally),
-}
-
-/// The content of a report. Elements that belong to one test are counted as one.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Tally {
-    /// The distinct tests, in order of appearance.
-    pub(super) tests: Vec<Test>,
-    /// The counts of the distinct tests by outcome.
-    pub(super) counts: TestCounts,
-    /// The sum of the `tests` attributes of the report's suites: how many tests pytest says that it ran.
-    pub(super) claimed: u64,
-    /// The number of tests that were running when the run was interrupted.
-    pub(super) nameless: u64,
-    /// The number of tests that were rerun. A rerun adds an element without `<failure>`, `<error>` or `<skipped>`, and
-    /// the suites' `tests` attributes do not count it.
-    pub(super) reruns: u64,
-}
-
-/// One test: all elements with the same class and name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Test {
-    /// The test's elements, at least one.
-    pub(super) elements: Vec<Element>,
-    /// The test's outcome, from all of its elements together.
-    pub(super) outcome: TestOutcome,
 }
 
 /// What was found out about one run of pytest, before the rules judge it.
@@ -87,9 +56,10 @@ impl Seen {
         let report = match report {
             ToolReport::NotRequested | ToolReport::Missing => ReportState::Missing,
             ToolReport::Refused(why) => ReportState::Refused(why.clone()),
-            ToolReport::Fresh(bytes) => match junit::read(bytes) {
-                Ok(document) => ReportState::Read(Tally::of(document)),
-                Err(error) => ReportState::Unreadable(error),
+            ToolReport::Fresh(_) | ToolReport::Large(_) => match report.reader().map(Tally::read) {
+                Some(Ok(tally)) => ReportState::Read(tally),
+                Some(Err(error)) => ReportState::Unreadable(error),
+                None => ReportState::Missing,
             },
         };
         let behind_wrapper = channel == Some("inherited");
@@ -148,98 +118,4 @@ pub fn not_found(stderr: &str) -> Vec<String> {
     // pytest prints a missing node id with its absolute path.
     let said = |line: &str| Some(line.trim().strip_prefix("ERROR: ")?.split_once("not found: ")?.1.trim().to_owned());
     stderr.lines().filter_map(said).filter(|path| !path.is_empty()).collect()
-}
-
-impl Tally {
-    /// Groups a report's elements into distinct tests and counts these by outcome.
-    pub(super) fn of(document: Document) -> Self {
-        let elements = document.elements.len() as u64;
-        let mut places = std::collections::HashMap::<(String, String), usize>::new();
-        let mut groups: Vec<Vec<Element>> = Vec::new();
-        for element in document.elements {
-            let place = *places.entry((element.class.clone(), element.name.clone())).or_insert(groups.len());
-            match groups.get_mut(place) {
-                Some(group) => group.push(element),
-                None => groups.push(vec![element]),
-            }
-        }
-        let tests: Vec<Test> = groups.into_iter().map(Test::of).collect();
-        let count = |outcomes: &[TestOutcome]| tests.iter().filter(|test| outcomes.contains(&test.outcome)).count() as u64;
-        let counts = TestCounts {
-            passed: count(&[TestOutcome::Passed]),
-            failed: count(&[TestOutcome::Failed, TestOutcome::Error]),
-            skipped: count(&[TestOutcome::Skipped]),
-        };
-        // A rerun adds an element without `<failure>`, `<error>` or `<skipped>`, and the suites' `tests` attributes do
-        // not count it. A failed tear-down also adds an element, but with `<error>` (pytest 9).
-        let repeats = |test: &&Test| test.elements.len() > 1 && test.elements.iter().any(|element| element.marks.is_empty());
-        let reruns = if elements > document.claimed { tests.iter().filter(repeats).count() as u64 } else { 0 };
-        let tally = Self { counts, claimed: document.claimed, nameless: document.nameless, reruns, tests };
-        // Tests that were only planned did not run. Their elements look like passed tests, so the counts are set to
-        // zero.
-        if tally.is_plan_only() { Self { counts: TestCounts::default(), ..tally } } else { tally }
-    }
-
-    /// Returns the number of distinct tests.
-    pub(super) fn total(&self) -> u64 {
-        self.tests.len() as u64
-    }
-
-    /// Returns whether the report lists tests but none of them ran, as with `--setup-plan` and `--setup-only`.
-    pub(super) fn is_plan_only(&self) -> bool {
-        self.claimed == 0 && self.nameless == 0 && self.total() > 0 && self.counts.failed == 0
-    }
-
-    /// Returns whether the run was interrupted: a test was still running, or the report lists more tests than the
-    /// suites' `tests` attributes count as finished (E5).
-    pub(super) fn is_cut_short(&self) -> bool {
-        self.nameless > 0 || self.total() > self.claimed
-    }
-
-    /// Returns the modules that could not be collected, which pytest reports as tests.
-    pub(super) fn collection_errors(&self) -> impl Iterator<Item = &Test> {
-        self.tests.iter().filter(|test| test.is_collection_error())
-    }
-
-    /// Returns the tests that failed or had an error.
-    pub(super) fn failed(&self) -> impl Iterator<Item = &Test> {
-        self.tests.iter().filter(|test| matches!(test.outcome, TestOutcome::Failed | TestOutcome::Error))
-    }
-
-    /// Returns whether pytest reports an internal error.
-    pub(super) fn has_internal_error(&self) -> bool {
-        self.failed().any(|test| {
-            let element = test.element();
-            (element.class.as_str(), element.name.as_str()) == INTERNAL_ERROR
-        })
-    }
-}
-
-impl Test {
-    fn of(elements: Vec<Element>) -> Self {
-        let kinds = || elements.iter().flat_map(|element| &element.marks).map(|mark| mark.kind);
-        let outcome = if kinds().any(|kind| kind == MarkKind::Failure) {
-            TestOutcome::Failed
-        } else if kinds().any(|kind| kind == MarkKind::Error) {
-            TestOutcome::Error
-        } else if elements.iter().any(|element| element.marks.is_empty()) {
-            TestOutcome::Passed
-        } else {
-            TestOutcome::Skipped
-        };
-        Self { elements, outcome }
-    }
-
-    /// Returns the test's first element. All elements of a test have the same class and name.
-    pub(super) fn element(&self) -> &Element {
-        self.elements.first().expect("a group is made with its first element")
-    }
-
-    /// Returns whether this entry is a module that could not be collected.
-    pub(super) fn is_collection_error(&self) -> bool {
-        self.elements
-            .iter()
-            .flat_map(|element| &element.marks)
-            .any(|mark| mark.kind == MarkKind::Error && mark.message == COLLECTION_FAILURE)
-    }
 }

@@ -10,7 +10,6 @@ const LEVELS: &[(&str, FindingLevel)] = &[("error TS", FindingLevel::Error), ("w
 /// The diagnostics and counts that were read from tsc's output.
 #[derive(Debug, Default)]
 pub(super) struct Output {
-    /// The diagnostics, in order.
     pub(super) diagnostics: Gathered,
     /// The numbers of errors and files in the last line of the pretty format.
     found: Option<(u64, u64)>,

@@ -18,7 +18,7 @@ const PROGRAM: &str = "tsc";
 /// The most projects of one solution file that are checked one by one.
 const MOST_REFERENCES: usize = 32;
 
-/// The references of a `tsconfig.json`.
+/// The projects that a `tsconfig.json` refers to (`references`), by how they can be checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ProjectReferences {
     None,

@@ -28,7 +28,6 @@ struct Said {
     no_implicit_any: Option<bool>,
 }
 
-/// Returns the strictness of a call of tsc in a directory.
 pub(in crate::tools) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) -> StrictnessRead {
     if is_build(&call.0) {
         return Err("`tsc --build` may build several projects".to_owned());

@@ -50,7 +50,7 @@ pub struct SeenFile {
     pub size: Option<u64>,
     /// Whether the content is JSON, if that was checked.
     pub is_valid_json: Option<bool>,
-    /// Whether the content is as expected, if that was checked.
+    /// Whether the content matches the expected pattern, if that was checked.
     pub pattern_matches: Option<bool>,
 }
 

@@ -140,3 +140,62 @@ fn what_was_lost_is_said_by_the_report_that_comes_about() {
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert!(!order.lost_events);
 }
+
+#[test]
+fn an_ignored_entry_that_came_starts_nothing_and_is_read_by_the_next_run() {
+    let mut engine = engine();
+    verdict(&mut engine, 100, "t0", &[]);
+    let came = |name| Event::Hints(vec![WatchHint::IgnoredCame(path(name))]);
+    assert_eq!(engine.handle_as_changed(Moment(1000), came(".env")), []);
+    let effects = save(&mut engine, 2000, "a.py");
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!((order.trigger.paths.as_slice(), &order.hints), (&["a.py".to_owned()][..], &only(&[".env", "a.py"])));
+    begun(&mut engine, 2001);
+    assert_eq!(engine.handle_as_changed(Moment(2002), came("late.env")), [], "it stops no run");
+    verdict(&mut engine, 2100, "t1", &[]);
+    let effects = save(&mut engine, 3000, "a.py");
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(order.hints, only(&["a.py", "late.env"]));
+}
+
+#[test]
+fn a_program_that_makes_ignored_files_without_end_costs_a_full_look_and_no_memory() {
+    let mut engine = engine();
+    verdict(&mut engine, 100, "t0", &[]);
+    let hints = (0..10_000).map(|number| WatchHint::IgnoredCame(path(&format!("{number}.env")))).collect();
+    assert_eq!(engine.handle_as_changed(Moment(1000), Event::Hints(hints)), []);
+    let effects = save(&mut engine, 2000, "a.py");
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!((&order.hints, order.lost_events), (&TreeHints::Everything, false));
+}
+
+#[test]
+fn where_events_do_not_report_every_change_each_run_reads_everything() {
+    for hint in [
+        WatchHint::Polling(PollReason::Deaf),
+        WatchHint::LookAgain(WatchProblem::Backend("a directory could not be watched".to_owned())),
+    ] {
+        let mut engine = engine();
+        verdict(&mut engine, 100, "t0", &[]);
+        engine.handle_as_changed(Moment(200), Event::Hints(vec![hint.clone()]));
+        engine.handle_as_changed(Moment(900), Event::Timer);
+        verdict(&mut engine, 950, "t0", &[]);
+        for at in [1000, 2000] {
+            let effects = save(&mut engine, at, "a.py");
+            let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+            assert_eq!(order.hints, TreeHints::Everything, "{hint:?}");
+            begun(&mut engine, at + 1);
+            verdict(&mut engine, at + 100, "t1", &[]);
+        }
+    }
+}
+
+#[test]
+fn a_new_watcher_may_have_missed_changes_before_it_began() {
+    let mut engine = engine();
+    verdict(&mut engine, 100, "t0", &[]);
+    assert_eq!(engine.handle_as_changed(Moment(1000), Event::Rewatched), []);
+    let effects = save(&mut engine, 2000, "a.py");
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(order.hints, TreeHints::Everything);
+}

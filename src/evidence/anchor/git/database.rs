@@ -1,19 +1,15 @@
 //! The objects of a repository, each in a file of its own ("loose") or in a pack (gitrepository-layout(5), `objects`).
 
-use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
 
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
-use crate::evidence::EvidenceError;
+use crate::evidence::anchor::git::directory::GitDirectory;
 use crate::evidence::anchor::git::error::{GitAnchorError, ObjectProblem};
 use crate::evidence::anchor::git::object::{GitObject, ObjectId};
 use crate::evidence::anchor::git::pack::{self, LARGEST_OBJECT};
-use crate::evidence::changes::{
-    create_shared_directories, create_shared_file_with_mode, remove_file, rename, sync_directory, sync_file, write_all,
-};
+use crate::evidence::changes::{create_shared_file_with_mode, remove_file, rename, sync_directory, sync_file, write_all};
 use crate::evidence::files::list_directory;
 
 /// The permissions of an object's file before the umask: read-only, because git objects are never changed.
@@ -31,20 +27,19 @@ const LONGEST_LIST: u64 = 64 * 1024;
 /// The directories that hold a repository's objects: first its own, then those of the repositories it borrows from.
 #[derive(Debug, Clone)]
 pub(super) struct ObjectDatabase {
-    directories: Vec<PathBuf>,
+    directories: Vec<GitDirectory>,
 }
 
 impl ObjectDatabase {
     /// Finds the repository's own directory of objects, and those from which it borrows (`info/alternates`).
-    pub(super) fn open(objects: PathBuf) -> Self {
-        let mut directories = vec![objects.clone()];
-        let mut text = String::new();
-        let list = File::open(objects.join("info/alternates")).map(|file| file.take(LONGEST_LIST).read_to_string(&mut text));
-        if matches!(list, Ok(Ok(_))) {
-            directories
-                .extend(text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| objects.join(line)));
-        }
-        Self { directories }
+    pub(super) fn open(common: &GitDirectory) -> Result<Self, GitAnchorError> {
+        let own = common.directory("objects")?;
+        let own = own.ok_or_else(|| GitAnchorError::NoRepository { root: common.path().to_owned() })?;
+        let list = own.text("info/alternates", LONGEST_LIST)?.unwrap_or_default();
+        let lines = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        // A directory that is not there, or is a link, holds no objects: an object that lies only there is missing.
+        let borrowed: Vec<GitDirectory> = lines.filter_map(|line| GitDirectory::open(&own.path().join(line)).ok()).collect();
+        Ok(Self { directories: std::iter::once(own).chain(borrowed).collect() })
     }
 
     /// Reads an object and checks that it has the hash that is its name.
@@ -57,7 +52,7 @@ impl ObjectDatabase {
             return Err(ObjectProblem::Damaged);
         }
         for directory in &self.directories {
-            let found = match read_loose(&object_path(directory, id))? {
+            let found = match read_loose(directory, id)? {
                 Some(object) => Some(object),
                 None => self.find_packed(directory, id, depth)?,
             };
@@ -68,48 +63,66 @@ impl ObjectDatabase {
         Err(ObjectProblem::Missing)
     }
 
-    fn find_packed(&self, directory: &Path, id: ObjectId, depth: u32) -> Result<Option<GitObject>, ObjectProblem> {
-        let entries = list_directory(&directory.join("pack")).unwrap_or_default().into_iter().map(|entry| entry.path());
-        for index in entries.filter(|path| path.extension().is_some_and(|extension| extension == "idx")) {
+    fn find_packed(&self, directory: &GitDirectory, id: ObjectId, depth: u32) -> Result<Option<GitObject>, ObjectProblem> {
+        let Some(packs) = directory.directory("pack").map_err(|error| from_opening(&error))? else { return Ok(None) };
+        let entries = list_directory(&packs.handle_path()).unwrap_or_default().into_iter();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        for name in names.filter_map(|name| name.strip_suffix(".idx").map(str::to_owned)) {
+            let opened = |ending: &str| packs.file(&format!("{name}{ending}")).map_err(|error| from_opening(&error));
+            let Some(index) = opened(".idx")? else { continue };
             let Some(offset) = pack::find(&index, id).map_err(|_| ObjectProblem::Damaged)? else { continue };
-            let file = File::open(index.with_extension("pack")).map_err(|_| ObjectProblem::Damaged)?;
+            let file = opened(".pack")?.ok_or(ObjectProblem::Damaged)?;
             return pack::read(&file, offset, &|base| self.find(base, depth + 1)).map(Some);
         }
         Ok(None)
     }
 
     /// Writes an object unless it exists. When this returns, the object is on disk.
-    pub(super) fn write(&self, object: &GitObject) -> Result<ObjectId, EvidenceError> {
+    pub(super) fn write(&self, object: &GitObject) -> Result<ObjectId, GitAnchorError> {
         let id = object.id();
-        let path = object_path(&self.directories[0], id);
-        if path.symlink_metadata().is_ok() {
+        let hex = id.hex();
+        let (above, name) = hex.split_at(2);
+        let directory = self.directories[0].create_directory(above)?;
+        if directory.file(name)?.is_some() {
             return Ok(id);
         }
-        let directory = path.parent().expect("an object lies in a directory").to_owned();
-        create_shared_directories(&directory)?;
         // Git removes stale files whose names begin with `tmp_obj_`, such as this one after a crash.
-        let new = directory.join(format!("tmp_obj_proctor{}", std::process::id()));
-        remove_file(&new)?;
-        let mut file = create_shared_file_with_mode(&new, OBJECT_MODE)?;
-        write_all(&mut file, &new, &compress_to_vec_zlib(&object.to_bytes(), LEVEL))?;
-        sync_file(&file, &new)?;
-        rename(&new, &path)?;
-        sync_directory(&directory)?;
+        let new_name = format!("tmp_obj_proctor{}", std::process::id());
+        let (new, shown) = (directory.through_handle(&new_name), directory.path().join(&new_name));
+        directory.named(&new_name, remove_file(&new))?;
+        let mut file = directory.named(&new_name, create_shared_file_with_mode(&new, OBJECT_MODE))?;
+        write_all(&mut file, &shown, &compress_to_vec_zlib(&object.to_bytes(), LEVEL))?;
+        sync_file(&file, &shown)?;
+        directory.named(&new_name, rename(&new, &directory.through_handle(name)))?;
+        directory.named("", sync_directory(&directory.handle_path()))?;
         Ok(id)
     }
 }
 
-fn object_path(objects: &Path, id: ObjectId) -> PathBuf {
-    let hex = id.hex();
-    objects.join(&hex[..2]).join(&hex[2..])
-}
-
 /// Reads a loose object. Returns `None` if its file does not exist.
-fn read_loose(path: &Path) -> Result<Option<GitObject>, ObjectProblem> {
-    let Ok(file) = File::open(path) else { return Ok(None) };
+fn read_loose(objects: &GitDirectory, id: ObjectId) -> Result<Option<GitObject>, ObjectProblem> {
+    let hex = id.hex();
+    let opened = objects.file(&format!("{}/{}", &hex[..2], &hex[2..])).map_err(|error| from_opening(&error))?;
+    let Some(file) = opened else { return Ok(None) };
     let mut compressed = Vec::new();
     let read = file.take(LARGEST_OBJECT as u64).read_to_end(&mut compressed);
     read.map_err(|_| ObjectProblem::Damaged)?;
     let bytes = decompress_to_vec_zlib_with_limit(&compressed, LARGEST_OBJECT + HEAD).map_err(|_| ObjectProblem::Damaged)?;
     GitObject::parse(&bytes).ok_or(ObjectProblem::Damaged).map(Some)
+}
+
+/// Returns what is wrong with an object whose file cannot be opened.
+fn from_opening(error: &GitAnchorError) -> ObjectProblem {
+    match error {
+        GitAnchorError::Linked { .. } | GitAnchorError::NotAFile { .. } => ObjectProblem::Linked,
+        GitAnchorError::NoRepository { .. }
+        | GitAnchorError::NothingCommitted { .. }
+        | GitAnchorError::Format { .. }
+        | GitAnchorError::Name(_)
+        | GitAnchorError::Locked { .. }
+        | GitAnchorError::TooLong { .. }
+        | GitAnchorError::Object { .. }
+        | GitAnchorError::Refused { .. }
+        | GitAnchorError::Evidence(_) => ObjectProblem::Damaged,
+    }
 }

@@ -25,6 +25,12 @@ pub enum GitAnchorError {
         /// The lock file that the other program created beside the reference.
         path: PathBuf,
     },
+    #[error("`{}` is, or lies behind, a symbolic link, and proctor follows none in a repository", path.display())]
+    Linked { path: PathBuf },
+    #[error("`{}` is a directory, a pipe, a socket or a device, and a regular file is expected there", path.display())]
+    NotAFile { path: PathBuf },
+    #[error("`{}` is larger than {cap} bytes", path.display())]
+    TooLong { path: PathBuf, cap: u64 },
     #[error("object {id} {problem}")]
     Object {
         /// The object's hash in hexadecimal digits.
@@ -51,6 +57,9 @@ pub enum ObjectProblem {
     Kind,
     #[error("is larger than 64 MiB")]
     TooLarge,
+    /// The object's file, or the pack that contains it, would be read through a symbolic link, or is no regular file.
+    #[error("lies behind a symbolic link or in what is no regular file, and proctor reads neither in a repository")]
+    Linked,
 }
 
 impl GitAnchorError {
@@ -64,6 +73,10 @@ impl GitAnchorError {
             }
             Self::Name(_) => "name a reference in full, such as `refs/notes/origin/proctor`",
             Self::Locked { .. } => "wait for the other program; where there is none, remove the file",
+            Self::Linked { .. } => "replace the link by what it leads to, or anchor it in a file: `proctor anchor --file FILE`",
+            Self::NotAFile { .. } | Self::TooLong { .. } => {
+                "look what is there, and remove what is none of git's; `proctor anchor --file FILE` needs no repository"
+            }
             Self::Object { .. } => "`git fsck` says what is wrong with the repository; `proctor anchor --file FILE` needs none",
             Self::Refused { source, .. } => source.hint(),
             Self::Evidence(error) => error.hint(),

@@ -22,7 +22,6 @@ const DEEPEST: usize = 20;
 /// The git note to which a checkpoint (a signed head of the ledger) was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnchoredNote {
-    /// The reference that contains the note.
     pub reference: String,
     /// The hash of the commit that the note annotates.
     pub commit: String,

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
 
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
@@ -28,19 +27,18 @@ const HEAD: usize = 64;
 /// another pack.
 pub(super) type ObjectLookup<'a> = &'a dyn Fn(ObjectId) -> Result<GitObject, ObjectProblem>;
 
-/// Returns the offset of an object in the pack that `index` describes, or `None` if the pack does not contain the
+/// Returns the offset of an object in the pack that the index in `file` describes, or `None` if the pack does not contain the
 /// object.
-pub(super) fn find(index: &Path, id: ObjectId) -> io::Result<Option<u64>> {
-    let file = File::open(index)?;
+pub(super) fn find(file: &File, id: ObjectId) -> io::Result<Option<u64>> {
     let mut start = [0; INDEX_START.len()];
     file.read_exact_at(&mut start, 0)?;
     if start != INDEX_START {
         return Ok(None);
     }
     let first = usize::from(id.as_bytes()[0]);
-    let below = if first == 0 { 0 } else { read_u32(&file, COUNTS + 4 * (first as u64 - 1))? };
-    let (mut low, mut high) = (u64::from(below), u64::from(read_u32(&file, COUNTS + 4 * first as u64)?));
-    let total = u64::from(read_u32(&file, COUNTS + 4 * 255)?);
+    let below = if first == 0 { 0 } else { read_u32(file, COUNTS + 4 * (first as u64 - 1))? };
+    let (mut low, mut high) = (u64::from(below), u64::from(read_u32(file, COUNTS + 4 * first as u64)?));
+    let total = u64::from(read_u32(file, COUNTS + 4 * 255)?);
     while low < high {
         let middle = low.midpoint(high);
         let mut name = [0; ID_BYTES];
@@ -48,7 +46,7 @@ pub(super) fn find(index: &Path, id: ObjectId) -> io::Result<Option<u64>> {
         match name.cmp(id.as_bytes()) {
             std::cmp::Ordering::Less => low = middle + 1,
             std::cmp::Ordering::Greater => high = middle,
-            std::cmp::Ordering::Equal => return read_offset(&file, middle, total).map(Some),
+            std::cmp::Ordering::Equal => return read_offset(file, middle, total).map(Some),
         }
     }
     Ok(None)
@@ -73,7 +71,6 @@ fn read_u32(file: &File, offset: u64) -> io::Result<u32> {
     Ok(u32::from_be_bytes(bytes))
 }
 
-/// Reads the object that begins at an offset of a pack.
 pub(super) fn read(pack: &File, offset: u64, lookup: ObjectLookup<'_>) -> Result<GitObject, ObjectProblem> {
     let (mut offset, mut deltas) = (offset, Vec::new());
     // Follows the deltas down to an object that is stored whole, then applies them in reverse order.
@@ -100,7 +97,6 @@ pub(super) fn read(pack: &File, offset: u64, lookup: ObjectLookup<'_>) -> Result
     Ok(object)
 }
 
-/// The header of an object in a pack.
 struct PackEntry {
     kind: PackEntryKind,
     /// The length of the content in bytes, before compression.

@@ -2,21 +2,21 @@
 //! `refs`).
 
 use std::fs::File;
-use std::io::{ErrorKind, Read as _};
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
 
 use crate::evidence::EvidenceError;
+use crate::evidence::anchor::git::directory::GitDirectory;
 use crate::evidence::anchor::git::error::GitAnchorError;
 use crate::evidence::anchor::git::object::ObjectId;
-use crate::evidence::changes::{
-    create_shared_directories, create_shared_file_with_mode, remove_file, rename, sync_directory, sync_file, write_all,
-};
+use crate::evidence::changes::{create_shared_file_with_mode, remove_file, rename, sync_directory, sync_file, write_all};
 
 /// The most bytes that are read of a reference's file.
 const LONGEST_REFERENCE: u64 = 4096;
 /// How many references in a row are followed if each names another one. Git has the same limit.
 const MOST_STEPS: u32 = 5;
 const MODE: u32 = 0o666;
+/// The largest list of packed references that is read, in bytes. The list of a million references is about this large.
+const LONGEST_LIST: u64 = 64 << 20;
 
 /// A name below `refs/` that contains no `..` and is safe as a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +25,11 @@ pub(super) struct ReferenceName(String);
 /// A reference that is being changed. Its lock file keeps git and other processes from changing it meanwhile.
 #[derive(Debug)]
 pub(super) struct LockedReference {
-    path: PathBuf,
-    lock: PathBuf,
+    directory: GitDirectory,
+    /// The file's name in the directory.
+    name: String,
+    /// The name of the file that will replace it.
+    lock: String,
     file: File,
 }
 
@@ -45,26 +48,29 @@ impl ReferenceName {
 }
 
 /// Returns the checked-out commit, or `None` if nothing is committed yet.
-pub(super) fn read_head(git_directory: &Path, common: &Path) -> Result<Option<ObjectId>, GitAnchorError> {
-    match read_file(&git_directory.join("HEAD")) {
+pub(super) fn read_head(git_directory: &GitDirectory, common: &GitDirectory) -> Result<Option<ObjectId>, GitAnchorError> {
+    match git_directory.text("HEAD", LONGEST_REFERENCE)? {
         Some(text) => follow(common, &text, MOST_STEPS),
         None => Ok(None),
     }
 }
 
 /// Returns the commit that a reference names, or `None` if the reference does not exist.
-pub(super) fn read(common: &Path, name: &ReferenceName) -> Result<Option<ObjectId>, GitAnchorError> {
+pub(super) fn read(common: &GitDirectory, name: &ReferenceName) -> Result<Option<ObjectId>, GitAnchorError> {
     read_steps(common, name, MOST_STEPS)
 }
 
-fn read_steps(common: &Path, name: &ReferenceName, steps: u32) -> Result<Option<ObjectId>, GitAnchorError> {
-    match read_file(&common.join(name.as_str())) {
-        Some(text) => follow(common, &text, steps),
-        None => Ok(read_packed(common, name)),
+fn read_steps(common: &GitDirectory, name: &ReferenceName, steps: u32) -> Result<Option<ObjectId>, GitAnchorError> {
+    // A reference may have the name of a directory with other references in it, which is no file.
+    match common.text(name.as_str(), LONGEST_REFERENCE) {
+        Ok(Some(text)) => follow(common, &text, steps),
+        Ok(None) => read_packed(common, name),
+        Err(GitAnchorError::NotAFile { path }) if path.is_dir() => read_packed(common, name),
+        Err(error) => Err(error),
     }
 }
 
-fn follow(common: &Path, text: &str, steps: u32) -> Result<Option<ObjectId>, GitAnchorError> {
+fn follow(common: &GitDirectory, text: &str, steps: u32) -> Result<Option<ObjectId>, GitAnchorError> {
     match (text.trim_end().strip_prefix("ref: "), steps.checked_sub(1)) {
         (None, _) => Ok(ObjectId::parse(text.trim_end())),
         (Some(next), Some(steps)) => read_steps(common, &ReferenceName::parse(next)?, steps),
@@ -72,32 +78,26 @@ fn follow(common: &Path, text: &str, steps: u32) -> Result<Option<ObjectId>, Git
     }
 }
 
-fn read_file(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    File::open(path).ok()?.take(LONGEST_REFERENCE).read_to_string(&mut text).ok()?;
-    Some(text)
-}
-
 /// Looks a reference up in `packed-refs`, which lists the references that have no file of their own.
-fn read_packed(common: &Path, name: &ReferenceName) -> Option<ObjectId> {
-    let text = std::fs::read_to_string(common.join("packed-refs")).ok()?;
+fn read_packed(common: &GitDirectory, name: &ReferenceName) -> Result<Option<ObjectId>, GitAnchorError> {
+    let Some(text) = common.text("packed-refs", LONGEST_LIST)? else { return Ok(None) };
     let lines = text.lines().filter(|line| !line.starts_with(['#', '^']));
     let mut named = lines.filter_map(|line| line.split_once(' ')).filter(|(_, listed)| *listed == name.as_str());
-    named.next().and_then(|(id, _)| ObjectId::parse(id))
+    Ok(named.next().and_then(|(id, _)| ObjectId::parse(id)))
 }
 
 impl LockedReference {
     /// Locks a reference as git does: by creating the file that will replace the reference's own.
-    pub(super) fn lock(common: &Path, name: &ReferenceName) -> Result<Self, GitAnchorError> {
-        let path = common.join(name.as_str());
-        create_shared_directories(path.parent().expect("a reference lies in a directory"))?;
-        let mut lock = path.clone().into_os_string();
-        lock.push(".lock");
-        let lock = PathBuf::from(lock);
-        match create_shared_file_with_mode(&lock, MODE) {
-            Ok(file) => Ok(Self { path, lock, file }),
-            Err(EvidenceError::File { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
-                Err(GitAnchorError::Locked { path: lock })
+    pub(super) fn lock(common: &GitDirectory, name: &ReferenceName) -> Result<Self, GitAnchorError> {
+        let (above, name) = name.as_str().rsplit_once('/').expect("a reference lies in a directory");
+        let directory = common.create_directory(above)?;
+        // The rename would only replace a link. But git would have written through it, so the person is told.
+        directory.file(name)?;
+        let lock = format!("{name}.lock");
+        match directory.named(&lock, create_shared_file_with_mode(&directory.through_handle(&lock), MODE)) {
+            Ok(file) => Ok(Self { directory, name: name.to_owned(), lock, file }),
+            Err(EvidenceError::File { source, path, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                Err(GitAnchorError::Locked { path })
             }
             Err(error) => Err(error.into()),
         }
@@ -105,10 +105,12 @@ impl LockedReference {
 
     /// Writes the object's hash into the reference's file, which releases the lock.
     pub(super) fn set(mut self, id: ObjectId) -> Result<(), GitAnchorError> {
-        write_all(&mut self.file, &self.lock, format!("{}\n", id.hex()).as_bytes())?;
-        sync_file(&self.file, &self.lock)?;
-        rename(&self.lock, &self.path)?;
-        Ok(sync_directory(self.path.parent().expect("a reference lies in a directory"))?)
+        let lock = self.directory.path().join(&self.lock);
+        write_all(&mut self.file, &lock, format!("{}\n", id.hex()).as_bytes())?;
+        sync_file(&self.file, &lock)?;
+        let renamed = rename(&self.directory.through_handle(&self.lock), &self.directory.through_handle(&self.name));
+        self.directory.named(&self.lock, renamed)?;
+        Ok(self.directory.named("", sync_directory(&self.directory.handle_path()))?)
     }
 }
 
@@ -116,7 +118,7 @@ impl Drop for LockedReference {
     fn drop(&mut self) {
         // If the reference was set, the lock file was renamed and is gone. If not, the lock file is removed here, so
         // that other programs can set the reference.
-        let _ = remove_file(&self.lock);
+        let _ = remove_file(&self.directory.through_handle(&self.lock));
     }
 }
 
@@ -156,35 +158,37 @@ mod tests {
     fn a_file_takes_precedence_over_packed_refs_and_heads_are_followed() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
+        let git = &GitDirectory::open(root).unwrap();
         let hex = |id: Option<ObjectId>| id.map(ObjectId::hex);
-        assert_eq!(read_head(root, root).unwrap(), None);
+        assert_eq!(read_head(git, git).unwrap(), None);
         put(&root.join("HEAD"), b"ref: refs/heads/main\n");
-        assert_eq!(read_head(root, root).unwrap(), None, "nothing is committed yet");
+        assert_eq!(read_head(git, git).unwrap(), None, "nothing is committed yet");
         put(
             &root.join("packed-refs"),
             format!("# pack-refs with: peeled\n{ONE} refs/heads/main\n^{TWO}\n{TWO} refs/x\n").as_bytes(),
         );
-        assert_eq!(hex(read_head(root, root).unwrap()).as_deref(), Some(ONE));
+        assert_eq!(hex(read_head(git, git).unwrap()).as_deref(), Some(ONE));
         put(&root.join("refs/heads/main"), format!("{TWO}\n").as_bytes());
-        assert_eq!(hex(read_head(root, root).unwrap()).as_deref(), Some(TWO));
+        assert_eq!(hex(read_head(git, git).unwrap()).as_deref(), Some(TWO));
         put(&root.join("refs/heads/main"), b"ref: refs/heads/main\n");
-        assert!(read_head(root, root).is_err(), "in a circle");
+        assert!(read_head(git, git).is_err(), "in a circle");
         put(&root.join("HEAD"), format!("{ONE}\n").as_bytes());
-        assert_eq!(hex(read_head(root, root).unwrap()).as_deref(), Some(ONE));
+        assert_eq!(hex(read_head(git, git).unwrap()).as_deref(), Some(ONE));
         put(&root.join("refs/heads/main"), b"ref: ../../elsewhere\n");
-        assert!(read(root, &name("refs/heads/main")).is_err());
+        assert!(read(git, &name("refs/heads/main")).is_err());
     }
 
     #[test]
     fn a_reference_is_set_by_one_at_a_time() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
+        let git = &GitDirectory::open(root).unwrap();
         let name = name("refs/notes/proctor/shop-00000001");
-        let lock = LockedReference::lock(root, &name).unwrap();
-        assert!(matches!(LockedReference::lock(root, &name), Err(GitAnchorError::Locked { .. })));
+        let lock = LockedReference::lock(git, &name).unwrap();
+        assert!(matches!(LockedReference::lock(git, &name), Err(GitAnchorError::Locked { .. })));
         drop(lock);
-        LockedReference::lock(root, &name).unwrap().set(ObjectId::parse(ONE).unwrap()).unwrap();
-        assert_eq!(read(root, &name).unwrap(), ObjectId::parse(ONE));
+        LockedReference::lock(git, &name).unwrap().set(ObjectId::parse(ONE).unwrap()).unwrap();
+        assert_eq!(read(git, &name).unwrap(), ObjectId::parse(ONE));
         assert_eq!(std::fs::read_dir(root.join("refs/notes/proctor")).unwrap().count(), 1, "no lock is left");
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::evidence::anchor::git::database::ObjectDatabase;
+use crate::evidence::anchor::git::directory::GitDirectory;
 use crate::evidence::anchor::git::error::GitAnchorError;
 use crate::evidence::anchor::git::object::ObjectId;
 use crate::evidence::anchor::git::reference;
@@ -11,8 +12,8 @@ use crate::evidence::git::find_git_directories;
 #[derive(Debug, Clone)]
 pub(super) struct Repository {
     root: PathBuf,
-    git_directory: PathBuf,
-    pub(super) common: PathBuf,
+    git_directory: GitDirectory,
+    pub(super) common: GitDirectory,
     pub(super) objects: ObjectDatabase,
 }
 
@@ -20,15 +21,19 @@ pub(super) struct Repository {
 const FORMATS: [(&str, &str, &str); 2] =
     [("objectformat", "sha256", "objects under SHA-256 names"), ("refstorage", "reftable", "references in reftable files")];
 
+/// The longest configuration of a repository that is read, in bytes.
+const LONGEST_CONFIG: u64 = 1 << 20;
+
 impl Repository {
     pub(super) fn open(root: &Path) -> Result<Self, GitAnchorError> {
         let (git_directory, common) =
             find_git_directories(root).ok_or_else(|| GitAnchorError::NoRepository { root: root.to_owned() })?;
-        let config = std::fs::read_to_string(common.join("config")).unwrap_or_default();
+        let (git_directory, common) = (GitDirectory::open(&git_directory)?, GitDirectory::open(&common)?);
+        let config = common.text("config", LONGEST_CONFIG)?.unwrap_or_default();
         match foreign_format(&config) {
             Some(what) => Err(GitAnchorError::Format { what }),
             None => {
-                let objects = ObjectDatabase::open(common.join("objects"));
+                let objects = ObjectDatabase::open(&common)?;
                 Ok(Self { root: root.to_owned(), git_directory, common, objects })
             }
         }

@@ -4,7 +4,6 @@
 
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -182,42 +181,4 @@ fn a_package_without_a_record_and_a_link_in_a_loop_are_unknown() {
     assert!(world.look().is_known());
     world.link("project/.venv/bin/loop", "loop");
     assert!(!world.look().is_known());
-}
-
-/// Prints how long a look takes at environments of a usual size in which nothing has changed. The figure is in
-/// `docs/explanation/performance.md`; it is no limit, because machines differ.
-#[test]
-fn a_look_at_a_hundred_python_packages_and_five_hundred_of_node_is_measured() {
-    let mut world = World::new();
-    virtual_environment(&world, "project/.venv");
-    for number in 0..100 {
-        let packages = "project/.venv/lib/python3.11/site-packages";
-        let record = "package/module.py,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,1234\n".repeat(200);
-        world.file(&format!("{packages}/package{number}/__init__.py"), "");
-        world.file(&format!("{packages}/package{number}-1.0.dist-info/RECORD"), &record);
-        world.file(&format!("{packages}/package{number}-1.0.dist-info/entry_points.txt"), "[console_scripts]\na = b:c\n");
-        if number % 2 == 0 {
-            world.file(&format!("project/.venv/bin/tool{number}"), "#!/usr/bin/python3\n");
-        }
-    }
-    world.file("project/web/node_modules/.package-lock.json", &"{\"packages\": {}}\n".repeat(20_000));
-    world.file("project/web/node_modules/.bin/first", "");
-    for number in 0..500 {
-        let scope = if number % 5 == 0 { format!("@scope{}/", number / 20) } else { String::new() };
-        world.file(&format!("project/web/node_modules/{scope}package{number}/index.js"), "1");
-        if number % 4 == 1 {
-            world.link(&format!("project/web/node_modules/.bin/tool{number}"), &format!("../package{number}/index.js"));
-        }
-    }
-    let measure = |world: &mut World| {
-        let begun = Instant::now();
-        (world.look(), begun.elapsed())
-    };
-    let (looked, first) = measure(&mut world);
-    let files: usize = looked.environments.values().map(BTreeMap::len).sum();
-    let mut rounds: Vec<Duration> = (0..41).map(|_| measure(&mut world).1).collect();
-    rounds.sort();
-    eprintln!("{files} deciding files: every file read {first:?}, nothing changed {:?} (median of 41)", rounds[20]);
-    let (again, _) = measure(&mut world);
-    assert_eq!(again, looked);
 }

@@ -100,7 +100,6 @@ fn within(pointer: &mut String, key: &str, look: impl FnOnce(&mut String)) {
     pointer.truncate(outer);
 }
 
-/// Returns the first placeholder in a text.
 fn placeholder(text: &str, is_command: bool) -> Option<String> {
     let first = |open: &str, close: &str, is_meant: fn(&str) -> bool| {
         // Opening braces may overlap: in `{{{NAME}}}` the placeholder begins at the second brace.

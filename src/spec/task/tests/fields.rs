@@ -18,7 +18,6 @@ use crate::tools::FakeFiles;
 /// The expected effect of changing a field of the sample specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// The plan changes.
     Plan,
     /// A fault with this code appears, disappears or changes.
     Fault(&'static str),
