@@ -9,6 +9,7 @@ use crate::daemon::errand::{Errand, ErrandDone};
 use crate::daemon::service::pending_changes::LookCare;
 use crate::daemon::service::subscribers::Subscription;
 use crate::model::{Asker, ProjectId, TaskId, TreePath};
+use crate::process::PeerProcess;
 use crate::project::ProjectError;
 
 /// Sends the answer to the client. If the client has closed its connection, the answer is dropped.
@@ -36,6 +37,8 @@ pub(crate) enum Call {
     Cycle { project: ProjectId, task: TaskId, reply: Reply<CycleV1> },
     /// Which file event did the watcher last receive about a path?
     Heard { project: ProjectId, path: TreePath, reply: Reply<PathHistoryV1> },
+    /// Record that a process was refused that may ask nothing.
+    Refused { peer: PeerProcess, reply: Reply<()> },
     /// Send events from now on.
     Subscribe(Reply<Subscription>),
 }
