@@ -99,30 +99,46 @@ struct ProcessFacts {
     ancestors: Vec<i32>,
 }
 
-/// Examines the process that connected the other end of `socket`.
-///
-/// # Errors
-/// When the kernel does not say who connected.
-pub fn examine_peer(socket: BorrowedFd<'_>) -> io::Result<PeerProcess> {
-    let credentials = getsockopt(&socket, sockopt::PeerCredentials)?;
-    let pid = Some(credentials.pid()).filter(|pid| *pid > 0);
-    let peer = |origin| PeerProcess { pid, uid: credentials.uid(), origin };
-    let held = match peer_pidfd(socket) {
-        PeerPidfd::Held(held) => Some(held),
-        // An older kernel. The window in which another process can get the id of one that has ended is then open.
-        PeerPidfd::Unsupported => None,
-        PeerPidfd::Ended => return Ok(peer(PeerOrigin::Unknown)),
-    };
-    let Some(process) = pid.map(Pid::from_raw) else {
-        return Ok(peer(PeerOrigin::Action { sign: ActionSign::Namespace, launcher: None }));
-    };
-    let (Some(facts), Some(own)) = (read_facts(process), read_facts(Pid::this())) else {
-        return Ok(peer(PeerOrigin::Unknown));
-    };
-    if held.is_some_and(|held| has_ended(held.as_fd())) {
-        return Ok(peer(PeerOrigin::Unknown));
+/// Examines the processes that connect to this process.
+#[derive(Debug)]
+pub struct PeerExaminer {
+    /// What `/proc` says of this process. Nothing of it changes that matters here, so it is read once.
+    own: ProcessFacts,
+}
+
+impl PeerExaminer {
+    /// Reads what the peers are compared with.
+    ///
+    /// # Errors
+    /// When `/proc` does not show this process.
+    pub fn new() -> io::Result<Self> {
+        let own = read_facts(Pid::this()).ok_or_else(|| io::Error::other("`/proc` does not show this process"))?;
+        Ok(Self { own })
     }
-    Ok(peer(judge(&own, Pid::this(), &facts)))
+
+    /// Examines the process that connected the other end of `socket`.
+    ///
+    /// # Errors
+    /// When the kernel does not say who connected.
+    pub fn examine(&self, socket: BorrowedFd<'_>) -> io::Result<PeerProcess> {
+        let credentials = getsockopt(&socket, sockopt::PeerCredentials)?;
+        let pid = Some(credentials.pid()).filter(|pid| *pid > 0);
+        let peer = |origin| PeerProcess { pid, uid: credentials.uid(), origin };
+        let held = match peer_pidfd(socket) {
+            PeerPidfd::Held(held) => Some(held),
+            // An older kernel. The window in which another process can get the id of one that has ended is then open.
+            PeerPidfd::Unsupported => None,
+            PeerPidfd::Ended => return Ok(peer(PeerOrigin::Unknown)),
+        };
+        let Some(process) = pid.map(Pid::from_raw) else {
+            return Ok(peer(PeerOrigin::Action { sign: ActionSign::Namespace, launcher: None }));
+        };
+        let Some(facts) = read_facts(process) else { return Ok(peer(PeerOrigin::Unknown)) };
+        if held.is_some_and(|held| has_ended(held.as_fd())) {
+            return Ok(peer(PeerOrigin::Unknown));
+        }
+        Ok(peer(judge(&self.own, Pid::this(), &facts)))
+    }
 }
 
 /// Decides from the facts about a process whether it belongs to an action. A sign that this process has too says
@@ -311,7 +327,8 @@ mod tests {
     #[test]
     fn this_process_is_a_peer_from_outside_of_itself() {
         let (ours, _theirs) = UnixStream::pair().expect("a pair");
-        let peer = examine_peer(ours.as_fd()).expect("it is known");
+        let examiner = PeerExaminer::new().expect("we are there");
+        let peer = examiner.examine(ours.as_fd()).expect("it is known");
         assert_eq!((peer.pid, peer.origin), (i32::try_from(std::process::id()).ok(), PeerOrigin::Outside));
     }
 

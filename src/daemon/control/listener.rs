@@ -18,7 +18,7 @@ use tokio::time::{Sleep, sleep};
 
 use crate::daemon::service::Peer;
 use crate::model::Asker;
-use crate::process::{PeerOrigin, PeerProcess, examine_peer};
+use crate::process::{PeerExaminer, PeerOrigin, PeerProcess};
 
 /// The most connections of clients that are open at the same time. Further ones wait in the kernel's queue. A client that
 /// sends no request loses its connection after a few seconds, so the wait is short even where somebody opens as many.
@@ -37,6 +37,7 @@ const READING: Duration = Duration::from_secs(5);
 pub(super) struct ControlListener {
     listener: UnixListener,
     own_uid: u32,
+    examiner: PeerExaminer,
     room: Arc<Semaphore>,
     room_for_refused: Arc<Semaphore>,
 }
@@ -62,11 +63,15 @@ pub(super) enum Caller {
 
 impl ControlListener {
     /// Returns a listener that lets connections take a part of the `open_files` that this process may have.
-    pub(super) fn new(listener: UnixListener, open_files: u64) -> Self {
+    ///
+    /// # Errors
+    /// When `/proc` does not show this process.
+    pub(super) fn new(listener: UnixListener, open_files: u64) -> io::Result<Self> {
         let own_uid = nix::unistd::getuid().as_raw();
         let share = usize::try_from(open_files / SHARE_OF_DESCRIPTORS).unwrap_or(MOST_CONNECTIONS);
         let room = Arc::new(Semaphore::new(share.clamp(MOST_REFUSED, MOST_CONNECTIONS)));
-        Self { listener, own_uid, room, room_for_refused: Arc::new(Semaphore::new(MOST_REFUSED)) }
+        let (examiner, room_for_refused) = (PeerExaminer::new()?, Arc::new(Semaphore::new(MOST_REFUSED)));
+        Ok(Self { listener, own_uid, examiner, room, room_for_refused })
     }
 
     /// Returns the next connection, and who made it.
@@ -86,7 +91,7 @@ impl ControlListener {
         loop {
             let room = Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other)?;
             let (stream, _) = self.listener.accept().await?;
-            let peer = examine_peer(stream.as_fd())?;
+            let peer = self.examiner.examine(stream.as_fd())?;
             // The directory's mode keeps other users out. But a descriptor that another process passes on bypasses the
             // directory.
             if peer.uid != self.own_uid {

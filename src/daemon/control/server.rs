@@ -44,7 +44,7 @@ impl ControlServer {
         ambient: BTreeMap<OsString, OsString>,
         open_files: u64,
     ) -> io::Result<Self> {
-        let listener = ControlListener::new(tokio::net::UnixListener::from_std(socket.listener()?)?, open_files);
+        let listener = ControlListener::new(tokio::net::UnixListener::from_std(socket.listener()?)?, open_files)?;
         let service = ServiceV1 { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), since: clock::now() };
         let context = ControlContext { calls, service, ambient: ambient.into() };
         let (stop, stopped) = watch::channel(false);
