@@ -74,6 +74,7 @@ impl Workspace {
         let mut facts = facts(&mut run_end, &decided, &before);
         let earlier = self.earlier_runs(request, &facts);
         facts.notes.extend(earlier.notes);
+        facts.notes.extend(self.refused_requests.take_note());
         if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
             files.tests = earlier.tests;
         }

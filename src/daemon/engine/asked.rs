@@ -35,6 +35,7 @@ impl Engine {
                 // Running every task also covers the waiting changes and the waiting repetition.
                 self.burst = None;
                 self.repetition = None;
+                self.unrest.reset();
                 self.everything(TriggerKind::Request)
             }
             Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => Vec::new(),
@@ -61,6 +62,7 @@ impl Engine {
                     }
                     self.repetition = None;
                     self.repetitions.reset();
+                    self.unrest.reset();
                 }
                 vec![self.start(task, LookPurpose::Request, kind, BTreeSet::new(), selection, None)]
             }
