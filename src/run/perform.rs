@@ -32,6 +32,7 @@ use crate::process::{Isolation, LaunchRequest, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
 use crate::run::check_place::CheckPlace;
 use crate::run::flow::RunClock;
+use crate::run::hidden_caches::hidden_caches;
 use crate::run::queue::{AwaitedTurn, QueueTurn, is_inside_action, take_turn, try_take_turn};
 use crate::run::records;
 use crate::run::run_plan::{RunContext, skip_reason, stop_reasons_for};
@@ -272,7 +273,8 @@ impl<'w, 'c> Performer<'w, 'c> {
             home: isolation::home(self.workspace.ambient()),
             settings: &request.settings.sandbox,
         };
-        failed.hints()
+        let caches = self.place.snapshot_for(action).map(|snapshot| snapshot.caches_of_others(&action.id)).unwrap_or_default();
+        failed.hints().into_iter().chain(hidden_caches(action, ended, &caches)).collect()
     }
 
     fn isolation(

@@ -116,6 +116,27 @@ fn a_cache_that_writes_names_is_a_product_which_later_checks_see() {
 }
 
 #[test]
+fn a_check_that_looks_into_the_cache_of_another_one_fails_with_a_note_that_says_what_helps() {
+    let toml = "[sandbox]\nsnapshot = \"require\"\n[[check]]\nname = \"build\"\ncommand = [\"sh\", \"build.sh\"]\n\
+                [[check]]\nname = \"app\"\ncommand = [\"./target/app\"]\n[[check]]\nname = \"shell\"\ncommand = [\"sh\", \"-c\", \"./target/app\"]\n\
+                [[check]]\nname = \"other\"\ncommand = [\"ls\", \"nowhere\"]\n";
+    let build = "mkdir -p target; printf '#!/bin/sh\\necho ran' > target/app; chmod +x target/app";
+    let project = Project::new().toml(toml).file("build.sh", build).file(".gitignore", "target/\n");
+    for _ in 0..2 {
+        let output = project.proctor(["run"]).status(1);
+        let note = "`target` is a cache of the check `build`, which no other check sees: with `writes = [\"target/**\"]`, or a part of it,";
+        for check in ["app", "shell"] {
+            assert!(output.stdout.contains(&format!("note: {check}: {note}")), "{}", output.stdout);
+        }
+        assert_eq!(output.stdout.matches(note).count(), 2, "{}", output.stdout);
+    }
+    let advised = toml.replace("\"build.sh\"]\n", "\"build.sh\"]\nwrites = [\"target/**\"]\n");
+    project.save("proctor.toml", advised.split("[[check]]\nname = \"other\"").next().expect("the rest"));
+    project.approve();
+    project.proctor(["run"]).success();
+}
+
+#[test]
 fn what_a_check_removes_is_gone_and_a_failed_check_keeps_its_cache() {
     let project = files(&["set -e; ls -A .mypy_cache 2>/dev/null || true; if [ -e .mypy_cache/a ]; then rm -r .mypy_cache; \
          mkdir .mypy_cache; touch .mypy_cache/b; exit 1; fi; mkdir -p .mypy_cache; touch .mypy_cache/a"]);
