@@ -15,9 +15,9 @@ mod reviewing;
 mod running_service;
 mod services;
 
-use crate::project::EnvironmentSurvey;
 use crate::project::Progress;
 use crate::project::Workspace;
+use crate::project::{EnvironmentSurvey, SurveyExtent};
 use crate::project::{ProjectError, QueueLimits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -150,7 +150,13 @@ impl<'w, 'c> Performer<'w, 'c> {
 
     /// Begins to look for tools and installed packages in the background.
     pub(crate) fn survey(&self, index: &TreeIndex) -> EnvironmentSurvey {
-        self.workspace.begin_environment_survey(self.context.request, index)
+        let request = self.context.request;
+        // With fresh caches, a verdict rests on nothing of before. In place, checks write to the environments themselves.
+        let extent = match request.settings.sandbox.caches {
+            CachesMode::Fresh if self.place.is_snapshot() => SurveyExtent::EveryFile,
+            CachesMode::Fresh | CachesMode::Kept => SurveyExtent::DecidingFiles,
+        };
+        self.workspace.begin_environment_survey(request, index, extent)
     }
 
     /// Skips an action and reports it to the screen.
