@@ -114,3 +114,34 @@ fn mypy_and_ruff_are_found_in_the_projects_environment() {
     project.save("a.py", "def f(x: int) -> str:\n    return str(x)\n");
     project.proctor(["run"]).success();
 }
+
+/// Vitest writes a snapshot of a test's value where none is there yet. Before, this file counted as a save, so the run was MOVED.
+#[test]
+fn a_new_snapshot_of_vitest_moves_nothing_and_is_kept_where_writes_says() {
+    let test = "test('a', () => expect({ a: 1 }).toMatchSnapshot());\n";
+    let project = Project::new()
+        .toml("[sandbox]\nsnapshot = \"require\"\n")
+        .file("package.json", r#"{"name": "x", "type": "module", "scripts": {"test": "vitest --globals"}}"#)
+        .file(".gitignore", "node_modules\n")
+        .file("a.test.js", test);
+    symlink(vitest_modules(), project.path().join("node_modules")).expect("the project is ours");
+    let made = "__snapshots__/a.test.js.snap";
+    for _ in 0..2 {
+        let output = project.proctor(["run"]).success();
+        let snapshot = output.report()["tree"]["snapshot"].clone();
+        assert_eq!((&snapshot["written"][0]["path"], &snapshot["writtenCount"]), (&json!(made), &json!(1)), "{snapshot}");
+        assert!(output.stdout.contains("to keep: writes = [\"__snapshots__/a.test.js.snap\"]"), "{}", output.stdout);
+        assert!(!project.path().join(made).exists());
+    }
+    let runs = project.store().committed_runs();
+    assert!(runs.iter().all(|run| run["overallStatus"] == "SUCCESS"), "{runs:?}");
+    let command = "command = \"npx vitest run --globals\"\nwrites = [\"**/__snapshots__/**\"]\n";
+    project.save("proctor.toml", &format!("[sandbox]\nsnapshot = \"require\"\n[[check]]\nname = \"unit\"\n{command}"));
+    project.approve();
+    project.proctor(["run"]).success();
+    assert!(project.path().join(made).is_file());
+    // The kept snapshot is compared from now on.
+    project.save("a.test.js", &test.replace("a: 1", "a: 2"));
+    let (code, tests) = outcome(&project.proctor(["run"]).failure().report(), "testResults");
+    assert_eq!((code, &tests["failed"]), (json!("TESTS_FAILED"), &json!(1)));
+}

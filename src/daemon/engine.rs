@@ -149,7 +149,7 @@ impl Engine {
             }
             Event::ChecksOver => {
                 if matches!(self.stage, Stage::Running(StopProgress::Going)) {
-                    self.stage = Stage::Running(StopProgress::LetFinish);
+                    self.stage = Stage::Running(StopProgress::ChecksOver);
                 }
                 Vec::new()
             }
@@ -279,7 +279,9 @@ impl Engine {
         let due = match self.stage {
             Stage::Idle => burst.due(quiet, longest),
             Stage::Looking(_) | Stage::Running(StopProgress::Going) => burst.due_during_run(quiet, longest),
-            Stage::Recalling | Stage::Running(StopProgress::Stopping | StopProgress::LetFinish) => return Vec::new(),
+            Stage::Recalling | Stage::Running(StopProgress::Stopping | StopProgress::ChecksOver | StopProgress::LetFinish) => {
+                return Vec::new();
+            }
         };
         if now < due {
             return vec![Effect::WakeAt(due)];
@@ -303,7 +305,9 @@ impl Engine {
                 self.next_of_round(LookPurpose::Burst(burst)).into_iter().collect()
             }
             Stage::Running(StopProgress::Going) => self.compare_saved_files(),
-            Stage::Looking(_) | Stage::Recalling | Stage::Running(StopProgress::Stopping | StopProgress::LetFinish) => Vec::new(),
+            Stage::Looking(_)
+            | Stage::Recalling
+            | Stage::Running(StopProgress::Stopping | StopProgress::ChecksOver | StopProgress::LetFinish) => Vec::new(),
         }
     }
 

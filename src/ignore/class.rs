@@ -15,7 +15,9 @@ pub enum IgnoredClass {
     /// Installed programs and packages. A check sees the project's real files. What the check writes there is dropped
     /// after it ends.
     Environment,
-    /// A tool's cache, which is kept between runs. Each check has its own cache, which no other check sees.
+    /// A tool's cache, which is kept between runs. Each check has its own cache, which no other check sees, also not a later one of
+    /// the same run: otherwise a check could poison another one's cache, and results would depend on which checks run. A cache that
+    /// `writes` of the check names is a product instead, which later checks see.
     Cache,
     /// Outputs of builds and runs, such as bytecode and reports. A check does not see them, so a project with old
     /// outputs is judged like a fresh clone.
@@ -89,7 +91,7 @@ impl fmt::Display for IgnoredClass {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Environment => "an environment: checks see it as it is, and what they write there is dropped",
-            Self::Cache => "a tool's cache: each check has its own",
+            Self::Cache => "a tool's cache: each check has its own, which no other check sees, also not in the same run",
             Self::Output => "an output: checks do not see it, unless a prerequisite of the plan makes it",
             Self::Input => "an ignored input: checks see a copy",
         })

@@ -7,6 +7,7 @@
 //! digests, so that an unchanged file is not read again.
 
 mod deciding_files;
+mod every_file;
 mod known_files;
 mod places;
 
@@ -21,11 +22,13 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use self::deciding_files::DecidingFiles;
+use self::every_file::EveryFile;
+pub(crate) use self::every_file::SurveyExtent;
 use self::known_files::FileSurvey;
 pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
 pub(crate) use self::places::{EnvironmentSearch, environment_entries};
 use crate::evidence::{BackgroundJob, BackgroundThread, open_regular_file};
-use crate::model::{Action, Digest, FileChangeKind, IdentityWriter, Plan, Tool};
+use crate::model::{Action, Digest, FileChangeKind, IdentityWriter, Plan, Tool, TreePath};
 use crate::process::{clock, resolve_program};
 use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use crate::sandbox::interpreter_of;
@@ -99,6 +102,8 @@ pub struct LookedEnvironments {
     pub(crate) files: DecidingFiles,
     /// The digests of the read files. The next reading uses them for files that have not changed.
     pub(crate) known: Arc<KnownFiles>,
+    /// All files of the environments; `None` if only the deciding ones were read.
+    every: Option<EveryFile>,
 }
 
 /// Whether a digest covers the whole environment.
@@ -120,6 +125,8 @@ pub(crate) struct SurveySubject {
     pub(crate) programs: KnownDigests,
     /// The source of the digests of environments' files that earlier runs computed.
     pub(crate) files: KnownFilesSource,
+    /// Which files of the environments are read.
+    pub(crate) extent: SurveyExtent,
 }
 
 /// The reading of a run's programs and environments (directories such as `.venv`). It is done in the background while
@@ -151,7 +158,7 @@ impl EnvironmentSurvey {
         let conftests: BTreeMap<String, Digest> = conftests.map(|(path, digest)| (path.clone(), *digest)).collect();
         let found = self.found.wait();
         let certainty = match &found {
-            Some(found) if found.programs.values().all(Option::is_some) && found.environments.files.is_known() => {
+            Some(found) if found.programs.values().all(Option::is_some) && found.environments.is_known() => {
                 DigestCertainty::Known
             }
             Some(_) | None => DigestCertainty::PartlyUnknown,
@@ -165,11 +172,17 @@ impl EnvironmentSurvey {
         let digest =
             EnvironmentIdentity { programs: &programs, locks: &locks, environments: &environments, conftests: &conftests }
                 .digest();
+        let every = looked.as_ref().and_then(|looked| looked.every.as_ref()).map(EveryFile::digests).unwrap_or_default();
+        let digest = every.iter().fold(digest, |digest, (name, of_files)| {
+            let writer = IdentityWriter::new("proctor-environment-with-every-file-v1").part("environment", digest.as_bytes());
+            writer.part("name", name.as_bytes()).part("files", of_files.as_bytes()).digest()
+        });
+        let of_every = every.iter().map(|(name, digest)| (format!("{}, every file", name.to_string_lossy()), Some(*digest)));
         let of_programs = programs.iter().map(|(path, digest)| (path.display().to_string(), *digest));
         let of_tree = locks.iter().chain(&conftests).map(|(path, digest)| (path.clone(), Some(*digest)));
         let of_environments = environments.iter().map(|(name, digest)| (name.to_string_lossy().into_owned(), Some(*digest)));
         let of_plugins = plugins.iter().map(|(name, digest)| (format!("pytest plugin {name}"), *digest));
-        let parts = of_programs.chain(of_tree).chain(of_environments).chain(of_plugins);
+        let parts = of_programs.chain(of_tree).chain(of_environments).chain(of_plugins).chain(of_every);
         let known = parts.filter_map(|(name, digest)| Some(EnvironmentComponentV2 { name, sha256: digest? }));
         SurveyedEnvironment { digest, components: known.collect(), configuration, learnt, certainty, looked }
     }
@@ -178,19 +191,45 @@ impl EnvironmentSurvey {
 impl LookedEnvironments {
     /// Reads the environments of a project for the first time, without those of programs and of the user's home directory.
     pub fn of_project(index: TreeIndex) -> Self {
-        Self::look(EnvironmentSearch::new(index, &[], None), Arc::default())
+        Self::look(EnvironmentSearch::new(index, &[], None), Arc::default(), |_| None)
     }
 
-    fn look(search: EnvironmentSearch, known: Arc<KnownFiles>) -> Self {
+    fn look(
+        search: EnvironmentSearch,
+        known: Arc<KnownFiles>,
+        look_at_every_file: impl FnOnce(&EnvironmentSearch) -> Option<EveryFile>,
+    ) -> Self {
         let mut survey = FileSurvey::new(known, clock::now());
         let files = DecidingFiles::look(&search, &mut survey);
-        Self { search, files, known: survey.finish() }
+        let every = look_at_every_file(&search);
+        Self { search, files, known: survey.finish(), every }
+    }
+
+    /// Returns which files were read.
+    pub(crate) fn extent(&self) -> SurveyExtent {
+        if self.every.is_some() { SurveyExtent::EveryFile } else { SurveyExtent::DecidingFiles }
+    }
+
+    fn is_known(&self) -> bool {
+        self.files.is_known() && self.every.as_ref().is_none_or(EveryFile::is_known)
+    }
+
+    /// Returns the files that changed since an earlier reading, as far as they belong to environments inside of the project.
+    pub(crate) fn changed_since(&self, earlier: &Self) -> Vec<TreePath> {
+        let mut changed = self.files.changed_since(&earlier.files);
+        if let (Some(now), Some(before)) = (&self.every, &earlier.every) {
+            changed.extend(now.changed_since(before));
+            changed.sort();
+            changed.dedup();
+        }
+        changed
     }
 
     /// Reads the same environments again, to find changes since the last reading. Files that have not changed are not
     /// read.
     pub fn look_again(&self) -> Self {
-        Self::look(self.search.clone(), Arc::clone(&self.known))
+        let every = |search: &EnvironmentSearch| self.every.as_ref().map(|every| every.look_again(search));
+        Self::look(self.search.clone(), Arc::clone(&self.known), every)
     }
 
     /// Returns how many deciding files the environments of the project have.
@@ -206,7 +245,10 @@ fn survey(subject: &SurveySubject) -> Found {
     let search = EnvironmentSearch::new(subject.index.clone(), &paths, subject.home.clone());
     // The environments are read before the programs are hashed, because checks may already change the environments, and
     // hashing a program can take a while.
-    let environments = LookedEnvironments::look(search, subject.files.load());
+    let environments = LookedEnvironments::look(search, subject.files.load(), |search| match subject.extent {
+        SurveyExtent::DecidingFiles => None,
+        SurveyExtent::EveryFile => Some(EveryFile::look(search)),
+    });
     let LookedEnvironments { search, files, .. } = &environments;
     let of_pytest = used.iter().filter(|used| used.loads_pytest_plugins);
     let plugins = of_pytest

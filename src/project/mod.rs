@@ -51,7 +51,7 @@ pub use cycle::PersonPresence;
 pub use dependency::{UnmetDependency, UnmetReason};
 pub use environment_digest::LookedEnvironments;
 pub(crate) use environment_digest::{
-    DigestCertainty, EnvironmentSurvey, SurveyedEnvironment, changed_between, is_pinned, pinned,
+    DigestCertainty, EnvironmentSurvey, SurveyExtent, SurveyedEnvironment, changed_between, is_pinned, pinned,
 };
 pub use error::ProjectError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};

@@ -15,8 +15,8 @@ use crate::model::{
 };
 use crate::process::{LauncherHandle, clock};
 use crate::project::environment_digest::{
-    EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, SurveySubject, SurveyedEnvironment, file_digest,
-    program_file,
+    EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, SurveyExtent, SurveySubject, SurveyedEnvironment,
+    file_digest, program_file,
 };
 use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApprovals;
@@ -394,7 +394,12 @@ impl Workspace {
     }
 
     /// Begins to read a plan's tools and the installed packages in the background.
-    pub(crate) fn begin_environment_survey(&self, request: &RunRequest<'_>, index: &tree::TreeIndex) -> EnvironmentSurvey {
+    pub(crate) fn begin_environment_survey(
+        &self,
+        request: &RunRequest<'_>,
+        index: &tree::TreeIndex,
+        extent: SurveyExtent,
+    ) -> EnvironmentSurvey {
         let subject = SurveySubject {
             plan: request.plan.clone(),
             index: index.clone(),
@@ -402,6 +407,7 @@ impl Workspace {
             home: home(&self.ambient).map(Path::to_owned),
             programs: self.digests.clone(),
             files: self.environments.source(&self.store, &request.scope.project),
+            extent,
         };
         EnvironmentSurvey::begin(self.store.background(), subject)
     }

@@ -38,6 +38,8 @@ pub(crate) struct CheckCaches {
     in_use: BTreeMap<CacheKey, ActionId>,
     /// The layers with the caches of the attempts that have ended, the oldest first. No action sees them.
     taken: Vec<(ActionId, PathBuf)>,
+    /// The caches that checks of this run wrote, by their paths, each with the last check that wrote it.
+    written: BTreeMap<TreePath, (ActionId, String)>,
 }
 
 /// The cache with which one attempt starts.
@@ -74,7 +76,7 @@ impl CheckCaches {
             // A cache that cannot be removed now is removed before another run.
             let _left = kept.remove_surplus(clock::now());
         }
-        Self { mode, kept, conditions, in_use: BTreeMap::new(), taken: Vec::new() }
+        Self { mode, kept, conditions, in_use: BTreeMap::new(), taken: Vec::new(), written: BTreeMap::new() }
     }
 
     pub(crate) fn mode(&self) -> CachesMode {
@@ -85,6 +87,12 @@ impl CheckCaches {
     /// proctor itself reads files there, such as a report in `target`.
     pub(crate) fn taken(&self) -> impl Iterator<Item = (&ActionId, &PathBuf)> {
         self.taken.iter().filter(|(_, path)| path.is_dir()).map(|(writer, path)| (writer, path))
+    }
+
+    /// Returns the caches that other checks of the run wrote, by their paths, each with the name of the check.
+    pub(crate) fn of_others(&self, action: &ActionId) -> BTreeMap<TreePath, String> {
+        let others = self.written.iter().filter(|(_, (writer, _))| writer != action);
+        others.map(|(path, (_, name))| (path.clone(), name.clone())).collect()
     }
 
     /// Replaces the conditions, after prerequisites have changed the project.
@@ -158,6 +166,8 @@ impl CheckCaches {
             }
         }
         let discarded = layers.discard(&mount.written, written.roots())?;
+        let writer = || (action.id.clone(), action.name.clone());
+        self.written.extend(written.roots().map(|root| (root.clone(), writer())));
         // A merge has moved the files out of the layer, so the discarded paths hold them only if nothing was merged.
         let taken = own.into_iter().chain(discarded.filter(|_| !is_merged));
         self.taken.extend(taken.map(|path| (action.id.clone(), path)));

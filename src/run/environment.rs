@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::{Digest, TreePath};
-use crate::project::{EnvironmentSurvey, RunRequest, SurveyedEnvironment, Workspace, pinned};
+use crate::project::{EnvironmentSurvey, LookedEnvironments, RunRequest, SurveyExtent, SurveyedEnvironment, Workspace, pinned};
 use crate::run::reuse::ReusableInputs;
 use crate::tree::TreeIndex;
 
@@ -64,7 +64,8 @@ impl Workspace {
         index: &TreeIndex,
         once: &LookedOnce,
     ) -> Option<EnvironmentSurvey> {
-        (!once.inputs.is_empty()).then(|| self.begin_environment_survey(request, index))
+        let extent = once.surveyed.looked.as_ref().map_or(SurveyExtent::DecidingFiles, LookedEnvironments::extent);
+        (!once.inputs.is_empty()).then(|| self.begin_environment_survey(request, index, extent))
     }
 }
 
@@ -77,7 +78,7 @@ impl LookedOnce {
         let moved = surveyed.looked.as_ref().map(|before| {
             // This thread looks itself, because the background thread may be waiting for the disk.
             let now = again.and_then(|again| again.looked).unwrap_or_else(|| before.look_again());
-            now.files.changed_since(&before.files)
+            now.changed_since(before)
         });
         let inputs = if is_same { inputs } else { BTreeMap::new() };
         LookedTwice { surveyed, inputs, moved: moved.unwrap_or_default() }

@@ -25,6 +25,7 @@ mod earlier_runs;
 mod environment;
 mod flow;
 mod health;
+mod hidden_caches;
 mod http_client;
 mod judge_and_seal;
 mod kept_files;
@@ -45,6 +46,7 @@ mod snapshot;
 mod steps;
 mod test_facts;
 mod test_history;
+mod written_configuration;
 
 pub(crate) use perform::ended_not_started;
 pub use refuse::RefusedRequest;

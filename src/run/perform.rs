@@ -15,9 +15,9 @@ mod reviewing;
 mod running_service;
 mod services;
 
-use crate::project::EnvironmentSurvey;
 use crate::project::Progress;
 use crate::project::Workspace;
+use crate::project::{EnvironmentSurvey, SurveyExtent};
 use crate::project::{ProjectError, QueueLimits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,6 +32,7 @@ use crate::process::{Isolation, LaunchRequest, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
 use crate::run::check_place::CheckPlace;
 use crate::run::flow::RunClock;
+use crate::run::hidden_caches::hidden_caches;
 use crate::run::queue::{AwaitedTurn, QueueTurn, is_inside_action, take_turn, try_take_turn};
 use crate::run::records;
 use crate::run::run_plan::{RunContext, skip_reason, stop_reasons_for};
@@ -149,7 +150,13 @@ impl<'w, 'c> Performer<'w, 'c> {
 
     /// Begins to look for tools and installed packages in the background.
     pub(crate) fn survey(&self, index: &TreeIndex) -> EnvironmentSurvey {
-        self.workspace.begin_environment_survey(self.context.request, index)
+        let request = self.context.request;
+        // With fresh caches, a verdict rests on nothing of before. In place, checks write to the environments themselves.
+        let extent = match request.settings.sandbox.caches {
+            CachesMode::Fresh if self.place.is_snapshot() => SurveyExtent::EveryFile,
+            CachesMode::Fresh | CachesMode::Kept => SurveyExtent::DecidingFiles,
+        };
+        self.workspace.begin_environment_survey(request, index, extent)
     }
 
     /// Skips an action and reports it to the screen.
@@ -272,7 +279,8 @@ impl<'w, 'c> Performer<'w, 'c> {
             home: isolation::home(self.workspace.ambient()),
             settings: &request.settings.sandbox,
         };
-        failed.hints()
+        let caches = self.place.snapshot_for(action).map(|snapshot| snapshot.caches_of_others(&action.id)).unwrap_or_default();
+        failed.hints().into_iter().chain(hidden_caches(action, ended, &caches)).collect()
     }
 
     fn isolation(

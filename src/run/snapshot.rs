@@ -1,5 +1,6 @@
 //! The snapshot of one run: what its checks see in place of the project, and what they write there.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::config::CachesMode;
@@ -15,6 +16,7 @@ use crate::run::bytecode::RunBytecode;
 use crate::run::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
 use crate::run::kept_files::{KeptFiles, KeptOutcome};
 use crate::run::seen_layers::SeenLayers;
+use crate::run::written_configuration::WrittenConfiguration;
 use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 
 /// How many of the written entries a report lists.
@@ -37,6 +39,7 @@ pub(crate) struct RunSnapshot {
     written: Vec<WrittenV2>,
     written_count: u64,
     kept: KeptFiles,
+    configuration: WrittenConfiguration,
 }
 
 /// Which actions work on the snapshot.
@@ -78,6 +81,7 @@ impl RunSnapshot {
             written: Vec::new(),
             written_count: 0,
             kept: KeptFiles::default(),
+            configuration: WrittenConfiguration::default(),
         })
     }
 
@@ -155,6 +159,9 @@ impl RunSnapshot {
     ) -> Result<SnapshotMount, SnapshotError> {
         let written = self.layers.add()?;
         let kept = action.map_or_else(Vec::new, |action| self.seen.select(self.layers.kept(), &action.id));
+        if let Some(action) = action.filter(|action| action.phase == ActionPhase::Step) {
+            self.configuration.note_seen(action, &kept);
+        }
         let mut lower: Vec<PathBuf> = kept.iter().chain(&self.base.copies).cloned().collect();
         let cache = action.map_or_else(CacheOfAttempt::default, |action| self.caches.prepare(action, &lower, &kept));
         let environments = self.base.environments.iter();
@@ -199,6 +206,7 @@ impl RunSnapshot {
         }
         self.bytecode.note_written(&action.id, &self.base, &entries);
         self.layers.keep(&mount.written, &action.id);
+        self.configuration.note_written(action, mount.written.upper.clone(), &entries);
         // A directory of the project that is called `.git` is a by-product too, but a check should not make one, so it is listed.
         let mut listed = 0;
         let is_shown = |path: &TreePath| !is_by_product(path) || path.as_bytes().starts_with(b".git/");
@@ -227,13 +235,19 @@ impl RunSnapshot {
         written: (Timestamp, &Path),
         stopped: Option<StopReason>,
     ) -> KeptOutcome {
-        let outcome = self.kept.copy_out(request, &self.base.copies, written, stopped);
+        let mut outcome = self.kept.copy_out(request, &self.base.copies, written, stopped);
+        outcome.notes.extend(self.configuration.take_notes());
         for one in &mut self.written {
             if let Ok(path) = TreePath::try_from(one.path.as_str()) {
                 (one.kept, one.not_kept) = self.kept.state(&one.action_id, &path);
             }
         }
         outcome
+    }
+
+    /// Returns the caches that other checks of the run wrote, by their paths, each with the name of the check.
+    pub(crate) fn caches_of_others(&self, action: &ActionId) -> BTreeMap<TreePath, String> {
+        self.caches.of_others(action)
     }
 
     /// Returns where the file at a path of the project is read from, as an action sees it: from a layer, a copy or a live

@@ -1,6 +1,7 @@
 //! Copies, creates and removes single entries of a project's copy. Symbolic links are never followed, in the project or
 //! in the copy.
 
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -64,6 +65,11 @@ pub(super) struct Copier<'a> {
     next: AtomicU64,
     times: CopiedTimes,
     is_aged: IsAged<'a>,
+    /// The latest second, since 1970, of the time of a removed file. A file that is put where nothing is gets a later time, because
+    /// a removed file may have been there.
+    removed: i64,
+    /// The removed files by their paths, as far as it is known that another file is put there.
+    replaced: BTreeMap<TreePath, FileStat>,
 }
 
 /// The result of copying one entry.
@@ -81,9 +87,10 @@ impl<'a> Copier<'a> {
         base: &Path,
         incoming: &Path,
         (times, is_aged): (CopiedTimes, IsAged<'a>),
+        removed: i64,
     ) -> io::Result<Self> {
         let (project, base, incoming) = (open_root(project)?, open_root(base)?, open_root(incoming)?);
-        Ok(Self { project, base, incoming, next: AtomicU64::new(0), times, is_aged })
+        Ok(Self { project, base, incoming, next: AtomicU64::new(0), times, is_aged, removed, replaced: BTreeMap::new() })
     }
 
     /// Copies one entry and replaces what is at its path in the copy. The parent directory must exist in the copy.
@@ -95,10 +102,24 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// Removes an entry of the copy with everything below it. A missing entry is not an error.
-    pub(super) fn remove(&self, path: &TreePath) -> io::Result<()> {
+    /// Removes an entry of the copy with everything below it. A missing entry is not an error. `is_put_again` says whether a file is
+    /// put at the path afterwards.
+    pub(super) fn remove(&mut self, path: &TreePath, is_put_again: bool) -> io::Result<()> {
         let Some((directory, name)) = there(self.parent(&self.base, path))? else { return Ok(()) };
+        if let (Some(stat), CopiedTimes::Now(now)) = (there(stat_of(&directory, &name))?, self.times) {
+            match (format(&stat), is_put_again) {
+                (libc::S_IFREG, true) => drop(self.replaced.insert(path.clone(), stat)),
+                (libc::S_IFREG, false) => self.removed = self.removed.max(stat.st_mtime),
+                // The files in a directory are not looked at. None of them needs more than this.
+                (_, _) => self.removed = self.removed.max(now.as_millis() / 1_000),
+            }
+        }
         remove_entry(&directory, &name)
+    }
+
+    /// Returns the latest second of the time of a removed file.
+    pub(super) fn removed(&self) -> i64 {
+        self.removed
     }
 
     fn put_directory(&self, path: &TreePath) -> io::Result<Copied> {
@@ -157,12 +178,15 @@ impl<'a> Copier<'a> {
         if format(&stat) != libc::S_IFREG || kind_of(&stat) != kind {
             return Ok(Copied::Moved);
         }
+        let (to, to_name) = self.parent(&self.base, path)?;
+        let replaced = there(stat_of(&to, &to_name))?.filter(|replaced| format(replaced) == libc::S_IFREG);
+        let replaced = replaced.or_else(|| self.replaced.get(path).copied());
         let new = CString::new(self.next.fetch_add(1, Ordering::Relaxed).to_string())?;
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
         let mut copy = File::from(openat(&self.incoming, new.as_c_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
         let finished = copy_and_digest(&mut live, &mut copy).and_then(|digest| {
             fchmod(&copy, mode_of(&stat))?;
-            let time = self.time_of(path, &stat);
+            let time = self.told_apart((path, self.time_of(path, &stat)), stat.st_size, replaced.as_ref());
             futimens(&copy, &time, &time)?;
             Ok(digest)
         });
@@ -170,11 +194,10 @@ impl<'a> Copier<'a> {
             unlinkat(&self.incoming, new.as_c_str(), UnlinkatFlags::NoRemoveDir)?;
             return finished.map(|_| Copied::Moved);
         }
-        let (directory, name) = self.parent(&self.base, path)?;
-        match renameat(&self.incoming, new.as_c_str(), &directory, name.as_c_str()) {
+        match renameat(&self.incoming, new.as_c_str(), &to, to_name.as_c_str()) {
             Err(Errno::EISDIR | Errno::ENOTEMPTY | Errno::EEXIST) => {
-                remove_entry(&directory, &name)?;
-                renameat(&self.incoming, new.as_c_str(), &directory, name.as_c_str())?;
+                remove_entry(&to, &to_name)?;
+                renameat(&self.incoming, new.as_c_str(), &to, to_name.as_c_str())?;
             }
             moved => moved?,
         }
@@ -189,6 +212,17 @@ impl<'a> Copier<'a> {
             CopiedTimes::Now(now) => of(now),
         };
         if (self.is_aged)(path) { (time - TimeSpec::from_duration(AGE)).max(TimeSpec::new(OLDEST, 0)) } else { time }
+    }
+
+    /// Returns the time for a copied file of this size that replaces another one. mypy compares whole seconds and sizes, so a file
+    /// of the same size must not have a time in the same second.
+    fn told_apart(&self, (path, time): (&TreePath, TimeSpec), size: libc::off_t, replaced: Option<&FileStat>) -> TimeSpec {
+        let taken = match (replaced, self.times) {
+            (Some(replaced), _) if replaced.st_size == size => replaced.st_mtime,
+            (None, CopiedTimes::Now(_)) if !(self.is_aged)(path) => self.removed,
+            (Some(_) | None, _) => return time,
+        };
+        if taken >= time.tv_sec() { TimeSpec::new(taken + 1, 0) } else { time }
     }
 
     fn parent(&self, root: &OwnedFd, path: &TreePath) -> io::Result<(OwnedFd, CString)> {

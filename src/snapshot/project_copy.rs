@@ -41,6 +41,8 @@ pub struct ProjectCopy {
     /// Paths at which the content of the copy is unknown.
     doubtful: BTreeSet<TreePath>,
     boot: String,
+    /// The latest second, since 1970, of the time of a file that this process removed from the copy.
+    removed: i64,
 }
 
 /// The result of updating a copy to an index.
@@ -61,7 +63,7 @@ impl ProjectCopy {
         [BASE, INCOMING].iter().try_for_each(|name| fs::create_dir_all(directory.join(name))).map_err(failed)?;
         let (journal, left) = Journal::open(directory, root, boot).map_err(failed)?;
         let (index, doubtful) = left.map_or_else(Default::default, |left| (Some(left.index), left.doubtful));
-        Ok(Self { directory: directory.to_owned(), journal, index, doubtful, boot: boot.to_owned() })
+        Ok(Self { directory: directory.to_owned(), journal, index, doubtful, boot: boot.to_owned(), removed: 0 })
     }
 
     /// Returns the directory that holds the copy.
@@ -219,7 +221,7 @@ impl ProjectCopy {
 
     /// Performs the steps on the copy. Returns the paths at which the project has changed since the index was made.
     fn follow(
-        &self,
+        &mut self,
         root: &Path,
         steps: &CopySteps,
         times: (CopiedTimes, IsAged<'_>),
@@ -231,11 +233,12 @@ impl ProjectCopy {
         }
         let incoming = self.directory.join(INCOMING);
         // An earlier process that died may have left partly written files. They are removed first.
-        let emptied = empty_directory(&incoming).and_then(|()| Copier::open(root, &base, &incoming, times));
-        let copier = emptied.map_err(|source| at(&TreePath::root(), source))?;
+        let emptied = empty_directory(&incoming).and_then(|()| Copier::open(root, &base, &incoming, times, self.removed));
+        let mut copier = emptied.map_err(|source| at(&TreePath::root(), source))?;
         for path in &steps.removed {
-            copier.remove(path).map_err(|source| at(path, source))?;
+            copier.remove(path, steps.put.contains_key(path)).map_err(|source| at(path, source))?;
         }
+        self.removed = copier.removed();
         let (mut moved, mut files) = (BTreeSet::new(), Vec::new());
         // The paths are sorted, so a directory comes before its contents.
         for (path, (kind, digest)) in &steps.put {

@@ -144,6 +144,7 @@ fn a_changed_file_is_younger_than_everything_an_earlier_run_has_written() {
     let past = SystemTime::now() - Duration::from_hours(1);
     let set = |name: &str, time| fs::File::open(scene.path(name)).and_then(|file| file.set_modified(time)).expect("a time");
     set("b.py", past);
+    set("a.py", past);
     let mut copy = scene.open();
     copy.bring_up_to(&scene.look(), now()).expect("a copy");
     let modified = |name: &str| scene.base().join(name).metadata().expect("a file").modified().expect("a time");
@@ -158,6 +159,41 @@ fn a_changed_file_is_younger_than_everything_an_earlier_run_has_written() {
     scene.write("b.py", "one");
     copy.bring_up_to(&scene.look(), now()).expect("a copy");
     assert_eq!(modified("b.py"), past);
+}
+
+/// mypy takes a file for unchanged if size and whole second are the same.
+#[test]
+fn two_contents_of_one_size_never_have_times_in_one_second() {
+    let scene = Scene::new(&[("a.py", "one"), ("d/b.py", "one"), ("longer.py", "one")]);
+    let mut copy = scene.open();
+    let start = now();
+    let mut follow = |milliseconds| {
+        let at = Timestamp::from_millis(start.as_millis() + milliseconds);
+        copy.bring_up_to(&scene.look(), at).expect("a copy");
+    };
+    let second = |name: &str| {
+        let modified = scene.base().join(name).metadata().expect("a file").modified().expect("a time");
+        modified.duration_since(UNIX_EPOCH).expect("after 1970").as_secs()
+    };
+    follow(0);
+    let mut last = second("a.py");
+    for text in ["two", "six", "ten"] {
+        scene.write("a.py", text);
+        scene.write("longer.py", &text.repeat(last as usize % 7 + 2));
+        follow(1);
+        assert!(second("a.py") > last, "{text}");
+        last = second("a.py");
+    }
+    // A file that is removed and made again is told apart too, alone and with its directory.
+    let before = second("d/b.py");
+    for remove in [fs::remove_file, |path: PathBuf| fs::remove_dir_all(path.parent().expect("a directory"))] {
+        let _removed = remove(scene.path("d/b.py"));
+        follow(2);
+        fs::create_dir_all(scene.path("d")).expect("ours");
+        scene.write("d/b.py", "two");
+        follow(3);
+        assert!(second("d/b.py") > before);
+    }
 }
 
 /// An object file that somebody built by hand may be newer than the source that is tested, and made from another one.

@@ -246,3 +246,33 @@ fn files_that_the_checks_write_anew_in_every_run_are_named_by_the_status_and_do_
     assert!(project.store().committed_runs().len() < 10);
     assert_eq!(daemon.interrupt().status, 130);
 }
+
+/// While a newer tree is tested, the newest tree that has a verdict is named, and whether it was tested on a snapshot.
+#[test]
+fn status_and_wait_name_the_newest_tree_with_a_verdict_while_a_newer_one_is_tested() {
+    let project = Project::new().file("a.txt", "one\n");
+    let command = "cat a.txt; until test -e ../shared/gate; do sleep 0.02; done; test -e a.txt";
+    project.save("proctor.toml", &format!("{WRITES_TO_SHARED}snapshot = \"require\"\n{}", settings(command)));
+    std::fs::write(project.shared("gate"), "").expect("the directory is ours");
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    for text in ["two\n", "three\n"] {
+        let tested = project.store().committed_runs().last().expect("a run")["treeDigest"].clone();
+        std::fs::remove_file(project.shared("gate")).expect("it was made");
+        project.save("a.txt", text);
+        wait_until(&project, "running");
+        let json = project.proctor(["status", "--json"]).success().json();
+        let verdict = &json["projects"][0]["tasks"][0]["verdict"];
+        assert_eq!((&verdict["tree"], &verdict["tested"]), (&tested, &"snapshot".into()), "{json}");
+        let short = &tested.as_str().expect("a digest")[..8];
+        for arguments in [&["status"][..], &["wait", "--fresh", "--timeout", "0"]] {
+            let shown = project.proctor(arguments).any_status().stdout;
+            assert!(shown.contains("running · PASS of run ") && shown.contains(&format!("(tree {short}…, snapshot)")), "{shown}");
+        }
+        std::fs::write(project.shared("gate"), "").expect("the directory is ours");
+        project.proctor(["wait", "--fresh"]).success();
+        let shown = project.proctor(["status"]).success().stdout;
+        assert!(shown.contains(" · snapshot · run ") && !shown.contains(short), "{shown}");
+    }
+    assert_eq!(daemon.interrupt().status, 130);
+}

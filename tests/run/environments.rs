@@ -144,3 +144,48 @@ fn what_a_prerequisite_installs_is_no_move() {
         assert_eq!(runs(&project), [("SUCCESS".to_owned(), vec![])], "{snapshot}");
     }
 }
+
+/// Files inside of packages are too many to be read before each verdict. A verdict that is asked for with fresh caches reads them.
+#[test]
+fn a_file_that_is_edited_by_hand_deep_in_a_package_is_seen_with_fresh_caches_only() {
+    let deep = ["web/node_modules/left-pad/lib/index.js", ".venv/lib/python3.11/site-packages/good/deep/inner.py"];
+    let waits = "set -e; touch ../shared/begun; while [ -e ../shared/hold ]; do sleep 0.01; done; ls";
+    let mut project = project(waits, "require", "");
+    for path in deep {
+        project = project.file(path, "as it was installed");
+    }
+    let fresh = |project: &Project| project.proctor(["run", "--fresh-caches"]).success().report();
+    let (kept, full) = (run(&project), fresh(&project));
+    assert_eq!(digest(&fresh(&project)), digest(&full));
+    // The times are those of before, so only the content shows the edit.
+    for path in deep {
+        let path = project.path().join(path);
+        let before = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("a time");
+        fs::write(&path, "as it was insta11ed").expect("ours");
+        fs::File::options().write(true).open(&path).and_then(|file| file.set_modified(before)).expect("ours");
+    }
+    assert_eq!(digest(&run(&project)), digest(&kept));
+    let edited = fresh(&project);
+    assert_ne!(digest(&edited), digest(&full));
+    for name in [".venv, every file", "web/node_modules, every file"] {
+        let component = |report: &Value| {
+            let components = report["environment"]["components"].as_array().expect("a list");
+            components.iter().find(|one| one["name"] == name).map(|one| one["sha256"].clone()).expect("it is listed")
+        };
+        assert_ne!(component(&edited), component(&full), "{name}");
+    }
+    // An edit while the checks run moves such a run, and what tools write themselves does not.
+    fs::write(project.shared("hold"), "").expect("it is ours");
+    fs::remove_file(project.shared("begun")).expect("a run began");
+    let running = project.proctor(["run", "--fresh-caches"]).watch();
+    let begun = project.shared("begun");
+    poll(LATE, "the check", || if begun.exists() { Ok(()) } else { Err("it has not begun") });
+    project.save(deep[0], "edited");
+    project.save("web/node_modules/.vite/results.json", "{}");
+    project.save(&format!("{PACKAGES}/good/__pycache__/x.pyc"), "");
+    fs::remove_file(project.shared("hold")).expect("it was held");
+    let ended = running.ended();
+    assert_eq!(ended.status, 0, "{}", ended.snapshot());
+    let moved = runs(&project).into_iter().rev().nth(1).expect("a run that moved");
+    assert_eq!(moved, ("MOVED".to_owned(), vec![deep[0].to_owned()]), "{}", ended.snapshot());
+}

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
@@ -247,4 +247,89 @@ fn what_a_person_opened_for_writing_inside_of_the_project_is_the_projects_own() 
     assert_eq!(text(&project.path().join("out/made")).as_deref(), Some("built\n"));
     assert!(!project.path().join("made").exists());
     assert!(output.stdout.contains("1 thing, which never reaches the project: made (8B)"), "{}", output.stdout);
+}
+
+/// Somebody exchanges a directory while the check reads, and puts the real one back before the run ends.
+#[test]
+fn a_directory_that_is_swapped_and_swapped_back_during_a_run_is_never_seen() {
+    let project = scripts(&["set -e; cd ../shared; touch begun; while [ -e hold ]; do sleep 0.01; done; cd -; \
+         cat src/b.txt; ls src; touch ../shared/read; while [ ! -e ../shared/end ]; do sleep 0.01; done; test -e src/b.txt"])
+    .file("src/b.txt", "digested ");
+    fs::write(project.shared("hold"), "").expect("the directory is ours");
+    let run = project.proctor(["run"]).watch();
+    let wait_for = |name: &str| poll(LATE, name, || if project.shared(name).exists() { Ok(()) } else { Err("not yet") });
+    wait_for("begun");
+    let (src, aside, fake) = (project.path().join("src"), project.shared("aside"), project.shared("fake"));
+    fs::create_dir(&fake).and_then(|()| fs::write(fake.join("b.txt"), "fake")).expect("the directory is ours");
+    fs::rename(&src, &aside).and_then(|()| fs::rename(&fake, &src)).expect("ours");
+    fs::remove_file(project.shared("hold")).expect("it was held");
+    wait_for("read");
+    fs::rename(&src, &fake).and_then(|()| fs::rename(&aside, &src)).expect("ours");
+    fs::write(project.shared("end"), "").expect("the directory is ours");
+    let run = run.ended();
+    assert_eq!(run.status, 0, "{}", run.snapshot());
+    let log = project.proctor(["show", "--log", "STEP.1"]).success().stdout;
+    assert!(log.contains("digested b.txt") && !log.contains("fake"), "{log}");
+}
+
+/// Checks that go one by one see what those before them wrote, so a file that makes every test pass has to be named.
+#[test]
+fn a_transient_conftest_is_named_by_the_report_although_a_later_check_removes_it() {
+    let project =
+        scripts(&["echo '# every test passes' > conftest.py", "test -e conftest.py", "rm conftest.py", "test ! -e conftest.py"]);
+    let output = project.proctor(["run"]).success();
+    let snapshot = snapshot(&output);
+    let written: Vec<String> = snapshot["written"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| format!("{} {}", one["actionId"], one["path"]).replace('"', ""))
+        .collect();
+    assert_eq!(written, ["STEP.1 conftest.py", "STEP.3 conftest.py"], "{snapshot}");
+    let notes = output.report()["notes"].to_string();
+    let named = |writer: &str| format!("the check `{writer}` wrote or removed `conftest.py` before this one");
+    assert!(notes.contains(&named("check 1")) && notes.contains(&named("check 3")), "{notes}");
+    assert!(output.stdout.contains(&format!("note: check 2: {}", named("check 1"))), "{}", output.stdout);
+    assert!(!project.path().join("conftest.py").exists());
+    // A run whose checks write no such file has no such note.
+    let quiet = scripts(&["touch generated.txt", "test -e generated.txt"]).proctor(["run"]).success();
+    assert!(!quiet.stdout.contains("decides how a check works"), "{}", quiet.stdout);
+}
+
+/// A save each second beside a check that takes three seconds. Before, every save ended the run, so there was no verdict.
+#[test]
+#[ignore = "long tier"]
+fn a_save_each_second_for_a_minute_leaves_a_verdict_at_least_every_seven_seconds() {
+    let project = Project::new().file("a.txt", "0").toml(
+        "[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n\
+         [[check]]\nname = \"slow\"\ncommand = [\"sh\", \"-c\", \"set -e; cat a.txt; sleep 3; python3 -I -S ../shared/digest.py .\"]\n",
+    );
+    fs::write(project.shared("digest.py"), crate::tree::script()).expect("the directory is ours");
+    let mut watch = project.watch(["."]);
+    watch.wait_for_line("the first run", LATE, |line| line.starts_with("proctor "));
+    let (begun, mut verdicts, mut last) = (Instant::now(), 0, Instant::now());
+    for number in 1..=60 {
+        project.save("a.txt", &number.to_string());
+        while begun.elapsed() < Duration::from_secs(number) {
+            std::thread::sleep(Duration::from_millis(50));
+            let runs = project.store().committed_runs();
+            if runs.len() > verdicts {
+                (verdicts, last) = (runs.len(), Instant::now());
+                assert_eq!(runs[verdicts - 1]["overallStatus"], "SUCCESS");
+            }
+            assert!(last.elapsed() < Duration::from_secs(7), "no verdict for seven seconds after {verdicts}: {}", watch.text());
+        }
+    }
+    watch.interrupt();
+    assert!(verdicts >= 9, "{verdicts}");
+    // Each verdict names the tree that its check saw, to the last one.
+    let mut trees = std::collections::BTreeSet::new();
+    for run in project.store().committed_runs().iter().filter(|run| run["overallStatus"] == "SUCCESS") {
+        let id = run["runId"].as_str().expect("an id");
+        let seen = project.proctor(["show", id, "--log", "STEP.1"]).success().stdout;
+        let tree = run["treeDigest"].as_str().expect("a digest");
+        assert!(seen.contains(tree), "{id}: {tree}\n{seen}");
+        trees.insert(tree.to_owned());
+    }
+    assert!(trees.len() >= 9, "{trees:?}");
 }

@@ -116,6 +116,27 @@ fn a_cache_that_writes_names_is_a_product_which_later_checks_see() {
 }
 
 #[test]
+fn a_check_that_looks_into_the_cache_of_another_one_fails_with_a_note_that_says_what_helps() {
+    let toml = "[sandbox]\nsnapshot = \"require\"\n[[check]]\nname = \"build\"\ncommand = [\"sh\", \"build.sh\"]\n\
+                [[check]]\nname = \"app\"\ncommand = [\"./target/app\"]\n[[check]]\nname = \"shell\"\ncommand = [\"sh\", \"-c\", \"./target/app\"]\n\
+                [[check]]\nname = \"other\"\ncommand = [\"ls\", \"nowhere\"]\n";
+    let build = "mkdir -p target; printf '#!/bin/sh\\necho ran' > target/app; chmod +x target/app";
+    let project = Project::new().toml(toml).file("build.sh", build).file(".gitignore", "target/\n");
+    for _ in 0..2 {
+        let output = project.proctor(["run"]).status(1);
+        let note = "`target` is a cache of the check `build`, which no other check sees: with `writes = [\"target/**\"]`, or a part of it,";
+        for check in ["app", "shell"] {
+            assert!(output.stdout.contains(&format!("note: {check}: {note}")), "{}", output.stdout);
+        }
+        assert_eq!(output.stdout.matches(note).count(), 2, "{}", output.stdout);
+    }
+    let advised = toml.replace("\"build.sh\"]\n", "\"build.sh\"]\nwrites = [\"target/**\"]\n");
+    project.save("proctor.toml", advised.split("[[check]]\nname = \"other\"").next().expect("the rest"));
+    project.approve();
+    project.proctor(["run"]).success();
+}
+
+#[test]
 fn what_a_check_removes_is_gone_and_a_failed_check_keeps_its_cache() {
     let project = files(&["set -e; ls -A .mypy_cache 2>/dev/null || true; if [ -e .mypy_cache/a ]; then rm -r .mypy_cache; \
          mkdir .mypy_cache; touch .mypy_cache/b; exit 1; fi; mkdir -p .mypy_cache; touch .mypy_cache/a"]);
@@ -158,7 +179,8 @@ fn a_save_that_is_older_than_the_kept_build_information_is_tested() {
     let run = project.proctor(["run"]).watch();
     let begun = project.shared("begun");
     poll(LATE, "the check", || if begun.exists() { Ok(()) } else { Err("it has not begun") });
-    project.save("src/a.ts", "bad!");
+    // Another size: a file of the same size can get a time that lies up to a second ahead, and then it is checked once more.
+    project.save("src/a.ts", "bad");
     set_back(&project, "src/a.ts");
     fs::remove_file(project.shared("hold")).expect("it was held");
     assert_eq!(run.ended().status, 0);
@@ -208,6 +230,34 @@ fn real_tsc_tests_a_save_that_is_older_than_its_kept_build_information() {
     project.proctor(["run"]).status(1);
     let last = log(&project, "STEP.1");
     assert!(last.contains("had-it") && last.contains("TS2322"), "{last}");
+}
+
+/// mypy takes a file for unchanged if its size is the same, and the whole second of its time.
+#[test]
+fn real_mypy_tests_two_saves_of_one_size_in_one_second() {
+    let mypy = python_checkers();
+    let visible = mypy.parent().and_then(Path::parent).expect("an environment");
+    let command = serde_json::to_string(&[&*mypy.display().to_string(), "-m", "mypy", "m.py"]).expect("strings can be written");
+    let toml = format!(
+        "[sandbox]\nsnapshot = \"require\"\nvisible = [\"{}\"]\n[[check]]\nname = \"types\"\ncommand = {command}\n",
+        visible.display()
+    );
+    let project = Project::new().toml(&toml).file("m.py", "X: int = 1\n");
+    project.proctor(["run"]).success();
+    let mut watch = project.watch(["."]);
+    watch.wait_for_line("the first verdict", LATE, |line| line.starts_with("PASSED"));
+    for _ in 0..5 {
+        // Both runs are over within a second, so both contents are copied in the same one if it has just begun.
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+        std::thread::sleep(Duration::from_millis(1_000 - u64::from(now.subsec_millis())));
+        project.save("m.py", "X: int = 2\n");
+        watch.wait_for_line("a right verdict", LATE, |line| line.starts_with("PASSED"));
+        project.save("m.py", "X: str = 1\n");
+        watch.wait_for_line("a verdict", LATE, |line| line.starts_with("PASSED") || line.starts_with("FAILED"));
+        let runs = project.store().committed_runs();
+        assert_eq!(runs.last().expect("a run")["overallResult"], "FAILED", "{}", watch.text());
+    }
+    watch.interrupt();
 }
 
 /// `make` compares the times of files and knows nothing of their content. What somebody built by hand from other sources must not

@@ -187,6 +187,7 @@ fn a_check_that_writes_the_same_bytes_again_has_a_verdict_and_starts_nothing() {
     expect_no_further_run(&project);
     let runs = project.store().committed_runs();
     assert_eq!(runs.iter().map(status_of).collect::<Vec<_>>(), ["SUCCESS"], "{}", watch.text());
+    assert!(!watch.text().contains("older tree"), "{}", watch.text());
     watch.interrupt();
 }
 

@@ -36,6 +36,9 @@ pub(super) enum HintEffect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StopProgress {
     Going,
+    /// Something was saved, and the run goes on to its end. Its result is for an older tree.
     LetFinish,
+    /// The checks are over, so that a save cannot stop them any more. The result is only being sealed.
+    ChecksOver,
     Stopping,
 }

@@ -157,3 +157,18 @@ fn a_verdict_of_a_run_that_was_let_finish_is_said_to_be_for_an_older_tree() {
     assert_eq!(effects.first(), Some(&Effect::Show(Notice::OlderTree)), "{effects:?}");
     assert!(starts(&effects));
 }
+
+/// The checks are over in every run before its verdict. That alone makes no result one for an older tree.
+#[test]
+fn a_verdict_for_the_tree_that_is_there_is_not_said_to_be_for_an_older_one() {
+    let mut engine = engine();
+    assert!(engine.handle(Moment(60), Event::ChecksOver).is_empty());
+    let effects = verdict(&mut engine, 100, "tree", &[]);
+    assert_eq!(effects, vec![Effect::Show(Notice::Waiting(LastRunState::Verdict))]);
+    // A save while the result is sealed stops nothing and is tested next.
+    let mut engine = self::engine();
+    engine.handle(Moment(60), Event::ChecksOver);
+    assert!(save(&mut engine, 70, "a").is_empty());
+    let effects = verdict(&mut engine, 100, "tree", &[]);
+    assert!(!effects.contains(&Effect::Show(Notice::OlderTree)), "{effects:?}");
+}
