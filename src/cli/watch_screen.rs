@@ -97,7 +97,7 @@ impl Screen for WatchScreen {
             }
             Ok(RunOutcome::NotApproved(unapproved)) => {
                 screen::not_approved(unapproved).iter().for_each(|line| render::line(line));
-                self.say(&format!("hint: {}", screen::approve_hint(&unapproved.task, unapproved.way)));
+                self.say(&format!("hint: {}", screen::approve_hint(unapproved)));
             }
             Ok(RunOutcome::Superseded | RunOutcome::Withdrawn | RunOutcome::Unchanged | RunOutcome::Untriggered) => {}
             Err(RunFailure::Configuration(lines)) => lines.iter().for_each(|line| render::note(line)),

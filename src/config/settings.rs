@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::config::written_value::WrittenValue;
 use crate::model::{
-    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors,
+    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, JudgedSettings, OnChange, OnSurvivors,
     ParallelChecks, PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service, SkipWhileUnchanged, TaskId, Tool,
 };
 
@@ -33,6 +33,9 @@ pub struct Configuration {
     pub policy: PolicySettings,
     pub govern: GovernSettings,
     pub approval: ApprovalSettings,
+    /// What the user's own configuration allows for this project. The reader of `proctor.toml` leaves it empty, because
+    /// a project cannot allow itself anything.
+    pub allowed: JudgedSettings,
 }
 
 /// `[approval]`: how people approve weaker checks, and which files are protected.

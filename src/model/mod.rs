@@ -21,6 +21,7 @@ mod governance;
 mod identity;
 mod ids;
 mod isolation;
+mod judged_settings;
 mod ledger;
 mod name_rule;
 mod observation;
@@ -84,6 +85,7 @@ pub use isolation::{
     Access, EnvironmentMount, IsolationLevel, KilledBy, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount,
     WrittenLayer,
 };
+pub use judged_settings::{JudgedSettings, SettingValue};
 pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,
     RootIdentity, RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
@@ -100,7 +102,7 @@ pub use outcome::{
 pub use path::{PathError, TreePath};
 pub use plan::{
     Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors,
-    ParallelChecks, Plan, PlanNote, PlanOrigin, Reuse, SkipWhileUnchanged, SpecificationSource,
+    ParallelChecks, Plan, PlanNote, PlanOrigin, PlanSettings, Reuse, SkipWhileUnchanged, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use problem::{BrokenRule, Gravity, Problem, TextPosition};

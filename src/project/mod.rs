@@ -11,6 +11,7 @@
 
 mod approval;
 mod approval_request;
+mod approved_tree;
 mod archiving;
 mod cycle;
 mod dependency;
@@ -33,6 +34,7 @@ mod retention;
 mod retest_refusal;
 mod run_preparation;
 mod selection;
+mod settings_approval;
 mod snapshot_storage;
 mod snapshot_trial;
 mod specifications;
@@ -43,6 +45,7 @@ pub(crate) mod testing;
 mod tool_version;
 mod workspace;
 
+pub(crate) use approval::CONFIGURATION_FILE;
 pub use approval::{ApprovalQuestion, ApprovedBy};
 pub use approval_request::{approval_counts, approval_faults};
 pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};

@@ -19,6 +19,7 @@ use crate::project::environment_digest::{
     program_file,
 };
 use crate::project::error::ProjectError;
+use crate::project::approved_tree::ApprovedTrees;
 use crate::project::known_approvals::KnownApprovals;
 use crate::project::known_trees::KnownTrees;
 use crate::project::progress::Progress;
@@ -69,6 +70,7 @@ pub struct Workspace {
     /// The projects whose snapshot this process has mounted.
     pub(crate) mountable: BTreeSet<ProjectId>,
     pub(crate) approvals: KnownApprovals,
+    pub(crate) approved_trees: ApprovedTrees,
     /// The project of the last sealed run, and the limits for its evidence, for [`Self::keep_to_limits`].
     pub(crate) to_prune: Option<(ProjectScope, RetentionLimits)>,
 }
@@ -115,6 +117,7 @@ impl Workspace {
             bytecode: KeptBytecode::default(),
             mountable: BTreeSet::new(),
             approvals: KnownApprovals::default(),
+            approved_trees: ApprovedTrees::default(),
             to_prune: None,
         };
         workspace.digests = workspace.load_digests()?;

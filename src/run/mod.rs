@@ -23,6 +23,7 @@ mod diagnosis;
 mod earlier_runs;
 mod environment;
 mod flow;
+mod guarded_files;
 mod health;
 mod http_client;
 mod judge_and_seal;

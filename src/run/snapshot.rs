@@ -197,6 +197,7 @@ impl Workspace {
             environment: &environment.variables,
             ambient: self.ambient(),
             settings: &request.settings.sandbox,
+            guarded: &[],
         };
         let mut isolation =
             isolation::isolation(&sandbox, nowhere, request.settings.strongest_isolation).map_err(ProjectError::Sandbox)?;

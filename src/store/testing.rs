@@ -69,6 +69,7 @@ pub(super) fn terms(success: &str) -> PlanTerms {
         strictness: Vec::new(),
         debt: Vec::new(),
         approval: ApprovalTerms::default(),
+        settings: None,
     }
 }
 

@@ -94,6 +94,7 @@ fn carry_out_under(
         parallel: configuration.run.parallel,
         link: None,
         task_list: None,
+        allowed_signers: None,
         limits: Default::default(),
     };
     shape(&mut plan, &mut settings);

@@ -66,7 +66,7 @@ fn read_signature(path: &Path) -> Result<String, CommandError> {
 }
 
 fn needs_person(question: &ApprovalQuestion) -> CommandError {
-    refused(question).hint(screen::approve_hint(&question.unapproved.task, question.unapproved.way))
+    refused(question).hint(screen::approve_hint(&question.unapproved))
 }
 
 fn needs_signature(question: &ApprovalQuestion) -> CommandError {

@@ -102,7 +102,7 @@ fn waits_for_a_person(loaded: &LoadedProject, pause: &PauseRecord) -> CommandErr
 pub(super) fn not_approved(unapproved: &UnapprovedPlan) -> CommandError {
     let mut lines = screen::not_approved(unapproved).into_iter();
     let error = CommandError::new(CommandExit::PersonNeeded, lines.next().unwrap_or_default());
-    lines.fold(error, |error, line| error.detail(line)).hint(screen::approve_hint(&unapproved.task, unapproved.way))
+    lines.fold(error, |error, line| error.detail(line)).hint(screen::approve_hint(unapproved))
 }
 
 /// Returns the error that other tasks, on which this task depends, are incomplete. Like a failed prerequisite, this means that the code

@@ -253,7 +253,11 @@ pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
 /// weaker, and the following lines say where.
 pub(crate) fn not_approved(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
-    let first = format!("{subject} asks for less than was approved: nothing was run");
+    let first = if unapproved.is_first {
+        format!("{subject} asks for more than a project has by default: nothing was run")
+    } else {
+        format!("{subject} asks for less than was approved: nothing was run")
+    };
     std::iter::once(first).chain(unapproved.weakened.iter().cloned()).collect()
 }
 
@@ -263,6 +267,8 @@ pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
     let first = if unapproved.weakened.is_empty() {
         format!("protected files of {subject} are not what was approved")
+    } else if unapproved.is_first {
+        format!("{subject} asks for more than a project has by default")
     } else {
         format!("{subject} asks for less than was approved")
     };
@@ -278,10 +284,15 @@ pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
     lines
 }
 
-/// Returns the hint how a person can approve a plan that is weaker than the approved plan.
-pub(crate) fn approve_hint(task: &TaskId, way: ApprovalWay) -> String {
-    let command = approve_command(task);
-    match way {
+/// Returns the hint how a person can approve a plan that is weaker than the approved plan, or settings that open more
+/// than the default.
+pub(crate) fn approve_hint(unapproved: &UnapprovedPlan) -> String {
+    let command = approve_command(&unapproved.task);
+    match unapproved.way {
+        ApprovalWay::Answer if unapproved.is_first => format!(
+            "have a person approve it at a terminal: `{command}`. What your own projects may always ask for stands in \
+             `~/.config/proctor/config.toml`"
+        ),
         ApprovalWay::Answer => format!("take it back, or have a person approve it at a terminal: `{command}`"),
         ApprovalWay::Signature => {
             format!("take it back, or have it signed: `{command} --print > approval.json`, then `{command} --signature FILE.sig`")

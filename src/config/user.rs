@@ -1,0 +1,164 @@
+//! Reads the user's own configuration, `~/.config/proctor/config.toml`: what the user's projects may ask for without a
+//! question (S7). The file lies outside of every project, so no project can change it.
+
+use std::path::Path;
+
+use globset::GlobBuilder;
+use toml::{Table, Value};
+
+use crate::config::judged::{judged_settings, weaker_when};
+use crate::config::read::read;
+use crate::model::{JudgedSettings, Problem, SettingValue, quoted_text};
+
+/// The key of an entry that says which projects the entry is for.
+const PROJECTS: &str = "projects";
+const EXAMPLE: &str = "an entry is `[[allow]]` with `projects = [\"~/work/*\"]` and, for example, `sandbox.visible = [\"~/.aws\"]`";
+
+/// Reads what the user's own configuration allows for the project at `root`. `home` stands for `~` in `projects`.
+///
+/// # Errors
+///
+/// When the text is not TOML, has an unknown key, or allows a value that `proctor.toml` could not have.
+pub fn read_allowed(text: &str, file_name: &str, root: &Path, home: Option<&Path>) -> Result<JudgedSettings, Vec<Problem>> {
+    let wrong = |pointer: &str, message: String| vec![Problem::new(pointer, message).within(file_name, None).hint(EXAMPLE)];
+    let table: Table = text.parse().map_err(|error: toml::de::Error| wrong("", format!("not valid TOML: {}", error.message())))?;
+    if let Some(key) = table.keys().find(|key| *key != "allow") {
+        return Err(wrong(key, format!("unknown key `{key}`")));
+    }
+    let entries = match table.get("allow") {
+        None => return Ok(JudgedSettings::default()),
+        Some(Value::Array(entries)) => entries.clone(),
+        Some(_) => return Err(wrong("allow", "a list of tables is expected".to_owned())),
+    };
+    let mut allowed = JudgedSettings::default();
+    for (index, entry) in entries.into_iter().enumerate() {
+        let pointer = format!("allow[{}]", index + 1);
+        let Value::Table(mut entry) = entry else { return Err(wrong(&pointer, "a table is expected".to_owned())) };
+        let projects = match entry.remove(PROJECTS) {
+            Some(Value::Array(patterns)) if !patterns.is_empty() => patterns,
+            Some(_) | None => return Err(wrong(&pointer, format!("`{PROJECTS}` is missing: paths of projects, or patterns of them"))),
+        };
+        let mut lines = String::new();
+        let mut written = Vec::new();
+        write_lines("", &entry, &mut lines, &mut written).map_err(|message| wrong(&pointer, message))?;
+        let unknown = written.iter().find(|key| weaker_when(key).is_none() || !judged_settings_have(key));
+        if let Some(key) = unknown {
+            return Err(wrong(&format!("{pointer}.{key}"), format!("`{key}` is no setting that is asked for")));
+        }
+        let configuration = read(&lines, file_name).map_err(|problems| {
+            let of_entry = |problem: Problem| Problem { position: None, ..Problem::new(format!("{pointer}.{}", problem.pointer), problem.message) };
+            problems.into_iter().map(|problem| of_entry(problem).within(file_name, None).hint(EXAMPLE)).collect::<Vec<_>>()
+        })?;
+        let mut is_meant = false;
+        for pattern in projects {
+            let Value::String(pattern) = pattern else { return Err(wrong(&pointer, format!("`{PROJECTS}` is a list of texts"))) };
+            is_meant |= matches_root(&pattern, root, home).map_err(|message| wrong(&pointer, message))?;
+        }
+        if is_meant {
+            let values = judged_settings(&configuration).values.into_iter().filter(|(key, _)| written.contains(key));
+            values.for_each(|(key, value)| allow(&mut allowed, key, value));
+        }
+    }
+    Ok(allowed)
+}
+
+/// Adds an allowed value. If two entries allow the same setting, the weaker value counts, or the entries of both lists.
+fn allow(allowed: &mut JudgedSettings, key: String, value: SettingValue) {
+    let both = match (allowed.values.remove(&key), value) {
+        (Some(SettingValue::List(before)), SettingValue::List(more)) => SettingValue::List([before, more].concat()),
+        (Some(before), value) if weaker_when(&key).is_some_and(|when| when.is_weaker(&value, &before)) => before,
+        (Some(_) | None, value) => value,
+    };
+    allowed.values.insert(key, both);
+}
+
+fn judged_settings_have(key: &str) -> bool {
+    crate::config::default_of(key).is_some()
+}
+
+fn matches_root(pattern: &str, root: &Path, home: Option<&Path>) -> Result<bool, String> {
+    let pattern = match (pattern.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => format!("{}{rest}", home.display()),
+        (Some(_) | None, _) => pattern.to_owned(),
+    };
+    if !pattern.starts_with('/') {
+        return Err(format!("`{pattern}` is a relative path: a project is named by an absolute path, or by one that begins with `~/`"));
+    }
+    let glob = GlobBuilder::new(&pattern).literal_separator(true).build();
+    let glob = glob.map_err(|error| format!("`{pattern}` is no pattern of paths: {error}"))?;
+    Ok(Path::new(&pattern) == root || glob.compile_matcher().is_match(root))
+}
+
+/// Writes the settings of an entry as lines of `proctor.toml`, and lists their keys.
+fn write_lines(prefix: &str, table: &Table, lines: &mut String, written: &mut Vec<String>) -> Result<(), String> {
+    for (key, value) in table {
+        if !key.chars().all(|character| character.is_ascii_lowercase() || character == '_') {
+            return Err(format!("unknown key {}", quoted_text(key)));
+        }
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match value {
+            Value::Table(inner) => write_lines(&path, inner, lines, written)?,
+            value => {
+                lines.push_str(&format!("{path} = {}\n", inline(value)?));
+                written.push(path);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn inline(value: &Value) -> Result<String, String> {
+    Ok(match value {
+        Value::String(text) => quoted_text(text),
+        Value::Integer(number) => number.to_string(),
+        Value::Boolean(flag) => flag.to_string(),
+        Value::Array(values) => format!("[{}]", values.iter().map(inline).collect::<Result<Vec<_>, _>>()?.join(", ")),
+        Value::Float(_) | Value::Datetime(_) | Value::Table(_) => return Err("a text, a number or a list is expected".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(text: &str, root: &str) -> Result<JudgedSettings, String> {
+        let read = read_allowed(text, "config.toml", Path::new(root), Some(Path::new("/home/me")));
+        read.map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    }
+
+    const TEXT: &str = "[[allow]]\nprojects = [\"~/work/*\"]\nsandbox.visible = [\"~/.aws\"]\nsandbox.mode = \"off\"\n\
+                        [[allow]]\nprojects = [\"/home/me/work/shop\"]\n[allow.sandbox]\nvisible = [\"~/.config/x\"]\nmode = \"auto\"\n";
+
+    #[test]
+    fn what_is_allowed_is_allowed_to_the_projects_that_the_pattern_names_and_to_no_other() {
+        let shop = allowed(TEXT, "/home/me/work/shop").expect("it is right").values;
+        let list = |entries: &[&str]| SettingValue::List(entries.iter().map(|entry| (*entry).to_owned()).collect());
+        assert_eq!(shop.get("sandbox.visible"), Some(&list(&["~/.aws", "~/.config/x"])));
+        assert_eq!(shop.get("sandbox.mode"), Some(&SettingValue::Text("off".to_owned())), "the weaker of both counts");
+        assert_eq!(shop.len(), 2, "nothing but what is written is allowed");
+        assert_eq!(allowed(TEXT, "/home/me/work/other").unwrap().values.len(), 2);
+        for elsewhere in ["/home/me/work", "/home/me/work/shop/inner", "/srv/work/shop"] {
+            assert_eq!(allowed(TEXT, elsewhere).unwrap(), JudgedSettings::default(), "{elsewhere}");
+        }
+        assert_eq!(allowed("", "/home/me/work/shop").unwrap(), JudgedSettings::default());
+    }
+
+    #[test]
+    fn a_mistake_is_named_and_allows_nothing() {
+        let rows = [
+            ("allow = 3", "a list of tables is expected"),
+            ("[[alow]]\nprojects = [\"/a\"]", "unknown key `alow`"),
+            ("[[allow]]\nsandbox.mode = \"off\"", "`projects` is missing"),
+            ("[[allow]]\nprojects = [\"work\"]", "is a relative path"),
+            ("[[allow]]\nprojects = [\"/a\"]\nsandbox.mode = \"of\"", "allow[1].sandbox.mode"),
+            ("[[allow]]\nprojects = [\"/a\"]\nsandbox.moda = \"off\"", "`sandbox.moda` is no setting"),
+            ("[[allow]]\nprojects = [\"/a\"]\nwatch.quiet = \"1s\"", "`watch.quiet` is no setting"),
+            ("[[allow]]\nprojects = [\"/a\"]\napproval.require_signature = false", "is no setting that is asked for"),
+            ("[[allow", "not valid TOML"),
+        ];
+        for (text, expected) in rows {
+            let said = allowed(text, "/a").unwrap_err();
+            assert!(said.contains(expected), "{text}: {said}");
+        }
+    }
+}
