@@ -74,7 +74,9 @@ fn allowed(root: &Path) -> Result<JudgedSettings, CommandError> {
     };
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(JudgedSettings::default()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(JudgedSettings::default());
+        }
         Err(error) => return Err(unreadable(&error)),
     };
     let name = path.display().to_string();

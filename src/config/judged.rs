@@ -173,7 +173,10 @@ mod tests {
     #[test]
     fn a_file_of_variables_opens_the_machine_where_it_lies_outside_of_the_project() {
         let opens = |path: &str| opens_the_machine("environment.env_file", &text(path));
-        assert_eq!([opens(".env.test"), opens("/home/me/.netrc"), opens("../other/.env"), opens("a..b")], [false, true, true, false]);
+        assert_eq!(
+            [opens(".env.test"), opens("/home/me/.netrc"), opens("../other/.env"), opens("a..b")],
+            [false, true, true, false]
+        );
     }
 
     /// Every key says which change is a weakening, or why none is.

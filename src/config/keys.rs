@@ -82,8 +82,7 @@ pub(super) static TABLES: LazyLock<Vec<KnownTable>> = LazyLock::new(|| {
     // An error message that says in which tables a key belongs names them in this order. So the tools with the most
     // policy keys come first.
     judged.sort_by_key(|tool| Reverse(policy_keys(*tool).len()));
-    let of_tools =
-        judged.into_iter().map(|tool| KnownTable::of(format!("policy.{}", tool.word()), policy_keys(tool).to_vec()));
+    let of_tools = judged.into_iter().map(|tool| KnownTable::of(format!("policy.{}", tool.word()), policy_keys(tool).to_vec()));
     let fixed = FIXED_TABLES.iter().map(|(name, rows)| KnownTable::of(*name, rows.to_vec()));
     let policy = KnownTable::of("policy", policy);
     fixed.chain([policy]).chain(of_tools).collect()

@@ -18,7 +18,9 @@ use crate::config::settings::{
     Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, TaskSettings, WatchSettings, WatchedTasks,
 };
 use crate::config::values::{WrongValue, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
-use crate::model::{ByteSize, CollectionErrorPolicy, JudgedSettings, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId};
+use crate::model::{
+    ByteSize, CollectionErrorPolicy, JudgedSettings, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId,
+};
 
 /// The file name in problems if the settings are the defaults and no file was read.
 const DEFAULT_FILE: &str = "proctor.toml";

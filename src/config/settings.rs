@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::config::written_value::WrittenValue;
 use crate::model::{
-    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, JudgedSettings, OnChange, OnSurvivors,
-    ParallelChecks, PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service, SkipWhileUnchanged, TaskId, Tool,
+    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, JudgedSettings, OnChange,
+    OnSurvivors, ParallelChecks, PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service, SkipWhileUnchanged, TaskId,
+    Tool,
 };
 
 /// All settings of `proctor.toml`. Two configurations are equal if they have the same values, even if the values are

@@ -1,18 +1,21 @@
 //! Reads the user's own configuration, `~/.config/proctor/config.toml`: what the user's projects may ask for without a
 //! question (S7). The file lies outside of every project, so no project can change it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use globset::GlobBuilder;
 use toml::{Table, Value};
 
-use crate::config::judged::{judged_settings, weaker_when};
+use crate::config::judged::{default_of, judged_settings, weaker_when};
 use crate::config::read::read;
+use crate::config::weaker_when::WeakerWhen;
 use crate::model::{JudgedSettings, Problem, SettingValue, quoted_text};
 
 /// The key of an entry that says which projects the entry is for.
 const PROJECTS: &str = "projects";
-const EXAMPLE: &str = "an entry is `[[allow]]` with `projects = [\"~/work/*\"]` and, for example, `sandbox.visible = [\"~/.aws\"]`";
+const EXAMPLE: &str =
+    "an entry is `[[allow]]` with `projects = [\"~/work/*\"]` and, for example, `sandbox.visible = [\"~/.aws\"]`";
 
 /// Reads what the user's own configuration allows for the project at `root`. `home` stands for `~` in `projects`.
 ///
@@ -21,7 +24,8 @@ const EXAMPLE: &str = "an entry is `[[allow]]` with `projects = [\"~/work/*\"]` 
 /// When the text is not TOML, has an unknown key, or allows a value that `proctor.toml` could not have.
 pub fn read_allowed(text: &str, file_name: &str, root: &Path, home: Option<&Path>) -> Result<JudgedSettings, Vec<Problem>> {
     let wrong = |pointer: &str, message: String| vec![Problem::new(pointer, message).within(file_name, None).hint(EXAMPLE)];
-    let table: Table = text.parse().map_err(|error: toml::de::Error| wrong("", format!("not valid TOML: {}", error.message())))?;
+    let table: Table =
+        text.parse().map_err(|error: toml::de::Error| wrong("", format!("not valid TOML: {}", error.message())))?;
     if let Some(key) = table.keys().find(|key| *key != "allow") {
         return Err(wrong(key, format!("unknown key `{key}`")));
     }
@@ -36,18 +40,19 @@ pub fn read_allowed(text: &str, file_name: &str, root: &Path, home: Option<&Path
         let Value::Table(mut entry) = entry else { return Err(wrong(&pointer, "a table is expected".to_owned())) };
         let projects = match entry.remove(PROJECTS) {
             Some(Value::Array(patterns)) if !patterns.is_empty() => patterns,
-            Some(_) | None => return Err(wrong(&pointer, format!("`{PROJECTS}` is missing: paths of projects, or patterns of them"))),
+            Some(_) | None => {
+                return Err(wrong(&pointer, format!("`{PROJECTS}` is missing: paths of projects, or patterns of them")));
+            }
         };
-        let mut lines = String::new();
-        let mut written = Vec::new();
-        write_lines("", &entry, &mut lines, &mut written).map_err(|message| wrong(&pointer, message))?;
-        let unknown = written.iter().find(|key| weaker_when(key).is_none() || !judged_settings_have(key));
-        if let Some(key) = unknown {
+        let mut written = WrittenSettings::default();
+        written.add("", &entry).map_err(|message| wrong(&pointer, message))?;
+        let mut keys = written.keys.iter().chain(written.patterns.keys());
+        if let Some(key) = keys.find(|key| weaker_when(key).is_none() || default_of(key).is_none()) {
             return Err(wrong(&format!("{pointer}.{key}"), format!("`{key}` is no setting that is asked for")));
         }
-        let configuration = read(&lines, file_name).map_err(|problems| {
-            let of_entry = |problem: Problem| Problem { position: None, ..Problem::new(format!("{pointer}.{}", problem.pointer), problem.message) };
-            problems.into_iter().map(|problem| of_entry(problem).within(file_name, None).hint(EXAMPLE)).collect::<Vec<_>>()
+        let configuration = read(&written.lines, file_name).map_err(|problems| {
+            let at = |problem: Problem| Problem::new(format!("{pointer}.{}", problem.pointer), problem.message);
+            problems.into_iter().map(|problem| at(problem).within(file_name, None).hint(EXAMPLE)).collect::<Vec<_>>()
         })?;
         let mut is_meant = false;
         for pattern in projects {
@@ -55,8 +60,9 @@ pub fn read_allowed(text: &str, file_name: &str, root: &Path, home: Option<&Path
             is_meant |= matches_root(&pattern, root, home).map_err(|message| wrong(&pointer, message))?;
         }
         if is_meant {
-            let values = judged_settings(&configuration).values.into_iter().filter(|(key, _)| written.contains(key));
-            values.for_each(|(key, value)| allow(&mut allowed, key, value));
+            let values = judged_settings(&configuration).values.into_iter().filter(|(key, _)| written.keys.contains(key));
+            let patterns = written.patterns.into_iter().map(|(key, patterns)| (key, SettingValue::List(patterns)));
+            values.chain(patterns).for_each(|(key, value)| allow(&mut allowed, key, value));
         }
     }
     Ok(allowed)
@@ -72,39 +78,58 @@ fn allow(allowed: &mut JudgedSettings, key: String, value: SettingValue) {
     allowed.values.insert(key, both);
 }
 
-fn judged_settings_have(key: &str) -> bool {
-    crate::config::default_of(key).is_some()
-}
-
 fn matches_root(pattern: &str, root: &Path, home: Option<&Path>) -> Result<bool, String> {
     let pattern = match (pattern.strip_prefix('~'), home) {
         (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => format!("{}{rest}", home.display()),
         (Some(_) | None, _) => pattern.to_owned(),
     };
     if !pattern.starts_with('/') {
-        return Err(format!("`{pattern}` is a relative path: a project is named by an absolute path, or by one that begins with `~/`"));
+        return Err(format!(
+            "`{pattern}` is a relative path: a project is named by an absolute path, or by one that begins with `~/`"
+        ));
     }
     let glob = GlobBuilder::new(&pattern).literal_separator(true).build();
     let glob = glob.map_err(|error| format!("`{pattern}` is no pattern of paths: {error}"))?;
     Ok(Path::new(&pattern) == root || glob.compile_matcher().is_match(root))
 }
 
-/// Writes the settings of an entry as lines of `proctor.toml`, and lists their keys.
-fn write_lines(prefix: &str, table: &Table, lines: &mut String, written: &mut Vec<String>) -> Result<(), String> {
-    for (key, value) in table {
-        if !key.chars().all(|character| character.is_ascii_lowercase() || character == '_') {
-            return Err(format!("unknown key {}", quoted_text(key)));
-        }
-        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        match value {
-            Value::Table(inner) => write_lines(&path, inner, lines, written)?,
-            value => {
-                lines.push_str(&format!("{path} = {}\n", inline(value)?));
-                written.push(path);
+/// The settings that an entry allows.
+#[derive(Default)]
+struct WrittenSettings {
+    /// The settings with one value, as lines of `proctor.toml`, so that they are read as they would be there.
+    lines: String,
+    /// The keys of `lines`.
+    keys: Vec<String>,
+    /// The patterns of the entries that a list may have, by the key of the list.
+    patterns: BTreeMap<String, Vec<String>>,
+}
+
+impl WrittenSettings {
+    fn add(&mut self, prefix: &str, table: &Table) -> Result<(), String> {
+        for (key, value) in table {
+            if !key.chars().all(|character| character.is_ascii_lowercase() || character == '_') {
+                return Err(format!("unknown key {}", quoted_text(key)));
+            }
+            let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            match value {
+                Value::Table(inner) => self.add(&path, inner)?,
+                value if weaker_when(&path) == Some(WeakerWhen::Added) => {
+                    self.patterns.insert(path.clone(), patterns(&path, value)?);
+                }
+                value => {
+                    self.lines.push_str(&format!("{path} = {}\n", inline(value)?));
+                    self.keys.push(path);
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
+}
+
+fn patterns(path: &str, value: &Value) -> Result<Vec<String>, String> {
+    let wrong = || format!("`{path}` is a list of texts: the entries that are allowed, or patterns of them");
+    let Value::Array(values) = value else { return Err(wrong()) };
+    values.iter().map(|value| value.as_str().map(str::to_owned).ok_or_else(wrong)).collect()
 }
 
 fn inline(value: &Value) -> Result<String, String> {

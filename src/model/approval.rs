@@ -167,9 +167,8 @@ pub struct UnapprovedPlan {
     pub task: TaskId,
     /// The file that the plan comes from, as in [`ApprovalRecord::file`].
     pub file: String,
-    /// Whether no settings of the project were approved before and the settings alone wait: they open more of the machine
-    /// than a project has by default.
-    pub is_first: bool,
+    /// Whether nothing waits but settings that open more of the machine to actions.
+    pub opens_more: bool,
     /// What the plan and the settings weaken compared with what was approved, one sentence each.
     pub weakened: Vec<String>,
     /// Which protected files differ from the approved ones, one sentence each.

@@ -361,7 +361,7 @@ impl ApprovalJudgement {
     }
 
     fn into_unapproved(self, plan: &Plan) -> UnapprovedPlan {
-        let is_first = self.settings.is_first && !self.weakens_plan() && self.left.is_empty();
+        let opens_more = self.settings.opens_more && !self.weakens_plan() && self.left.is_empty();
         let held = self.known.as_ref().or(self.held_settings.as_ref());
         let needs_signature = held.is_some_and(|held| held.terms.approval.require_signature);
         let difference = match self.decision {
@@ -375,7 +375,7 @@ impl ApprovalJudgement {
             // The settings are those of the project's own checks, whatever was typed.
             task: if is_typed { TaskId::default_task() } else { plan.task.clone() },
             file: file_of(plan).unwrap_or(CONFIGURATION_FILE).to_owned(),
-            is_first,
+            opens_more,
             weakened: [self.settings.weakened, self.left, difference.weakened].concat(),
             protected: Vec::new(),
             strengthened: [self.settings.strengthened, difference.strengthened].concat(),

@@ -8,10 +8,11 @@ use serde::Serialize;
 
 use crate::evidence::{EvidenceFault, FaultKind, approving_signer};
 use crate::model::{
-    ApprovalReason, ApprovalRecord, ApprovingLine, CurrentApproval, Digest, JudgedSettings, LedgerBody, LedgerLine, PlanTerms, ProjectId, TaskId,
+    ApprovalReason, ApprovalRecord, ApprovingLine, CurrentApproval, Digest, JudgedSettings, LedgerBody, LedgerLine, PlanTerms,
+    ProjectId, TaskId,
 };
 use crate::project::protected::approved_by_rule;
-use crate::spec::{first_settings, weaker_settings, weakenings};
+use crate::spec::{first_settings, weakenings, weaker_settings};
 
 /// The name and version of the signed format.
 const SCHEMA: &str = "proctor-approval-v1";

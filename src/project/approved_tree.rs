@@ -30,12 +30,7 @@ struct KnownTree {
 impl Workspace {
     /// Returns which files of the last approved tree have left the tree, in words for people; empty if none has, or if no
     /// tree was approved yet.
-    pub(crate) fn files_that_left(
-        &mut self,
-        scope: &ProjectScope,
-        settings: &ProjectSettings,
-        now: &TreeIndex,
-    ) -> Vec<String> {
+    pub(crate) fn files_that_left(&mut self, scope: &ProjectScope, settings: &ProjectSettings, now: &TreeIndex) -> Vec<String> {
         let known = self.approved_trees.0.get(&scope.project).map(|known| known.index.clone());
         if let Some(known) = known
             && left(&known, now, scope, settings).is_empty()

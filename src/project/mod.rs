@@ -14,6 +14,7 @@ mod approval_request;
 mod approved_tree;
 mod archiving;
 mod cycle;
+mod deciding_files;
 mod dependency;
 mod environment_digest;
 mod error;
@@ -50,6 +51,7 @@ pub use approval::{ApprovalQuestion, ApprovedBy};
 pub use approval_request::{approval_counts, approval_faults};
 pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
 pub use cycle::PersonPresence;
+pub use deciding_files::decides_the_verdict;
 pub use dependency::{UnmetDependency, UnmetReason};
 pub(crate) use environment_digest::{
     DigestCertainty, EnvironmentSurvey, SurveyedEnvironment, changed_between, is_pinned, pinned,

@@ -3,8 +3,9 @@
 //! The settings belong to the project, not to a task: the newest approval of any task holds the approved ones. What the
 //! user's own configuration allows needs no approval, and no approval records it.
 
+use crate::config::opens_the_machine;
 use crate::model::{Digest, JudgedSettings, PlanSettings};
-use crate::spec::{first_settings, settings_by_rule, stricter_settings, weaker_settings};
+use crate::spec::{WeakerSetting, first_settings, settings_by_rule, stricter_settings, weaker_settings};
 
 /// How the present settings compare with the approved ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,8 +14,8 @@ pub(super) struct SettingsDecision {
     pub(super) weakened: Vec<String>,
     /// Where the present settings are stricter, one sentence each.
     pub(super) strengthened: Vec<String>,
-    /// Whether no settings of the project were approved before.
-    pub(super) is_first: bool,
+    /// Whether everything in `weakened` opens more of the machine to actions.
+    pub(super) opens_more: bool,
     /// The settings that an approval without a person records; `None` if the plan has no settings, or if none are
     /// present.
     pub(super) by_rule: Option<JudgedSettings>,
@@ -30,7 +31,13 @@ pub(super) fn decide_settings(held: Option<&JudgedSettings>, settings: &PlanSett
     let PlanSettings { now, allowed } = settings;
     if now.values.is_empty() {
         let by_rule = held.cloned();
-        return SettingsDecision { weakened: Vec::new(), strengthened: Vec::new(), is_first: false, by_rule, is_recorded: true };
+        return SettingsDecision {
+            weakened: Vec::new(),
+            strengthened: Vec::new(),
+            opens_more: false,
+            by_rule,
+            is_recorded: true,
+        };
     }
     let first;
     let before = match held {
@@ -41,10 +48,12 @@ pub(super) fn decide_settings(held: Option<&JudgedSettings>, settings: &PlanSett
         }
     };
     let by_rule = settings_by_rule(before, now);
+    let weaker = weaker_settings(before, now, allowed);
+    let opens = |setting: &WeakerSetting| now.values.get(&setting.key).is_some_and(|now| opens_the_machine(&setting.key, now));
     SettingsDecision {
-        weakened: weaker_settings(before, now, allowed).into_iter().map(|setting| setting.text).collect(),
+        opens_more: !weaker.is_empty() && weaker.iter().all(opens),
+        weakened: weaker.into_iter().map(|setting| setting.text).collect(),
         strengthened: if held.is_some() { stricter_settings(before, now) } else { Vec::new() },
-        is_first: held.is_none(),
         is_recorded: held == Some(&by_rule),
         by_rule: Some(by_rule),
     }

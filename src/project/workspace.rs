@@ -14,12 +14,12 @@ use crate::model::{
     Timestamp, TreeDigest, TreeFormat, TreeIssue, TreePath,
 };
 use crate::process::{LauncherHandle, clock};
+use crate::project::approved_tree::ApprovedTrees;
 use crate::project::environment_digest::{
     EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, SurveySubject, SurveyedEnvironment, file_digest,
     program_file,
 };
 use crate::project::error::ProjectError;
-use crate::project::approved_tree::ApprovedTrees;
 use crate::project::known_approvals::KnownApprovals;
 use crate::project::known_trees::KnownTrees;
 use crate::project::progress::Progress;

@@ -52,7 +52,8 @@ impl GuardedFiles {
     /// Returns the absolute paths that an action in the project must not write. Ignore files below the root are not among
     /// them: a file that is mounted for itself keeps tools from moving files between the directories around it.
     pub(crate) fn read_only(&self, root: &Path) -> Vec<PathBuf> {
-        let is_held = |name: &&String| !name.contains('/') || !IGNORE_FILES.iter().any(|file| name.ends_with(&format!("/{file}")));
+        let is_held =
+            |name: &&String| !name.contains('/') || !IGNORE_FILES.iter().any(|file| name.ends_with(&format!("/{file}")));
         let files = self.files.iter().filter(|(_, digest)| digest.is_some()).map(|(name, _)| name).filter(is_held);
         files.map(|name| root.join(name)).chain(self.repositories.iter().map(|path| root.join(path))).collect()
     }

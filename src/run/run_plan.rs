@@ -18,8 +18,8 @@ use crate::model::{
 };
 use crate::process::{Control, clock};
 use crate::report::{ActionResult, SkipReason};
-use crate::run::guarded_files::GuardedFiles;
 use crate::run::environment::{LookedTwice, SurveyProgress};
+use crate::run::guarded_files::GuardedFiles;
 use crate::run::judge_and_seal::{RunEnd, prerequisites_met};
 use crate::run::order::order_checks;
 use crate::run::perform::{Performer, RunningService, ServiceStart};

@@ -1,7 +1,8 @@
 //! Lists what a plan demands, in the form that approvals record.
 
 use crate::model::{
-    Action, ActionId, ActionPhase, ActionTerms, Digest, EvidenceCapture, OnSurvivors, Plan, PlanTerms, PolicySource, TaskCriteria, ToolPolicy,
+    Action, ActionId, ActionPhase, ActionTerms, Digest, EvidenceCapture, OnSurvivors, Plan, PlanTerms, PolicySource,
+    TaskCriteria, ToolPolicy,
 };
 use crate::spec::digest::canonical;
 

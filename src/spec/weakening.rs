@@ -7,7 +7,8 @@
 use std::fmt::Display;
 
 use crate::model::{
-    ActionId, ActionPhase, ActionTerms, ApprovalTerms, BlockOn, OnProtectedChange, OnSurvivors, PlanTerms, Reuse, ToolPolicy};
+    ActionId, ActionPhase, ActionTerms, ApprovalTerms, BlockOn, OnProtectedChange, OnSurvivors, PlanTerms, Reuse, ToolPolicy,
+};
 
 /// Compares an action in two plans and returns, in words, where the second plan asks for less.
 type ActionRule = fn(&ActionTerms, &ActionTerms) -> Vec<String>;

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use crate::model::{
-    CommandExit, Digest, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Sequence, Serving, TaskId,
-    TddState, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
+    CommandExit, Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Sequence,
+    Serving, TaskId, TddState, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
 };
 use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_word};
 
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
-                           plan_digest, report_hash, manifest_hash, route, exit, tree_format";
+                           plan_digest, report_hash, manifest_hash, route, exit, tree_format, isolation";
 
 /// What the index stores about a run. Everything else is in the run's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub struct IndexedRun {
     pub route: Option<RouteEntry>,
     /// The exit code of a command that ends with this run; `None` if the ledger's line does not name it.
     pub exit: Option<CommandExit>,
+    /// The isolation level of the run if it was weaker than namespaces.
+    pub isolation: Option<IsolationLevel>,
 }
 
 impl Tables {
@@ -221,6 +223,7 @@ impl Tables {
             route: optional(13)?.map(|text| reader.json("route", text)).transpose()?,
             exit: reader.optional_word("exit code", optional(14)?)?,
             tree_format: reader.optional_word("tree format", optional(15)?)?.unwrap_or_default(),
+            isolation: reader.optional_word("isolation level", optional(16)?)?,
         })
     }
 }

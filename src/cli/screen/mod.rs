@@ -16,7 +16,7 @@ use crate::model::{
     TreeIssue, TreeIssueKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use crate::project::{RecordedRun, UnmetDependency};
-use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
+use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
 
 /// The most findings of one action that are shown. The report has all findings.
 const SHOWN_FINDINGS: usize = 5;
@@ -44,8 +44,21 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
     }
     parts.extend(partial(report));
     parts.extend(route(report));
+    parts.extend(report.isolation.as_ref().and_then(weaker_isolation));
     parts.push(shown_path.to_owned());
     parts.join(" · ")
+}
+
+/// Returns the isolation level if it is weaker than namespaces, with the first reason and with what says how to mend it.
+fn weaker_isolation(isolation: &IsolationV2) -> Option<String> {
+    let level = isolation.level.weaker_words()?;
+    let switched_off = isolation.obstacles.iter().find(|obstacle| obstacle.contains("sandbox.mode"));
+    let (why, mend) = match (switched_off, isolation.obstacles.first()) {
+        (Some(setting), _) => (format!(": {setting}"), "mend: take that setting back"),
+        (None, Some(first)) => (format!(": {first}"), "mend: `proctor doctor` says how"),
+        (None, None) => (String::new(), "mend: `proctor doctor` says how"),
+    };
+    Some(format!("{level}{why} ({mend})"))
 }
 
 /// Returns the results of all actions, in the order in which they ran.
@@ -253,8 +266,8 @@ pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
 /// weaker, and the following lines say where.
 pub(crate) fn not_approved(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
-    let first = if unapproved.is_first {
-        format!("{subject} asks for more than a project has by default: nothing was run")
+    let first = if unapproved.opens_more {
+        format!("{subject} asks for more than was approved: nothing was run")
     } else {
         format!("{subject} asks for less than was approved: nothing was run")
     };
@@ -267,8 +280,8 @@ pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
     let first = if unapproved.weakened.is_empty() {
         format!("protected files of {subject} are not what was approved")
-    } else if unapproved.is_first {
-        format!("{subject} asks for more than a project has by default")
+    } else if unapproved.opens_more {
+        format!("{subject} asks for more than was approved")
     } else {
         format!("{subject} asks for less than was approved")
     };
@@ -289,9 +302,9 @@ pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
 pub(crate) fn approve_hint(unapproved: &UnapprovedPlan) -> String {
     let command = approve_command(&unapproved.task);
     match unapproved.way {
-        ApprovalWay::Answer if unapproved.is_first => format!(
-            "have a person approve it at a terminal: `{command}`. What your own projects may always ask for stands in \
-             `~/.config/proctor/config.toml`"
+        ApprovalWay::Answer if unapproved.opens_more => format!(
+            "take it back, or have a person approve it at a terminal: `{command}`. What your own projects may always ask for \
+             stands in `~/.config/proctor/config.toml`"
         ),
         ApprovalWay::Answer => format!("take it back, or have a person approve it at a terminal: `{command}`"),
         ApprovalWay::Signature => {

@@ -2,7 +2,7 @@
 
 use crate::api::{DoingV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use crate::cli::style::{Style, Tone};
-use crate::model::{Digest, OverallResult, Serving, StaleReason, TreeDigest, approve_command};
+use crate::model::{Digest, IsolationLevel, OverallResult, Serving, StaleReason, TreeDigest, approve_command};
 
 /// The most changed paths that are shown.
 const SHOWN_PATHS: usize = 5;
@@ -52,6 +52,7 @@ fn task_line(name: &str, task: &TaskStatusV1, style: Style) -> String {
     if let Some(verdict) = task.verdict.as_ref().filter(|_| task.state == StateV1::Fresh) {
         parts.push(tree(verdict.tree.as_ref()));
         parts.push(format!("run {}", verdict.run_id.number()));
+        parts.extend(verdict.isolation.and_then(IsolationLevel::weaker_words));
     }
     parts.join(" · ")
 }
@@ -120,7 +121,8 @@ fn words(verdict: &VerdictV1) -> String {
         Some(OverallResult::Passed) => "PASS",
         Some(OverallResult::Failed) | None => "FAIL",
     };
-    format!("{result} of run {} ({})", verdict.run_id.number(), tree(verdict.tree.as_ref()))
+    let weaker = verdict.isolation.and_then(IsolationLevel::weaker_words).map(|words| format!(", {words}")).unwrap_or_default();
+    format!("{result} of run {} ({}{weaker})", verdict.run_id.number(), tree(verdict.tree.as_ref()))
 }
 
 fn paths(task: &TaskStatusV1) -> String {
@@ -150,6 +152,7 @@ mod tests {
             result: Some(OverallResult::Passed),
             blocking: 0,
             ended: None,
+            isolation: None,
             report: String::new(),
         };
         TaskStatusV1 {

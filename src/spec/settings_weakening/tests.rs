@@ -15,8 +15,10 @@ const CHECK: &str = "[[check]]\nname = \"tests\"\ncommand = [\"pytest\", \"-q\"]
 const LINTER: &str = "[[check]]\nname = \"lint\"\ncommand = [\"eslint\", \"src\"]\n";
 const GENERIC: &str = "[[check]]\nname = \"any\"\ncommand = [\"make\", \"check\"]\n";
 const REVIEW: &str = "[[check]]\nname = \"review\"\ntool = \"review\"\ncommand = [\"./reviewer\"]\n";
-const PREREQUISITE: &str = "[[check]]\nname = \"any\"\ncommand = \"make\"\n[[prerequisite]]\nname = \"install\"\ncommand = \"npm ci\"\n";
-const SERVICE: &str = "[[check]]\nname = \"any\"\ncommand = \"make\"\n[[prerequisite]]\nname = \"serve\"\ncommand = \"serve\"\nservice = true\n";
+const PREREQUISITE: &str =
+    "[[check]]\nname = \"any\"\ncommand = \"make\"\n[[prerequisite]]\nname = \"install\"\ncommand = \"npm ci\"\n";
+const SERVICE: &str =
+    "[[check]]\nname = \"any\"\ncommand = \"make\"\n[[prerequisite]]\nname = \"serve\"\ncommand = \"serve\"\nservice = true\n";
 const CLEANUP: &str = "[[check]]\nname = \"any\"\ncommand = \"make\"\n[[cleanup]]\nname = \"stop\"\ncommand = \"make down\"\n";
 
 /// A setting: its key, the text before it, the stricter lines and the weaker lines.
@@ -41,15 +43,30 @@ const ROWS: &[Row] = &[
     Row("check.on_survivors", CHECK, "on_survivors = \"fail\"", ""),
     Row("check.control", CHECK, "control = true", ""),
     Row("check.snapshot", CHECK, "", "snapshot = \"off\""),
-    Row("check.coverage.minimum", CHECK, "coverage = { minimum = 90, report = \"c.json\" }", "coverage = { minimum = 80, report = \"c.json\" }"),
-    Row("check.coverage.report", CHECK, "coverage = { minimum = 90, report = \"c.json\" }", "coverage = { minimum = 90, report = \"d.json\" }"),
+    Row(
+        "check.coverage.minimum",
+        CHECK,
+        "coverage = { minimum = 90, report = \"c.json\" }",
+        "coverage = { minimum = 80, report = \"c.json\" }",
+    ),
+    Row(
+        "check.coverage.report",
+        CHECK,
+        "coverage = { minimum = 90, report = \"c.json\" }",
+        "coverage = { minimum = 90, report = \"d.json\" }",
+    ),
     Row("check.policy.enabled", LINTER, "", "policy.enabled = false"),
     Row("check.policy.block_on", LINTER, "", "policy.block_on = \"warn-only\""),
     Row("check.policy.treat_warnings_as_errors", LINTER, "policy.treat_warnings_as_errors = true", ""),
     Row("check.policy.max_warnings", LINTER, "policy.max_warnings = 0", "policy.max_warnings = 9"),
     Row("check.policy.ignored_rules", LINTER, "", "policy.ignored_rules = [\"no-eval\"]"),
     Row("check.policy.error_on_rules", LINTER, "policy.error_on_rules = [\"no-eval\"]", ""),
-    Row("prerequisite.command", "[[check]]\nname = \"any\"\ncommand = \"make\"\n[[prerequisite]]\nname = \"i\"\n", "command = \"npm ci\"", "command = \"npm install\""),
+    Row(
+        "prerequisite.command",
+        "[[check]]\nname = \"any\"\ncommand = \"make\"\n[[prerequisite]]\nname = \"i\"\n",
+        "command = \"npm ci\"",
+        "command = \"npm install\"",
+    ),
     Row("prerequisite.shell", PREREQUISITE, "", "shell = true"),
     Row("prerequisite.directory", PREREQUISITE, "", "directory = \"web\""),
     Row("prerequisite.environment", PREREQUISITE, "", "environment = { A = \"b\" }"),
@@ -67,7 +84,12 @@ const ROWS: &[Row] = &[
     Row("prerequisite.ready.timeout", SERVICE, "ready.port = 1", "ready.port = 1\nready.timeout = \"1h\""),
     Row("prerequisite.ready.interval", SERVICE, "ready.port = 1", "ready.port = 1\nready.interval = \"1m\""),
     Row("prerequisite.ready.attempt_timeout", SERVICE, "ready.port = 1", "ready.port = 1\nready.attempt_timeout = \"1m\""),
-    Row("cleanup.command", "[[check]]\nname = \"any\"\ncommand = \"make\"\n[[cleanup]]\nname = \"c\"\n", "command = \"make down\"", "command = \"make up\""),
+    Row(
+        "cleanup.command",
+        "[[check]]\nname = \"any\"\ncommand = \"make\"\n[[cleanup]]\nname = \"c\"\n",
+        "command = \"make down\"",
+        "command = \"make up\"",
+    ),
     Row("cleanup.shell", CLEANUP, "", "shell = true"),
     Row("cleanup.directory", CLEANUP, "", "directory = \"web\""),
     Row("cleanup.environment", CLEANUP, "", "environment = { A = \"b\" }"),
@@ -106,11 +128,26 @@ const ROWS: &[Row] = &[
     Row("routing.collection_error", CHECK, "", "[routing]\ncollection_error = \"red-if-missing\""),
     Row("approval.protect", CHECK, "[approval]\nprotect = [\"tests/**\"]", ""),
     Row("approval.on_protected_change", CHECK, "[approval]\non_protected_change = \"human-review\"", ""),
-    Row("approval.require_signature", CHECK, "[approval]\nrequire_signature = true\nallowed_signers = \"one\"", "[approval]\nallowed_signers = \"one\""),
-    Row("approval.allowed_signers", CHECK, "[approval]\nrequire_signature = true\nallowed_signers = \"one\"", "[approval]\nrequire_signature = true\nallowed_signers = \"two\""),
+    Row(
+        "approval.require_signature",
+        CHECK,
+        "[approval]\nrequire_signature = true\nallowed_signers = \"one\"",
+        "[approval]\nallowed_signers = \"one\"",
+    ),
+    Row(
+        "approval.allowed_signers",
+        CHECK,
+        "[approval]\nrequire_signature = true\nallowed_signers = \"one\"",
+        "[approval]\nrequire_signature = true\nallowed_signers = \"two\"",
+    ),
     Row("policy.linting", LINTER, "[policy]\nlinting = \"errors-and-warnings\"", ""),
     Row("policy.type_checking", "[[check]]\nname = \"t\"\ncommand = \"tsc\"\n", "", "[policy]\ntype_checking = \"never\""),
-    Row("policy.compilation", "[[check]]\nname = \"t\"\ntool = \"build\"\ncommand = \"make\"\n", "", "[policy]\ncompilation = \"never\""),
+    Row(
+        "policy.compilation",
+        "[[check]]\nname = \"t\"\ntool = \"build\"\ncommand = \"make\"\n",
+        "",
+        "[policy]\ncompilation = \"never\"",
+    ),
     Row("policy.eslint.enabled", LINTER, "", "[policy.eslint]\nenabled = false"),
     Row("policy.eslint.block_on", LINTER, "", "[policy.eslint]\nblock_on = \"never\""),
     Row("policy.eslint.treat_warnings_as_errors", LINTER, "[policy.eslint]\ntreat_warnings_as_errors = true", ""),
@@ -169,8 +206,10 @@ fn the_weaker_value_of_every_setting_is_asked_for_and_the_stricter_one_is_not() 
 fn every_key_that_can_weaken_has_a_row_here() {
     let tried: BTreeSet<&str> = ROWS.iter().map(|Row(key, ..)| *key).collect();
     // The policies of all tools are compared by the same rules as that of eslint.
-    let is_other_tool = |key: &str| key.starts_with("policy.") && key.matches('.').count() == 2 && !key.starts_with("policy.eslint.");
-    let missing: Vec<String> = keys_that_weaken().into_iter().filter(|key| !is_other_tool(key) && !tried.contains(key.as_str())).collect();
+    let is_other_tool =
+        |key: &str| key.starts_with("policy.") && key.matches('.').count() == 2 && !key.starts_with("policy.eslint.");
+    let missing: Vec<String> =
+        keys_that_weaken().into_iter().filter(|key| !is_other_tool(key) && !tried.contains(key.as_str())).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
@@ -208,7 +247,9 @@ fn what_the_user_allows_is_not_asked_for_and_not_recorded() {
 fn approvals_of_before_a_setting_was_there_hold_its_default() {
     let before = JudgedSettings::default();
     assert_eq!(weaker_settings(&before, &settings(""), &Default::default()), []);
-    let keys: Vec<String> =
-        weaker_settings(&before, &settings("[sandbox]\nhome = \"overlay\"\n"), &Default::default()).into_iter().map(|one| one.key).collect();
+    let keys: Vec<String> = weaker_settings(&before, &settings("[sandbox]\nhome = \"overlay\"\n"), &Default::default())
+        .into_iter()
+        .map(|one| one.key)
+        .collect();
     assert_eq!(keys, ["sandbox.home"]);
 }
