@@ -15,7 +15,6 @@ type Row = (&'static str, fn(&Configuration) -> SettingValue);
 const ROWS: &[Row] = &[
     ("watch.ignore", |all| list(&all.watch.ignore)),
     ("watch.include", |all| list(&all.watch.include)),
-    ("watch.tasks", |all| watched_tasks(all)),
     ("evidence.keep_runs", |all| limit(all.evidence.limits.runs.map(u64::from))),
     ("evidence.keep_days", |all| limit(all.evidence.limits.days.map(u64::from))),
     ("evidence.max_bytes", |all| limit(all.evidence.limits.bytes.map(|size| size.0))),
@@ -96,12 +95,6 @@ fn text(word: &str) -> SettingValue {
 
 fn limit(limit: Option<u64>) -> SettingValue {
     limit.map_or_else(|| text(NO_LIMIT), SettingValue::Number)
-}
-
-fn watched_tasks(configuration: &Configuration) -> SettingValue {
-    let tasks = &configuration.watch.tasks;
-    let named = tasks.named.iter().map(ToString::to_string);
-    SettingValue::List(named.chain(tasks.every_specified.then(|| "*".to_owned())).collect())
 }
 
 fn mode_word(mode: ProtectionMode) -> &'static str {

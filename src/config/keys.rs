@@ -218,7 +218,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             never("git_wait", WHEN_A_RUN_STARTS),
             never("poll", WHEN_A_RUN_STARTS),
             never("sweep", WHEN_A_RUN_STARTS),
-            key("tasks", Removed),
+            never("tasks", "a task that no save runs gets no fresh verdict by that"),
             never("on_change", WHEN_A_RUN_STARTS),
             never("max_restarts", WHEN_A_RUN_STARTS),
             never("clear", "it changes the screen and judges nothing"),

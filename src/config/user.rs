@@ -15,7 +15,7 @@ use crate::model::{JudgedSettings, Problem, SettingValue, quoted_text};
 /// The key of an entry that says which projects the entry is for.
 const PROJECTS: &str = "projects";
 const EXAMPLE: &str =
-    "an entry is `[[allow]]` with `projects = [\"~/work/*\"]` and, for example, `sandbox.visible = [\"~/.aws\"]`";
+    "an entry is `[[allow]]` with `projects = [\"~/src/*\"]` and, for example, `sandbox.visible = [\"~/.aws\"]`";
 
 /// Reads what the user's own configuration allows for the project at `root`. `home` stands for `~` in `projects`.
 ///
@@ -151,21 +151,21 @@ mod tests {
         read.map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     }
 
-    const TEXT: &str = "[[allow]]\nprojects = [\"~/work/*\"]\nsandbox.visible = [\"~/.aws\"]\nsandbox.mode = \"off\"\n\
-                        [[allow]]\nprojects = [\"/home/me/work/shop\"]\n[allow.sandbox]\nvisible = [\"~/.config/x\"]\nmode = \"auto\"\n";
+    const TEXT: &str = "[[allow]]\nprojects = [\"~/src/*\"]\nsandbox.visible = [\"~/.aws\"]\nsandbox.mode = \"off\"\n\
+                        [[allow]]\nprojects = [\"/home/me/src/shop\"]\n[allow.sandbox]\nvisible = [\"~/.config/x\"]\nmode = \"auto\"\n";
 
     #[test]
     fn what_is_allowed_is_allowed_to_the_projects_that_the_pattern_names_and_to_no_other() {
-        let shop = allowed(TEXT, "/home/me/work/shop").expect("it is right").values;
+        let shop = allowed(TEXT, "/home/me/src/shop").expect("it is right").values;
         let list = |entries: &[&str]| SettingValue::List(entries.iter().map(|entry| (*entry).to_owned()).collect());
         assert_eq!(shop.get("sandbox.visible"), Some(&list(&["~/.aws", "~/.config/x"])));
         assert_eq!(shop.get("sandbox.mode"), Some(&SettingValue::Text("off".to_owned())), "the weaker of both counts");
         assert_eq!(shop.len(), 2, "nothing but what is written is allowed");
-        assert_eq!(allowed(TEXT, "/home/me/work/other").unwrap().values.len(), 2);
-        for elsewhere in ["/home/me/work", "/home/me/work/shop/inner", "/srv/work/shop"] {
+        assert_eq!(allowed(TEXT, "/home/me/src/other").unwrap().values.len(), 2);
+        for elsewhere in ["/home/me/src", "/home/me/src/shop/inner", "/srv/src/shop"] {
             assert_eq!(allowed(TEXT, elsewhere).unwrap(), JudgedSettings::default(), "{elsewhere}");
         }
-        assert_eq!(allowed("", "/home/me/work/shop").unwrap(), JudgedSettings::default());
+        assert_eq!(allowed("", "/home/me/src/shop").unwrap(), JudgedSettings::default());
     }
 
     #[test]

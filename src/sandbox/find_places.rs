@@ -121,7 +121,10 @@ impl PlaceFinder<'_, '_> {
         let Some(path) = self.path_cache.real(path) else { return false };
         let mut named = self.request.settings.writable.iter();
         let is_usual = RUN_TIME.iter().any(|usual| path.starts_with(usual));
-        !is_usual && named.any(|around| self.expand("writable", around).is_ok_and(|around| path.starts_with(around)))
+        !is_usual
+            && named.any(|around| {
+                self.expand("writable", around).is_ok_and(|around| path.starts_with(around.canonicalize().unwrap_or(around)))
+            })
     }
 
     fn credentials(&mut self) {

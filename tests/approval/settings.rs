@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use serde_json::Value;
 
 use crate::common::{Output, Project, USER_CONFIGURATION};
-use crate::daemon::{project as served, start_serving};
+use crate::daemon::{LATE, project as served, start_serving};
 
 const CHECK: &str = "[[check]]\nname = \"check\"\ncommand = [\"sh\", \"-c\", \"touch ../shared/ran; test -e src/calc.py\"]\n";
 
@@ -47,8 +47,9 @@ fn a_weaker_setting_is_refused_before_anything_runs_and_approved_at_a_terminal()
       hint: take it back, or have a person approve it at a terminal: `proctor approve`. What your own projects may always ask for stands in `~/.config/proctor/config.toml`
     "#);
     // A typed command and a named check run under the same settings.
-    let typed = refused(&project, &["run", "--", "true"]);
-    assert!(typed.stderr.contains("sandbox.mode: \"off\" instead of \"auto\""), "{}", typed.snapshot());
+    let mut typed = project.watch([".", "--", "true"]);
+    typed.wait_for_line("the refusal", LATE, |line| line.contains("sandbox.mode: \"off\" instead of \"auto\""));
+    typed.interrupt();
     refused(&project, &["run", "--check", "check"]);
     let status = project.proctor(["status", "--json"]).success().json();
     assert_eq!(status["projects"][0]["tasks"][0]["state"], "notApproved", "{status:#}");
@@ -81,7 +82,6 @@ fn a_first_run_opens_nothing_of_the_machine_by_itself() {
         let output = refused(&project, &["run"]);
         assert!(output.stderr.contains(said), "{}", output.snapshot());
         assert!(output.stderr.contains("proctor approve") && output.stderr.contains("config.toml"), "{}", output.snapshot());
-        refused(&project, &["run", "--", "true"]);
         project.save("proctor.toml", CHECK);
         project.proctor(["run"]).success();
         assert!(last_approval(&project)["terms"]["settings"].is_object());
@@ -183,7 +183,7 @@ fn watch_and_the_service_refuse_a_weaker_wall_as_run_does() {
     watched.proctor(["run"]).success();
     watched.save("proctor.toml", &format!("{CHECK}[sandbox]\nmode = \"off\"\n"));
     let mut watch = watched.watch([""; 0]);
-    watch.wait_for_line("the refusal", crate::daemon::LATE, |line| line.contains("sandbox.mode: \"off\" instead of \"auto\""));
+    watch.wait_for_line("the refusal", LATE, |line| line.contains("sandbox.mode: \"off\" instead of \"auto\""));
     watch.interrupt();
     assert_eq!(watched.store().committed_runs().len(), 1);
 
@@ -203,10 +203,10 @@ fn watch_and_the_service_refuse_a_weaker_wall_as_run_does() {
 #[test]
 fn what_decides_the_verdict_cannot_be_written_by_an_action_that_works_in_the_project() {
     let attack = "touch ../shared/tried; echo x >> proctor.toml; echo x >> .gitignore; echo x >> a-test-specification.json; \
-                  echo x >> lib/.git/config; echo x >> .git/config; mv proctor.toml other.toml || exit 0";
+                  echo x >> lib/.git/config; echo x >> .git/config; mv proctor.toml other.toml; exit 0\n";
     let wall = "[sandbox]\nwritable = [\"../shared\"]\n";
     let harmless = "[[check]]\nname = \"check\"\ncommand = \"true\"\n";
-    let attacking = |table: &str| format!("[[{table}]]\nname = \"attack\"\ncommand = \"{attack}\"\nshell = true\n");
+    let attacking = |table: &str| format!("[[{table}]]\nname = \"attack\"\ncommand = \"sh attack.sh\"\n");
     for text in [
         format!("{wall}{harmless}{}", attacking("prerequisite")),
         format!("{wall}{harmless}{}", attacking("cleanup")),
@@ -219,6 +219,7 @@ fn what_decides_the_verdict_cannot_be_written_by_an_action_that_works_in_the_pro
             project.save(file, "[core]\n");
         }
         project.save("lib/a.txt", "a\n");
+        project.save("attack.sh", attack);
         let before = files.map(|file| fs::read(project.path().join(file)).expect("it is there"));
         let output = project.proctor(["run"]).success();
         assert!(project.shared("tried").exists(), "{text}: {}", output.snapshot());
@@ -247,26 +248,35 @@ fn a_change_that_no_level_can_hold_is_named_and_no_success() {
 
 #[test]
 fn no_check_writes_what_the_user_allows() {
-    let text = "[sandbox]\nwritable = [\"../config\"]\n[[check]]\nname = \"check\"\nshell = true\n\
-                command = \"echo '[[allow]]' >> ../config/proctor/config.toml; touch ../config/proctor/more || exit 0\"\n";
-    let project = Project::new().toml(text);
+    let text = "[sandbox]\nwritable = [\"../config\"]\n[[check]]\nname = \"check\"\ncommand = \"sh attack.sh\"\n";
+    let attack = "echo '[[allow]]' >> ../config/proctor/config.toml; touch ../config/proctor/more; touch ../config/tried\n";
+    let project = Project::new().toml(text).file("attack.sh", attack);
     let before = fs::read(project.root().join(USER_CONFIGURATION)).expect("it is there");
     project.proctor(["run"]).success();
     assert_eq!(fs::read(project.root().join(USER_CONFIGURATION)).expect("it is there"), before);
+    assert!(project.root().join("config/tried").exists());
     assert!(!project.root().join("config/proctor/more").exists());
+    // A directory that is missing is not left for a check to make.
+    fs::remove_dir_all(project.root().join("config/proctor")).expect("it is ours");
+    project.proctor(["run"]).status(3);
+    project.approve();
+    project.save("attack.sh", "mkdir ../config/proctor; touch ../config/proctor/config.toml; touch ../config/again\n");
+    project.proctor(["run"]).success();
+    assert!(project.root().join("config/again").exists());
+    assert!(!project.root().join(USER_CONFIGURATION).exists());
 }
 
 #[test]
 fn a_person_at_the_terminal_is_asked_in_place_and_the_checks_run_after_a_yes() {
     let project = project("[sandbox]\nwritable = [\"../shared\"]\n");
     let mut terminal = project.proctor(["run"]).at_terminal();
-    let shown = terminal.wait_for("[n]o ", crate::daemon::LATE);
+    let shown = terminal.wait_for("[n]o ", LATE);
     assert!(shown.contains("sandbox.writable: asks for more: [\"../shared\"]"), "{shown}");
     terminal.press("no\n");
     assert_eq!(terminal.ended().status, 3);
     assert!(!project.shared("ran").exists());
     let mut terminal = project.proctor(["run"]).at_terminal();
-    terminal.wait_for("[n]o ", crate::daemon::LATE);
+    terminal.wait_for("[n]o ", LATE);
     terminal.press("yes\n");
     assert_eq!(terminal.ended().status, 0);
     assert!(project.shared("ran").exists());
