@@ -111,15 +111,13 @@ impl WrittenSettings {
                 return Err(format!("unknown key {}", quoted_text(key)));
             }
             let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-            match value {
-                Value::Table(inner) => self.add(&path, inner)?,
-                value if weaker_when(&path) == Some(WeakerWhen::Added) => {
-                    self.patterns.insert(path.clone(), patterns(&path, value)?);
-                }
-                value => {
-                    self.lines.push_str(&format!("{path} = {}\n", inline(value)?));
-                    self.keys.push(path);
-                }
+            if let Value::Table(inner) = value {
+                self.add(&path, inner)?;
+            } else if weaker_when(&path) == Some(WeakerWhen::Added) {
+                self.patterns.insert(path.clone(), patterns(&path, value)?);
+            } else {
+                self.lines.push_str(&format!("{path} = {}\n", inline(value)?));
+                self.keys.push(path);
             }
         }
         Ok(())

@@ -41,12 +41,15 @@ impl GuardedFiles {
         let specifications = specifications.filter_map(|(path, _)| path.as_path().to_str().map(str::to_owned));
         let fixed = [CONFIGURATION_FILE].into_iter().chain(IGNORE_FILES).chain(signers).map(str::to_owned);
         let nested = index.rules_files().into_keys().filter_map(|path| path.as_path().to_str().map(str::to_owned));
-        let names: BTreeSet<String> = fixed.chain(specifications).chain(nested).collect();
+        let repositories = repositories(root, index);
+        // A configuration of git can name programs that git starts at its next call.
+        let of_git = repositories.iter().filter_map(|path| path.join("config").to_str().map(str::to_owned));
+        let names: BTreeSet<String> = fixed.chain(specifications).chain(nested).chain(of_git).collect();
         let files = names.into_iter().map(|name| {
             let digest = digest(&root.join(&name));
             (name, digest)
         });
-        Self { files: files.collect(), repositories: repositories(root, index) }
+        Self { files: files.collect(), repositories }
     }
 
     /// Returns the absolute paths that an action in the project must not write. Ignore files below the root are not among

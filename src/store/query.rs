@@ -45,7 +45,7 @@ pub struct IndexedRun {
     /// The exit code of a command that ends with this run; `None` if the ledger's line does not name it.
     pub exit: Option<CommandExit>,
     /// The isolation level of the run if it was weaker than namespaces.
-    pub isolation: Option<IsolationLevel>,
+    pub weaker_isolation: Option<IsolationLevel>,
 }
 
 impl Tables {
@@ -223,7 +223,7 @@ impl Tables {
             route: optional(13)?.map(|text| reader.json("route", text)).transpose()?,
             exit: reader.optional_word("exit code", optional(14)?)?,
             tree_format: reader.optional_word("tree format", optional(15)?)?.unwrap_or_default(),
-            isolation: reader.optional_word("isolation level", optional(16)?)?,
+            weaker_isolation: reader.optional_word("isolation level", optional(16)?)?,
         })
     }
 }

@@ -232,6 +232,7 @@ fn what_decides_the_verdict_cannot_be_written_by_an_action_that_works_in_the_pro
 fn a_change_that_no_level_can_hold_is_named_and_no_success() {
     for (level, command, named) in [
         ("namespace", "mkdir .git && touch .git/config", ".git"),
+        ("landlock", "mkdir -p lib/.git && echo x > lib/.git/config && touch lib/a.txt", "lib"),
         ("process-group", "echo '[sandbox]' >> proctor.toml && echo 'mode = \\\"off\\\"' >> proctor.toml", "proctor.toml"),
         ("landlock", "echo '[sandbox]' >> proctor.toml && echo 'mode = \\\"off\\\"' >> proctor.toml", "proctor.toml"),
     ] {

@@ -72,7 +72,7 @@ pub(super) fn run_here(options: &RunOptions, loaded: &LoadedProject, opening: Ru
     // how the project is judged: the repeated run would still follow what the file said before.
     let mut repetitions = Repetitions::at_most(Repetitions::OF_A_COMMAND);
     while let RunOutcome::Moved(sealed) = &carried
-        && !sealed.moved.iter().any(decides_the_verdict)
+        && !sealed.moved.iter().any(|path| decides_the_verdict(path.as_bytes()))
         && let AfterMovedRun::Repeat { .. } = follow_moved_run(&mut repetitions, sealed)
     {
         let paths = screen::moved_paths(&sealed.report);

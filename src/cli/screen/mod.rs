@@ -15,7 +15,7 @@ use crate::model::{
     ApprovalWay, ByteSize, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, RunId, TaskId, TddState, TreeDigest,
     TreeIssue, TreeIssueKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
-use crate::project::{RecordedRun, UnmetDependency};
+use crate::project::{RecordedRun, UnmetDependency, decides_the_verdict};
 use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
 
 /// The most findings of one action that are shown. The report has all findings.
@@ -184,8 +184,14 @@ pub(crate) fn debt(report: &ExecutionReportV2) -> Option<String> {
 }
 
 /// Returns the hint after a run during which the tree changed: if the checks themselves write the changed files, ignore
-/// those files.
+/// those files. A file that decides how the project is judged must not be ignored, so the hint says to look at it.
 pub(crate) fn ignore_hint(report: &ExecutionReportV2) -> String {
+    let moved = report.tree.as_ref().map(|tree| tree.moved.as_slice()).unwrap_or_default();
+    let deciding: Vec<&str> = moved.iter().map(String::as_str).filter(|path| decides_the_verdict(path.as_bytes())).collect();
+    if !deciding.is_empty() {
+        let named = deciding.join(", ");
+        return format!("hint: {named} decides how the project is judged: see what changed it, then run again");
+    }
     let ignored: Vec<_> = moved_paths(report).iter().map(|path| format!("\"/{path}\"")).collect();
     let what = "if the checks write this themselves, add to `[watch]` in proctor.toml";
     format!("hint: {what}: ignore = [{}]", ignored.join(", "))

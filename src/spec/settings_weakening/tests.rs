@@ -169,6 +169,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// A project whose files of keys exist.
+#[expect(clippy::disallowed_methods, reason = "the test writes the files of a project, which are not evidence")]
 fn project() -> TempDir {
     let root = tempfile::tempdir().expect("a directory");
     for (name, key) in [("one", "A"), ("two", "B")] {

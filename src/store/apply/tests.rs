@@ -74,7 +74,7 @@ fn a_run_is_read_back_as_its_line_has_it() {
         manifest_hash: Some(record.manifest_hash),
         route: record.route,
         exit: record.exit,
-        isolation: record.isolation,
+        weaker_isolation: record.isolation,
     };
     assert_eq!(test.index.run(&project(SHOP), &run_id(1)).unwrap(), Some(expected.clone()));
     assert_eq!(test.index.last_run(&project(SHOP), &task("T030")).unwrap(), Some(expected));
