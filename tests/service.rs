@@ -83,7 +83,7 @@ fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace(
 
 #[test]
 fn where_no_service_manager_can_be_reached_nothing_is_written_and_it_says_why() {
-    let project = Project::new();
+    let project = Project::new().allowing_nothing();
     for (path, hint) in [(None, "log in as this user"), (Some("/nowhere"), "`systemctl` is not there")] {
         let path = path.map(OsStr::new).map_or_else(|| env::var_os("PATH").unwrap_or_default(), OsStr::to_owned);
         for verb in ["install", "uninstall"] {

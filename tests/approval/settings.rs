@@ -95,6 +95,7 @@ fn what_the_user_always_allows_is_not_asked_for_and_holds_only_as_long_as_it_is_
     let project = project("[sandbox]\nwritable = [\"../shared\"]\n");
     refused(&project, &["run"]);
     assert!(!project.shared("ran").exists());
+    fs::create_dir_all(project.root().join("config/proctor")).expect("it is ours");
     let allow = |text: &str| fs::write(project.root().join(USER_CONFIGURATION), text).expect("it is ours");
     allow(&format!("[[allow]]\nprojects = [{:?}]\nsandbox.writable = [\"../shared\"]\n", project.root().join("*")));
     project.proctor(["run"]).success();
@@ -232,7 +233,7 @@ fn what_decides_the_verdict_cannot_be_written_by_an_action_that_works_in_the_pro
 fn a_change_that_no_level_can_hold_is_named_and_no_success() {
     for (level, command, named) in [
         ("namespace", "mkdir .git && touch .git/config", ".git"),
-        ("landlock", "mkdir -p lib/.git && echo x > lib/.git/config && touch lib/a.txt", "lib"),
+        ("landlock", "mkdir lib/.git && echo x > lib/.git/config", "lib/.git"),
         ("process-group", "echo '[sandbox]' >> proctor.toml && echo 'mode = \\\"off\\\"' >> proctor.toml", "proctor.toml"),
         ("landlock", "echo '[sandbox]' >> proctor.toml && echo 'mode = \\\"off\\\"' >> proctor.toml", "proctor.toml"),
     ] {
@@ -240,7 +241,7 @@ fn a_change_that_no_level_can_hold_is_named_and_no_success() {
             "[[prerequisite]]\nname = \"attack\"\ncommand = \"test -e ../shared/done || ({command}) && touch ../shared/done\"\nshell = true\n"
         );
         let text = format!("[sandbox]\nwritable = [\"../shared\"]\n[[check]]\nname = \"check\"\ncommand = \"true\"\n{action}");
-        let project = Project::new().toml(&text).env("PROCTOR_TEST_ISOLATION", level);
+        let project = Project::new().toml(&text).file("lib/a.txt", "a\n").env("PROCTOR_TEST_ISOLATION", level);
         let output = project.proctor(["run"]).any_status();
         assert_ne!(output.status, 0, "{level}: {}", output.snapshot());
         assert!(output.stdout.contains(named) || output.stderr.contains(named), "{level}: {}", output.snapshot());

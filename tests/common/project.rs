@@ -142,7 +142,7 @@ impl Project {
     /// Removes the user's own configuration, so that every setting that opens more of the machine is asked for.
     #[track_caller]
     pub(crate) fn allowing_nothing(self) -> Self {
-        fs::remove_file(self.root.join(USER_CONFIGURATION)).expect("it was just made");
+        fs::remove_dir_all(self.root.join("config/proctor")).expect("it was just made");
         self
     }
 
