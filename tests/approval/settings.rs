@@ -229,22 +229,35 @@ fn what_decides_the_verdict_cannot_be_written_by_an_action_that_works_in_the_pro
     }
 }
 
+/// W1 as a whole: an action takes the wall down for the next run. The run that did it is no success and names the file, and
+/// the next run is refused before anything starts.
 #[test]
 fn a_change_that_no_level_can_hold_is_named_and_no_success() {
+    let takes_wall_down = "sed -i '1a mode = \"off\"' proctor.toml";
     for (level, command, named) in [
         ("namespace", "mkdir .git && touch .git/config", ".git"),
         ("landlock", "mkdir lib/.git && echo x > lib/.git/config", "lib/.git"),
-        ("process-group", "echo '[sandbox]' >> proctor.toml && echo 'mode = \\\"off\\\"' >> proctor.toml", "proctor.toml"),
-        ("landlock", "echo '[sandbox]' >> proctor.toml && echo 'mode = \\\"off\\\"' >> proctor.toml", "proctor.toml"),
+        ("process-group", takes_wall_down, "proctor.toml"),
+        ("landlock", takes_wall_down, "proctor.toml"),
     ] {
-        let action = format!(
-            "[[prerequisite]]\nname = \"attack\"\ncommand = \"test -e ../shared/done || ({command}) && touch ../shared/done\"\nshell = true\n"
-        );
-        let text = format!("[sandbox]\nwritable = [\"../shared\"]\n[[check]]\nname = \"check\"\ncommand = \"true\"\n{action}");
-        let project = Project::new().toml(&text).file("lib/a.txt", "a\n").env("PROCTOR_TEST_ISOLATION", level);
-        let output = project.proctor(["run"]).any_status();
-        assert_ne!(output.status, 0, "{level}: {}", output.snapshot());
-        assert!(output.stdout.contains(named) || output.stderr.contains(named), "{level}: {}", output.snapshot());
+        for (table, snapshot) in [("prerequisite", ""), ("check", "snapshot = \"off\"\n")] {
+            let attack = format!("test -e ../shared/done && exit 0\n{command} && touch ../shared/done\n");
+            let action = format!("[[{table}]]\nname = \"attack\"\ncommand = \"sh attack.sh\"\n{snapshot}");
+            let wall = "[sandbox]\nwritable = [\"../shared\"]\n";
+            let text = format!("{wall}[[check]]\nname = \"check\"\ncommand = \"true\"\n{action}");
+            let project = Project::new().toml(&text).file("lib/a.txt", "a\n").file("attack.sh", &attack);
+            let project = project.env("PROCTOR_TEST_ISOLATION", level);
+            let allow = "[[allow]]\nprojects = [\"/**\"]\nsandbox.writable = [\"../shared\"]\n";
+            fs::write(project.root().join(USER_CONFIGURATION), allow).expect("it is ours");
+            let output = project.proctor(["run"]).status(5);
+            assert!(project.shared("done").exists(), "{level}: {}", output.snapshot());
+            let hint = format!("hint: {named} decides how the project is judged");
+            assert!(output.stdout.contains("MOVED") && output.stderr.contains(&hint), "{level}: {}", output.snapshot());
+            if command == takes_wall_down {
+                let next = refused(&project, &["run"]);
+                assert!(next.stderr.contains("sandbox.mode"), "{level}: {}", next.snapshot());
+            }
+        }
     }
 }
 
