@@ -3,6 +3,7 @@
 //! beside the code that compares two plans.
 
 mod protected;
+mod settings;
 pub(crate) mod signed;
 
 use std::time::Duration;

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::common::{Project, Watch};
 
 /// The time limit of every wait. A wait normally takes far less.
-const LATE: Duration = Duration::from_secs(60);
+pub(crate) const LATE: Duration = Duration::from_secs(60);
 
 /// Returns a project with one file whose only check is a shell command. The project has no link to its evidence.
 pub(crate) fn project(command: &str) -> Project {
@@ -44,7 +44,7 @@ fn start(project: &Project) -> Watch<'_> {
 
 /// Starts the service with the project added.
 #[track_caller]
-fn start_serving(project: &Project) -> Watch<'_> {
+pub(crate) fn start_serving(project: &Project) -> Watch<'_> {
     let daemon = start(project);
     project.proctor(["add"]).success();
     daemon

@@ -10,7 +10,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::common::{Project, poll, repository};
+use crate::common::{Project, USER_CONFIGURATION, poll, repository};
 
 /// The directory in which the projects of a kept store lie. A store knows a project by its path, so every test must
 /// unpack the store at the same path.
@@ -119,4 +119,30 @@ fn a_kept_store_answers_without_its_index() {
     fs::remove_file(kept.project.root().join("state/proctor/state.db")).expect("the index is there");
     assert_eq!(kept.log("shop").len(), SHOP.len());
     kept.project.proctor(["verify", "--all"]).success();
+}
+
+/// A store of before has no approved settings. Its first run approves those within the default wall; what opens more is
+/// asked for, also if it was written before the first run of this version.
+#[test]
+fn a_planted_setting_does_not_become_the_approved_one_by_an_upgrade() {
+    let kept = KeptStore::unpack(&repository().join("fixtures/stores/0.1.0/store.tar.zst"));
+    let project = &kept.project;
+    fs::remove_file(project.root().join(USER_CONFIGURATION)).expect("it was just made");
+    let file = project.path().join("shop/proctor.toml");
+    let settings = fs::read_to_string(&file).expect("the project has settings");
+    fs::write(&file, format!("{settings}\n[sandbox]\nmode = \"off\"\nvisible = [\"~/.ssh\"]\n")).expect("it is ours");
+    project.proctor(["add", "shop", "--identity", "same"]).success();
+    for _ in 0..2 {
+        let refused = project.proctor(["run", "shop"]).status(3);
+        assert!(refused.stderr.contains("sandbox.mode: \"off\" instead of \"auto\""), "{}", refused.snapshot());
+        assert!(refused.stderr.contains("sandbox.visible: asks for more"), "{}", refused.snapshot());
+    }
+    assert_eq!(kept.log("shop").len(), SHOP.len(), "nothing was run");
+    fs::write(&file, format!("{settings}\n[sandbox]\nmemory = \"2GiB\"\n")).expect("it is ours");
+    project.proctor(["run", "shop"]).success();
+    project.proctor(["run", "shop"]).success();
+    fs::write(&file, &settings).expect("it is ours");
+    let looser = project.proctor(["run", "shop"]).status(3);
+    assert!(looser.stderr.contains("sandbox.memory"), "what was within the wall is approved now: {}", looser.snapshot());
+    project.proctor(["verify", "--all"]).success();
 }

@@ -104,7 +104,7 @@ fn a_hostile_check_changes_nothing_outside_of_its_run_and_the_report_names_the_a
 
 #[test]
 fn where_no_service_manager_can_be_reached_nothing_is_written_and_it_says_why() {
-    let project = Project::new();
+    let project = Project::new().allowing_nothing();
     for (path, hint) in [(None, "log in as this user"), (Some("/nowhere"), "`systemctl` is not there")] {
         let path = path.map(OsStr::new).map_or_else(|| env::var_os("PATH").unwrap_or_default(), OsStr::to_owned);
         for verb in ["install", "uninstall"] {

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Digest, Freshness, LastVerdict, OverallResult, OverallStatus, ProjectId, ProjectStatus, RunId, Serving, StaleReason, TaskId,
-    TestedPlace, Timestamp, TreeDigest, VerdictStatus,
+    Digest, Freshness, IsolationLevel, LastVerdict, OverallResult, OverallStatus, ProjectId, ProjectStatus, RunId, Serving,
+    StaleReason, TaskId, TestedPlace, Timestamp, TreeDigest, VerdictStatus,
 };
 
 /// The answer of `GET /v1/status`.
@@ -134,6 +134,9 @@ pub struct VerdictV1 {
     pub blocking: u32,
     /// When the run's last process had ended.
     pub ended: Option<Timestamp>,
+    /// The isolation level of the run if it was weaker than namespaces. The key is absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<IsolationLevel>,
     pub report: String,
 }
 
@@ -212,6 +215,7 @@ impl From<&LastVerdict> for VerdictV1 {
             result: verdict.result,
             blocking: verdict.blocking,
             ended: verdict.ended,
+            isolation: verdict.isolation,
             report: verdict.report.display().to_string(),
         }
     }

@@ -188,9 +188,21 @@ impl Environment {
     }
 }
 
+/// Returns the path of the user's own configuration: `$XDG_CONFIG_HOME/proctor/config.toml`, or the default below HOME;
+/// `None` if neither variable is set. The second value is HOME.
+pub(crate) fn user_configuration() -> (Option<PathBuf>, Option<PathBuf>) {
+    let (variables, _) = ambient();
+    let home = absolute(&variables, "HOME");
+    let base = absolute(&variables, "XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+    (base.map(|base| base.join("proctor").join("config.toml")), home)
+}
+
+fn absolute(variables: &BTreeMap<OsString, OsString>, name: &str) -> Option<PathBuf> {
+    variables.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
 fn state_root(variables: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
-    let absolute = |name: &str| variables.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
+    let base = absolute(variables, "XDG_STATE_HOME").or_else(|| Some(absolute(variables, "HOME")?.join(".local/state")))?;
     Some(base.join("proctor"))
 }
 

@@ -3,11 +3,11 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::cli::environment::Environment;
+use crate::cli::environment::{self, Environment};
 use crate::cli::error::CommandError;
 use crate::config::{self, Configuration};
 use crate::evidence::read_regular_file;
-use crate::model::{CommandExit, Plan, Problem};
+use crate::model::{CommandExit, JudgedSettings, Plan, Problem};
 use crate::spec::{self, DiskFiles};
 
 pub(crate) const CONFIGURATION_FILE: &str = "proctor.toml";
@@ -48,7 +48,9 @@ pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), Comman
     let path = root.join(CONFIGURATION_FILE);
     let bytes = match read_regular_file(&path, LONGEST_CONFIGURATION) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Configuration::default(), false)),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok((Configuration { allowed: allowed(root)?, ..Configuration::default() }, false));
+        }
         Err(error) => {
             return Err(CommandError::caused(
                 CommandExit::SpecificationWrong,
@@ -63,7 +65,30 @@ pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), Comman
             .hint("save the file in UTF-8")
     })?;
     let configuration = config::read(&text, CONFIGURATION_FILE).map_err(|problems| from_problems(&problems))?;
-    Ok((configuration, true))
+    Ok((Configuration { allowed: allowed(root)?, ..configuration }, true))
+}
+
+/// Reads what the user's own configuration allows for a project.
+fn allowed(root: &Path) -> Result<JudgedSettings, CommandError> {
+    let (path, home) = environment::user_configuration();
+    let Some(path) = path else { return Ok(JudgedSettings::default()) };
+    let unreadable = |error: &std::io::Error| {
+        CommandError::caused(CommandExit::SpecificationWrong, format!("`{}` cannot be read", path.display()), error)
+            .hint("make your own configuration a text file that you may read, or remove it")
+    };
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(JudgedSettings::default());
+        }
+        Err(error) => return Err(unreadable(&error)),
+    };
+    let name = path.display().to_string();
+    config::read_allowed(&text, &name, root, home.as_deref()).map_err(|problems| {
+        let error = CommandError::new(CommandExit::SpecificationWrong, "your own configuration is wrong");
+        let with_details = problems.iter().fold(error, |error, problem| error.detail(problem.to_string()));
+        with_details.hint("correct it, or remove it: it only allows what projects would ask for otherwise")
+    })
 }
 
 /// Loads a project's configuration and plan.

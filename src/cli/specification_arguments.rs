@@ -63,7 +63,9 @@ pub(crate) struct PlanOptions {
 /// Registering a project approves its checks, the first run of a task approves what that asks for, and a change that weakens nothing
 /// approves itself. What weakens is listed by meaning (a removed check or condition, another command, more exit codes, a longer
 /// timeout, a weaker policy, a lower pass rate), beside what is asked for beyond what was approved and what changed besides. Nothing
-/// of it is run until a person has answered here, at a terminal. Protected files (`protect` in `[approval]`) that are not what was
+/// of it is run until a person has answered here, at a terminal. The project's settings (isolation, environment, tree, limits) are
+/// approved likewise: a weaker one, and at the first run what opens more of the machine than the default. What your own projects
+/// may always ask for stands in `~/.config/proctor/config.toml`. Protected files (`protect` in `[approval]`) that are not what was
 /// approved are listed and approved likewise, but keep nothing from running. The answer is a line of the ledger.
 ///
 /// An SSH signature by a key of `allowed_signers` approves as well, without a terminal; with `require_signature` nothing else does.

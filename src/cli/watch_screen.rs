@@ -98,7 +98,7 @@ impl Screen for WatchScreen {
             }
             Ok(RunOutcome::NotApproved(unapproved)) => {
                 screen::not_approved(unapproved).iter().for_each(render::line);
-                self.say(&format!("hint: {}", screen::approve_hint(&unapproved.task, unapproved.way)));
+                self.say(&format!("hint: {}", screen::approve_hint(unapproved)));
             }
             Ok(RunOutcome::Superseded | RunOutcome::Withdrawn | RunOutcome::Unchanged | RunOutcome::Untriggered) => {}
             Err(RunFailure::Configuration(lines)) => lines.iter().flat_map(|text| text.split('\n')).for_each(render::note),

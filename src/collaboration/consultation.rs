@@ -217,6 +217,7 @@ impl Workspace {
             environment: &environment.variables,
             ambient: self.ambient(),
             settings: &settings,
+            guarded: &[],
         };
         let mut isolation = isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation)
             .map_err(ProjectError::Sandbox)?;

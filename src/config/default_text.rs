@@ -3,18 +3,48 @@
 
 use std::sync::LazyLock;
 
+use crate::config::keys::{KeyKind, kind_of};
 use crate::config::policy::strategy_word;
 use crate::model::{FindingFacts, PolicyOptions, Tool};
 
 /// The line of `default.toml` that is replaced by the tables `[policy.TOOL]`.
 const TABLES_OF_TOOLS: &str = "#<one table [policy.TOOL] for each tool that a policy judges>\n";
 
-static TEXT: LazyLock<String> = LazyLock::new(|| include_str!("default.toml").replace(TABLES_OF_TOOLS, &tables_of_tools()));
+static TEXT: LazyLock<String> =
+    LazyLock::new(|| with_questions(&include_str!("default.toml").replace(TABLES_OF_TOOLS, &tables_of_tools())));
 
 /// Returns the text from which every default is read, with an explanation of each setting. `proctor init --print`
 /// prints it.
 pub fn default_text() -> &'static str {
     &TEXT
+}
+
+/// Adds above each setting which change of it is asked for before anything runs, and whether the first run asks already.
+fn with_questions(text: &str) -> String {
+    let mut table = String::new();
+    let mut written = String::with_capacity(text.len() * 2);
+    for line in text.lines() {
+        let live = line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line);
+        if let Some(header) = live.strip_prefix('[') {
+            table = header.trim_matches(['[', ']']).to_owned();
+        } else if let Some((key, _)) = live.split_once(" = ").filter(|_| !line.starts_with("# ")) {
+            written.push_str(&question(&format!("{table}.{key}")));
+        }
+        written.push_str(line);
+        written.push('\n');
+    }
+    written
+}
+
+/// Returns the line that says which change of a setting is asked for; empty if none is.
+fn question(path: &str) -> String {
+    match kind_of(path) {
+        Some(KeyKind::Weakening { when, opens_the_machine }) => {
+            let first = if opens_the_machine { "; more than the default at the first run, too" } else { "" };
+            format!("# Asked for: {}{first}.\n", when.words())
+        }
+        Some(KeyKind::Table | KeyKind::Never(_)) | None => String::new(),
+    }
 }
 
 fn tables_of_tools() -> String {

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::sync::LazyLock;
 
 use crate::config::values::WrongValue;
+use crate::config::weaker_when::WeakerWhen::{self, Added, Changed, Higher, Later, Lower, Removed};
 use crate::model::{PolicyCategory, PolicyOptions, Tool};
 
 /// A table of `proctor.toml` and its allowed keys.
@@ -13,6 +14,53 @@ pub(super) struct KnownTable {
     pub(super) name: String,
     /// The allowed keys, including the names of sub-tables.
     pub(super) keys: Vec<&'static str>,
+    /// The rows of the allowed keys, in the same order.
+    pub(super) rows: Vec<KeyRow>,
+}
+
+/// A key of a table, and which change of it is asked for before anything runs (S7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct KeyRow {
+    pub(super) key: &'static str,
+    pub(super) kind: KeyKind,
+}
+
+/// What a key holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyKind {
+    /// A table, whose keys have rows of their own.
+    Table,
+    /// A setting that can make the project's verdicts easier to reach, or that opens more of the machine to actions.
+    Weakening {
+        when: WeakerWhen,
+        /// Whether more than the default is asked for at a project's first run already, because the setting opens files
+        /// or variables of the user that have nothing to do with the project.
+        opens_the_machine: bool,
+    },
+    /// A setting that can do neither, with the reason.
+    Never(&'static str),
+}
+
+impl KnownTable {
+    fn of(name: impl Into<String>, rows: Vec<KeyRow>) -> Self {
+        Self { name: name.into(), keys: rows.iter().map(|row| row.key).collect(), rows }
+    }
+}
+
+const fn key(key: &'static str, when: WeakerWhen) -> KeyRow {
+    KeyRow { key, kind: KeyKind::Weakening { when, opens_the_machine: false } }
+}
+
+const fn wide(key: &'static str, when: WeakerWhen) -> KeyRow {
+    KeyRow { key, kind: KeyKind::Weakening { when, opens_the_machine: true } }
+}
+
+const fn never(key: &'static str, reason: &'static str) -> KeyRow {
+    KeyRow { key, kind: KeyKind::Never(reason) }
+}
+
+const fn table(key: &'static str) -> KeyRow {
+    KeyRow { key, kind: KeyKind::Table }
 }
 
 /// An unknown key that people often write, with an explanation that helps more than the message "unknown key".
@@ -29,166 +77,250 @@ struct UnknownKey {
 /// All tables that `proctor.toml` may have, with their allowed keys. The reader reports any other key as unknown.
 pub(super) static TABLES: LazyLock<Vec<KnownTable>> = LazyLock::new(|| {
     let mut judged: Vec<Tool> = Tool::ALL.into_iter().filter(|tool| tool.findings().is_some()).collect();
-    let tools = judged.iter().map(|tool| tool.word());
-    let policy = PolicyCategory::ALL.iter().map(|category| category.key()).chain(tools).collect();
+    let categories = PolicyCategory::ALL.iter().map(|category| key(category.key(), BLOCK_ON));
+    let policy = categories.chain(judged.iter().map(|tool| table(tool.word()))).collect();
     // An error message that says in which tables a key belongs names them in this order. So the tools with the most
     // policy keys come first.
     judged.sort_by_key(|tool| Reverse(policy_keys(*tool).len()));
-    let of_tools =
-        judged.into_iter().map(|tool| KnownTable { name: format!("policy.{}", tool.word()), keys: policy_keys(tool).to_vec() });
-    let fixed = FIXED_TABLES.iter().map(|(name, keys)| KnownTable { name: (*name).to_owned(), keys: keys.to_vec() });
-    let policy = KnownTable { name: "policy".to_owned(), keys: policy };
+    let of_tools = judged.into_iter().map(|tool| KnownTable::of(format!("policy.{}", tool.word()), policy_keys(tool).to_vec()));
+    let fixed = FIXED_TABLES.iter().map(|(name, rows)| KnownTable::of(*name, rows.to_vec()));
+    let policy = KnownTable::of("policy", policy);
     fixed.chain([policy]).chain(of_tools).collect()
 });
 
 /// All tables except `[policy]` and the `[policy.TOOL]` tables, each with its keys.
-const FIXED_TABLES: &[(&str, &[&str])] = &[
+const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
     (
         "",
         &[
-            "project",
-            "check",
-            "prerequisite",
-            "cleanup",
-            "defaults",
-            "run",
-            "watch",
-            "evidence",
-            "tasks",
-            "queue",
-            "environment",
-            "sandbox",
-            "tdd",
-            "routing",
-            "policy",
-            "approval",
-            "govern",
+            table("project"),
+            table("check"),
+            table("prerequisite"),
+            table("cleanup"),
+            table("defaults"),
+            table("run"),
+            table("watch"),
+            table("evidence"),
+            table("tasks"),
+            table("queue"),
+            table("environment"),
+            table("sandbox"),
+            table("tdd"),
+            table("routing"),
+            table("policy"),
+            table("approval"),
+            table("govern"),
         ],
     ),
-    ("project", &["name"]),
+    ("project", &[never("name", "it is shown to people and judges nothing")]),
     (
         "check",
         &[
-            "name",
-            "tool",
-            "command",
-            "shell",
-            "directory",
-            "environment",
-            "timeout",
-            "idle_timeout",
-            "max_output",
-            "grace",
-            "paths",
-            "writes",
-            "after",
-            "retries",
-            "reuse",
-            "prompt",
-            "accept_split_emphasis",
-            "coverage",
-            "expected_exit_codes",
-            "on_survivors",
-            "control",
-            "snapshot",
-            "policy",
+            never("name", "an action with another name is found by what it does"),
+            key("tool", Changed),
+            key("command", Changed),
+            key("shell", Changed),
+            key("directory", Changed),
+            key("environment", Changed),
+            key("timeout", Higher),
+            key("idle_timeout", Higher),
+            key("max_output", Higher),
+            never("grace", AFTER_THE_RESULT),
+            key("paths", Removed),
+            key("writes", Added),
+            never("after", "it decides the order of the checks; what a check must reach stays the same"),
+            key("retries", Higher),
+            key("reuse", REUSE),
+            key("prompt", Changed),
+            key("accept_split_emphasis", Changed),
+            table("coverage"),
+            key("expected_exit_codes", Added),
+            key("on_survivors", ON_SURVIVORS),
+            key("control", Later(&["true", "false"])),
+            key("snapshot", Later(&["auto", "off"])),
+            table("policy"),
         ],
     ),
-    ("check.coverage", &["minimum", "report"]),
+    ("check.coverage", &[key("minimum", Lower), key("report", Changed)]),
     ("check.policy", POLICY_KEYS),
     (
         "prerequisite",
         &[
-            "name",
-            "command",
-            "shell",
-            "directory",
-            "environment",
-            "timeout",
-            "idle_timeout",
-            "max_output",
-            "grace",
-            "expected_exit_codes",
-            "on_survivors",
-            "when_changed",
-            "creates",
-            "service",
-            "ready",
+            never("name", "an action with another name is found by what it does"),
+            key("command", Changed),
+            key("shell", Changed),
+            key("directory", Changed),
+            key("environment", Changed),
+            key("timeout", Higher),
+            key("idle_timeout", Higher),
+            key("max_output", Higher),
+            never("grace", AFTER_THE_RESULT),
+            key("expected_exit_codes", Added),
+            key("on_survivors", ON_SURVIVORS),
+            key("when_changed", Changed),
+            key("creates", Changed),
+            key("service", Changed),
+            table("ready"),
         ],
     ),
-    ("prerequisite.ready", &["url", "port", "command", "timeout", "interval", "attempt_timeout"]),
+    (
+        "prerequisite.ready",
+        &[
+            key("url", Changed),
+            key("port", Changed),
+            key("command", Changed),
+            key("timeout", Changed),
+            key("interval", Changed),
+            key("attempt_timeout", Changed),
+        ],
+    ),
     (
         "cleanup",
         &[
-            "name",
-            "command",
-            "shell",
-            "directory",
-            "environment",
-            "timeout",
-            "idle_timeout",
-            "max_output",
-            "grace",
-            "expected_exit_codes",
-            "on_survivors",
+            never("name", "an action with another name is found by what it does"),
+            key("command", Changed),
+            key("shell", Changed),
+            key("directory", Changed),
+            key("environment", Changed),
+            key("timeout", Higher),
+            key("idle_timeout", Higher),
+            key("max_output", Higher),
+            never("grace", AFTER_THE_RESULT),
+            key("expected_exit_codes", Added),
+            key("on_survivors", ON_SURVIVORS),
         ],
     ),
-    ("defaults", &["timeout", "idle_timeout", "max_output", "grace", "on_survivors"]),
-    ("run", &["order", "parallel", "reuse"]),
+    (
+        "defaults",
+        &[
+            key("timeout", Higher),
+            key("idle_timeout", Higher),
+            key("max_output", Higher),
+            never("grace", AFTER_THE_RESULT),
+            key("on_survivors", ON_SURVIVORS),
+        ],
+    ),
+    (
+        "run",
+        &[
+            never("order", "it decides the order of the checks; what a check must reach stays the same"),
+            never("parallel", "checks that disturb each other fail; none of them passes because of it"),
+            key("reuse", REUSE),
+        ],
+    ),
     (
         "watch",
         &[
-            "ignore",
-            "include",
-            "quiet",
-            "longest_burst",
-            "git_wait",
-            "poll",
-            "sweep",
-            "tasks",
-            "on_change",
-            "max_restarts",
-            "clear",
-            "bell",
-            "notify",
+            key("ignore", Added),
+            key("include", Removed),
+            never("quiet", WHEN_A_RUN_STARTS),
+            never("longest_burst", WHEN_A_RUN_STARTS),
+            never("git_wait", WHEN_A_RUN_STARTS),
+            never("poll", WHEN_A_RUN_STARTS),
+            never("sweep", WHEN_A_RUN_STARTS),
+            never("tasks", "a task that no save runs gets no fresh verdict by that"),
+            never("on_change", WHEN_A_RUN_STARTS),
+            never("max_restarts", WHEN_A_RUN_STARTS),
+            never("clear", "it changes the screen and judges nothing"),
+            never("bell", "it changes what a person hears and judges nothing"),
+            never("notify", "it changes what a person sees and judges nothing"),
         ],
     ),
-    ("evidence", &["link", "lock_wait", "keep_runs", "keep_days", "max_bytes", "archive_days"]),
-    ("tasks", &["file"]),
-    ("queue", &["max_parallel", "wait"]),
-    ("environment", &["pass_environment", "env_file"]),
+    (
+        "evidence",
+        &[
+            never("link", "the evidence stays where it is, with or without a link to it"),
+            never("lock_wait", WHEN_A_RUN_STARTS),
+            key("keep_runs", Lower),
+            key("keep_days", Lower),
+            key("max_bytes", Lower),
+            never("archive_days", "archived runs are kept whole"),
+        ],
+    ),
+    ("tasks", &[never("file", "a file that leaves the tree is asked for, whichever setting takes it out")]),
+    ("queue", &[never("max_parallel", WHEN_A_RUN_STARTS), never("wait", WHEN_A_RUN_STARTS)]),
+    ("environment", &[wide("pass_environment", Added), key("env_file", Changed)]),
     (
         "sandbox",
         &[
-            "mode",
-            "writable",
-            "sockets",
-            "visible",
-            "home",
-            "memory",
-            "processes",
-            "limits",
-            "system_call_filter",
-            "package_credentials",
-            "snapshot",
-            "max_snapshot_bytes",
-            "caches",
+            wide("mode", Later(&["require", "auto", "off"])),
+            wide("writable", Added),
+            wide("sockets", Added),
+            wide("visible", Added),
+            wide("home", Later(&["read-only", "overlay"])),
+            key("memory", Higher),
+            key("processes", Higher),
+            key("limits", Later(&["require", "auto"])),
+            key("system_call_filter", Later(&["require", "auto", "off"])),
+            wide("package_credentials", Later(&["hidden", "prerequisites"])),
+            key("snapshot", Later(&["require", "auto", "off"])),
+            key("max_snapshot_bytes", Lower),
+            key("caches", Later(&["fresh", "kept"])),
         ],
     ),
-    ("tdd", &["max_scaffold_retries", "max_attempts", "max_retests", "expected_missing"]),
-    ("routing", &["collection_error"]),
-    ("approval", &["protect", "on_protected_change", "require_signature", "allowed_signers"]),
-    ("govern", &["editor", "tracker", "repo", "trail", "max_iterations", "max_attempts", "tool_timeout", "drafter", "reviewer"]),
+    (
+        "tdd",
+        &[
+            key("max_scaffold_retries", Higher),
+            key("max_attempts", Higher),
+            key("max_retests", Higher),
+            key("expected_missing", Added),
+        ],
+    ),
+    ("routing", &[key("collection_error", Later(&["human-review", "re-scaffold", "red-if-missing"]))]),
+    (
+        "approval",
+        &[
+            key("protect", Removed),
+            key("on_protected_change", Later(&["human-review", "show"])),
+            key("require_signature", Later(&["true", "false"])),
+            key("allowed_signers", Changed),
+        ],
+    ),
+    (
+        "govern",
+        &[
+            key("editor", Changed),
+            key("tracker", Changed),
+            key("repo", Changed),
+            never("trail", "it names the place of records and judges nothing"),
+            key("max_iterations", Higher),
+            key("max_attempts", Higher),
+            never("tool_timeout", "an answer that comes too late is no answer"),
+            table("drafter"),
+            table("reviewer"),
+        ],
+    ),
     ("govern.drafter", MODEL_KEYS),
     ("govern.reviewer", MODEL_KEYS),
 ];
 
-/// The policy keys of a tool that reports warnings and has rules by name. Other tools have only `PLAIN_POLICY_KEYS`.
-const POLICY_KEYS: &[&str] =
-    &["enabled", "block_on", "treat_warnings_as_errors", "max_warnings", "ignored_rules", "error_on_rules"];
-const PLAIN_POLICY_KEYS: &[&str] = &["enabled", "block_on"];
+const REUSE: WeakerWhen = Later(&["off", "watch", "always"]);
+const ON_SURVIVORS: WeakerWhen = Later(&["fail", "report"]);
+const AFTER_THE_RESULT: &str = "it limits how long stopping an action takes, after the action has failed";
+const WHEN_A_RUN_STARTS: &str = "it decides when a run starts, and not how the run is judged";
 
-const MODEL_KEYS: &[&str] = &["name", "command", "pass_environment", "visible", "writable", "timeout"];
+/// The policy keys of a tool that reports warnings and has rules by name. Other tools have only `PLAIN_POLICY_KEYS`.
+const POLICY_KEYS: &[KeyRow] = &[
+    key("enabled", Later(&["true", "false"])),
+    key("block_on", BLOCK_ON),
+    key("treat_warnings_as_errors", Later(&["true", "false"])),
+    key("max_warnings", Higher),
+    key("ignored_rules", Added),
+    key("error_on_rules", Removed),
+];
+const PLAIN_POLICY_KEYS: &[KeyRow] = &[key("enabled", Later(&["true", "false"])), key("block_on", BLOCK_ON)];
+
+const BLOCK_ON: WeakerWhen = Later(&["errors-and-warnings", "errors-always", "errors-only", "warn-only", "never"]);
+
+const MODEL_KEYS: &[KeyRow] = &[
+    never("name", "it is shown to people and judges nothing"),
+    key("command", Changed),
+    wide("pass_environment", Added),
+    wide("visible", Added),
+    wide("writable", Added),
+    never("timeout", "an answer that comes too late is no answer"),
+];
 
 const NO_CATCH_ALL: Option<&str> = Some("is not known to this kind of action: its exit code alone decides");
 const USE_CHECK: Option<&str> = Some("make it a `[[check]]` if its output should be judged");
@@ -211,7 +343,7 @@ const STRANGERS: &[UnknownKey] = &[
 ];
 
 /// Returns the keys that the table `[policy.TOOL]` of a tool may have.
-fn policy_keys(tool: Tool) -> &'static [&'static str] {
+fn policy_keys(tool: Tool) -> &'static [KeyRow] {
     match tool.findings().map(|findings| findings.options) {
         Some(PolicyOptions::WarningsAndRules) => POLICY_KEYS,
         Some(PolicyOptions::None) => PLAIN_POLICY_KEYS,
@@ -232,7 +364,7 @@ pub(super) fn strange_key(table: &str, key: &str) -> Option<WrongValue> {
         return Some(unknown().nearest(Some(meant.word())));
     }
     let word = judged.map(Tool::word).find(|word| table.strip_prefix("policy.") == Some(word))?;
-    POLICY_KEYS.contains(&key).then(|| {
+    POLICY_KEYS.iter().any(|row| row.key == key).then(|| {
         let wrong =
             WrongValue::new(format!("`{key}` is a setting of linters: {word} reports errors only and has no rules by name"));
         wrong.hint(format!("write it under a linter, for example `[policy.eslint]`, or choose a `block_on` for {word}"))
@@ -256,4 +388,19 @@ pub(super) fn header(table: &str) -> String {
         "check" | "prerequisite" | "cleanup" => format!("[[{table}]]"),
         _ => format!("[{table}]"),
     }
+}
+
+/// Returns the dotted paths of all keys with a change that is asked for.
+#[cfg(test)]
+pub(crate) fn keys_that_weaken() -> Vec<String> {
+    let rows = TABLES.iter().flat_map(|known| known.rows.iter().map(move |row| (known, row)));
+    let weakening = rows.filter(|(_, row)| matches!(row.kind, KeyKind::Weakening { .. }));
+    weakening.map(|(known, row)| format!("{}.{}", known.name, row.key)).collect()
+}
+
+/// Returns what the key at a dotted path holds, such as `sandbox.mode`; `None` if there is no such key.
+pub(super) fn kind_of(path: &str) -> Option<KeyKind> {
+    let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
+    let known = TABLES.iter().find(|known| known.name == table)?;
+    known.rows.iter().find(|row| row.key == key).map(|row| row.kind)
 }

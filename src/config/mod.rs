@@ -11,6 +11,7 @@ mod command;
 mod default_text;
 mod duration;
 mod govern;
+mod judged;
 mod keys;
 mod nearest;
 mod paths;
@@ -22,11 +23,16 @@ mod service;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod user;
 mod values;
+mod weaker_when;
 mod written_value;
 
 pub use default_text::default_text;
 pub use duration::{duration_text, parse_duration};
+pub use judged::{default_of, judged_settings, opens_the_machine, weaker_when};
+#[cfg(test)]
+pub(crate) use keys::keys_that_weaken;
 pub use nearest::nearest;
 pub use paths::read_writes_pattern;
 pub use policy::strategy_word;
@@ -36,4 +42,6 @@ pub use settings::{
     HomeAccess, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, ProtectionMode, QueueSettings, RuleOverride,
     RunSettings, SandboxSettings, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
 };
+pub use user::read_allowed;
+pub use weaker_when::{NO_LIMIT, WeakerWhen, missing};
 pub use written_value::WrittenValue;

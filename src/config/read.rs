@@ -18,7 +18,9 @@ use crate::config::settings::{
     Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, TaskSettings, WatchSettings, WatchedTasks,
 };
 use crate::config::values::{WrongValue, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
-use crate::model::{ByteSize, CollectionErrorPolicy, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId};
+use crate::model::{
+    ByteSize, CollectionErrorPolicy, JudgedSettings, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId,
+};
 
 /// The file name in problems if the settings are the defaults and no file was read.
 const DEFAULT_FILE: &str = "proctor.toml";
@@ -89,6 +91,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         policy: read_policy(top, document),
         approval: read_approval(&top.table(document, "approval"), document),
         govern: read_govern(&top.table(document, "govern"), document),
+        allowed: JudgedSettings::default(),
     };
     check_names(document, configuration.actions());
     configuration

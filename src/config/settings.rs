@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::config::written_value::WrittenValue;
 use crate::model::{
-    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, LimitEnforcement, OnChange,
-    OnSurvivors, PackageCredentials, ParallelChecks, PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service,
+    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, JudgedSettings, LimitEnforcement,
+    OnChange, OnSurvivors, PackageCredentials, ParallelChecks, PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service,
     SkipWhileUnchanged, SystemCallFilter, TaskId, Tool,
 };
 
@@ -34,6 +34,9 @@ pub struct Configuration {
     pub policy: PolicySettings,
     pub govern: GovernSettings,
     pub approval: ApprovalSettings,
+    /// What the user's own configuration allows for this project. The reader of `proctor.toml` leaves it empty, because
+    /// a project cannot allow itself anything.
+    pub allowed: JudgedSettings,
 }
 
 /// `[approval]`: how people approve weaker checks, and which files are protected.

@@ -114,6 +114,11 @@ impl Store {
         self.root.join("trees").join(project.as_str())
     }
 
+    /// Returns the path of the saved index of the tree that was approved last, which the module `store/` owns.
+    pub fn approved_tree_path(&self, project: &ProjectId) -> PathBuf {
+        self.root.join("approved-trees").join(project.as_str())
+    }
+
     /// Returns the path of the saved digests of the files in a project's environments, which the module `store/` owns.
     pub fn environment_index_path(&self, project: &ProjectId) -> PathBuf {
         self.root.join("environments").join(project.as_str())

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, ApprovalTerms, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, OnSurvivors, ProtectedFiles, Reuse, Sequence,
-    Severity, TaskId, ToolPolicy,
+    ActionId, ActionPhase, ApprovalTerms, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, JudgedSettings, OnSurvivors,
+    ProtectedFiles, Reuse, Sequence, Severity, TaskId, ToolPolicy,
 };
 
 /// Stands in place of a file name for a plan that was discovered from the project's own files.
@@ -52,6 +52,11 @@ pub struct PlanTerms {
     /// How a weaker plan is approved, and which files are protected.
     #[serde(default, skip_serializing_if = "ApprovalTerms::is_default")]
     pub approval: ApprovalTerms,
+    /// The approved settings of the project: isolation, environment, tree, limits. They hold for all tasks of the
+    /// project, so the newest approval of any task decides. `None` in approvals that were written before settings were
+    /// approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<JudgedSettings>,
 }
 
 /// What a plan demands of one action.
@@ -71,6 +76,12 @@ pub struct ActionTerms {
     pub does_with_found: Option<Digest>,
     /// What the action does, in words for people.
     pub shown: String,
+    /// The action's phase; `None` for a check. Prerequisites and clean-up work in the project itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<ActionPhase>,
+    /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_place: bool,
     /// The exit codes that count as success.
     pub expected_exit_codes: Vec<i32>,
     /// The limit on the duration of one attempt of the action, in milliseconds.
@@ -156,7 +167,9 @@ pub struct UnapprovedPlan {
     pub task: TaskId,
     /// The file that the plan comes from, as in [`ApprovalRecord::file`].
     pub file: String,
-    /// What the plan weakens compared with the approved plan, one sentence each.
+    /// Whether nothing waits but settings that open more of the machine to actions.
+    pub opens_more: bool,
+    /// What the plan and the settings weaken compared with what was approved, one sentence each.
     pub weakened: Vec<String>,
     /// Which protected files differ from the approved ones, one sentence each.
     pub protected: Vec<String>,

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    CommandExit, Digest, OverallResult, OverallStatus, ProjectId, RunId, TaskId, TestedPlace, Timestamp, TreeDigest, TreeFormat,
+    CommandExit, Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, RunId, TaskId, TestedPlace, Timestamp,
+    TreeDigest, TreeFormat,
 };
 
 /// How a task's last verdict relates to the present tree and plan.
@@ -152,6 +153,8 @@ pub struct LastVerdict {
     pub blocking: u32,
     /// The time at which the run's last process had ended; `None` if it is not known.
     pub ended: Option<Timestamp>,
+    /// The isolation level of the run if it was weaker than namespaces.
+    pub isolation: Option<IsolationLevel>,
     /// The exit code of a command that reports this verdict (G5).
     pub exit: CommandExit,
     pub report: PathBuf,

@@ -103,6 +103,26 @@ impl IsolationLevel {
     /// All levels, strongest first.
     pub const ALL: [Self; 4] = [Self::Namespace, Self::Cgroup, Self::Landlock, Self::ProcessGroup];
 
+    /// Returns whether this level is weaker than the strongest one.
+    pub fn is_weaker(self) -> bool {
+        self > Self::Namespace
+    }
+
+    /// Returns the level's name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Namespace => "namespace",
+            Self::Cgroup => "cgroup",
+            Self::Landlock => "landlock",
+            Self::ProcessGroup => "process-group",
+        }
+    }
+
+    /// Returns the words that stand beside a verdict if this level is weaker than the strongest one.
+    pub fn weaker_words(self) -> Option<String> {
+        self.is_weaker().then(|| format!("isolation {} instead of {}", self.word(), Self::Namespace.word()))
+    }
+
     /// Returns how processes that an action left behind are ended at this level.
     pub fn killed_by(self) -> KilledBy {
         match self {

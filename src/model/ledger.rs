@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ApprovalRecord, ArchiveRecord, CommandExit, Digest, GovernanceRecord, OverallResult, OverallStatus, Phase, PlanTerms,
-    ProjectId, PruneRecord, RouteEntry, RunId, Sequence, TaskId, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest,
-    TreeFormat, ViolationRecord,
+    ApprovalRecord, ArchiveRecord, CommandExit, Digest, GovernanceRecord, IsolationLevel, OverallResult, OverallStatus, Phase,
+    PlanTerms, ProjectId, PruneRecord, RouteEntry, RunId, Sequence, TaskId, TaskListRecord, TddState, TestedPlace, Timestamp,
+    TreeDigest, TreeFormat, ViolationRecord,
 };
 
 /// The name and version of the format, in the `schema` field of every line.
@@ -236,6 +236,10 @@ pub struct RunRecord {
     /// The exit code of a command that reports this run (G5); `None` in older lines, which did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<CommandExit>,
+    /// The weakest isolation level of the run's actions if it was weaker than namespaces; `None` for namespaces, for a run
+    /// without actions, and in older lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<IsolationLevel>,
     /// Where the run sent the task; `None` if no route was decided (R2).
     pub route: Option<RouteEntry>,
     /// The state of the task's cycle (RED, GREEN, REFACTOR) after the run; `None` if the run does not change this
@@ -327,6 +331,7 @@ impl RunRecord {
             overall_result: None,
             blocking: 0,
             exit: None,
+            isolation: None,
             route: None,
             tdd: None,
             prerequisites: BTreeMap::new(),

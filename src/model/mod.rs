@@ -21,6 +21,7 @@ mod governance;
 mod identity;
 mod ids;
 mod isolation;
+mod judged_settings;
 mod large_report;
 mod ledger;
 mod name_rule;
@@ -86,6 +87,7 @@ pub use isolation::{
     Access, EnvironmentMount, IsolationLevel, KilledBy, LimitSetting, PackageCredentials, Place, ReachedIsolation, ReachedLevel,
     Sandbox, SnapshotMount, SystemCallFilter, UnenforcedLimit, WrittenLayer,
 };
+pub use judged_settings::{JudgedSettings, SettingValue};
 pub use large_report::{LargeReport, LargeReportReader};
 pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,
@@ -103,7 +105,7 @@ pub use outcome::{
 pub use path::{PathError, TreePath};
 pub use plan::{
     Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors,
-    ParallelChecks, Plan, PlanNote, PlanOrigin, Reuse, SkipWhileUnchanged, SpecificationSource,
+    ParallelChecks, Plan, PlanNote, PlanOrigin, PlanSettings, Reuse, SkipWhileUnchanged, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use problem::{BrokenRule, Gravity, Problem, TextPosition};

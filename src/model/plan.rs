@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, ActionKind, ApprovalTerms, ByteSize, DebtSettings, EvidenceCapture, LimitKind, Service, TaskCriteria, TaskId, Tool,
-    ToolClass, ToolPolicy,
+    ActionId, ActionKind, ApprovalTerms, ByteSize, DebtSettings, EvidenceCapture, JudgedSettings, LimitKind, Service,
+    TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
 };
 
 /// The phase of a run that an action belongs to.
@@ -306,6 +306,19 @@ pub struct Plan {
     /// How a weaker plan is approved, and which files of the tree are protected.
     #[serde(skip_serializing_if = "ApprovalTerms::is_default")]
     pub approval: ApprovalTerms,
+    /// The settings of the project that are approved together with the plan, and what the user allows of them. They are
+    /// no part of the plan's digest.
+    #[serde(skip)]
+    pub settings: PlanSettings,
+}
+
+/// The settings of a project that are approved together with a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PlanSettings {
+    /// The present settings.
+    pub now: JudgedSettings,
+    /// What the user's own configuration allows for this project without a question.
+    pub allowed: JudgedSettings,
 }
 
 impl Reuse {
@@ -428,6 +441,7 @@ impl Plan {
             parallel: false,
             timeout: None,
             approval: ApprovalTerms::default(),
+            settings: PlanSettings::default(),
         }
     }
 

@@ -5,8 +5,8 @@
 
 use crate::evidence::{Ledger, approving_signer};
 use crate::model::{
-    AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, CurrentApproval, Digest, FOUND_IN_PROJECT, LedgerBody, Plan,
-    PlanOrigin, PlanTerms, ProjectId, ProtectedFiles, UnapprovedPlan, plan_subject,
+    AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, CurrentApproval, Digest, FOUND_IN_PROJECT, JudgedSettings,
+    LedgerBody, Plan, PlanOrigin, PlanTerms, ProjectId, ProtectedFiles, Sequence, TaskId, UnapprovedPlan, plan_subject,
 };
 use crate::project::approval_request::approval_request;
 use crate::project::cycle::PersonPresence;
@@ -15,13 +15,14 @@ use crate::project::known_approvals::KnownApproval;
 use crate::project::progress::Progress;
 use crate::project::protected::{approvable, approved_by_rule, change_texts, protected_files};
 use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
+use crate::project::settings_approval::{SettingsDecision, decide_settings, digest_with_settings};
 use crate::project::workspace::Workspace;
 use crate::spec::{plan_digest, plan_terms, renamings, strengthenings, weakenings};
 use crate::store;
 use crate::tree::{self, TreeHints};
 
 /// The file of the project's own checks.
-pub(super) const CONFIGURATION_FILE: &str = "proctor.toml";
+pub(crate) const CONFIGURATION_FILE: &str = "proctor.toml";
 
 /// How a plan compares with the last approved plan of its task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,29 +80,34 @@ impl Workspace {
         show: &mut dyn FnMut(Progress),
     ) -> Result<Option<UnapprovedPlan>, ProjectError> {
         let (plan, scope) = (request.plan, request.scope);
-        let Some(file) = file_of(plan) else { return Ok(None) };
-        if self.approvals.holds(&scope.project, &plan.task, digest, ledger.next_sequence()) {
+        let combined = digest_with_settings(digest, &plan.settings);
+        let left = self.files_that_left(scope, request.settings, tree);
+        if left.is_empty() && self.approvals.holds(&scope.project, &plan.task, combined, ledger.next_sequence()) {
             return Ok(None);
         }
-        let known = self.index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?;
+        let judgement = ApprovalJudgement { left, ..ApprovalJudgement::read(&self.index, &scope.project, plan, digest)? };
+        if judgement.is_weaker() {
+            return Ok(Some(judgement.into_unapproved(plan)));
+        }
+        let ApprovalJudgement { known, decision, settings, .. } = judgement;
+        let Some(file) = file_of(plan) else { return Ok(None) };
         let is_looked_at = plan.approval.protect.is_empty() || known.as_ref().is_some_and(|held| held.protected.is_some());
-        let reason = match decide(known.as_ref(), plan, digest) {
-            Decision::Approved if is_looked_at => None,
-            Decision::Weakens(difference) => return Ok(Some(unapproved(plan, file, difference, known.as_ref()))),
+        let reason = match decision {
+            Decision::Approved if is_looked_at && settings.is_recorded => None,
             Decision::New => Some(ApprovalReason::NewTask),
-            Decision::WeakensNothing | Decision::Approved => Some(ApprovalReason::WeakensNothing),
+            Decision::WeakensNothing | Decision::Approved | Decision::Weakens(_) => Some(ApprovalReason::WeakensNothing),
         };
         if let Some(reason) = reason {
             let globs = &plan.approval.protect;
             let now = (!globs.is_empty()).then(|| protected_files(tree, globs));
             let protected = now.map(|now| approvable(approved_by_rule(known.as_ref(), now, globs))).transpose()?;
             let said = said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at));
-            let record = ApprovalRecord { protected, ..record(plan, file, digest, reason) };
+            let record = ApprovalRecord { protected, ..record(plan, file, digest, reason, settings.by_rule) };
             self.append(ledger, scope, LedgerBody::Approval(Box::new(record)))?;
             show(Progress::Note(said));
         }
         let (project, task, next) = (scope.project.clone(), plan.task.clone(), ledger.next_sequence());
-        self.approvals.learn(KnownApproval { project, task, plan: digest, next });
+        self.approvals.learn(KnownApproval { project, task, plan: combined, next });
         Ok(None)
     }
 
@@ -134,7 +140,7 @@ impl Workspace {
         };
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
-        let Some((question, record)) = self.weighed(scope, settings, plan)? else {
+        let Some((question, record, tree)) = self.weighed(scope, settings, plan)? else {
             // No person is needed any more: somebody else approved the plan, or it was corrected. If the corrected plan
             // has no approval yet, its next run approves it automatically.
             return Ok(());
@@ -143,7 +149,9 @@ impl Workspace {
             return Err(ProjectError::ApprovedMeanwhile { task: task() });
         }
         let record = ApprovalRecord { signature, ..record };
-        self.append(&mut ledger, scope, LedgerBody::Approval(Box::new(record)))
+        self.append(&mut ledger, scope, LedgerBody::Approval(Box::new(record)))?;
+        self.keep_approved_tree(scope, &tree);
+        Ok(())
     }
 
     /// Returns what a person would have to approve for a task; `None` if nothing has to be approved.
@@ -157,32 +165,29 @@ impl Workspace {
         settings: &ProjectSettings,
         plan: &Plan,
     ) -> Result<Option<ApprovalQuestion>, ProjectError> {
-        Ok(self.weighed(scope, settings, plan)?.map(|(question, _)| question))
+        Ok(self.weighed(scope, settings, plan)?.map(|(question, ..)| question))
     }
 
     /// Returns the question that a person must answer about a plan, and the ledger record of an approval, still without
-    /// its signature. Returns `None` if nothing has to be approved.
+    /// its signature, and the tree that the question is about. Returns `None` if nothing has to be approved.
     fn weighed(
         &mut self,
         scope: &ProjectScope,
         settings: &ProjectSettings,
         plan: &Plan,
-    ) -> Result<Option<(ApprovalQuestion, ApprovalRecord)>, ProjectError> {
+    ) -> Result<Option<(ApprovalQuestion, ApprovalRecord, tree::TreeIndex)>, ProjectError> {
         self.catch_up(&scope.project)?;
-        let known = self.index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?;
-        let (Some(file), Some(held)) = (file_of(plan), known) else { return Ok(None) };
         let digest = plan_digest(plan);
-        let mut unapproved = match decide(Some(&held), plan, digest) {
-            Decision::Weakens(difference) => unapproved(plan, file, difference, Some(&held)),
-            Decision::Approved | Decision::New | Decision::WeakensNothing => {
-                let none = Difference { weakened: Vec::new(), strengthened: Vec::new(), neutral: Vec::new() };
-                unapproved(plan, file, none, Some(&held))
-            }
-        };
+        let tree = self.trees.scan(&self.store, settings, scope, &TreeHints::Everything)?;
+        let left = self.files_that_left(scope, settings, &tree);
+        let judgement = ApprovalJudgement { left, ..ApprovalJudgement::read(&self.index, &scope.project, plan, digest)? };
+        let Some(file) = file_of(plan) else { return Ok(None) };
+        let held = judgement.held_or_first(plan, digest);
+        let mut unapproved = judgement.into_unapproved(plan);
         let globs = &plan.approval.protect;
         let mut protected = None;
         if !globs.is_empty() {
-            let now = protected_files(&self.trees.scan(&self.store, settings, scope, &TreeHints::Everything)?, globs);
+            let now = protected_files(&tree, globs);
             if held.protected.is_some() {
                 // A file that this plan protects for the first time was in no earlier approval, so it does not count as
                 // changed.
@@ -196,7 +201,8 @@ impl Workspace {
         }
         let of_files = unapproved.protected.iter().map(|text| format!("protected: {text}"));
         let weakened = unapproved.weakened.iter().cloned().chain(of_files).collect();
-        let record = ApprovalRecord { weakened, protected, ..record(plan, file, digest, ApprovalReason::Person) };
+        let settings = Some(plan.settings.now.clone());
+        let record = ApprovalRecord { weakened, protected, ..record(plan, file, digest, ApprovalReason::Person, settings) };
         let rules = &held.terms.approval;
         let question = ApprovalQuestion {
             unapproved,
@@ -204,7 +210,7 @@ impl Workspace {
             require_signature: rules.require_signature,
             signers: rules.signers.clone(),
         };
-        Ok(Some((question, record)))
+        Ok(Some((question, record, tree)))
     }
 }
 
@@ -229,24 +235,20 @@ fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason,
 }
 
 /// Returns what a person has to approve before the plan may run; `None` if no person is needed. The last approved plan
-/// is read from the index.
+/// and the approved settings are read from the index.
 pub(crate) fn unapproved_in(
     index: &store::StoreIndex,
     project: &ProjectId,
     plan: &Plan,
     digest: Digest,
 ) -> Result<Option<UnapprovedPlan>, ProjectError> {
-    let Some(file) = file_of(plan) else { return Ok(None) };
-    let known = index.approval(project, &plan.task).map_err(ProjectError::Index)?;
-    Ok(match decide(known.as_ref(), plan, digest) {
-        Decision::Weakens(difference) => Some(unapproved(plan, file, difference, known.as_ref())),
-        Decision::Approved | Decision::New | Decision::WeakensNothing => None,
-    })
+    let judgement = ApprovalJudgement::read(index, project, plan, digest)?;
+    Ok(judgement.is_weaker().then(|| judgement.into_unapproved(plan)))
 }
 
 /// Returns the terms that registering a project with this plan approves. Returns `None` if the plan is not for the
 /// project's own checks, or if the plan weakens the approved plan of these checks: registering the project again cannot
-/// approve a weakening.
+/// approve a weakening. Settings that open more than the default are left out of the terms.
 pub(crate) fn terms_of_registration(
     index: &store::StoreIndex,
     project: &ProjectId,
@@ -257,10 +259,11 @@ pub(crate) fn terms_of_registration(
         PlanOrigin::Configured | PlanOrigin::Discovered => true,
         PlanOrigin::CommandLine | PlanOrigin::Specification => false,
     };
-    if !is_own || unapproved_in(index, project, plan, digest)?.is_some() {
+    let judgement = ApprovalJudgement::read(index, project, plan, digest)?;
+    if !is_own || judgement.weakens_plan() {
         return Ok(None);
     }
-    Ok(Some(Box::new(plan_terms(plan))))
+    Ok(Some(Box::new(PlanTerms { settings: judgement.settings.by_rule, ..plan_terms(plan) })))
 }
 
 /// Returns the file that an approval of this plan names; `None` for a typed command, which needs no approval.
@@ -291,22 +294,93 @@ fn decide(known: Option<&CurrentApproval>, plan: &Plan, digest: Digest) -> Decis
     }
 }
 
-fn record(plan: &Plan, file: &str, plan_digest: Digest, reason: ApprovalReason) -> ApprovalRecord {
+fn record(
+    plan: &Plan,
+    file: &str,
+    plan_digest: Digest,
+    reason: ApprovalReason,
+    settings: Option<JudgedSettings>,
+) -> ApprovalRecord {
     ApprovalRecord {
         task: plan.task.clone(),
         file: file.to_owned(),
         plan_digest,
         reason,
         weakened: Vec::new(),
-        terms: plan_terms(plan),
+        terms: PlanTerms { settings, ..plan_terms(plan) },
         protected: None,
         signature: None,
     }
 }
 
-fn unapproved(plan: &Plan, file: &str, difference: Difference, known: Option<&CurrentApproval>) -> UnapprovedPlan {
-    let Difference { weakened, strengthened, neutral } = difference;
-    let needs_signature = known.is_some_and(|held| held.terms.approval.require_signature);
-    let way = if needs_signature { ApprovalWay::Signature } else { ApprovalWay::Answer };
-    UnapprovedPlan { task: plan.task.clone(), file: file.to_owned(), weakened, protected: Vec::new(), strengthened, neutral, way }
+/// How a plan and the project's settings compare with what was approved.
+struct ApprovalJudgement {
+    /// The task's current approval; `None` if no plan of the task was approved.
+    known: Option<CurrentApproval>,
+    /// The newest approval that holds settings of the project; `None` if no settings were approved.
+    held_settings: Option<CurrentApproval>,
+    decision: Decision,
+    settings: SettingsDecision,
+    /// The files that have left the tree, in words for people. Only a caller that has read the tree fills it.
+    left: Vec<String>,
+}
+
+impl ApprovalJudgement {
+    fn read(index: &store::StoreIndex, project: &ProjectId, plan: &Plan, digest: Digest) -> Result<Self, ProjectError> {
+        let held_settings = index.approved_settings(project).map_err(ProjectError::Index)?;
+        let settings = decide_settings(held_settings.as_ref().and_then(|held| held.terms.settings.as_ref()), &plan.settings);
+        // A typed command has no plan that could be approved, but it runs under the settings of the project.
+        let known = match file_of(plan) {
+            Some(_) => index.approval(project, &plan.task).map_err(ProjectError::Index)?,
+            None => None,
+        };
+        let decision = match file_of(plan) {
+            Some(_) => decide(known.as_ref(), plan, digest),
+            None => Decision::Approved,
+        };
+        Ok(Self { known, held_settings, decision, settings, left: Vec::new() })
+    }
+
+    fn weakens_plan(&self) -> bool {
+        match self.decision {
+            Decision::Weakens(_) => true,
+            Decision::Approved | Decision::New | Decision::WeakensNothing => false,
+        }
+    }
+
+    fn is_weaker(&self) -> bool {
+        self.weakens_plan() || !self.settings.weakened.is_empty() || !self.left.is_empty()
+    }
+
+    /// Returns the approval that an approval by a person replaces. For the first plan of a task this is the approval that
+    /// holds the project's settings, so that its rules about signatures apply.
+    fn held_or_first(&self, plan: &Plan, plan_digest: Digest) -> CurrentApproval {
+        let first = || CurrentApproval { sequence: Sequence(0), plan_digest, terms: plan_terms(plan), protected: None };
+        let settings = || Some(CurrentApproval { protected: None, ..self.held_settings.clone()? });
+        self.known.clone().or_else(settings).unwrap_or_else(first)
+    }
+
+    fn into_unapproved(self, plan: &Plan) -> UnapprovedPlan {
+        let opens_more = self.settings.opens_more && !self.weakens_plan() && self.left.is_empty();
+        let held = self.known.as_ref().or(self.held_settings.as_ref());
+        let needs_signature = held.is_some_and(|held| held.terms.approval.require_signature);
+        let difference = match self.decision {
+            Decision::Weakens(difference) => difference,
+            Decision::Approved | Decision::New | Decision::WeakensNothing => {
+                Difference { weakened: Vec::new(), strengthened: Vec::new(), neutral: Vec::new() }
+            }
+        };
+        let is_typed = plan.origin == PlanOrigin::CommandLine;
+        UnapprovedPlan {
+            // The settings are those of the project's own checks, whatever was typed.
+            task: if is_typed { TaskId::default_task() } else { plan.task.clone() },
+            file: file_of(plan).unwrap_or(CONFIGURATION_FILE).to_owned(),
+            opens_more,
+            weakened: [self.settings.weakened, self.left, difference.weakened].concat(),
+            protected: Vec::new(),
+            strengthened: [self.settings.strengthened, difference.strengthened].concat(),
+            neutral: difference.neutral,
+            way: if needs_signature { ApprovalWay::Signature } else { ApprovalWay::Answer },
+        }
+    }
 }

@@ -8,10 +8,11 @@ use serde::Serialize;
 
 use crate::evidence::{EvidenceFault, FaultKind, approving_signer};
 use crate::model::{
-    ApprovalReason, ApprovalRecord, ApprovingLine, CurrentApproval, Digest, LedgerBody, LedgerLine, PlanTerms, ProjectId, TaskId,
+    ApprovalReason, ApprovalRecord, ApprovingLine, CurrentApproval, Digest, JudgedSettings, LedgerBody, LedgerLine, PlanTerms,
+    ProjectId, TaskId,
 };
 use crate::project::protected::approved_by_rule;
-use crate::spec::weakenings;
+use crate::spec::{first_settings, weakenings, weaker_settings};
 
 /// The name and version of the signed format.
 const SCHEMA: &str = "proctor-approval-v1";
@@ -63,9 +64,17 @@ pub fn approval_counts(project: &ProjectId, held: &CurrentApproval, body: &Ledge
 /// Returns a fault for every approval in a ledger that is not valid, such as one with a wrong signature.
 pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLine)]) -> Vec<EvidenceFault> {
     let mut held: BTreeMap<TaskId, CurrentApproval> = BTreeMap::new();
+    let mut held_settings: Option<JudgedSettings> = None;
     let mut faults = Vec::new();
     for (_, line) in lines {
         let Some((task, approved)) = approved(line) else { continue };
+        if let Some(settings) = &approved.terms.settings {
+            if let Some(why) = settings_objection(held_settings.as_ref(), settings, &line.body) {
+                faults.push(EvidenceFault::new(FaultKind::ApprovalWrong, file, format!("line {}: {why}", line.sequence.0)));
+                continue;
+            }
+            held_settings = Some(settings.clone());
+        }
         if let Some(why) = held.get(&task).and_then(|held| objection(project, held, &line.body)) {
             faults.push(EvidenceFault::new(FaultKind::ApprovalWrong, file, format!("line {}: {why}", line.sequence.0)));
             continue;
@@ -74,6 +83,19 @@ pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLi
         held.insert(task, CurrentApproval { protected, ..approved });
     }
     faults
+}
+
+/// Returns why a ledger line cannot approve the settings of the project; `None` if it can. Only a person approves settings
+/// that are weaker than the approved ones.
+fn settings_objection(held: Option<&JudgedSettings>, settings: &JudgedSettings, body: &LedgerBody) -> Option<String> {
+    let is_by_person = match body.approving()? {
+        ApprovingLine::Approved(record) => record.reason == ApprovalReason::Person,
+        ApprovingLine::Registered(_) => false,
+    };
+    let before = held.map_or_else(|| first_settings(settings), Clone::clone);
+    let weaker = weaker_settings(&before, settings, &JudgedSettings::default());
+    let texts: Vec<String> = weaker.into_iter().map(|setting| setting.text).collect();
+    (!is_by_person && !texts.is_empty()).then(|| format!("no person approved it, and it weakens: {}", texts.join("; ")))
 }
 
 /// Returns the task and the approval in a ledger line; `None` if the line approves nothing.

@@ -101,6 +101,7 @@ pub(super) fn trial_launch<'r>(
         environment: &environment.variables,
         ambient: request.ambient,
         settings: request.settings,
+        guarded: &[],
     })
     .map_err(ProjectError::Sandbox)?;
     Ok(move |strongest| LaunchRequest {

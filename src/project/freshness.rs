@@ -387,6 +387,7 @@ fn last_verdict(store: &Store, project: &ProjectId, run: IndexedRun, tdd: &TddSt
         result: run.result,
         blocking: run.blocking,
         ended: run.ended,
+        isolation: run.weaker_isolation,
     }
 }
 

@@ -11,8 +11,10 @@
 
 mod approval;
 mod approval_request;
+mod approved_tree;
 mod archiving;
 mod cycle;
+mod deciding_files;
 mod dependency;
 mod environment_digest;
 mod error;
@@ -34,6 +36,7 @@ mod retention;
 mod retest_refusal;
 mod run_preparation;
 mod selection;
+mod settings_approval;
 mod snapshot_storage;
 mod snapshot_trial;
 mod specifications;
@@ -44,10 +47,12 @@ pub(crate) mod testing;
 mod tool_version;
 mod workspace;
 
+pub(crate) use approval::CONFIGURATION_FILE;
 pub use approval::{ApprovalQuestion, ApprovedBy};
 pub use approval_request::{approval_counts, approval_faults};
 pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
 pub use cycle::PersonPresence;
+pub use deciding_files::decides_the_verdict;
 pub use dependency::{UnmetDependency, UnmetReason};
 pub use environment_digest::LookedEnvironments;
 pub(crate) use environment_digest::{

@@ -126,7 +126,7 @@ impl Workspace {
         let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
         let plan_digest = crate::spec::plan_digest(plan);
         let terms = terms_of_registration(&self.index, &scope.project, plan, plan_digest)?;
-        let is_approved = terms.is_some() || unapproved_in(&self.index, &scope.project, plan, plan_digest)?.is_none();
+        let is_approved = unapproved_in(&self.index, &scope.project, plan, plan_digest)?.is_none();
         let record = RegistrationRecord {
             project_id: scope.project.clone(),
             path: place.identity.path.clone(),

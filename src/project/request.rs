@@ -52,6 +52,8 @@ pub struct ProjectSettings {
     pub link: Option<String>,
     /// The path of the task list to update, relative to the project; `None` means no task list.
     pub task_list: Option<String>,
+    /// The file with the keys of the people who may approve, as the settings name it; `None` if there is none.
+    pub allowed_signers: Option<String>,
     /// The limits on the number, age and size of the stored runs; older runs beyond them are removed.
     pub limits: RetentionLimits,
 }

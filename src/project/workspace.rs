@@ -14,6 +14,7 @@ use crate::model::{
     Timestamp, TreeDigest, TreeFormat, TreeIssue, TreePath,
 };
 use crate::process::{LauncherHandle, clock};
+use crate::project::approved_tree::ApprovedTrees;
 use crate::project::environment_digest::{
     EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, SurveyExtent, SurveySubject, SurveyedEnvironment,
     file_digest, program_file,
@@ -72,6 +73,7 @@ pub struct Workspace {
     /// The projects whose snapshot this process has mounted.
     pub(crate) mountable: BTreeSet<ProjectId>,
     pub(crate) approvals: KnownApprovals,
+    pub(crate) approved_trees: ApprovedTrees,
     /// The project of the last sealed run, and the limits for its evidence, for [`Self::keep_to_limits`].
     pub(crate) to_prune: Option<(ProjectScope, RetentionLimits)>,
 }
@@ -119,6 +121,7 @@ impl Workspace {
             refused_requests: Arc::default(),
             mountable: BTreeSet::new(),
             approvals: KnownApprovals::default(),
+            approved_trees: ApprovedTrees::default(),
             to_prune: None,
         };
         workspace.digests = workspace.load_digests()?;

@@ -362,6 +362,7 @@ fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudge
         overall_result: decided.verdict.overall_result,
         blocking: decided.verdict.blocking,
         exit: Some(exit(run_end, actions, decided)),
+        isolation: report.isolation.as_ref().map(|isolation| isolation.level).filter(|level| level.is_weaker()),
         route: decided.route.clone(),
         tdd: counts.then(|| decided.tdd.clone()),
         prerequisites: prerequisites_met(context, actions),

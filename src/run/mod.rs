@@ -24,6 +24,7 @@ mod diagnosis;
 mod earlier_runs;
 mod environment;
 mod flow;
+mod guarded_files;
 mod health;
 mod hidden_caches;
 mod http_client;

@@ -292,6 +292,9 @@ impl<'w, 'c> Performer<'w, 'c> {
         output: &OutputDirectory,
     ) -> Result<Isolation, ProjectError> {
         let (request, ambient) = (self.context.request, self.workspace.ambient());
+        // On a snapshot, an action writes a copy of the project, so nothing in it needs to be read-only.
+        let is_on_snapshot = self.place.snapshot_for(action).is_some();
+        let guarded = if is_on_snapshot { Vec::new() } else { self.context.guarded.read_only(&request.scope.root) };
         let sandbox = SandboxRequest {
             project_root: &request.scope.root,
             home: isolation::home(ambient),
@@ -303,6 +306,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             environment: &environment.variables,
             ambient,
             settings: &request.settings.sandbox,
+            guarded: &guarded,
         };
         isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)
     }

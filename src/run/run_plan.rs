@@ -10,6 +10,7 @@ use crate::project::Workspace;
 use crate::project::select_checks;
 use std::collections::BTreeMap;
 
+use crate::config::ProtectionMode;
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
 use crate::model::{
     Action, ActionPhase, CheckOrder, Digest, ExpectedFailure, Phase, RunId, Service, StopReason, SupersededRecord, TddState,
@@ -19,6 +20,7 @@ use crate::process::{Control, clock};
 use crate::report::{ActionResult, SkipReason};
 use crate::run::check_place::CheckPlace;
 use crate::run::environment::{LookedTwice, SurveyProgress};
+use crate::run::guarded_files::GuardedFiles;
 use crate::run::judge_and_seal::{RunEnd, prerequisites_met};
 use crate::run::order::order_checks;
 use crate::run::perform::{Performer, RunningService, ServiceStart};
@@ -46,6 +48,8 @@ pub(crate) struct RunContext<'a> {
     /// The prerequisites that succeeded in earlier runs, by name. The value is the digest of the prerequisite's command,
     /// inputs and outputs when it last succeeded.
     pub(crate) met: BTreeMap<String, Digest>,
+    /// The files that decide how the project is judged, if an action of the plan works in the project itself.
+    pub(crate) guarded: GuardedFiles,
 }
 
 impl RunContext<'_> {
@@ -126,6 +130,10 @@ impl Workspace {
             CheckOrder::Plan => Vec::new(),
             CheckOrder::FailedFirst => self.last_failed_checks(request),
         };
+        let root = &request.scope.root;
+        let in_place = request.settings.sandbox.snapshot == ProtectionMode::Off;
+        let signers = request.settings.allowed_signers.as_deref();
+        let guarded = GuardedFiles::find(root, request.plan, signers, &index, in_place);
         let started = clock::now();
         let context = RunContext {
             request,
@@ -140,6 +148,7 @@ impl Workspace {
             selected,
             order: order_checks(request.plan, request.settings.order, &failed),
             met: self.prerequisites_met(&request.scope.project)?,
+            guarded,
         };
         self.run_preparation.open(&lock)?;
         let place = self.place_of_checks(request, copies)?;
@@ -202,12 +211,18 @@ impl Workspace {
         };
         let LookedTwice { surveyed, inputs, moved } = once.look_again(again, index);
         comparison.moved.extend(moved);
+        for path in context.guarded.changed(&request.scope.root, index) {
+            if !comparison.moved.contains(&path) {
+                comparison.moved.push(path);
+            }
+        }
         let snapshot = place.facts(&names_in_place(&performed));
         let run_end = RunEnd { context: &context, performed, comparison, stopped, surveyed, inputs, protected, snapshot, kept };
         let carried = self.judge_and_seal(run_end, directory, ledger, lock)?;
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         if matches!(carried, RunOutcome::Judged(_)) {
             self.keep_verdict_tree(request, context.plan_digest, &after);
+            self.keep_approved_tree(request.scope, index);
             self.bytecode.to_compile = place.modules_to_compile(&request.scope.project);
         }
         Ok(carried)

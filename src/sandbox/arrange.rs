@@ -26,7 +26,8 @@ pub(super) enum PlaceRule {
     Memory,
     /// A file or directory with secrets, which is hidden.
     Credential,
-    /// The files of git itself, such as the project's hooks and history. They stay read-only.
+    /// The files of git itself, such as the project's hooks and history, and the files that decide how projects are
+    /// judged. They stay read-only.
     Git,
     /// The project's root, which is always visible and writable.
     Project,

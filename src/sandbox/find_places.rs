@@ -86,6 +86,18 @@ impl PlaceFinder<'_, '_> {
         self.add(&project, PlaceRule::Project, Access::Writable);
         // A `.git` that git does not recognise is protected too, because it may become a repository at any moment.
         self.add(&project.join(".git"), PlaceRule::Git, Access::ReadOnly);
+        for path in self.request.guarded {
+            self.add(path, PlaceRule::Git, Access::ReadOnly);
+        }
+        // The user's own configuration says what projects may ask for. It stays read-only if a setting opens a directory
+        // around it.
+        for directory in self.bases(PathBase::Config) {
+            if self.is_opened(&directory) {
+                // A directory that is missing could be made by the action.
+                let _not_made = std::fs::create_dir(directory.join("proctor"));
+            }
+            self.add(&directory.join("proctor"), PlaceRule::Git, Access::ReadOnly);
+        }
         if let Some(place) = find_git_location(&project) {
             self.add(&place.work_tree.join(".git"), PlaceRule::Git, Access::ReadOnly);
             self.add(&place.common_directory, PlaceRule::Git, Access::ReadOnly);
@@ -110,7 +122,10 @@ impl PlaceFinder<'_, '_> {
         let Some(path) = self.path_cache.real(path) else { return false };
         let mut named = self.request.settings.writable.iter();
         let is_usual = RUN_TIME.iter().any(|usual| path.starts_with(usual));
-        !is_usual && named.any(|around| self.expand("writable", around).is_ok_and(|around| path.starts_with(around)))
+        !is_usual
+            && named.any(|around| {
+                self.expand("writable", around).is_ok_and(|around| path.starts_with(around.canonicalize().unwrap_or(around)))
+            })
     }
 
     fn credentials(&mut self) {

@@ -22,7 +22,7 @@ mod visible;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::config::SandboxSettings;
 use crate::model::{Action, Sandbox};
@@ -54,6 +54,8 @@ pub(crate) struct SandboxRequest<'a> {
     /// The environment variables of proctor itself.
     pub(crate) ambient: &'a BTreeMap<OsString, OsString>,
     pub(crate) settings: &'a SandboxSettings,
+    /// Files and directories of the project that the action may only read, as absolute paths.
+    pub(crate) guarded: &'a [PathBuf],
 }
 
 /// Computes an action's view of the file system. It creates directories that the settings name and caches that tools

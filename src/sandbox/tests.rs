@@ -21,6 +21,7 @@ struct World {
     environment: BTreeMap<OsString, OsString>,
     ambient: BTreeMap<OsString, OsString>,
     settings: SandboxSettings,
+    guarded: Vec<PathBuf>,
     phase: ActionPhase,
     program: PathBuf,
     project: &'static str,
@@ -38,6 +39,7 @@ impl World {
             environment: BTreeMap::from([("TMPDIR".into(), root.clone().into())]),
             ambient: BTreeMap::new(),
             settings: Configuration::default().sandbox,
+            guarded: Vec::new(),
             phase: ActionPhase::Step,
             program: root.join("bin/tool"),
             project: PROJECT,
@@ -88,6 +90,7 @@ impl World {
             environment: &self.environment,
             ambient: &self.ambient,
             settings: &self.settings,
+            guarded: &self.guarded,
         })
     }
 

@@ -1,9 +1,14 @@
 //! Resolves `[approval]`: its settings, and the keys from the file that the setting `allowed_signers` names.
 
-use crate::config::Configuration;
-use crate::model::{ApprovalTerms, Problem};
+use crate::config::{Configuration, judged_settings};
+use crate::model::{ApprovalTerms, PlanSettings, Problem};
 use crate::spec::signers::parse_signers;
 use crate::tools::ProjectFiles;
+
+/// Returns the settings that are approved together with every plan of the project.
+pub(super) fn plan_settings(configuration: &Configuration) -> PlanSettings {
+    PlanSettings { now: judged_settings(configuration), allowed: configuration.allowed.clone() }
+}
 
 /// Returns the terms under which people approve weaker plans of the project.
 ///

@@ -10,7 +10,7 @@ use crate::model::{
     PolicyOptions, Problem, Reuse, TaskId, Tool, ToolClass, shown_line,
 };
 use crate::spec::action::{configured_action, found_command, plain_action};
-use crate::spec::approval::approval_terms;
+use crate::spec::approval::{approval_terms, plan_settings};
 use crate::spec::circle::circular;
 use crate::spec::made::FilesAfterPrerequisites;
 use crate::spec::policy::{policy_notes, resolve_policy};
@@ -338,6 +338,7 @@ impl<'c> Resolver<'c> {
             parallel: self.configuration.run.parallel == ParallelChecks::On,
             timeout: None,
             approval,
+            settings: plan_settings(self.configuration),
         })
     }
 }

@@ -8,6 +8,7 @@ use crate::model::{
     Action, ActionId, ActionKind, ActionPhase, CommandLine, Plan, PlanOrigin, Problem, Prompt, Review, TaskId, Tool,
 };
 use crate::spec::action::plain_action;
+use crate::spec::approval::plan_settings;
 use crate::tools::command_text;
 
 /// The task of every review that is started on the command line.
@@ -33,7 +34,8 @@ pub fn plan_review(
     let task = TaskId::try_from(TASK).expect("a word is a task's id");
     let project_name = configuration.project_name.clone().unwrap_or_else(|| project_name.to_owned());
     let steps = vec![Action { kind: ActionKind::Review(review), ..plain }];
-    Ok(Plan { steps, ..Plan::empty(task, project_name, PlanOrigin::CommandLine) })
+    let settings = plan_settings(configuration);
+    Ok(Plan { steps, settings, ..Plan::empty(task, project_name, PlanOrigin::CommandLine) })
 }
 
 pub(super) fn review(prompt: Option<String>, accept_split_emphasis: bool) -> ActionKind {

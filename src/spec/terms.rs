@@ -1,7 +1,8 @@
 //! Lists what a plan demands, in the form that approvals record.
 
 use crate::model::{
-    Action, ActionId, ActionTerms, Digest, EvidenceCapture, OnSurvivors, Plan, PlanTerms, PolicySource, TaskCriteria, ToolPolicy,
+    Action, ActionId, ActionPhase, ActionTerms, Digest, EvidenceCapture, OnSurvivors, Plan, PlanTerms, PolicySource,
+    TaskCriteria, ToolPolicy,
 };
 use crate::spec::digest::canonical;
 
@@ -11,7 +12,8 @@ const SHOWN: usize = 120;
 const ALL: u32 = 10_000;
 
 /// Returns what a plan demands: its actions, limits, conditions and approval terms. Comparing the record of an approved
-/// plan with the record of a new plan shows where the plan became weaker.
+/// plan with the record of a new plan shows where the plan became weaker. The project's settings are left out: what of
+/// them is approved is decided apart.
 pub fn plan_terms(plan: &Plan) -> PlanTerms {
     let criteria = plan.criteria.as_ref();
     let conditions = |conditions: Option<&Vec<crate::model::TaskCondition>>| -> Vec<String> {
@@ -37,6 +39,7 @@ pub fn plan_terms(plan: &Plan) -> PlanTerms {
         dependencies: plan.specification.iter().flat_map(|source| source.dependencies.iter().cloned()).collect(),
         strictness: plan.specification.iter().flat_map(|source| source.strictness.iter().cloned()).collect(),
         approval: plan.approval.clone(),
+        settings: None,
         debt: plan.debt.iter().filter(|debt| debt.enabled).flat_map(|debt| debt.severities.iter().copied()).collect(),
     }
 }
@@ -77,6 +80,8 @@ fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
             found.command.argv.first_mut().into_iter().for_each(String::clear);
             does(&found, naming)
         }),
+        phase: Some(action.phase).filter(|phase| *phase != ActionPhase::Step),
+        in_place: action.in_place,
         shown: action.command.display.chars().take(SHOWN).collect(),
         expected_exit_codes: action.expected_exit_codes.clone(),
         timeout_ms: millis(action.timeout),
@@ -112,7 +117,7 @@ fn does(action: &Action, naming: Naming) -> Digest {
     rest.on_survivors = OnSurvivors::Report;
     rest.continue_on_failure = false;
     rest.after.clear();
-    (rest.paths, rest.writes, rest.reuse, rest.control) = Default::default();
+    (rest.paths, rest.writes, rest.reuse, rest.control, rest.in_place) = Default::default();
     rest.capture = EvidenceCapture::default();
     canonical(&rest)
 }

@@ -6,7 +6,9 @@
 
 use std::fmt::Display;
 
-use crate::model::{ActionId, ActionTerms, ApprovalTerms, BlockOn, OnProtectedChange, OnSurvivors, PlanTerms, Reuse, ToolPolicy};
+use crate::model::{
+    ActionId, ActionPhase, ActionTerms, ApprovalTerms, BlockOn, OnProtectedChange, OnSurvivors, PlanTerms, Reuse, ToolPolicy,
+};
 
 /// Compares an action in two plans and returns, in words, where the second plan asks for less.
 type ActionRule = fn(&ActionTerms, &ActionTerms) -> Vec<String>;
@@ -27,6 +29,7 @@ const ACTION_RULES: &[ActionRule] = &[
     fewer_triggers,
     more_reuse,
     more_writes,
+    leaves_snapshot,
 ];
 
 const PLAN_RULES: &[PlanRule] = &[
@@ -58,6 +61,7 @@ pub fn weakenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     found.extend(other_signers(before, now));
     found.extend(output_of_others(before, now));
     found.extend(writes_of_new_actions(before, now));
+    found.extend(new_work_in_project(before, now));
     found
 }
 
@@ -235,6 +239,27 @@ fn writes_of_new_actions(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     let texts = added.flat_map(|(id, action)| {
         let globs: Vec<_> = action.writes.iter().collect();
         said(&globs, |globs| format!("{}: what it writes to these paths is copied to the project: {globs}", label(id, action)))
+    });
+    texts.collect()
+}
+
+fn leaves_snapshot(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    let is_weaker = !old.in_place && new.in_place;
+    is_weaker.then(|| "it runs in the project itself and not on a snapshot any more".to_owned()).into_iter().collect()
+}
+
+/// Reports new actions that work in the project itself: prerequisites, services, clean-up, and checks without a snapshot.
+/// They can change what every later check reads.
+fn new_work_in_project(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let added = new.actions.iter().filter(|(id, action)| counterpart(id, action, new, old).is_none());
+    let texts = added.filter_map(|(id, action)| {
+        let what = match action.phase {
+            Some(ActionPhase::Prerequisite) => "a new prerequisite",
+            Some(ActionPhase::Cleanup) => "a new clean-up",
+            Some(ActionPhase::Step) | None if action.in_place => "a new check",
+            Some(ActionPhase::Step) | None => return None,
+        };
+        Some(format!("{}: {what} works in the project itself: {}", label(id, action), action.shown))
     });
     texts.collect()
 }

@@ -34,6 +34,19 @@ impl Tables {
     }
 }
 
+impl Tables {
+    /// Returns the newest approval of any task of a project that holds approved settings; `None` if there is none.
+    pub(super) fn approved_settings(&self, project: &ProjectId) -> Result<Option<CurrentApproval>, IndexError> {
+        let statement = "SELECT task FROM approvals WHERE project = ?1 AND json_extract(terms, '$.settings') IS NOT NULL \
+                         ORDER BY sequence DESC LIMIT 1";
+        let task = self.read(|index| {
+            index.connection.query_row(statement, params![project.as_str()], |row| row.get::<_, String>(0)).optional()
+        })?;
+        let Some(task) = task else { return Ok(None) };
+        self.approval(project, &self.reader.word("task", task)?)
+    }
+}
+
 /// Stores an approval if it counts. The first approval of a task always counts.
 pub(super) fn write_approval(
     connection: &Connection,

@@ -87,6 +87,8 @@ questions! {
     /// Returns the TDD state of a task. A task without a state in the ledger has the state of a task that never
     /// started.
     tdd(project: &ProjectId, task: &TaskId) -> TddState;
+    /// Returns the newest approval of any task of a project that holds approved settings; `None` if there is none.
+    approved_settings(project: &ProjectId) -> Option<CurrentApproval>;
     /// Returns the approval of a task that is valid now; `None` if the task was never approved.
     approval(project: &ProjectId, task: &TaskId) -> Option<CurrentApproval>;
     /// Returns the prerequisites of a project that need not run again, by name, each with the digest of its inputs and

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use crate::model::{
-    CommandExit, Digest, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Sequence, Serving, TaskId,
-    TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
+    CommandExit, Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Sequence,
+    Serving, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
 };
 use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_word};
 
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
-                           plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested";
+                           plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested, isolation";
 
 /// The hashes that the ledger recorded when a run's evidence was sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub struct IndexedRun {
     pub route: Option<RouteEntry>,
     /// The exit code of a command that ends with this run; `None` if the ledger's line does not name it.
     pub exit: Option<CommandExit>,
+    /// The isolation level of the run if it was weaker than namespaces.
+    pub weaker_isolation: Option<IsolationLevel>,
 }
 
 impl Tables {
@@ -231,6 +233,7 @@ impl Tables {
             exit: reader.optional_word("exit code", optional(14)?)?,
             tree_format: reader.optional_word("tree format", optional(15)?)?.unwrap_or_default(),
             tested: reader.optional_word("tested place", optional(16)?)?,
+            weaker_isolation: reader.optional_word("isolation level", optional(17)?)?,
         })
     }
 }

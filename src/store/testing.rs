@@ -68,6 +68,7 @@ pub(super) fn terms(success: &str) -> PlanTerms {
         strictness: Vec::new(),
         debt: Vec::new(),
         approval: ApprovalTerms::default(),
+        settings: None,
     }
 }
 

@@ -29,6 +29,15 @@ pub(crate) const WRITES_TO_SHARED: &str = "[sandbox]\nwritable = [\"../shared\"]
 pub(crate) const SHARED_AND_IN_PLACE: &str = "[sandbox]\nwritable = [\"../shared\"]\nsnapshot = \"off\"\n";
 /// Settings that let a project's actions run in the project itself, not on a snapshot.
 pub(crate) const IN_PLACE: &str = "[sandbox]\nsnapshot = \"off\"\n";
+/// The path of the user's own configuration below [`Project::root`].
+pub(crate) const USER_CONFIGURATION: &str = "config/proctor/config.toml";
+/// What the user of most tests always allows: settings that open more of the machine. So tests of other things are not asked.
+const ALLOWS_THE_WALL: &str = "\
+[[allow]]
+projects = [\"/**\"]
+sandbox = { mode = \"off\", writable = [\"*\"], sockets = [\"*\"], visible = [\"*\"], home = \"overlay\", snapshot = \"off\" }
+environment = { pass_environment = [\"*\"] }
+";
 /// The system's directories for temporary files.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 /// The variables that commands inherit from the test's own environment.
@@ -98,6 +107,8 @@ impl Project {
             fs::set_permissions(&path, Permissions::from_mode(0o700)).expect("it is ours");
             environment.insert(name.into(), path.into());
         }
+        fs::create_dir_all(root.join("config/proctor")).expect("the root is ours");
+        fs::write(root.join(USER_CONFIGURATION), ALLOWS_THE_WALL).expect("the root is ours");
         for folder in ["project", "shared"] {
             fs::create_dir_all(root.join(folder)).expect("the root is ours");
         }
@@ -124,6 +135,13 @@ impl Project {
     pub(crate) fn executable(self, path: &str, text: &str) -> Self {
         self.save(path, text);
         fs::set_permissions(self.path().join(path), Permissions::from_mode(0o755)).expect("it was just written");
+        self
+    }
+
+    /// Removes the user's own configuration, so that every setting that opens more of the machine is asked for.
+    #[track_caller]
+    pub(crate) fn allowing_nothing(self) -> Self {
+        fs::remove_dir_all(self.root.join("config/proctor")).expect("it was just made");
         self
     }
 

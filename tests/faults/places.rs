@@ -102,6 +102,10 @@ const PRUNING: Scenario = Scenario {
     command: &["prune"],
     prepare: |project| {
         project.save("proctor.toml", &format!("{}[evidence]\nkeep_runs = 1\n", check()));
+        // The lower limit is asked for once. Later preparations find it approved.
+        if project.proctor(["run"]).any_status().status == 3 {
+            project.approve();
+        }
         (0..2).for_each(|_| drop(project.proctor(["run"]).success()));
     },
     is_first: false,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use proctor::config;
+use proctor::config::{self, Configuration};
 use proctor::ignore::MatcherSettings;
 use proctor::model::{
     Action, ActionKind, Asker, FileCheck, FileValidation, HttpRequest, IsolationLevel, ParallelChecks, Plan, RoutingSettings,
@@ -80,7 +80,9 @@ fn carry_out_under(
 ) -> Value {
     let root = project.path();
     let text = std::fs::read_to_string(root.join("proctor.toml")).expect("the project has settings");
-    let configuration = config::read(&text, "proctor.toml").expect("the settings are right");
+    let read = config::read(&text, "proctor.toml").expect("the settings are right");
+    // The user of these tests allows what the project asks for.
+    let configuration = Configuration { allowed: config::judged_settings(&read), ..read };
     let mut plan = spec::plan(&configuration, &DiskFiles::new(&root), "project").expect("there is a plan");
     let mut settings = ProjectSettings {
         matcher: MatcherSettings::default(),
@@ -94,6 +96,7 @@ fn carry_out_under(
         parallel: configuration.run.parallel,
         link: None,
         task_list: None,
+        allowed_signers: None,
         limits: Default::default(),
     };
     shape(&mut plan, &mut settings);

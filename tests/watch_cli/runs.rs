@@ -240,6 +240,9 @@ fn the_offered_ignore_line_makes_it_stable() {
     watch.wait_for_line("the end of it", LATE, |line| line.starts_with("unstable: src changed again"));
     let settings = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
     project.save("proctor.toml", &format!("{settings}[watch]\nignore = [\"/src\"]\n"));
+    watch.wait_for_line("the question", LATE, |line| line.starts_with("watch.ignore: asks for more"));
+    project.approve();
+    project.save("state.txt", "ok, approved\n");
     watch.wait_for_line("a verdict", LATE, |line| line.starts_with("PASSED"));
     wait_until_it_watches(&mut watch);
     let before = lines_of(&project, "superseded").len();

@@ -12,8 +12,8 @@ use crate::cli::specification_arguments::ApproveOptions;
 use crate::cli::specification_files;
 use crate::cli::terminal;
 use crate::evidence::read_regular_text;
-use crate::model::{CommandExit, approve_command};
-use crate::project::{ApprovalQuestion, ApprovedBy, PersonPresence};
+use crate::model::{ApprovalWay, CommandExit, Plan, UnapprovedPlan, approve_command};
+use crate::project::{ApprovalQuestion, ApprovedBy, PersonPresence, ProjectScope, ProjectSettings, Workspace};
 
 /// The most bytes read of a signature file. Signatures are far shorter.
 const SIGNATURE_CAP: u64 = 64 * 1024;
@@ -62,7 +62,7 @@ fn read_signature(path: &Path) -> Result<String, CommandError> {
 }
 
 fn needs_person(question: &ApprovalQuestion) -> CommandError {
-    refused(question).hint(screen::approve_hint(&question.unapproved.task, question.unapproved.way))
+    refused(question).hint(screen::approve_hint(&question.unapproved))
 }
 
 fn needs_signature(question: &ApprovalQuestion) -> CommandError {
@@ -78,6 +78,28 @@ fn refused(question: &ApprovalQuestion) -> CommandError {
     let mut lines = screen::difference(&question.unapproved).into_iter();
     let error = CommandError::new(CommandExit::PersonNeeded, lines.next().unwrap_or_default());
     lines.fold(error, |error, line| error.detail(line.trim_start().to_owned()))
+}
+
+/// Asks the person at the terminal, where there is one, to approve what a run has refused, and returns whether the person
+/// did. A plan that only a signature approves is not asked for.
+pub(super) fn ask_in_place(
+    workspace: &mut Workspace,
+    scope: &ProjectScope,
+    settings: &ProjectSettings,
+    plan: &Plan,
+    unapproved: &UnapprovedPlan,
+) -> Result<bool, CommandError> {
+    if unapproved.way != ApprovalWay::Answer || !terminal::is_input_terminal() {
+        return Ok(false);
+    }
+    let found = workspace.approval_question(scope, settings, plan).map_err(|error| super::from_run_error(&error))?;
+    let Some(question) = found else { return Ok(false) };
+    if !ask(&question) {
+        return Ok(false);
+    }
+    let by = ApprovedBy::Answer(PersonPresence::Person);
+    workspace.approve(scope, settings, plan, &question, by).map_err(|error| super::from_run_error(&error))?;
+    Ok(true)
 }
 
 /// Asks until the person answers yes or no. The end of standard input means no.

@@ -155,6 +155,7 @@ pub(crate) fn settings_of(
         parallel: configuration.run.parallel,
         link,
         task_list: configuration.tasks.file.clone(),
+        allowed_signers: configuration.approval.allowed_signers.as_ref().map(|file| file.value.clone()),
         limits: configuration.evidence.limits,
     };
     // Wrong patterns are reported before anything is registered or run.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::cli::arguments::RunOptions;
+use crate::cli::commands::approve;
 use crate::cli::commands::hand_over::hand_over;
 use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::refuse::refuse;
@@ -22,7 +23,9 @@ use crate::model::{
     TriggerKind, UnapprovedPlan,
 };
 use crate::process::{Control, signal_controls};
-use crate::project::{ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, UnmetDependency};
+use crate::project::{
+    ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, UnmetDependency, Workspace, decides_the_verdict,
+};
 
 /// How long the Python modules that the checks used may be compiled for later runs, while the verdict is on the screen.
 const COMPILING: Duration = Duration::from_millis(300);
@@ -55,19 +58,27 @@ pub(super) fn run_here(options: &RunOptions, loaded: &LoadedProject, opening: Ru
         ..RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, &control)
     };
     let mut screen = ProgressScreen::new(style, audience(options.json));
-    let mut run_plan = |request: &RunRequest<'_>| {
+    let mut run_plan = |workspace: &mut Workspace, request: &RunRequest<'_>| {
         workspace.run_plan(request, &mut |progress| screen.show(&progress)).map_err(|error| super::from_run_error(&error))
     };
-    let mut carried = run_plan(&request)?;
-    // A run during which the tree changed has no verdict. It is repeated once (S6).
+    let mut carried = run_plan(&mut workspace, &request)?;
+    if let RunOutcome::NotApproved(unapproved) = &carried
+        && !options.json
+        && approve::ask_in_place(&mut workspace, &scope, &settings, &loaded.plan, unapproved)?
+    {
+        carried = run_plan(&mut workspace, &request)?;
+    }
+    // A run during which the tree changed has no verdict. It is repeated once (S6), but not if a file changed that decides
+    // how the project is judged: the repeated run would still follow what the file said before.
     let mut repetitions = Repetitions::at_most(Repetitions::OF_A_COMMAND);
     while let RunOutcome::Moved(sealed) = &carried
+        && !sealed.moved.iter().any(|path| decides_the_verdict(path.as_bytes()))
         && let AfterMovedRun::Repeat { .. } = follow_moved_run(&mut repetitions, sealed)
     {
         let paths = screen::moved_paths(&sealed.report);
         render::note(&format!("{} changed while the checks ran: they are run once more", paths.join(", ")));
         request.trigger = Trigger { kind: TriggerKind::Moved, paths };
-        carried = run_plan(&request)?;
+        carried = run_plan(&mut workspace, &request)?;
     }
     match carried {
         RunOutcome::Judged(sealed) | RunOutcome::Moved(sealed) | RunOutcome::Interrupted(sealed) => {
@@ -102,7 +113,7 @@ fn waits_for_a_person(loaded: &LoadedProject, pause: &PauseRecord) -> CommandErr
 pub(super) fn not_approved(unapproved: &UnapprovedPlan) -> CommandError {
     let mut lines = screen::not_approved(unapproved).into_iter();
     let error = CommandError::new(CommandExit::PersonNeeded, lines.next().unwrap_or_default());
-    lines.fold(error, |error, line| error.detail(line)).hint(screen::approve_hint(&unapproved.task, unapproved.way))
+    lines.fold(error, |error, line| error.detail(line)).hint(screen::approve_hint(unapproved))
 }
 
 /// Returns the error that other tasks, on which this task depends, are incomplete. Like a failed prerequisite, this means that the code

@@ -17,7 +17,7 @@ use crate::model::{
     ApprovalWay, ByteSize, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, RunId, TaskId, TddState, TreeDigest,
     TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
-use crate::project::{RecordedRun, UnmetDependency};
+use crate::project::{RecordedRun, UnmetDependency, decides_the_verdict};
 use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
 
 /// The most findings of one action that are shown. The report has all findings.
@@ -46,8 +46,21 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
     }
     parts.extend(partial(report).map(Line::from));
     parts.extend(route(report).map(Line::from));
+    parts.extend(report.isolation.as_ref().and_then(weaker_isolation).map(Line::from));
     parts.push(shown_path.into());
     Line::join(parts, " · ")
+}
+
+/// Returns the isolation level if it is weaker than namespaces, with the first reason and with what says how to mend it.
+fn weaker_isolation(isolation: &IsolationV2) -> Option<String> {
+    let level = isolation.level.weaker_words()?;
+    let switched_off = isolation.obstacles.iter().find(|obstacle| obstacle.contains("sandbox.mode"));
+    let (why, mend) = match (switched_off, isolation.obstacles.first()) {
+        (Some(setting), _) => (format!(": {setting}"), "mend: take that setting back"),
+        (None, Some(first)) => (format!(": {first}"), "mend: `proctor doctor` says how"),
+        (None, None) => (String::new(), "mend: `proctor doctor` says how"),
+    };
+    Some(format!("{level}{why} ({mend})"))
 }
 
 /// Returns the results of all actions, in the order in which they ran.
@@ -193,7 +206,14 @@ pub(crate) fn debt(report: &ExecutionReportV2) -> Option<String> {
 }
 
 /// Returns the hints after a run during which the tree changed: what to do if the checks themselves write the changed files.
+/// A file that decides how the project is judged must not be ignored, so the hint for such a file says to look at it.
 pub(crate) fn ignore_hints(report: &ExecutionReportV2, root: &Path) -> Vec<String> {
+    let moved = report.tree.as_ref().map(|tree| tree.moved.as_slice()).unwrap_or_default();
+    let deciding: Vec<&str> = moved.iter().map(String::as_str).filter(|path| decides_the_verdict(path.as_bytes())).collect();
+    if !deciding.is_empty() {
+        let named = deciding.join(", ");
+        return vec![format!("hint: {named} decides how the project is judged: see what changed it, then run again")];
+    }
     let paths: Vec<TreePath> = moved_paths(report).iter().filter_map(|path| TreePath::try_from(path.as_str()).ok()).collect();
     ignore_advice(&paths, read_git_index(root, None).paths(), WayIntoProject::InPlace)
 }
@@ -272,7 +292,11 @@ pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
 /// weaker, and the following lines say where.
 pub(crate) fn not_approved(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
-    let first = format!("{subject} asks for less than was approved: nothing was run");
+    let first = if unapproved.opens_more {
+        format!("{subject} asks for more than was approved: nothing was run")
+    } else {
+        format!("{subject} asks for less than was approved: nothing was run")
+    };
     std::iter::once(first).chain(unapproved.weakened.iter().cloned()).collect()
 }
 
@@ -282,6 +306,8 @@ pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
     let first = if unapproved.weakened.is_empty() {
         format!("protected files of {subject} are not what was approved")
+    } else if unapproved.opens_more {
+        format!("{subject} asks for more than was approved")
     } else {
         format!("{subject} asks for less than was approved")
     };
@@ -297,10 +323,15 @@ pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
     lines
 }
 
-/// Returns the hint how a person can approve a plan that is weaker than the approved plan.
-pub(crate) fn approve_hint(task: &TaskId, way: ApprovalWay) -> String {
-    let command = approve_command(task);
-    match way {
+/// Returns the hint how a person can approve a plan that is weaker than the approved plan, or settings that open more
+/// than the default.
+pub(crate) fn approve_hint(unapproved: &UnapprovedPlan) -> String {
+    let command = approve_command(&unapproved.task);
+    match unapproved.way {
+        ApprovalWay::Answer if unapproved.opens_more => format!(
+            "take it back, or have a person approve it at a terminal: `{command}`. What your own projects may always ask for \
+             stands in `~/.config/proctor/config.toml`"
+        ),
         ApprovalWay::Answer => format!("take it back, or have a person approve it at a terminal: `{command}`"),
         ApprovalWay::Signature => {
             format!("take it back, or have it signed: `{command} --print > approval.json`, then `{command} --signature FILE.sig`")

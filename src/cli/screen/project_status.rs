@@ -3,7 +3,7 @@
 use crate::api::{DoingV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use crate::cli::error::indented;
 use crate::cli::style::{Line, Style, Tone};
-use crate::model::{Digest, OverallResult, Serving, StaleReason, TreeDigest, approve_command};
+use crate::model::{Digest, IsolationLevel, OverallResult, Serving, StaleReason, TreeDigest, approve_command};
 
 /// The most changed paths that are shown.
 const SHOWN_PATHS: usize = 5;
@@ -54,6 +54,7 @@ fn task_line(name: &str, task: &TaskStatusV1, style: Style) -> Line {
         parts.push(tree(verdict.tree.as_ref()).into());
         parts.extend(verdict.tested.map(|tested| tested.to_string().into()));
         parts.push(format!("run {}", verdict.run_id.number()).into());
+        parts.extend(verdict.isolation.and_then(IsolationLevel::weaker_words).map(Line::from));
     }
     Line::join(parts, " · ")
 }
@@ -123,7 +124,8 @@ fn words(verdict: &VerdictV1) -> String {
         Some(OverallResult::Failed) | None => "FAIL",
     };
     let tested = verdict.tested.map(|tested| format!(", {tested}")).unwrap_or_default();
-    format!("{result} of run {} ({}{tested})", verdict.run_id.number(), tree(verdict.tree.as_ref()))
+    let weaker = verdict.isolation.and_then(IsolationLevel::weaker_words).map(|words| format!(", {words}")).unwrap_or_default();
+    format!("{result} of run {} ({}{tested}{weaker})", verdict.run_id.number(), tree(verdict.tree.as_ref()))
 }
 
 fn paths(task: &TaskStatusV1) -> String {
@@ -154,6 +156,7 @@ mod tests {
             result: Some(OverallResult::Passed),
             blocking: 0,
             ended: None,
+            isolation: None,
             report: String::new(),
         };
         TaskStatusV1 {

@@ -13,6 +13,7 @@ fn tree(text: &str) -> TreeDigest {
 
 fn verdict(tree_text: &str, plan: &str, result: OverallResult) -> LastVerdict {
     LastVerdict {
+        isolation: None,
         run_id: RunId::new(Timestamp::from_millis(0), 1),
         tree: Some(tree(tree_text)),
         tree_format: TreeFormat::CURRENT,

@@ -23,6 +23,7 @@ use crate::config::Configuration;
 use crate::model::{
     Action, ActionId, ActionPhase, ApprovalTerms, Plan, PlanNote, PlanOrigin, Problem, SpecificationSource, TaskId,
 };
+use crate::spec::approval::plan_settings;
 use crate::spec::review::hold_behind_reviews;
 use crate::spec::specification::{RawAction, RawTask, SUITE_TIMEOUT, Specification, SpecificationContext, below};
 use crate::spec::task::criteria::criteria;
@@ -102,6 +103,7 @@ impl Resolver<'_> {
             // The approval terms come from the project's settings. The caller of `resolve_task` has read them and adds
             // them to the plan.
             approval: ApprovalTerms::default(),
+            settings: plan_settings(self.around.configuration),
             notes: std::mem::take(&mut self.notes),
         }
     }

@@ -8,10 +8,10 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
 use proptest::{prop_assert_eq, proptest};
 
 use crate::model::{
-    CommandExit, Digest, ExitCodeSource, LedgerBody, LedgerLine, NextNode, OverallResult, OverallStatus, OverrideRecord, Phase,
-    PhaseRecord, ProjectId, PruneReason, PruneRecord, PrunedRun, RouteDestination, RouteEntry, RouteKind, RunRecord, Sequence,
-    Serving, ServingRecord, SupersededRecord, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat,
-    ViolationKind, ViolationRecord,
+    CommandExit, Digest, ExitCodeSource, IsolationLevel, LedgerBody, LedgerLine, NextNode, OverallResult, OverallStatus,
+    OverrideRecord, Phase, PhaseRecord, ProjectId, PruneReason, PruneRecord, PrunedRun, RouteDestination, RouteEntry, RouteKind,
+    RunRecord, Sequence, Serving, ServingRecord, SupersededRecord, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest,
+    TreeFormat, ViolationKind, ViolationRecord,
 };
 use crate::store::testing::{TestIndex, approval, line, project, registration, run_id, run_record, task, terms};
 use crate::store::{IndexError, IndexedProject, IndexedRun, SealedHashes, StoreIndex};
@@ -52,6 +52,7 @@ fn a_run_is_read_back_as_its_line_has_it() {
         plan_digest: Some(Digest::of(b"plan")),
         tested: Some(TestedPlace::InPlace),
         exit: Some(CommandExit::CodeNeedsWork),
+        isolation: Some(IsolationLevel::Landlock),
         route: Some(route()),
         tdd: Some(started(Phase::Red)),
         ..run_record(1, "T030", OverallStatus::PartialSuccess)
@@ -74,6 +75,7 @@ fn a_run_is_read_back_as_its_line_has_it() {
         sealed: Some(SealedHashes { report: record.report_hash, manifest: record.manifest_hash }),
         route: record.route,
         exit: record.exit,
+        weaker_isolation: record.isolation,
     };
     assert_eq!(test.index.run(&project(SHOP), &run_id(1)).unwrap(), Some(expected.clone()));
     assert_eq!(test.index.last_run(&project(SHOP), &task("T030")).unwrap(), Some(expected));

@@ -1,0 +1,116 @@
+//! The files that a project's tree had when a run was last approved, and which of them have left the tree since (S7).
+//!
+//! A file that leaves the tree is not tested any more: a change of it makes no verdict stale. So a rule of an ignore
+//! file, a setting or a symbolic link that takes a file out of the tree is asked for. A file that was removed from disk,
+//! and that still would belong to the tree, has not left it.
+
+use std::collections::BTreeMap;
+
+use crate::ignore::{IgnoreVerdict, Matcher, RulesFile};
+use crate::model::{EntryKind, ProjectId, TreePath};
+use crate::project::request::{ProjectScope, ProjectSettings};
+use crate::project::workspace::Workspace;
+use crate::store;
+use crate::tree::{TreeIndex, changed_paths};
+
+/// The most files that are named in a question to a person. Further files are only counted.
+const NAMED: usize = 10;
+
+/// The trees of the last approved runs, by project.
+#[derive(Default)]
+pub(crate) struct ApprovedTrees(BTreeMap<ProjectId, KnownTree>);
+
+struct KnownTree {
+    /// The tree of the last approved run of this process.
+    index: TreeIndex,
+    /// The tree as it is on disk.
+    saved: TreeIndex,
+}
+
+impl Workspace {
+    /// Returns which files of the last approved tree have left the tree, in words for people; empty if none has, or if no
+    /// tree was approved yet.
+    pub(crate) fn files_that_left(&mut self, scope: &ProjectScope, settings: &ProjectSettings, now: &TreeIndex) -> Vec<String> {
+        let known = self.approved_trees.0.get(&scope.project).map(|known| known.index.clone());
+        if let Some(known) = known
+            && left(&known, now, scope, settings).is_empty()
+        {
+            return Vec::new();
+        }
+        // Another process may have approved a smaller tree in the meantime, and the first run of a process knows none.
+        let Some(saved) = self.saved_tree(scope) else { return Vec::new() };
+        let paths = left(&saved, now, scope, settings);
+        self.approved_trees.0.insert(scope.project.clone(), KnownTree { index: saved.clone(), saved });
+        texts(&paths)
+    }
+
+    /// Remembers the tree as the approved one.
+    pub(crate) fn keep_approved_tree(&mut self, scope: &ProjectScope, index: &TreeIndex) {
+        let known = self.approved_trees.0.get(&scope.project).map(|known| known.saved.clone());
+        let saved = known.or_else(|| self.saved_tree(scope));
+        let is_on_disk = saved.as_ref().is_some_and(|saved| has_same_paths(saved, index));
+        let saved = match saved.filter(|_| is_on_disk) {
+            Some(saved) => saved,
+            None => {
+                let path = self.store.approved_tree_path(&scope.project);
+                if let Err(error) = store::write_tree_index(&path, &index.to_bytes()) {
+                    tracing::warn!("the approved tree was not saved: {error}");
+                }
+                index.clone()
+            }
+        };
+        self.approved_trees.0.insert(scope.project.clone(), KnownTree { index: index.clone(), saved });
+    }
+
+    fn saved_tree(&self, scope: &ProjectScope) -> Option<TreeIndex> {
+        TreeIndex::from_bytes(&scope.root, &store::read_tree_index(&self.store.approved_tree_path(&scope.project))?)
+    }
+}
+
+/// Returns whether two trees have the same paths, whatever their files hold.
+fn has_same_paths(one: &TreeIndex, other: &TreeIndex) -> bool {
+    let is_in_one_only = |path: &TreePath| one.lookup(path).is_some() != other.lookup(path).is_some();
+    !changed_paths(one, other).iter().any(is_in_one_only)
+}
+
+/// Returns the files of `before` that do not belong to the tree `now`, and would not if they were on disk, or are on disk
+/// all the same.
+fn left(before: &TreeIndex, now: &TreeIndex, scope: &ProjectScope, settings: &ProjectSettings) -> Vec<TreePath> {
+    let is_file = |path: &TreePath| before.lookup(path).is_some_and(|entry| entry.kind != EntryKind::Directory);
+    // A file that cannot be read belongs to the tree, and the run reports it.
+    let issues = now.issues();
+    let is_unreadable = |path: &TreePath| issues.iter().any(|issue| issue.path == *path);
+    let is_gone = |path: &TreePath| now.lookup(path).is_none() && is_file(path) && !is_unreadable(path);
+    let gone: Vec<TreePath> = changed_paths(before, now).into_iter().filter(is_gone).collect();
+    if gone.is_empty() {
+        return gone;
+    }
+    let matcher = matcher_with_rules(now, scope, settings);
+    let is_out = |path: &TreePath| {
+        // The path may lead through a symbolic link that took the place of a directory.
+        scope.root.join(path.as_path()).exists()
+            || matcher.as_ref().is_none_or(|matcher| matcher.decide(path, false).verdict == IgnoreVerdict::Out)
+    };
+    gone.into_iter().filter(is_out).collect()
+}
+
+/// Returns a matcher with the ignore files that were applied to the tree; `None` if a pattern of the settings is wrong.
+fn matcher_with_rules(now: &TreeIndex, scope: &ProjectScope, settings: &ProjectSettings) -> Option<Matcher> {
+    let mut matcher = settings.new_matcher().ok()?;
+    for path in now.rules_files().into_keys() {
+        let Ok(text) = std::fs::read(scope.root.join(path.as_path())) else { continue };
+        let Some(file) = RulesFile::named(path.name()) else { continue };
+        let directory = path.parent().unwrap_or_else(TreePath::root);
+        let _wrong_patterns = matcher.add_rules(&directory, file, &text);
+    }
+    Some(matcher)
+}
+
+fn texts(paths: &[TreePath]) -> Vec<String> {
+    if paths.is_empty() {
+        return Vec::new();
+    }
+    let named: Vec<String> = paths.iter().take(NAMED).map(ToString::to_string).collect();
+    let more = paths.len().checked_sub(NAMED + 1).map(|more| format!(" and {} more", more + 1)).unwrap_or_default();
+    vec![format!("these files leave the tree, and are not tested any more: {}{more}", named.join(", "))]
+}

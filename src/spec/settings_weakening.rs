@@ -1,0 +1,102 @@
+//! Finds where the settings of a project are weaker than the approved ones (S7): less isolation, more that is visible or
+//! writable, more variables, a smaller tree. Pure.
+//!
+//! The table `src/config/keys.rs` says for each setting which change weakens. `weaker_settings` applies that table and
+//! knows no setting by name.
+
+use globset::GlobBuilder;
+
+use crate::config::{WeakerWhen, default_of, missing, opens_the_machine, weaker_when};
+use crate::model::{JudgedSettings, SettingValue};
+
+/// A setting that is weaker than the approved value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WeakerSetting {
+    /// The setting, such as `sandbox.mode`.
+    pub key: String,
+    /// What differs, in words for people.
+    pub text: String,
+}
+
+/// Returns the settings in which `now` is weaker than `before`. What `allowed` holds is never weaker: these are the
+/// values that the user's own configuration allows.
+pub fn weaker_settings(before: &JudgedSettings, now: &JudgedSettings, allowed: &JudgedSettings) -> Vec<WeakerSetting> {
+    let compared = now.values.iter().filter_map(|(key, now)| {
+        let when = weaker_when(key)?;
+        // An approval of an earlier version of proctor does not have the settings that were added later.
+        let before = before.values.get(key).or_else(|| default_of(key))?;
+        let text = weakening(when, before, now, allowed.values.get(key))?;
+        Some(WeakerSetting { key: key.clone(), text: format!("{key}: {text}") })
+    });
+    compared.collect()
+}
+
+/// Returns the settings in which `now` is stricter than `before`, in words for people.
+pub fn stricter_settings(before: &JudgedSettings, now: &JudgedSettings) -> Vec<String> {
+    let weaker = weaker_settings(now, before, &JudgedSettings::default()).into_iter();
+    weaker.map(|setting| format!("before, {}", setting.text)).collect()
+}
+
+/// Returns the settings with which a project is compared that has no approved settings: the present ones, except that a
+/// setting that opens files or variables of the user has its default. So nothing that is asked for in a directory opens
+/// the machine by itself.
+pub fn first_settings(now: &JudgedSettings) -> JudgedSettings {
+    let value = |key: &String, value: &SettingValue| match default_of(key) {
+        Some(default) if opens_the_machine(key, value) => default.clone(),
+        Some(_) | None => value.clone(),
+    };
+    JudgedSettings { values: now.values.iter().map(|(key, now)| (key.clone(), value(key, now))).collect() }
+}
+
+/// Returns the settings that an approval without a person records: where the present value is stricter than the approved
+/// one, the present value; everywhere else the approved value. What only the user's own configuration allows is not
+/// recorded.
+pub fn settings_by_rule(before: &JudgedSettings, now: &JudgedSettings) -> JudgedSettings {
+    let value = |key: &String, now: &SettingValue| {
+        let held = before.values.get(key).or_else(|| default_of(key));
+        match (weaker_when(key), held) {
+            (Some(WeakerWhen::Added), Some(SettingValue::List(held))) => match now {
+                SettingValue::List(now) => SettingValue::List(now.iter().filter(|one| held.contains(one)).cloned().collect()),
+                SettingValue::Number(_) | SettingValue::Text(_) => SettingValue::List(held.clone()),
+            },
+            (Some(when), Some(held)) if when.is_weaker(held, now) => held.clone(),
+            (Some(_) | None, _) => now.clone(),
+        }
+    };
+    JudgedSettings { values: now.values.iter().map(|(key, now)| (key.clone(), value(key, now))).collect() }
+}
+
+/// Returns in words how a setting is weaker; `None` if it is not.
+fn weakening(when: WeakerWhen, before: &SettingValue, now: &SettingValue, allowed: Option<&SettingValue>) -> Option<String> {
+    if !when.is_weaker(before, now) {
+        return None;
+    }
+    if when == WeakerWhen::Added {
+        let more: Vec<&str> = missing(now, before).into_iter().filter(|entry| !is_allowed(entry, allowed)).collect();
+        return (!more.is_empty()).then(|| format!("asks for more: {}", SettingValue::List(owned(&more))));
+    }
+    if allowed.is_some_and(|allowed| !when.is_weaker(allowed, now)) {
+        return None;
+    }
+    Some(if when == WeakerWhen::Removed {
+        format!("has no longer: {}", SettingValue::List(owned(&missing(before, now))))
+    } else {
+        format!("{now} instead of {before}")
+    })
+}
+
+/// Returns whether an entry of a list matches one of the patterns that the user's own configuration allows.
+fn is_allowed(entry: &str, allowed: Option<&SettingValue>) -> bool {
+    let Some(SettingValue::List(patterns)) = allowed else { return false };
+    let matches = |pattern: &String| {
+        pattern == entry || GlobBuilder::new(pattern).build().is_ok_and(|glob| glob.compile_matcher().is_match(entry))
+    };
+    patterns.iter().any(matches)
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests;

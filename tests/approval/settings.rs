@@ -1,0 +1,319 @@
+//! Approval of the settings that decide how a project is judged (S7): a weakening is asked for before anything runs, under
+//! every command that runs checks; a first run opens nothing of the machine by itself. Which change of which setting
+//! weakens is tested with a table beside the code that compares settings.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::Value;
+
+use crate::common::{Output, Project, USER_CONFIGURATION};
+use crate::daemon::{LATE, project as served, start_serving};
+
+const CHECK: &str = "[[check]]\nname = \"check\"\ncommand = [\"sh\", \"-c\", \"touch ../shared/ran; test -e src/calc.py\"]\n";
+
+/// A project that nothing is allowed to beforehand, with one file in `src`.
+fn project(settings: &str) -> Project {
+    Project::new().allowing_nothing().toml(&format!("{CHECK}{settings}")).file("src/calc.py", "ok = True\n")
+}
+
+/// Runs the checks, expects the refusal, and returns what was said. Nothing may have been started.
+#[track_caller]
+fn refused(project: &Project, arguments: &[&str]) -> Output {
+    let runs = project.store().committed_runs().len();
+    let output = project.proctor(arguments).status(3);
+    assert_eq!(project.store().committed_runs().len(), runs, "{}", output.snapshot());
+    output
+}
+
+#[track_caller]
+fn last_approval(project: &Project) -> Value {
+    let lines = project.store().ledger();
+    let approving = |line: &&Value| line["body"]["terms"].is_object();
+    lines.iter().rev().find(approving).expect("an approval")["body"].clone()
+}
+
+#[test]
+fn a_weaker_setting_is_refused_before_anything_runs_and_approved_at_a_terminal() {
+    let project = project("");
+    project.proctor(["run"]).success();
+    project.save("proctor.toml", &format!("{CHECK}[sandbox]\nmode = \"off\"\nvisible = [\"~/.ssh\"]\n"));
+    insta::assert_snapshot!(refused(&project, &["run"]).snapshot(), @r#"
+    exit status: 3
+    --- stderr
+    error: task `default` of `proctor.toml` asks for more than was approved: nothing was run
+      sandbox.mode: "off" instead of "auto"
+      sandbox.visible: asks for more: ["~/.ssh"]
+      hint: take it back, or have a person approve it at a terminal: `proctor approve`. What your own projects may always ask for stands in `~/.config/proctor/config.toml`
+    "#);
+    // A typed command and a named check run under the same settings.
+    let mut typed = project.watch([".", "--", "true"]);
+    typed.wait_for_line("the refusal", LATE, |line| line.contains("sandbox.mode: \"off\" instead of \"auto\""));
+    typed.interrupt();
+    refused(&project, &["run", "--check", "check"]);
+    let status = project.proctor(["status", "--json"]).success().json();
+    assert_eq!(status["projects"][0]["tasks"][0]["state"], "notApproved", "{status:#}");
+    let shown = project.approve();
+    assert!(shown.contains("weakened: sandbox.mode: \"off\" instead of \"auto\""), "{shown}");
+    project.proctor(["run"]).success();
+    let approved = last_approval(&project);
+    assert_eq!((&approved["reason"], &approved["terms"]["settings"]["sandbox.mode"]), (&"person".into(), &"off".into()));
+    // The way back is stricter and needs nobody; after it, the weaker setting is asked for again.
+    project.save("proctor.toml", CHECK);
+    project.proctor(["run"]).success();
+    project.save("proctor.toml", &format!("{CHECK}[sandbox]\nmode = \"off\"\n"));
+    refused(&project, &["run"]);
+}
+
+#[test]
+fn a_first_run_opens_nothing_of_the_machine_by_itself() {
+    for (settings, said) in [
+        ("[sandbox]\nvisible = [\"~/.ssh\"]\n", "sandbox.visible: asks for more: [\"~/.ssh\"]"),
+        ("[sandbox]\nwritable = [\"~/.config\"]\n", "sandbox.writable: asks for more"),
+        ("[sandbox]\nsockets = [\"/run/docker.sock\"]\n", "sandbox.sockets: asks for more"),
+        ("[sandbox]\nmode = \"off\"\n", "sandbox.mode: \"off\" instead of \"auto\""),
+        ("[sandbox]\nhome = \"overlay\"\n", "sandbox.home: \"overlay\" instead of \"read-only\""),
+        ("[environment]\npass_environment = [\"GITHUB_TOKEN\"]\n", "environment.pass_environment: asks for more"),
+        ("[environment]\nenv_file = \"../other/.env\"\n", "environment.env_file"),
+    ] {
+        let project = project(settings);
+        fs::create_dir_all(project.root().join("other")).expect("it is ours");
+        fs::write(project.root().join("other/.env"), "A=b\n").expect("it is ours");
+        let output = refused(&project, &["run"]);
+        assert!(output.stderr.contains(said), "{}", output.snapshot());
+        assert!(output.stderr.contains("proctor approve") && output.stderr.contains("config.toml"), "{}", output.snapshot());
+        project.save("proctor.toml", CHECK);
+        project.proctor(["run"]).success();
+        assert!(last_approval(&project)["terms"]["settings"].is_object());
+    }
+    // Settings within the default wall need nobody.
+    project("[sandbox]\nmemory = \"1GiB\"\ncaches = \"fresh\"\n[watch]\nignore = [\"out/\"]\n").proctor(["run"]).success();
+}
+
+#[test]
+fn what_the_user_always_allows_is_not_asked_for_and_holds_only_as_long_as_it_is_allowed() {
+    let project = project("[sandbox]\nwritable = [\"../shared\"]\n");
+    refused(&project, &["run"]);
+    assert!(!project.shared("ran").exists());
+    fs::create_dir_all(project.root().join("config/proctor")).expect("it is ours");
+    let allow = |text: &str| fs::write(project.root().join(USER_CONFIGURATION), text).expect("it is ours");
+    allow(&format!("[[allow]]\nprojects = [{:?}]\nsandbox.writable = [\"../shared\"]\n", project.root().join("*")));
+    project.proctor(["run"]).success();
+    assert!(project.shared("ran").exists());
+    assert_eq!(last_approval(&project)["terms"]["settings"]["sandbox.writable"], Value::Array(Vec::new()));
+    allow("[[allow]]\nprojects = [\"/somewhere/else\"]\nsandbox.writable = [\"*\"]\n");
+    refused(&project, &["run"]);
+    allow("[[allow]]\nprojects = [\"relative\"]\n");
+    let wrong = project.proctor(["run"]).any_status();
+    assert!(wrong.status != 0 && wrong.stderr.contains("is a relative path"), "{}", wrong.snapshot());
+}
+
+#[test]
+fn a_file_that_leaves_the_tree_is_asked_for_whatever_takes_it_out() {
+    type Taking = (&'static str, fn(&Project));
+    let ways: &[Taking] = &[
+        ("an ignore file", |project| project.save(".gitignore", "src/\n")),
+        ("an ignore file in the directory", |project| project.save("src/.ignore", "*.py\n")),
+        ("a setting", |project| project.save("proctor.toml", &format!("{CHECK}[watch]\nignore = [\"src/\"]\n"))),
+        ("a symbolic link", |project| {
+            project.save(".gitignore", "hidden/\n");
+            fs::rename(project.path().join("src"), project.path().join("hidden")).expect("it is ours");
+            symlink("hidden", project.path().join("src")).expect("it is ours");
+        }),
+        ("a file that comes back after its rule", |project| {
+            fs::remove_dir_all(project.path().join("src")).expect("it is ours");
+            project.save(".gitignore", "src/\n");
+        }),
+    ];
+    for (way, take) in ways {
+        let project = project("").file("notes.log", "a note\n");
+        project.proctor(["run"]).success();
+        // A rule that takes no file of the tree out is free.
+        project.save(".ignore", "*.tmp\n");
+        project.proctor(["run"]).success();
+        take(&project);
+        let output = refused(&project, &["run"]);
+        assert!(output.stderr.contains("src/calc.py") || output.stderr.contains("watch.ignore"), "{way}: {}", output.snapshot());
+        project.save("src/calc.py", "broken\n");
+        refused(&project, &["run"]);
+        let waited = project.proctor(["wait", "--fresh", "--timeout", "0"]).any_status();
+        assert_ne!(waited.status, 0, "{way}: {}", waited.snapshot());
+        project.approve();
+        project.proctor(["run"]).any_status();
+        let again = project.proctor(["run"]).any_status();
+        assert_ne!(again.status, 3, "{way}: {}", again.snapshot());
+    }
+    // A file that a person removes has not left the tree.
+    let project = project("").file("notes.txt", "a note\n");
+    project.proctor(["run"]).success();
+    fs::remove_file(project.path().join("notes.txt")).expect("it is ours");
+    project.proctor(["run"]).success();
+}
+
+#[test]
+fn new_work_in_the_project_itself_is_asked_for() {
+    for more in [
+        "[[prerequisite]]\nname = \"install\"\ncommand = \"true\"\n",
+        "[[cleanup]]\nname = \"stop\"\ncommand = \"true\"\n",
+        "[[check]]\nname = \"other\"\ncommand = \"true\"\nsnapshot = \"off\"\n",
+        "[[check]]\nname = \"other\"\ncommand = \"true\"\nwrites = [\"src/**\"]\n",
+        "[environment]\nenv_file = \".env\"\n",
+    ] {
+        let project = project("").file(".env", "A=b\n");
+        project.proctor(["run"]).success();
+        project.save("proctor.toml", &format!("{CHECK}{more}"));
+        refused(&project, &["run"]);
+        project.save("proctor.toml", &format!("{CHECK}[[check]]\nname = \"more\"\ncommand = \"true\"\n"));
+        project.proctor(["run"]).success();
+    }
+}
+
+#[test]
+fn a_nested_project_and_another_task_do_not_take_the_wall_down() {
+    let project = project("");
+    project.proctor(["run"]).success();
+    project.save("nested/proctor.toml", &format!("{CHECK}[sandbox]\nmode = \"off\"\n"));
+    let nested = project.proctor(["run"]).directory("nested").status(3);
+    assert!(nested.stderr.contains("sandbox.mode"), "{}", nested.snapshot());
+    assert!(!project.path().join("shared/ran").exists());
+}
+
+#[test]
+fn watch_and_the_service_refuse_a_weaker_wall_as_run_does() {
+    let watched = project("");
+    watched.proctor(["run"]).success();
+    watched.save("proctor.toml", &format!("{CHECK}[sandbox]\nmode = \"off\"\n"));
+    let mut watch = watched.watch([""; 0]);
+    watch.wait_for_line("the refusal", LATE, |line| line.contains("sandbox.mode: \"off\" instead of \"auto\""));
+    watch.interrupt();
+    assert_eq!(watched.store().committed_runs().len(), 1);
+
+    let project = served("true");
+    fs::remove_file(project.root().join(USER_CONFIGURATION)).expect("it is there");
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    let runs = project.store().committed_runs().len();
+    let text = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
+    project.save("proctor.toml", &format!("{text}\n[sandbox]\nmode = \"off\"\n"));
+    let waited = project.proctor(["wait", "--fresh"]).status(3);
+    assert!(waited.stdout.contains("sandbox.mode") || waited.stderr.contains("sandbox.mode"), "{}", waited.snapshot());
+    assert_eq!(project.store().committed_runs().len(), runs);
+    daemon.interrupt();
+}
+
+#[test]
+fn what_decides_the_verdict_cannot_be_written_by_an_action_that_works_in_the_project() {
+    let attack = "touch ../shared/tried; echo x >> proctor.toml; echo x >> .gitignore; echo x >> a-test-specification.json; \
+                  echo x >> lib/.git/config; echo x >> .git/config; mv proctor.toml other.toml; exit 0\n";
+    let wall = "[sandbox]\nwritable = [\"../shared\"]\n";
+    let harmless = "[[check]]\nname = \"check\"\ncommand = \"true\"\n";
+    let attacking = |table: &str| format!("[[{table}]]\nname = \"attack\"\ncommand = \"sh attack.sh\"\n");
+    for text in [
+        format!("{wall}{harmless}{}", attacking("prerequisite")),
+        format!("{wall}{harmless}{}", attacking("cleanup")),
+        format!("{wall}snapshot = \"off\"\n{}", attacking("check")),
+        format!("{wall}{}snapshot = \"off\"\n", attacking("check")),
+    ] {
+        let project = Project::new().toml(&text);
+        let files = ["proctor.toml", ".gitignore", "a-test-specification.json", "lib/.git/config", ".git/config"];
+        for file in &files[1..] {
+            project.save(file, "[core]\n");
+        }
+        project.save("lib/a.txt", "a\n");
+        project.save("attack.sh", attack);
+        let before = files.map(|file| fs::read(project.path().join(file)).expect("it is there"));
+        let output = project.proctor(["run"]).success();
+        assert!(project.shared("tried").exists(), "{text}: {}", output.snapshot());
+        let after = files.map(|file| fs::read(project.path().join(file)).expect("it is there"));
+        assert!(before == after, "{text}: {}", output.snapshot());
+    }
+}
+
+/// W1 as a whole: an action takes the wall down for the next run. The run that did it is no success and names the file, and
+/// the next run is refused before anything starts.
+#[test]
+fn a_change_that_no_level_can_hold_is_named_and_no_success() {
+    let takes_wall_down = "sed -i '1a mode = \"off\"' proctor.toml";
+    for (level, command, named) in [
+        ("namespace", "mkdir .git && touch .git/config", ".git"),
+        ("landlock", "mkdir lib/.git && echo x > lib/.git/config", "lib/.git"),
+        ("process-group", takes_wall_down, "proctor.toml"),
+        ("landlock", takes_wall_down, "proctor.toml"),
+    ] {
+        for (table, snapshot) in [("prerequisite", ""), ("check", "snapshot = \"off\"\n")] {
+            let attack = format!("test -e ../shared/done && exit 0\n{command} && touch ../shared/done\n");
+            let action = format!("[[{table}]]\nname = \"attack\"\ncommand = \"sh attack.sh\"\n{snapshot}");
+            let wall = "[sandbox]\nwritable = [\"../shared\"]\n";
+            let text = format!("{wall}[[check]]\nname = \"check\"\ncommand = \"true\"\n{action}");
+            let project = Project::new().toml(&text).file("lib/a.txt", "a\n").file("attack.sh", &attack);
+            let project = project.env("PROCTOR_TEST_ISOLATION", level);
+            let allow = "[[allow]]\nprojects = [\"/**\"]\nsandbox.writable = [\"../shared\"]\n";
+            fs::write(project.root().join(USER_CONFIGURATION), allow).expect("it is ours");
+            let output = project.proctor(["run"]).status(5);
+            assert!(project.shared("done").exists(), "{level}: {}", output.snapshot());
+            let hint = format!("hint: {named} decides how the project is judged");
+            assert!(output.stdout.contains("MOVED") && output.stderr.contains(&hint), "{level}: {}", output.snapshot());
+            if command == takes_wall_down {
+                let next = refused(&project, &["run"]);
+                assert!(next.stderr.contains("sandbox.mode"), "{level}: {}", next.snapshot());
+            }
+        }
+    }
+}
+
+#[test]
+fn no_check_writes_what_the_user_allows() {
+    let text = "[sandbox]\nwritable = [\"../config\"]\n[[check]]\nname = \"check\"\ncommand = \"sh attack.sh\"\n";
+    let attack = "echo '[[allow]]' >> ../config/proctor/config.toml; touch ../config/proctor/more; touch ../config/tried\n";
+    let project = Project::new().toml(text).file("attack.sh", attack);
+    let before = fs::read(project.root().join(USER_CONFIGURATION)).expect("it is there");
+    project.proctor(["run"]).success();
+    assert_eq!(fs::read(project.root().join(USER_CONFIGURATION)).expect("it is there"), before);
+    assert!(project.root().join("config/tried").exists());
+    assert!(!project.root().join("config/proctor/more").exists());
+    // A directory that is missing is not left for a check to make.
+    fs::remove_dir_all(project.root().join("config/proctor")).expect("it is ours");
+    project.proctor(["run"]).status(3);
+    project.approve();
+    project.save("attack.sh", "mkdir ../config/proctor; touch ../config/proctor/config.toml; touch ../config/again\n");
+    project.proctor(["run"]).success();
+    assert!(project.root().join("config/again").exists());
+    assert!(!project.root().join(USER_CONFIGURATION).exists());
+}
+
+#[test]
+fn a_person_at_the_terminal_is_asked_in_place_and_the_checks_run_after_a_yes() {
+    let project = project("[sandbox]\nwritable = [\"../shared\"]\n");
+    let mut terminal = project.proctor(["run"]).at_terminal();
+    let shown = terminal.wait_for("[n]o ", LATE);
+    assert!(shown.contains("sandbox.writable: asks for more: [\"../shared\"]"), "{shown}");
+    terminal.press("no\n");
+    assert_eq!(terminal.ended().status, 3);
+    assert!(!project.shared("ran").exists());
+    let mut terminal = project.proctor(["run"]).at_terminal();
+    terminal.wait_for("[n]o ", LATE);
+    terminal.press("yes\n");
+    assert_eq!(terminal.ended().status, 0);
+    assert!(project.shared("ran").exists());
+    project.proctor(["run"]).success();
+}
+
+#[test]
+fn a_weaker_level_stands_beside_every_verdict() {
+    let project = Project::new().toml(&format!("{CHECK}[sandbox]\nmode = \"off\"\n")).file("src/calc.py", "ok = True\n");
+    let run = project.proctor(["run"]).success();
+    let said = "process-group instead of namespace";
+    assert!(run.stdout.lines().any(|line| line.contains("PASSED") && line.contains(said)), "{}", run.snapshot());
+    assert!(run.stdout.contains("`sandbox.mode` is \"off\""), "{}", run.snapshot());
+    for arguments in [&["status"][..], &["list"]] {
+        let output = project.proctor(arguments).success();
+        assert!(output.stdout.contains(said), "{}", output.snapshot());
+    }
+    let status = project.proctor(["status", "--json"]).success().json();
+    assert_eq!(status["projects"][0]["tasks"][0]["verdict"]["isolation"], "process-group", "{status:#}");
+    project.save("proctor.toml", CHECK);
+    let strong = project.proctor(["run"]).success();
+    assert!(!strong.stdout.contains("instead of namespace"), "{}", strong.snapshot());
+    let status = project.proctor(["status", "--json"]).success().json();
+    assert!(status["projects"][0]["tasks"][0]["verdict"]["isolation"].is_null(), "{status:#}");
+}
