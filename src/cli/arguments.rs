@@ -10,6 +10,7 @@ use crate::cli::evidence_arguments::{ArchiveOptions, ExportOptions, KeyOptions, 
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::help::group_commands;
 use crate::cli::review_arguments::ReviewOptions;
+use crate::cli::screen::FailuresShown;
 use crate::cli::service_arguments::{
     AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions,
     TasksOptions, WaitOptions,
@@ -93,6 +94,9 @@ pub(crate) struct RunOptions {
     /// Start every check without tools' caches of earlier runs, and keep none
     #[arg(long)]
     pub(crate) fresh_caches: bool,
+    /// How much is shown of what failed
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub(crate) failures: FailuresShown,
     /// Print the report, and nothing else, on standard output
     #[arg(long)]
     pub(crate) json: bool,
@@ -120,6 +124,9 @@ pub(crate) struct WatchOptions {
     /// Run this task of a test specification instead of what `tasks` in `[watch]` says
     #[arg(long, value_name = "TASK", conflicts_with = "command")]
     pub(crate) task: Option<String>,
+    /// How much is shown of what failed
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub(crate) failures: FailuresShown,
     /// Run this command instead of the project's checks
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -169,6 +176,9 @@ pub(crate) struct ShowOptions {
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,
+    /// How much is shown of what failed
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub(crate) failures: FailuresShown,
     /// Print the bytes an action wrote instead. To a file or a pipe they go as they were; on a terminal, characters that
     /// it would obey or not show are escaped
     #[arg(long, value_name = "ACTION", conflicts_with = "json")]

@@ -1,13 +1,14 @@
 //! Shows the progress of a run: with a live line on a terminal, otherwise as plain lines.
 
 use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::screen::{self, FailuresShown};
 use crate::cli::style::{Style, Tone};
 use crate::model::ActionId;
 use crate::project::Progress;
 
 pub(crate) struct ProgressScreen {
     style: Style,
+    failures: FailuresShown,
     audience: Audience,
     /// The actions that are running, with id and name, in the order in which they were started.
     under_way: Vec<(ActionId, String)>,
@@ -25,8 +26,8 @@ pub(crate) enum Audience {
 }
 
 impl ProgressScreen {
-    pub(crate) fn new(style: Style, audience: Audience) -> Self {
-        Self { style, audience, under_way: Vec::new() }
+    pub(crate) fn new(style: Style, failures: FailuresShown, audience: Audience) -> Self {
+        Self { style, failures, audience, under_way: Vec::new() }
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) {
@@ -77,7 +78,7 @@ impl ProgressScreen {
             Progress::ChecksOver => {}
             Progress::ActionEnded(result) => {
                 self.end_live(&result.action_id);
-                screen::action(result, self.style).iter().for_each(render::line);
+                screen::action(result, self.failures, self.style).iter().for_each(render::line);
                 self.draw_live();
             }
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::cli::commands::from_run_error;
 use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::screen::{self, FailuresShown};
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Style, Tone};
 use crate::daemon::differing_lines;
@@ -16,6 +16,7 @@ use crate::project::{Progress, RunOutcome, SealedReport};
 
 pub(crate) struct WatchScreenSettings {
     pub(crate) style: Style,
+    pub(crate) failures: FailuresShown,
     pub(crate) is_terminal: bool,
     pub(crate) clear: bool,
     pub(crate) bell: bool,
@@ -33,7 +34,7 @@ pub(crate) struct WatchScreen {
 impl WatchScreen {
     pub(crate) fn new(look: WatchScreenSettings) -> Self {
         let audience = if look.is_terminal { Audience::Terminal } else { Audience::Plain };
-        let progress = ProgressScreen::new(look.style, audience);
+        let progress = ProgressScreen::new(look.style, look.failures, audience);
         Self { look, progress, last: BTreeMap::new() }
     }
 
@@ -58,6 +59,7 @@ impl WatchScreen {
         screen::notes(&sealed.report).iter().for_each(render::line);
         let task = &sealed.report.test_specification.task_id;
         let path = screen::report_path(&self.look.root, self.look.link.as_deref(), task, &sealed.report_path, is_latest);
+        screen::logs(&sealed.report, Some(&path)).iter().for_each(render::line);
         render::line(&screen::verdict(&sealed.report, &path, self.look.style));
         if let Some(hint) = screen::pause_hint(&sealed.report) {
             self.say(&format!("hint: {hint}"));

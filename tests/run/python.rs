@@ -75,7 +75,16 @@ fn a_failing_test_is_named_with_its_place() {
     proctor 0.1.0 · project · tree <digest>
       ✗ STEP.1    pytest               1 failed <time> blocks · HIGH
            tests/test_cart.py:5  tests.test_cart::test_total  AssertionError: rounded
+           │ def test_total():
+           │ >       assert total([1, 2]) == 4, "rounded"
+           │ E       AssertionError: rounded
+           │ E       assert 3 == 4
+           │ E        +  where 3 = total([1, 2])
+           │
+           │ tests/test_cart.py:5: AssertionError
+           run it alone: .venv/bin/python -m pytest tests/test_cart.py::test_total
       note: pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
+      log of pytest: evidence/default/STEP.1-pytest.log, evidence/default/STEP.1-junit.xml
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)

@@ -64,6 +64,7 @@ fn a_red_run_ends_with_one_and_shows_what_blocks_and_what_policy_allows() {
            src/cart.ts:20:3  TS2304  Cannot find name 'totl'.
       ! STEP.3    style                1 error <time> allowed by policy
       ! STEP.4    house                1 error <time> allowed by policy
+      log of types: evidence/default/STEP.2-typescript-compilation.log
     FAILED · 2 blocking · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)

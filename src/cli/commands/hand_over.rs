@@ -115,13 +115,14 @@ pub(super) fn show(
         render::line(&screen::header(&loaded.plan.project_name, &tree.before, style));
     }
     for result in screen::results(&report) {
-        screen::action(result, style).iter().for_each(render::line);
+        screen::action(result, options.failures, style).iter().for_each(render::line);
     }
     screen::notes(&report).iter().for_each(render::line);
     let report_path = archive.place(&served.project.id, &run).join(EXECUTION_REPORT_FILE);
     let is_latest = report.execution_summary.overall_status.counts();
     let link = settings.link.as_deref();
     let path = screen::report_path(&loaded.root, link, &run.task, &report_path, is_latest);
+    screen::logs(&report, Some(&path)).iter().for_each(render::line);
     render::line(&screen::verdict(&report, &path, style));
     if let Some(hint) = screen::pause_hint(&report) {
         render::note(&format!("hint: {hint}"));

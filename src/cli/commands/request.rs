@@ -12,7 +12,7 @@ use crate::cli::commands::{hand_over, run, status};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::screen::{self, FailuresShown};
 use crate::cli::service::{self, ServedProject};
 use crate::cli::service_arguments::{RequestOptions, RequestVerb};
 use crate::cli::setup;
@@ -149,6 +149,7 @@ fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
         checks: Vec::new(),
         phase: None,
         fresh_caches: false,
+        failures: FailuresShown::default(),
         json: options.json,
         identity: None,
     }

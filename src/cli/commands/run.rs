@@ -54,7 +54,7 @@ pub(super) fn run_here(options: &RunOptions, loaded: &LoadedProject, opening: Ru
         phase: options.phase,
         ..RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, &control)
     };
-    let mut screen = ProgressScreen::new(style, audience(options.json));
+    let mut screen = ProgressScreen::new(style, options.failures, audience(options.json));
     let mut run_plan = |request: &RunRequest<'_>| {
         workspace.run_plan(request, &mut |progress| screen.show(&progress)).map_err(|error| super::from_run_error(&error))
     };
@@ -121,6 +121,7 @@ fn show(options: &RunOptions, loaded: &LoadedProject, settings: &ProjectSettings
     let path =
         screen::report_path(&loaded.root, settings.link.as_deref(), &loaded.plan.task, &sealed.report_path, is_latest(sealed));
     screen::notes(&sealed.report).iter().for_each(render::line);
+    screen::logs(&sealed.report, Some(&path)).iter().for_each(render::line);
     render::line(&screen::verdict(&sealed.report, &path, style));
     if let Some(hint) = screen::pause_hint(&sealed.report) {
         render::note(&format!("hint: {hint}"));

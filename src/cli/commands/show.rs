@@ -38,7 +38,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     }
     screen::specification_errors(&report).iter().for_each(render::line);
     for result in screen::results(&report) {
-        screen::action(result, style).iter().for_each(render::line);
+        screen::action(result, options.failures, style).iter().for_each(render::line);
     }
     screen::notes(&report).iter().for_each(render::line);
     screen::debt(&report).iter().for_each(render::line);
@@ -47,7 +47,9 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
         RunForm::Directory => place.join(EXECUTION_REPORT_FILE),
         RunForm::Archive => place,
     };
-    render::line(&screen::verdict(&report, &path.display().to_string(), style));
+    let path = path.display().to_string();
+    screen::logs(&report, (run.form == RunForm::Directory).then_some(&path)).iter().for_each(render::line);
+    render::line(&screen::verdict(&report, &path, style));
     if run.form == RunForm::Archive {
         render::note(&screen::archived_hint(&run.run_id));
     }

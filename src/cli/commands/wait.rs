@@ -11,7 +11,7 @@ use crate::cli::commands::{run, status};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::screen::{self, FailuresShown};
 use crate::cli::service::{self, MARGIN, ServedProject};
 use crate::cli::service_arguments::WaitOptions;
 use crate::cli::setup;
@@ -134,7 +134,7 @@ impl Runner {
         let mut settings = opening::settings(environment, &loaded)?;
         settings.lock_wait = until.left();
         let request = RunRequest::new(&loaded.plan, &settings, &opening.scope, TriggerKind::Wait, &self.control);
-        let mut screen = ProgressScreen::new(opening.style, Audience::Nobody);
+        let mut screen = ProgressScreen::new(opening.style, FailuresShown::None, Audience::Nobody);
         let alarm = Alarm::set(self.control.handle(), until.left())?;
         let carried = opening.workspace.run_plan(&request, &mut |progress| screen.show(&progress));
         alarm.cancel();

@@ -37,6 +37,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     let watch = &loaded.configuration.watch;
     let look = WatchScreenSettings {
         style,
+        failures: options.failures,
         is_terminal: terminal::is_output_terminal(),
         clear: watch.clear,
         bell: watch.bell,

@@ -2,12 +2,14 @@
 
 mod action;
 mod agent;
+mod failures;
 mod project_status;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::action::{action, counted, service_ready};
 pub(crate) use self::agent::agent_answer;
+pub(crate) use self::failures::FailuresShown;
 pub(crate) use self::project_status::{project_lines, project_status};
 use crate::cli::style::{Line, Style, Tone};
 use crate::evidence::RunForm;
@@ -20,6 +22,9 @@ use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, 
 
 /// The most findings of one action that are shown. The report has all findings.
 const SHOWN_FINDINGS: usize = 5;
+
+/// The end of the name of a JUnit report.
+const JUNIT_END: &str = "-junit.xml";
 
 pub(crate) fn header(project_name: &str, tree: &TreeDigest, style: Style) -> Line {
     let name = style.paint(Tone::Strong, project_name);
@@ -46,6 +51,27 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
     parts.extend(route(report).map(Line::from));
     parts.push(shown_path.into());
     Line::join(parts, " · ")
+}
+
+/// Returns one line for each blocking action with failed tests or findings: the places of its log and of its tool's report. Other
+/// actions name their log beside their last output. `shown_path` is the path of the run's report, beside which the files lie; it is
+/// `None` for a run that is packed in an archive.
+pub(crate) fn logs(report: &ExecutionReportV2, shown_path: Option<&str>) -> Vec<String> {
+    let directory = shown_path.and_then(|path| Path::new(path).parent());
+    let blocking = results(report).filter(|result| result.blocking == Some(true) && failures::has_failures(result));
+    let lines = blocking.filter_map(|result| {
+        let in_run = |name: &str| directory.map(|directory| directory.join(name).display().to_string());
+        let log = result.evidence.as_deref().and_then(in_run);
+        let tool_report = result.evidence_files.iter().find(|name| name.ends_with(JUNIT_END)).and_then(|name| in_run(name));
+        let reused = result.reused.as_ref().and_then(|reused| reused.evidence.as_ref());
+        // The files of an archive, and those of a reused result, do not lie beside the report.
+        let by_command =
+            (result.evidence.is_some() || reused.is_some()).then(|| format!("`proctor show --log {}`", result.action_id));
+        let places = log.or(by_command).into_iter().chain(tool_report);
+        let places = places.collect::<Vec<_>>().join(", ");
+        (!places.is_empty()).then(|| format!("  log of {}: {places}", result.name))
+    });
+    lines.collect()
 }
 
 /// Returns the results of all actions, in the order in which they ran.
