@@ -108,7 +108,8 @@ pub(crate) struct RunOptions {
 /// Run the checks on every save
 ///
 /// A save during a run stops the checks (never prerequisites or clean-up) and starts them again on the new tree; see
-/// `on_change` in `proctor init --print`. On a terminal: Enter runs again, f what failed, a everything, c clears, q quits.
+/// `on_change` in `proctor init --print`. On a terminal: Enter runs again (during a run: when it is over), f what failed, a
+/// everything, c clears, ? shows the keys, q quits.
 ///
 /// Examples:
 ///   proctor watch
