@@ -79,14 +79,14 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RunOptions {
-    /// The project's directory
+    /// The project's directory. `.` is also searched for in the directories above: the nearest one with a proctor.toml, or that is registered
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
     /// Run this task of a test specification instead of the project's checks; its dependencies must be complete on this tree
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
-    /// Run only the checks of these names; steps of a task also by their ids
-    #[arg(long = "check", value_name = "NAME", num_args = 1..)]
+    /// Run only this check; may be given several times. Steps of a task are also known by their ids
+    #[arg(long = "check", value_name = "NAME")]
     pub(crate) checks: Vec<String>,
     /// Say how this run would be routed in this TDD phase; advice, unless it is the phase of the started cycle
     #[arg(long, value_enum, ignore_case = true)]
@@ -119,7 +119,7 @@ pub(crate) struct RunOptions {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct WatchOptions {
-    /// The project's directory
+    /// The project's directory. `.` is also searched for in the directories above: the nearest one with a proctor.toml, or that is registered
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
     /// Run this task of a test specification instead of what `tasks` in `[watch]` says
@@ -157,7 +157,7 @@ pub(crate) struct LogOptions {
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
     /// How many runs to list
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
 }
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::config::Configuration;
 use crate::evidence::{self, DurableStep, InterruptedRun, Ledger, ProjectLock, SealInput, Store, WaitDecision};
 use crate::model::{
-    Action, Digest, LedgerLine, OverallStatus, Plan, ProjectId, RetentionLimits, RunId, RunRecord, StopReason, TaskId, TddState,
-    Timestamp, TreeDigest, TreeFormat, TreeIssue, TreePath,
+    Action, Digest, LedgerLine, OverallStatus, Plan, PlanNote, ProjectId, RetentionLimits, RunId, RunRecord, StopReason, TaskId,
+    TddState, Timestamp, TreeDigest, TreeFormat, TreeIssue, TreePath,
 };
 use crate::process::{LauncherHandle, clock};
 use crate::project::environment_digest::{
@@ -69,6 +69,8 @@ pub struct Workspace {
     /// The projects whose snapshot this process has mounted.
     pub(crate) mountable: BTreeSet<ProjectId>,
     pub(crate) approvals: KnownApprovals,
+    /// The notes of each task's last plan in this process.
+    pub(crate) last_notes: BTreeMap<(ProjectId, TaskId), Vec<PlanNote>>,
     /// The project of the last sealed run, and the limits for its evidence, for [`Self::keep_to_limits`].
     pub(crate) to_prune: Option<(ProjectScope, RetentionLimits)>,
 }
@@ -115,6 +117,7 @@ impl Workspace {
             bytecode: KeptBytecode::default(),
             mountable: BTreeSet::new(),
             approvals: KnownApprovals::default(),
+            last_notes: BTreeMap::new(),
             to_prune: None,
         };
         workspace.digests = workspace.load_digests()?;

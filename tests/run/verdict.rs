@@ -144,7 +144,7 @@ fn some_checks_are_run_and_no_more_is_claimed() {
     assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "INCOMPLETE");
     assert_eq!(result(&report, "STEP.2")["skipReason"], "not-selected");
     assert!(result(&report, "STEP.2")["status"].is_null());
-    let output = project.proctor(["run", "--check", "c", "a"]).success();
+    let output = project.proctor(["run", "--check", "c", "--check", "a"]).success();
     assert!(output.stdout.contains("2 of 3 checks"), "{}", output.snapshot());
     project.proctor(["run", "--check", "a", "--check", "b"]).failure();
 }

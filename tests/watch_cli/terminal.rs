@@ -95,3 +95,11 @@ fn quitting_during_a_run_stops_it() {
     assert_eq!(ended.status, 0);
     assert!(ended.stdout.contains("INTERRUPTED"), "{}", ended.stdout);
 }
+
+#[test]
+fn a_terminal_that_obeys_no_control_sequences_gets_none() {
+    let project = project("").env("TERM", "dumb");
+    let ended = project.proctor(["run"]).at_terminal().ended();
+    assert_eq!(ended.status, 0, "{}", ended.stdout);
+    assert!(ended.stdout.contains("PASSED") && !ended.stdout.contains('\x1b'), "{:?}", ended.stdout);
+}

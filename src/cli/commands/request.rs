@@ -138,7 +138,7 @@ fn retest_here(
     let described = DescribedProject { plan: &loaded.plan, settings: &settings, configuration: &loaded.configuration };
     let granted = workspace.grant_retest(&scope, described).map_err(|error| super::from_run_error(&error))?;
     say_granted(granted.number, granted.budget);
-    run::run_here(&run_options(options, &loaded.root), &loaded, RunResources { workspace, scope, settings, style })
+    run::run_here(&run_options(options, &loaded.root), &loaded, RunResources { workspace, scope, settings, style }, environment)
 }
 
 /// Returns the options of `proctor run`, because a retest is shown as `proctor run` shows a run.

@@ -30,7 +30,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
         render::stored_document(&bytes);
         return Ok(CommandExit::Proceed);
     }
-    let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+    let style = Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
     render::line(&screen::run_line(&run));
     let name = report.project.name.as_deref().unwrap_or(report.project.id.as_str());
     if let Some(tree) = &report.tree {
@@ -40,7 +40,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     for result in screen::results(&report) {
         screen::action(result, options.failures, style).iter().for_each(render::line);
     }
-    screen::notes(&report).iter().for_each(render::line);
+    screen::notes(&report, &[]).iter().for_each(render::line);
     screen::debt(&report).iter().for_each(render::line);
     let place = archive.place(&project, &run);
     let path = match run.form {

@@ -201,7 +201,8 @@ fn show(answer: &AnswerV1, json: bool, environment: &Environment) -> CommandExit
     if json {
         render::document(answer);
     } else {
-        let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+        let style =
+            Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
         screen::project_status(&answer.project, style).iter().for_each(render::line);
     }
     CommandExit::from_code(answer.exit_code)

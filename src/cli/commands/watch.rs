@@ -38,7 +38,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     let look = WatchScreenSettings {
         style,
         failures: options.failures,
-        is_terminal: terminal::is_output_terminal(),
+        is_terminal: terminal::is_output_terminal() && !environment.has_dumb_terminal(),
         clear: watch.clear,
         bell: watch.bell,
         notify: watch.notify,

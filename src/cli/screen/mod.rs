@@ -14,8 +14,8 @@ pub(crate) use self::project_status::{project_lines, project_status};
 use crate::cli::style::{Line, Style, Tone};
 use crate::evidence::RunForm;
 use crate::model::{
-    ApprovalWay, ByteSize, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, RunId, TaskId, TddState, TreeDigest,
-    TreeIssue, TreeIssueKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
+    ApprovalWay, ByteSize, NextNode, OverallResult, OverallStatus, PauseRecord, PlanNote, PruneReason, RunId, TaskId, TddState,
+    TreeDigest, TreeIssue, TreeIssueKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use crate::project::{RecordedRun, UnmetDependency};
 use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
@@ -114,8 +114,10 @@ pub(crate) fn specification_errors(report: &ExecutionReportV2) -> Vec<String> {
     lines.collect()
 }
 
-pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
-    let mut lines: Vec<_> = report.notes.iter().map(|note| format!("  note: {}: {}", note.subject, note.message)).collect();
+/// Returns the notes of a run, without those that the person has been told before.
+pub(crate) fn notes(report: &ExecutionReportV2, told: &[PlanNote]) -> Vec<String> {
+    let new = report.notes.iter().filter(|note| !told.contains(note));
+    let mut lines: Vec<_> = new.map(|note| format!("  note: {}: {}", note.subject, note.message)).collect();
     if !report.configuration_changed.is_empty() {
         let paths: Vec<_> = report.configuration_changed.iter().map(|change| change.path.as_str()).collect();
         lines.push(format!("  note: configuration changed since the last run: {}", paths.join(", ")));
@@ -364,6 +366,9 @@ pub(crate) fn cycle_line(task: &TaskId, state: &TddState) -> String {
 /// Returns the lines about a task's red, green, refactor cycle, with one line for each routing decision.
 pub(crate) fn cycle(task: &TaskId, state: &TddState) -> Vec<String> {
     let mut lines = vec![cycle_line(task, state)];
+    if !state.started && !state.route_history.is_empty() {
+        lines.push("  the decisions of the last cycle, which is over:".to_owned());
+    }
     lines.extend(state.route_history.iter().map(|entry| {
         let code = entry.exit_code.map_or_else(|| "-".to_owned(), |code| code.to_string());
         format!(
