@@ -27,6 +27,7 @@ const RESERVED: &[(&str, &str, &str)] = &[
 /// The places that wait for the first of several events: the file, how many such places it has, and the reason. The
 /// scheduling has one such place, so the order of events is decided once for every caller of the loop.
 const SELECTS: &[(&str, usize, &str)] = &[
+    ("src/daemon/control/server.rs", 2, "accepts and serves connections until the server stops; decides nothing"),
     ("src/daemon/event_loop.rs", 1, "the one loop: whatever arrives first becomes an event"),
     ("src/daemon/os_signals.rs", 1, "makes one source of the loop out of a pipe for each kind of signal"),
 ];

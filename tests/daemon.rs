@@ -1,6 +1,8 @@
 //! `proctor daemon`: it serves projects, answers commands and requests over the control socket, and is stopped, killed
 //! and started again.
 
+mod callers;
+mod crowd;
 mod protocol;
 mod serving;
 mod specified;

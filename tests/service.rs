@@ -81,6 +81,27 @@ fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace(
     assert_eq!(value("TWICE"), "0");
 }
 
+/// A hostile check of one project, one save, under a service that a real service manager has started.
+#[test]
+#[ignore = "long tier"]
+fn a_hostile_check_changes_nothing_outside_of_its_run_and_the_report_names_the_attempt() {
+    for (level, reaches_socket) in [("namespace", false), ("landlock", true)] {
+        let Some(said) = inside("attacked.sh", Owner::Person, &[level]) else { return };
+        let value = |name: &str| said.get(name).unwrap_or_else(|| panic!("{level}: no {name} in {said:#?}")).trim();
+        assert_eq!((value("ATTACKED"), value("FAULTS")), ("1", "0"), "{level}: {said:#?}");
+        let report: Value = serde_json::from_str(value("REPORT")).expect("a report is JSON");
+        assert_eq!(report["isolation"]["level"], level, "{:#}", report["isolation"]);
+        let is_named = report["notes"].to_string().contains("requests to proctor's service");
+        let seen = [is_named, value("REFUSED") != "0", value("JOURNAL") == "1"];
+        assert_eq!(seen, [reaches_socket; 3], "{level}: in the report, by the check, in the journal: {said:#?}");
+        for name in ["UNTOUCHED", "LINES", "APPROVALS"] {
+            assert_eq!(value(name), "same", "{level}, {name}: {said:#?}");
+        }
+        assert!(value("PROJECTS").ends_with(" 0"), "{level}: {said:#?}");
+        assert_eq!(value("VERIFIED"), "yes", "{level}: {said:#?}");
+    }
+}
+
 #[test]
 fn where_no_service_manager_can_be_reached_nothing_is_written_and_it_says_why() {
     let project = Project::new();
@@ -121,6 +142,7 @@ fn inside(name: &str, owner: Owner, arguments: &[&str]) -> Option<BTreeMap<Strin
     let machine = Machine::find()?;
     let script = machine.tools().join(name);
     fs::copy(repository().join("tests/service").join(name), &script).expect("a copy");
+    fs::copy(repository().join("tests/daemon/ask_from_a_check.py"), machine.tools().join("ask.py")).expect("a copy");
     let fixed = [OsStr::new("bash"), script.as_os_str(), machine.tools().as_os_str()];
     let command: Vec<&OsStr> = fixed.into_iter().chain(arguments.iter().map(OsStr::new)).collect();
     let output = machine.run(owner, &[], &command);

@@ -25,10 +25,14 @@ pub enum ErrorKindV1 {
     /// The request has an unknown field, an unknown parameter or a wrong value.
     BadRequest,
     NotFound,
+    /// The process that asks belongs to an action, such as a check, or it is not known where it comes from.
+    Refused,
     /// The route exists, but for another method.
     MethodNotAllowed,
     /// The head or the body of the request exceeds its limit.
     TooLarge,
+    /// The request did not come within a few seconds.
+    TooSlow,
     /// Only a person at a terminal may decide this: whether a directory is the registered project, where a task goes, whether a plan is
     /// approved.
     PersonNeeded,
@@ -57,8 +61,10 @@ impl ErrorKindV1 {
     pub fn status(self) -> u16 {
         match self {
             Self::BadRequest => 400,
+            Self::Refused => 403,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
+            Self::TooSlow => 408,
             Self::PersonNeeded | Self::EnvironmentDiffers | Self::NotNow | Self::Unchanged | Self::Passed | Self::BudgetSpent => {
                 409
             }

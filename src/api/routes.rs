@@ -87,7 +87,8 @@ pub const ROUTES: &[Route] = &[
         method: MethodV1::Post,
         path: "/v1/projects",
         parameters: &[],
-        summary: "Watch a project from here on, also after a restart. A new one is registered, which approves its plan.",
+        summary: "Watch a registered project from here on, also after a restart. A directory that is not registered is refused (409): \
+                  registering approves a plan, and a request proves nothing about who asks. `proctor add` registers.",
         body: r#"{"root": "/home/me/shop"}"#,
     },
     Route {

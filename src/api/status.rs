@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     Digest, Freshness, LastVerdict, OverallResult, OverallStatus, ProjectId, ProjectStatus, RunId, Serving, StaleReason, TaskId,
-    Timestamp, TreeDigest, VerdictStatus,
+    TestedPlace, Timestamp, TreeDigest, VerdictStatus,
 };
 
 /// The answer of `GET /v1/status`.
@@ -124,6 +124,9 @@ pub enum StateV1 {
 pub struct VerdictV1 {
     pub run_id: RunId,
     pub tree: Option<TreeDigest>,
+    /// Whether the checks ran on a snapshot of the tree; absent if it is not known, as for runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tested: Option<TestedPlace>,
     pub plan: Option<Digest>,
     pub status: OverallStatus,
     pub result: Option<OverallResult>,
@@ -203,6 +206,7 @@ impl From<&LastVerdict> for VerdictV1 {
         Self {
             run_id: verdict.run_id.clone(),
             tree: verdict.tree,
+            tested: verdict.tested,
             plan: verdict.plan,
             status: verdict.status,
             result: verdict.result,

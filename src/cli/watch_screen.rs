@@ -2,15 +2,17 @@
 //! verdict changes.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::cli::commands::from_run_error;
 use crate::cli::render;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Line, Style, Tone};
-use crate::daemon::differing_lines;
-use crate::daemon::{FinishedRun, LastRunState, Notice, RunFailure, Screen, notify_desktop};
+use crate::daemon::{
+    FinishedRun, LastRunState, Notice, RunFailure, Screen, WayIntoProject, differing_lines, ignore_advice, notify_desktop,
+};
+use crate::git::read_git_index;
 use crate::model::{OverallResult, TaskId};
 use crate::project::{Progress, RunOutcome, SealedReport};
 
@@ -121,7 +123,7 @@ impl Screen for WatchScreen {
     }
 
     fn notice(&mut self, notice: &Notice) {
-        let lines = notice_lines(notice, self.look.is_terminal);
+        let lines = notice_lines(notice, self.look.is_terminal, &self.look.root);
         self.progress.print_above(|| lines.iter().for_each(|line| self.say(line)));
         if matches!(notice, Notice::Waiting(_)) {
             self.waiting = lines.into_iter().next();
@@ -161,7 +163,7 @@ const KEYS: [&str; 6] = [
 ];
 
 /// Returns the lines that tell the person about a notice, such as a restart or a repetition of the run.
-fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
+fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> {
     match notice {
         Notice::Restarting { path: Some(path) } => vec![format!("{path} was saved: stopping the checks and starting again")],
         Notice::Restarting { path: None } => vec!["the tree changed: stopping the checks and starting again".to_owned()],
@@ -170,10 +172,12 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
             vec!["the tree changed again: this run is let finish, then the newest tree is tested".to_owned()]
         }
         Notice::Repeating { paths } => vec![format!("{} changed during the run: it is repeated", listed(paths))],
-        Notice::Unstable { paths } => vec![
-            format!("unstable: {} changed again during the run; nothing runs until something else changes", listed(paths)),
-            format!("hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = [{}]", quoted(paths)),
-        ],
+        Notice::Unstable { paths } => {
+            let fact =
+                format!("unstable: {} changed again during the run; nothing runs until something else changes", listed(paths));
+            let advice = ignore_advice(paths, read_git_index(root, None).paths(), WayIntoProject::InPlace);
+            std::iter::once(fact).chain(advice).collect()
+        }
         Notice::EventsLost(problem) => vec![problem.to_string()],
         Notice::GitGoesOn(operation) => {
             vec![format!("{} has been going on for as long as `git_wait` allows: the tree is tested as it is", operation.name())]
@@ -187,7 +191,7 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
         Notice::Keys => KEYS.map(str::to_owned).to_vec(),
         Notice::NothingFailed => vec!["nothing failed last time: press Enter to run everything".to_owned()],
         Notice::Unchanged => vec!["saved, but the tree is the one of the last verdict: it still holds".to_owned()],
-        Notice::CopiedFilesDiffer { paths } => differing_lines(paths).to_vec(),
+        Notice::CopiedFilesDiffer { paths } => differing_lines(paths, read_git_index(root, None).paths()),
         Notice::Untriggered => {
             vec!["saved, but no check is triggered by the change: the last verdict is for the tree before it".to_owned()]
         }
@@ -210,10 +214,6 @@ fn listed(paths: &std::collections::BTreeSet<crate::model::TreePath>) -> String 
         names.push(format!("{} more", paths.len() - names.len()));
     }
     names.join(", ")
-}
-
-fn quoted(paths: &std::collections::BTreeSet<crate::model::TreePath>) -> String {
-    paths.iter().take(5).map(|path| format!("\"/{path}\"")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

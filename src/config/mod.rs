@@ -28,6 +28,7 @@ mod written_value;
 pub use default_text::default_text;
 pub use duration::{duration_text, parse_duration};
 pub use nearest::nearest;
+pub use paths::read_writes_pattern;
 pub use policy::strategy_word;
 pub use read::read;
 pub use settings::{

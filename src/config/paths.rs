@@ -6,6 +6,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::config::values::{WrongValue, filled_text, text};
+use crate::model::Problem;
 
 /// Reads the path of a file or directory below the project's root. The result has neither `.` components nor a slash at
 /// its end.
@@ -52,6 +53,10 @@ pub(super) fn task_list(value: &Spanned<DeValue<'_>>) -> Result<String, WrongVal
 /// Reads a glob for paths that are relative to the project, such as `src/**/*.py`.
 pub(super) fn glob(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     let pattern = filled_text("\"src/**/*.py\"")(value)?;
+    as_glob(pattern)
+}
+
+fn as_glob(pattern: String) -> Result<String, WrongValue> {
     match globset::Glob::new(&pattern) {
         Ok(_) => Ok(pattern),
         Err(error) => Err(WrongValue::new(format!("not a glob: {}", error.kind())).hint("for example \"src/**/*.py\"")),
@@ -61,7 +66,20 @@ pub(super) fn glob(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
 /// Reads a glob for paths that are relative to the project and stay inside it, such as `coverage/**`. The result has
 /// neither `.` components nor a slash at its end.
 pub(super) fn inner_glob(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
-    let pattern = normalised(&glob(value)?)?;
+    as_inner_glob(glob(value)?)
+}
+
+/// Reads a pattern of `writes` outside of `proctor.toml`, as [`inner_glob`] reads one there.
+///
+/// # Errors
+/// When the text is no glob, or its paths can lie outside of the project. The error says so, with a hint.
+pub fn read_writes_pattern(text: &str) -> Result<String, Box<Problem>> {
+    let read = as_glob(text.to_owned()).and_then(as_inner_glob);
+    read.map_err(|wrong| wrong.problem)
+}
+
+fn as_inner_glob(pattern: String) -> Result<String, WrongValue> {
+    let pattern = normalised(&pattern)?;
     if pattern.is_empty() {
         return Err(WrongValue::new("the project's root as a whole is no pattern").hint("for example \"coverage/**\""));
     }

@@ -12,6 +12,7 @@ use crate::daemon::engine::hold::{GitHold, HoldDecision};
 use crate::daemon::engine::moved::WaitingRepetition;
 use crate::daemon::engine::round::{KnownTask, Round, RoundChecks};
 use crate::daemon::engine::stage::{HintEffect, LookPurpose, Stage, StopProgress};
+use crate::daemon::engine::unrest::Unrest;
 use crate::daemon::engine::unscanned_changes::UnscannedChanges;
 use crate::daemon::event::{Event, RunFinish};
 use crate::model::{
@@ -28,6 +29,7 @@ mod save_during_run;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod unrest;
 mod unscanned_changes;
 
 pub(crate) use copied_files::differing_lines;
@@ -66,6 +68,7 @@ pub struct Engine {
     round: Option<Round>,
     repetitions: Repetitions,
     repetition: Option<WaitingRepetition>,
+    unrest: Unrest,
     unscanned_changes: UnscannedChanges,
     copied_files: CopiedFilesChain,
     git: Option<GitHold>,
@@ -94,6 +97,7 @@ impl Engine {
             round: None,
             repetitions: Repetitions::at_most(Repetitions::OF_A_WATCH),
             repetition: None,
+            unrest: Unrest::default(),
             unscanned_changes: UnscannedChanges::everything(),
             copied_files: CopiedFilesChain::default(),
             git: None,
@@ -191,12 +195,18 @@ impl Engine {
                 effects.push(Effect::Show(Notice::RootVanished));
                 return HintEffect::Nothing;
             }
-            path if self.is_late_echo(now, path) => return HintEffect::Nothing,
+            path if self.is_late_echo(now, path) || self.is_echo_of_unstable_run(now, path) => return HintEffect::Nothing,
             WatchHint::Saved(_) | WatchHint::Created(_) | WatchHint::Writing(_) | WatchHint::Removed(_) => {}
         }
-        if self.repetition.take().is_some() {
-            // No run is under way, so this change comes from outside.
+        if self.repetition.is_some() {
+            if !self.may_replace_repetition() {
+                return HintEffect::Nothing;
+            }
+            // No run is under way, so this change probably comes from outside.
+            self.repetition = None;
             self.repetitions.reset();
+        } else if self.is_at_rest() {
+            self.unrest.reset();
         }
         self.burst.get_or_insert_with(|| Burst::begin(now)).hear(now, hint);
         HintEffect::Change
@@ -305,8 +315,16 @@ impl Engine {
         if let Some(exit) = self.leaving {
             return vec![Effect::Quit(exit)];
         }
-        if finished != RunFinish::Stopped {
-            self.of_current().restarts = 0;
+        match finished {
+            // How often saves have stopped the run still counts.
+            RunFinish::Stopped | RunFinish::Moved { .. } => {}
+            RunFinish::Verdict { .. }
+            | RunFinish::Partial { .. }
+            | RunFinish::Unchanged
+            | RunFinish::Untriggered
+            | RunFinish::Paused
+            | RunFinish::Waits
+            | RunFinish::Failed => self.of_current().restarts = 0,
         }
         if self.everything_owed {
             // Everything is run next. This also covers the waiting changes and the tasks that were still to be run.
@@ -336,6 +354,7 @@ impl Engine {
                 self.unscanned_changes.reported();
                 let known = self.of_current();
                 (known.last_tree, known.last_failed) = (Some(tree), failed);
+                self.unrest.reset();
                 self.follow_copied_files(Some(tree));
                 self.repetitions.reset();
                 self.after_run(now, if paused { LastRunState::Paused } else { LastRunState::Verdict })

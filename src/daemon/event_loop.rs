@@ -57,9 +57,12 @@ pub(super) struct LoopClock {
     origin: clock::Monotonic,
 }
 
-/// Builds the async runtime of a loop. It uses only the current thread.
+/// The most threads that wait for something outside of a loop.
+const WAITING_THREADS: usize = 2;
+
+/// Builds the async runtime of a loop. It uses only the current thread, and at most [`WAITING_THREADS`] for waiting.
 pub(super) fn new_runtime() -> io::Result<Runtime> {
-    Builder::new_current_thread().enable_io().enable_time().build()
+    Builder::new_current_thread().enable_io().enable_time().max_blocking_threads(WAITING_THREADS).build()
 }
 
 /// Hands the host one event after the other until the host ends the loop.

@@ -17,6 +17,7 @@ mod event;
 mod event_loop;
 mod foreground;
 mod git_state;
+mod ignore_advice;
 #[expect(clippy::disallowed_methods, reason = "a notification is no child of a run; it is started and forgotten")]
 mod notify_desktop;
 mod os_signals;
@@ -31,6 +32,7 @@ pub use engine::{Engine, EngineSettings, Moment};
 pub use errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 pub use event::{Event, Key, OsSignal, RunFinish, SavedContent};
 pub use foreground::{ForegroundBeginning, ForegroundError, Screen, watch_in_foreground};
+pub(crate) use ignore_advice::{WayIntoProject, ignore_advice};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;
 pub use service::{OpeningSettings, ProjectReader, ReadProject, ServiceError, ServiceHost, ServiceManager, ServiceSettings};

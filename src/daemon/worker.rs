@@ -80,7 +80,9 @@ pub enum OpenFailureKind {
     RootMissing,
     /// The directory may belong to another registered project. A person must decide which project it is.
     Doubtful,
-    /// The project was to be registered, but its configuration is wrong.
+    /// A client added a directory that is not registered. Only a command that writes to the evidence store registers one.
+    NotRegistered,
+    /// The project was to be added, but its configuration is wrong.
     Configuration,
     /// proctor itself failed.
     OwnFault,

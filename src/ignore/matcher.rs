@@ -53,6 +53,12 @@ pub enum Selects {
 }
 
 impl ShownOutputs {
+    /// Returns whether an ignored input is an output that prerequisites make, or lies in one.
+    pub fn contains(&self, path: &TreePath) -> bool {
+        let is_made = self.products && path.as_bytes().split(|byte| *byte == b'/').any(is_product);
+        is_made || self.is_shown(path.as_bytes())
+    }
+
     /// Returns whether an ignored entry is an input of checks.
     fn is_input(&self, path: &[u8], is_directory: bool) -> bool {
         let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);

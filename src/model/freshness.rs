@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    CommandExit, Digest, OverallResult, OverallStatus, ProjectId, RunId, TaskId, Timestamp, TreeDigest, TreeFormat,
+    CommandExit, Digest, OverallResult, OverallStatus, ProjectId, RunId, TaskId, TestedPlace, Timestamp, TreeDigest, TreeFormat,
 };
 
 /// How a task's last verdict relates to the present tree and plan.
@@ -140,6 +140,8 @@ pub struct LastVerdict {
     pub tree: Option<TreeDigest>,
     /// The format of the digest of the tree that was tested.
     pub tree_format: TreeFormat,
+    /// Where the checks worked; `None` if it is not known.
+    pub tested: Option<TestedPlace>,
     /// The plan of the run; `None` if the run ended before it had a plan.
     pub plan: Option<Digest>,
     /// The status with which the run ended, for example SUCCESS or INTERRUPTED.

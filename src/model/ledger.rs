@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ApprovalRecord, ArchiveRecord, CommandExit, Digest, GovernanceRecord, OverallResult, OverallStatus, Phase, PlanTerms,
-    ProjectId, PruneRecord, RouteEntry, RunId, Sequence, TaskId, TaskListRecord, TddState, Timestamp, TreeDigest, TreeFormat,
-    ViolationRecord,
+    ProjectId, PruneRecord, RouteEntry, RunId, Sequence, TaskId, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest,
+    TreeFormat, ViolationRecord,
 };
 
 /// The name and version of the format, in the `schema` field of every line.
@@ -217,6 +217,9 @@ pub struct RunRecord {
     /// The format of the tree's digest.
     #[serde(default, skip_serializing_if = "TreeFormat::is_unnamed")]
     pub tree_format: TreeFormat,
+    /// Where the checks worked; `None` if nothing was carried out, and in older lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tested: Option<TestedPlace>,
     /// The digest of the run's environment; `None` if the run was interrupted before it was computed.
     pub environment_digest: Option<Digest>,
     /// The digest of the plan; `None` if the run was interrupted before the plan was made.
@@ -316,6 +319,7 @@ impl RunRecord {
             manifest_hash: Digest::of(b""),
             tree_digest: None,
             tree_format: TreeFormat::CURRENT,
+            tested: None,
             environment_digest: None,
             plan_digest: None,
             checks: Vec::new(),

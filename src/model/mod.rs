@@ -131,5 +131,5 @@ pub use tool::Tool;
 pub use tool_facts::{
     EvidenceNames, FindingFacts, FindingKind, InstalledPackage, JudgedBy, PolicyCategory, PolicyOptions, ToolClass, WarningsExit,
 };
-pub use tree::{CopiedFiles, EntryKind, TreeComparison, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind};
+pub use tree::{CopiedFiles, EntryKind, TestedPlace, TreeComparison, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind};
 pub use watch::{GitOperation, PollReason, SyncId, WatchHint, WatchProblem};

@@ -33,6 +33,25 @@ impl TreeFormat {
     }
 }
 
+/// The place in which the checks of a run worked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestedPlace {
+    /// A copy of the files that belong to the tree, together with the ignored files that were copied for the checks.
+    Snapshot,
+    /// The project's own directory, where other programs may change files meanwhile. At least one check worked there.
+    InPlace,
+}
+
+impl fmt::Display for TestedPlace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Snapshot => "snapshot",
+            Self::InPlace => "in place",
+        })
+    }
+}
+
 /// The kind of a tree entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -288,6 +288,15 @@ fn is_strange(member: Pid, ours: Pid, read: impl Fn(Pid) -> Option<LiveProcess>)
     true
 }
 
+/// Returns every directory of a cgroup's path that is the cgroup of an action, the outermost first. Each is a beginning of
+/// the path.
+pub(super) fn action_cgroups(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]).filter(|end| *end > 0);
+    ends.map(|end| &path[..end]).filter(|directory| {
+        directory.rsplit('/').next().is_some_and(|name| launcher_of(name).is_some() && name.matches('-').count() == 2)
+    })
+}
+
 /// Returns the process id of the launcher that made the cgroup with this name.
 fn launcher_of(name: &str) -> Option<i32> {
     name.strip_prefix(ACTION_PREFIX)?.split_once('-')?.0.parse().ok()

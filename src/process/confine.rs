@@ -16,9 +16,10 @@ use crate::model::{Access, Sandbox, SystemCallFilter};
 use crate::process::system_call_filter::{filter_obstacle, filter_program};
 use crate::process::system_calls::{drop_bounding_set, drop_capabilities, install_filter};
 
-/// The newest version of Landlock that proctor knows (Linux 6.12). An older kernel enforces only the restrictions that
-/// it knows.
-const KNOWN: ABI = ABI::V6;
+/// The newest version of Landlock that proctor knows: the first one that restricts connections to sockets in the file
+/// system. An older kernel enforces only the restrictions that it knows: signals and abstract sockets since Linux 6.12
+/// (version 6), files since Linux 5.13 (version 1).
+const KNOWN: ABI = ABI::V9;
 
 /// Paths where the actions of an ordinary user may write, in addition to the paths of the sandbox.
 const ALWAYS_WRITABLE: &[&str] = &["/dev", "/proc"];
@@ -98,6 +99,12 @@ pub(super) fn landlock_obstacle() -> Option<String> {
 pub fn restricts_sockets_and_signals() -> bool {
     let strict =
         Ruleset::default().set_compatibility(CompatLevel::HardRequirement).scope(Scope::Signal | Scope::AbstractUnixSocket);
+    strict.and_then(Ruleset::create).is_ok()
+}
+
+/// Returns whether this kernel can restrict connections to sockets in the file system.
+pub fn restricts_path_sockets() -> bool {
+    let strict = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::ResolveUnix);
     strict.and_then(Ruleset::create).is_ok()
 }
 

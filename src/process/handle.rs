@@ -21,6 +21,7 @@ use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
 use crate::process::clock;
 use crate::process::group::{ProcessGroup, kill_child};
 use crate::process::launcher::run_launcher;
+use crate::process::open_files::restore_open_files_limit_of;
 use crate::process::process_table::{LiveProcess, NAMED_CAP, read_live_processes, read_survivor};
 use crate::process::protocol::{
     ActionNumber, DescriptorRole, Isolation, LaunchedChild, LauncherEvent, LauncherRequest, StartAction,
@@ -269,7 +270,10 @@ fn spawn_launcher(executable: &Path, socket: UnixStream) -> io::Result<Pid> {
     // A child gets exactly the environment that its request names. The launcher itself needs no environment.
     command.arg(LAUNCHER_ARGUMENT).env_clear().stdin(OwnedFd::from(socket)).stdout(Stdio::null());
     let child = command.spawn()?;
-    Ok(Pid::from_raw(i32::try_from(child.id()).expect("the kernel's process ids are positive `int`s")))
+    let launcher = Pid::from_raw(i32::try_from(child.id()).expect("the kernel's process ids are positive `int`s"));
+    // If this fails, actions have the limit of the service: higher than usual, which few programs mind.
+    let _kept_high = restore_open_files_limit_of(launcher);
+    Ok(launcher)
 }
 
 /// Replaces the launcher's standard streams by `/dev/null`. Otherwise a program that reads the supervisor's output

@@ -19,6 +19,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, setsid};
 
 use crate::model::{IsolationLevel, SpawnFailure, StopStage, Survivor, SystemCallFilter};
+use crate::process::action_mark::mark_this_process;
 use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Channel, ChannelError, ReceiveStatus, ServingError};
 use crate::process::child::{spawn_child, spawn_confined};
@@ -125,6 +126,7 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
 
 impl Keeper {
     fn prepare(level: IsolationLevel, socket: UnixStream) -> io::Result<Self> {
+        mark_this_process()?;
         if level == IsolationLevel::Namespace {
             setsid()?;
             // The keeper normally ends because the socket closes. At this level it may also be killed with its parent: the kernel

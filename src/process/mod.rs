@@ -16,6 +16,7 @@
 //! Where to look next: `supervise` runs one action and `progress` decides its steps; `launcher` (with `launcher_keepers`) and `keeper` isolate it, with the
 //! file system of `stage` and the restrictions of `confine`.
 
+mod action_mark;
 mod active_action;
 mod capture;
 mod cgroup;
@@ -43,6 +44,8 @@ mod launcher;
 mod launcher_keepers;
 mod layers;
 mod level;
+mod open_files;
+mod peer;
 mod port_holder;
 mod process_table;
 mod program;
@@ -60,7 +63,7 @@ mod unenforced;
 pub use capture::{CaptureError, Sinks};
 pub use cgroup::limits_offered;
 pub use channel::ChannelError;
-pub use confine::restricts_sockets_and_signals;
+pub use confine::{restricts_path_sockets, restricts_sockets_and_signals};
 pub use control::{ALL_REASONS, Control, ControlError, ControlHandle, WokenBy};
 pub use foreground::run_at_terminal;
 #[cfg(feature = "test-fakes")]
@@ -69,6 +72,8 @@ pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle
 pub use kernel::KernelSwitches;
 pub use launcher::launcher_main;
 pub use layers::{Layers, SeenEntry, WrittenChange, WrittenEntry, is_opaque, written_entries};
+pub use open_files::raise_open_files_limit;
+pub use peer::{ActionSign, PeerExaminer, PeerOrigin, PeerProcess};
 pub use port_holder::{read_port_holders, read_port_strangers};
 pub use program::resolve_program;
 pub use protocol::{Isolation, LaunchedChild};

@@ -51,6 +51,12 @@ pub(super) fn read_process(process: Pid) -> Option<LiveProcess> {
     parse_stat(&fs::read(format!("/proc/{process}/stat")).ok()?)
 }
 
+/// Reads one process, also if it is a zombie. A process whose first thread has ended looks like a zombie while its other
+/// threads still run and start children. `None` if `/proc` does not show the process.
+pub(super) fn read_process_or_zombie(process: Pid) -> Option<LiveProcess> {
+    parse_any_stat(&fs::read(format!("/proc/{process}/stat")).ok()?).map(|(process, _)| process)
+}
+
 /// Returns whether this process has a child, zombies included, that is not in `spared`. Without such a child it has no
 /// other descendant either: this process is the subreaper of its descendants, so orphans become its children. The
 /// caller must reap ended children first: if the list has only zombies, a zombie's child may have become a child of
@@ -129,21 +135,24 @@ fn parse_arguments(bytes: &[u8]) -> Vec<String> {
     bytes.split(|byte| *byte == 0).map(|argument| String::from_utf8_lossy(argument).into_owned()).collect()
 }
 
-/// Parses `/proc/PID/stat`. The name in parentheses may itself contain parentheses and spaces, so fields are counted
-/// from the last `)`.
+/// Parses `/proc/PID/stat`. Returns `None` for a zombie.
 fn parse_stat(bytes: &[u8]) -> Option<LiveProcess> {
+    parse_any_stat(bytes).filter(|(_, state)| !matches!(*state, "Z" | "X" | "x")).map(|(process, _)| process)
+}
+
+/// Parses `/proc/PID/stat` and returns the process with its state. The name in parentheses may itself contain parentheses
+/// and spaces, so fields are counted from the last `)`.
+fn parse_any_stat(bytes: &[u8]) -> Option<(LiveProcess, &str)> {
     let name_begin = bytes.iter().position(|byte| *byte == b'(')?;
     let name_end = bytes.iter().rposition(|byte| *byte == b')')?;
     let pid = std::str::from_utf8(&bytes[..name_begin]).ok()?.trim().parse().ok()?;
     let mut fields = std::str::from_utf8(&bytes[name_end + 1..]).ok()?.split_ascii_whitespace();
-    if matches!(fields.next()?, "Z" | "X" | "x") {
-        return None;
-    }
+    let state = fields.next()?;
     let mut number = |skipped: usize| fields.nth(skipped)?.parse::<i32>().ok().map(Pid::from_raw);
     let (parent, group, session) = (number(0)?, number(0)?, number(0)?);
     // Field 22 of `proc_pid_stat(5)`; the session is field 6.
     let started = fields.nth(15)?.parse().ok()?;
-    Some(LiveProcess { pid: Pid::from_raw(pid), group, session, parent, started })
+    Some((LiveProcess { pid: Pid::from_raw(pid), group, session, parent, started }, state))
 }
 
 #[cfg(test)]

@@ -381,6 +381,7 @@ fn last_verdict(store: &Store, project: &ProjectId, run: IndexedRun, tdd: &TddSt
         run_id: run.run_id,
         tree: run.tree_digest,
         tree_format: run.tree_format,
+        tested: run.tested,
         plan: run.plan_digest,
         status: run.status,
         result: run.result,

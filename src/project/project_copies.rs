@@ -163,7 +163,8 @@ impl CopiesOfProject {
                 self.inputs_index = Some(index);
                 return Ok(Ok(CopiesOutcome::Moved(moved)));
             }
-            let copied = self.inputs.bring_up_to(&index, time_of_copying(directory));
+            let outputs = &self.settings.outputs;
+            let copied = self.inputs.bring_inputs_up_to(&index, time_of_copying(directory), &|path| outputs.contains(path));
             let inputs = index.digest();
             self.inputs_index = Some(index);
             match copied {

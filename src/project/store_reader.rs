@@ -214,7 +214,7 @@ impl StoreReader {
         RecordedRun {
             pruned: pruned.get(&run.run_id).copied(),
             form: if is_archived { RunForm::Archive } else { RunForm::Directory },
-            manifest_hash: run.manifest_hash,
+            manifest_hash: run.sealed.map(|hashes| hashes.manifest),
             run_id: run.run_id,
             task: run.task,
             status: run.status,
@@ -243,8 +243,8 @@ pub(crate) fn sealed_report(
     let bytes = evidence::read_report(store, project, task, run_id).map_err(ProjectError::Evidence)?;
     // The hash is checked before the report is parsed: if the file was changed, errors in it do not matter.
     let value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
-    let known = index.run(project, run_id).map_err(ProjectError::Index)?.and_then(|run| run.report_hash);
-    if known != Some(report_hash(value)) {
+    let known = index.run(project, run_id).map_err(ProjectError::Index)?.and_then(|run| run.sealed);
+    if known.map(|hashes| hashes.report) != Some(report_hash(value)) {
         return Err(wrong("it is not the one the ledger knows".to_owned()));
     }
     parse(&bytes).map_err(|error| wrong(error.to_string()))

@@ -24,6 +24,7 @@ use crate::project::known_trees::KnownTrees;
 use crate::project::progress::Progress;
 use crate::project::project_copies::ProjectCopies;
 use crate::project::python::KeptBytecode;
+use crate::project::refused_requests::RefusedRequests;
 use crate::project::repaired_index::{Announce, announce_with, open_index};
 use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
 use crate::project::run_preparation::RunPreparation;
@@ -66,6 +67,8 @@ pub struct Workspace {
     pub(crate) run_preparation: RunPreparation,
     pub(crate) copies: ProjectCopies,
     pub(crate) bytecode: KeptBytecode,
+    /// What actions asked the service, for the report of their run. The service shares it and adds to it.
+    pub(crate) refused_requests: Arc<RefusedRequests>,
     /// The projects whose snapshot this process has mounted.
     pub(crate) mountable: BTreeSet<ProjectId>,
     pub(crate) approvals: KnownApprovals,
@@ -115,6 +118,7 @@ impl Workspace {
             run_preparation: RunPreparation::default(),
             copies: ProjectCopies::default(),
             bytecode: KeptBytecode::default(),
+            refused_requests: Arc::default(),
             mountable: BTreeSet::new(),
             approvals: KnownApprovals::default(),
             last_notes: BTreeMap::new(),
@@ -198,6 +202,7 @@ impl Workspace {
     pub(crate) fn launcher(&mut self) -> Result<&mut LauncherHandle, ProjectError> {
         let launcher = self.take_working_launcher();
         let launcher = launcher.map_or_else(|| LauncherHandle::execute(&self.executable).map_err(ProjectError::Launcher), Ok)?;
+        self.refused_requests.register_launcher(launcher.process_id().as_raw());
         Ok(self.launcher.insert(launcher))
     }
 

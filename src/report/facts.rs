@@ -131,7 +131,7 @@ pub struct TreeFacts {
     pub comparison: Option<TreeComparison>,
     /// Entries of the tree that could not be digested.
     pub issues: Vec<TreeIssue>,
-    /// Whether the checks ran on a snapshot; `None` if the settings ask for none.
+    /// Whether the checks ran on a snapshot; `None` if nothing was run.
     pub snapshot: Option<SnapshotV2>,
 }
 

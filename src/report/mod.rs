@@ -73,8 +73,8 @@ pub use wire::{
     RequiredEvidenceV2, ResponseV1, ReusedV2, ReusedVerdictV2, RouteV2, RoutingSummaryV1, RunStartDetailsV1, RunStartV1,
     SchemaValidationV2, SeenByV1, ShownV2, SkipReason, SnapshotV2, SpecificationErrorV2, SprintCapacityV1, StepExecutionV2,
     SuccessConditionV2, SurvivorV2, TddV2, TechnicalDebtGeneratedV2, TechnicalDebtV1, TestCountsChangeV2, TestCountsV2,
-    TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TestedPlace,
-    TestsModifiedV2, TextV2, TreeIssueV2, TreeV2, UnenforcedLimitV2, ValidationCriteriaV2, WrittenV2,
+    TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TestsModifiedV2, TextV2,
+    TreeIssueV2, TreeV2, UnenforcedLimitV2, ValidationCriteriaV2, WrittenV2,
 };
 
 #[cfg(test)]

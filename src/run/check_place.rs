@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use crate::config::ProtectionMode;
 use crate::evidence::ScratchDirectory;
-use crate::model::{Action, ProjectId, StopReason, Timestamp};
+use crate::model::{Action, ProjectId, StopReason, TestedPlace, Timestamp};
 use crate::process::Control;
 use crate::project::{
     CopiesOutcome, ExaminationRequest, ModulesToCompile, ProjectError, RunRequest, SnapshotBase, Workspace, obstacle_of_settings,
     try_mount,
 };
-use crate::report::{SnapshotV2, TestedPlace};
+use crate::report::SnapshotV2;
 use crate::run::kept_files::KeptOutcome;
 use crate::run::prerequisite;
+use crate::run::reuse::PlaceOfCheck;
 use crate::run::seen_layers::SeenLayers;
 use crate::run::snapshot::RunSnapshot;
 use crate::snapshot::clean_up_copy_out;
@@ -23,6 +24,9 @@ use crate::tree::{TreeHints, TreeIndex};
 /// The reason, shown in the report, for running the checks in the project itself after the project changed again and
 /// again while it was copied.
 const MOVED: &str = "the project changed again and again while it was copied";
+
+/// The reason, shown in the report, for running the checks in the project itself because a person wants that.
+const NOT_ASKED_FOR: &str = "`[sandbox]` has `snapshot = \"off\"`";
 
 /// How often the tree is read again because it changed while it was copied.
 const TRIES: usize = 10;
@@ -204,6 +208,11 @@ impl CheckPlace {
         }
     }
 
+    /// Returns where a check works, as far as its result may depend on it.
+    pub(crate) fn of_check(&self, check: &Action) -> PlaceOfCheck {
+        self.snapshot_for(check).map_or(PlaceOfCheck::Project, |snapshot| PlaceOfCheck::Snapshot { inputs: snapshot.inputs() })
+    }
+
     /// Returns the snapshot that an action works in, so that the caller can add a directory of files over it; `None` if the action works in the project.
     pub(crate) fn snapshot_to_change(&mut self, action: &Action) -> Option<&mut RunSnapshot> {
         match self {
@@ -253,21 +262,32 @@ impl CheckPlace {
         }
     }
 
-    /// Returns the report's section about where the checks ran; `None` if the settings ask for no snapshot.
-    pub(crate) fn facts(&self) -> Option<SnapshotV2> {
+    /// Returns the report's section about where the checks ran. `in_place` has the names of checks that ran in the project because
+    /// of their own settings.
+    pub(crate) fn facts(&self, in_place: &[&str]) -> SnapshotV2 {
+        let of_project = |reason: &str| SnapshotV2 {
+            tested: TestedPlace::InPlace,
+            reason: Some(reason.to_owned()),
+            inputs: None,
+            caches: None,
+            written: Vec::new(),
+            written_count: None,
+            kept_count: None,
+            writes_to_keep: Vec::new(),
+        };
         match self {
-            Self::Project => None,
-            Self::InPlace(reason) => Some(SnapshotV2 {
+            Self::Project => of_project(NOT_ASKED_FOR),
+            Self::InPlace(reason) => of_project(reason),
+            Self::Snapshot(snapshot) if in_place.is_empty() => snapshot.facts(),
+            Self::Snapshot(snapshot) => SnapshotV2 {
                 tested: TestedPlace::InPlace,
-                reason: Some(reason.clone()),
-                inputs: None,
-                caches: None,
-                written: Vec::new(),
-                written_count: None,
-                kept_count: None,
-                writes_to_keep: Vec::new(),
-            }),
-            Self::Snapshot(snapshot) => Some(snapshot.facts()),
+                reason: Some(format!("{} has `snapshot = \"off\"`; other checks had a snapshot", quoted(in_place))),
+                ..snapshot.facts()
+            },
         }
     }
+}
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -19,7 +19,7 @@ use crate::project::{ProjectScope, RunOutcome, SealedReport};
 use crate::project::{SurveyedEnvironment, changed_between};
 use crate::report::{
     ActionResult, CompletionFacts, ContentionV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts, SkipReason, SnapshotV2,
-    TddV2, TestedPlace, TreeFacts, attested, build, seal_hash, to_bytes,
+    TddV2, TreeFacts, attested, build, seal_hash, to_bytes,
 };
 use crate::routing;
 use crate::run::criteria_facts;
@@ -42,8 +42,8 @@ pub(crate) struct RunEnd<'a> {
     pub(crate) inputs: BTreeMap<String, Digest>,
     /// The state of the protected files; `None` if no files are protected.
     pub(crate) protected: Option<ProtectedFilesStatus>,
-    /// Whether the checks ran on a snapshot; `None` if the settings ask for none.
-    pub(crate) snapshot: Option<SnapshotV2>,
+    /// Whether the checks ran on a snapshot.
+    pub(crate) snapshot: SnapshotV2,
     /// What was copied from the snapshot to the project.
     pub(crate) kept: KeptOutcome,
 }
@@ -74,6 +74,7 @@ impl Workspace {
         let mut facts = facts(&mut run_end, &decided, &before);
         let earlier = self.earlier_runs(request, &facts);
         facts.notes.extend(earlier.notes);
+        facts.notes.extend(self.refused_requests.take_note());
         if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
             files.tests = earlier.tests;
         }
@@ -280,12 +281,12 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
             before: context.before,
             comparison: Some(run_end.comparison.clone()),
             issues: context.issues.clone(),
-            snapshot: run_end.snapshot.clone(),
+            snapshot: Some(run_end.snapshot.clone()),
         },
         isolation: isolation::facts(
             run_end.performed.iter().filter_map(ActionResult::executed).filter_map(|facts| facts.ended.kept.as_ref()),
             &request.settings.sandbox,
-            run_end.snapshot.as_ref().map_or(TestedPlace::InPlace, |snapshot| snapshot.tested),
+            run_end.snapshot.tested,
         ),
         environment: environment(run_end),
         configuration_changed: changed_between(before, &run_end.surveyed.configuration),
@@ -354,6 +355,7 @@ fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudge
         manifest_hash: Digest::of(b""),
         tree_digest: Some(context.before),
         tree_format: TreeFormat::CURRENT,
+        tested: Some(run_end.snapshot.tested),
         environment_digest: Some(run_end.surveyed.digest),
         plan_digest: Some(context.plan_digest),
         checks: named_checks(context),

@@ -248,7 +248,7 @@ impl KeptOutcome {
         let Some(subject) = self.changed.first().and_then(|path| self.checks.get(path)) else { return };
         let message = format!(
             "this run changed {}{more} in the project's tree, so its verdict is for the tree before: ignore what differs \
-             after every run",
+             after every run, or take it out of `writes` if git tracks it",
             named.join(", ")
         );
         self.notes.push(PlanNote { subject: subject.clone(), message });

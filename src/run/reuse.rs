@@ -16,7 +16,7 @@ use crate::project::Selection;
 use crate::report::{ActionResultV2, DispositionV2, ExecutionReportV2};
 use crate::verdict::is_determined_by_inputs;
 
-pub(crate) use self::inputs::{CheckInputs, ReusableInputs, relevant_tree};
+pub(crate) use self::inputs::{CheckInputs, PlaceOfCheck, ReusableInputs, relevant_tree};
 
 /// The facts about a run that decide whether results may be reused in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

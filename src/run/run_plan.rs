@@ -184,7 +184,7 @@ impl Workspace {
         // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only prerequisites worked
         // in the project itself.
         let (mut comparison, after) = match prepared {
-            _ if !place.is_snapshot() || runs_in_place(&performed) => self.sweep(index, request)?,
+            _ if !place.is_snapshot() || !names_in_place(&performed).is_empty() => self.sweep(index, request)?,
             PreparedTree::AsDigested => {
                 (TreeComparison { after: context.before, moved: Vec::new(), files: index.files() }, index.clone())
             }
@@ -202,17 +202,8 @@ impl Workspace {
         };
         let LookedTwice { surveyed, inputs, moved } = once.look_again(again, index);
         comparison.moved.extend(moved);
-        let run_end = RunEnd {
-            context: &context,
-            performed,
-            comparison,
-            stopped,
-            surveyed,
-            inputs,
-            protected,
-            snapshot: place.facts(),
-            kept,
-        };
+        let snapshot = place.facts(&names_in_place(&performed));
+        let run_end = RunEnd { context: &context, performed, comparison, stopped, surveyed, inputs, protected, snapshot, kept };
         let carried = self.judge_and_seal(run_end, directory, ledger, lock)?;
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         if matches!(carried, RunOutcome::Judged(_)) {
@@ -254,9 +245,10 @@ impl Workspace {
     }
 }
 
-/// Returns whether a check ran in the project itself because its own settings say so.
-fn runs_in_place(performed: &[ActionResult]) -> bool {
-    performed.iter().any(|one| one.action.in_place)
+/// Returns the names of the checks that ran in the project itself because their own settings say so.
+fn names_in_place(performed: &[ActionResult]) -> Vec<&str> {
+    let ran = performed.iter().filter(|one| one.action.in_place && one.executed().is_some());
+    ran.map(|one| one.action.name.as_str()).collect()
 }
 
 /// The outcome of carrying out all actions.

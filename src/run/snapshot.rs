@@ -6,11 +6,11 @@ use crate::config::CachesMode;
 use crate::evidence::read_boot_id;
 use crate::model::{
     Action, ActionId, ActionPhase, ByteSize, EndedAction, EnvironmentMount, ProjectId, Sandbox, SnapshotMount, StopReason,
-    Timestamp, TreePath,
+    TestedPlace, Timestamp, TreeDigest, TreePath,
 };
 use crate::process::{Layers, WrittenChange, written_entries};
 use crate::project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, is_by_product};
-use crate::report::{CachesV2, SnapshotV2, TestedPlace, WrittenV2};
+use crate::report::{CachesV2, SnapshotV2, WrittenV2};
 use crate::run::bytecode::RunBytecode;
 use crate::run::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
 use crate::run::kept_files::{KeptFiles, KeptOutcome};
@@ -79,6 +79,11 @@ impl RunSnapshot {
             written_count: 0,
             kept: KeptFiles::default(),
         })
+    }
+
+    /// Returns the digest of the copied ignored inputs.
+    pub(super) fn inputs(&self) -> TreeDigest {
+        self.base.inputs
     }
 
     /// Replaces the base, after prerequisites changed the project.

@@ -164,7 +164,11 @@ impl Workspace {
         let bytes = evidence::read_report(&self.store, &request.scope.project, &request.plan.task, &run.run_id);
         let bytes = bytes.map_err(|error| logged(unread(), &error))?;
         let (report, hash) = parse_with_hash(&bytes).map_err(|error| logged(unread(), &error))?;
-        if run.report_hash == Some(hash) { Ok(report) } else { Err(logged(unread(), &"it is not the one the ledger knows")) }
+        if run.sealed.map(|hashes| hashes.report) == Some(hash) {
+            Ok(report)
+        } else {
+            Err(logged(unread(), &"it is not the one the ledger knows"))
+        }
     }
 
     /// Reads a record of tests and verifies it against the report.

@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::config::{ProtectionMode, SandboxSettings};
-use crate::model::{IsolationLevel, ReachedIsolation, ReachedLevel, ResourceLimits, SystemCallFilter, UnenforcedLimit};
-use crate::process::{Isolation, filter_obstacle, restricts_sockets_and_signals};
-use crate::report::{IsolationFacts, TestedPlace};
+use crate::model::{
+    IsolationLevel, ReachedIsolation, ReachedLevel, ResourceLimits, SystemCallFilter, TestedPlace, UnenforcedLimit,
+};
+use crate::process::{Isolation, filter_obstacle, restricts_path_sockets, restricts_sockets_and_signals};
+use crate::report::IsolationFacts;
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
 
 /// An open channel: a way by which an action can affect or read something outside of its run.
@@ -19,13 +21,22 @@ struct OpenChannel {
 /// The name of an open channel that exists only if actions work in the project itself and not on a snapshot.
 const WRITING_THE_PROJECT: &str = "writing the project while it is tested";
 
+/// The name of the open channel that a kernel closes at the levels with Landlock, if its Landlock restricts connections to
+/// sockets in the file system. proctor's own control socket is closed by itself: the service refuses actions.
+const PATH_SOCKETS: &str = "sockets in the file system: message buses, agents, container engines (not proctor's own)";
+
+/// The name of the open channel of an action that has another process started outside of itself, such as a unit of the
+/// user's service manager. The service does not recognise that process. It takes a socket in the file system.
+const SERVICE: &str = "proctor's service, by a process that a service manager starts for the action (`systemd-run --user`)";
+
 /// The channels that stay open at each isolation level; the report lists them. The attacks in `tests/attacks.rs` prove
 /// each row.
 const OPEN_CHANNELS: &[OpenChannel] = &[
     OpenChannel { name: "network", from: IsolationLevel::Namespace },
     OpenChannel { name: "reading the user's files that are not hidden", from: IsolationLevel::Namespace },
     OpenChannel { name: WRITING_THE_PROJECT, from: IsolationLevel::Namespace },
-    OpenChannel { name: "sockets in the file system: message buses, agents, container engines", from: IsolationLevel::Cgroup },
+    OpenChannel { name: PATH_SOCKETS, from: IsolationLevel::Cgroup },
+    OpenChannel { name: SERVICE, from: IsolationLevel::Cgroup },
     OpenChannel { name: "limits and priority of the user's other processes", from: IsolationLevel::Cgroup },
     OpenChannel { name: "modes and times of files that cannot be written", from: IsolationLevel::Cgroup },
     OpenChannel { name: "the shared /tmp, and `.git`", from: IsolationLevel::Cgroup },
@@ -101,7 +112,12 @@ pub(crate) fn facts<'a>(
 
 fn open_channels(level: IsolationLevel, settings: &SandboxSettings, tested: TestedPlace) -> Vec<String> {
     // On a snapshot, actions see and write a copy, so they cannot write the project.
-    let is_open = |row: &&OpenChannel| level >= row.from && (tested == TestedPlace::InPlace || row.name != WRITING_THE_PROJECT);
+    let is_closed_by_landlock =
+        |name| [PATH_SOCKETS, SERVICE].contains(&name) && level != IsolationLevel::ProcessGroup && restricts_path_sockets();
+    let is_open = |row: &&OpenChannel| {
+        let is_writing = row.name == WRITING_THE_PROJECT;
+        level >= row.from && (tested == TestedPlace::InPlace || !is_writing) && !is_closed_by_landlock(row.name)
+    };
     let rows = OPEN_CHANNELS.iter().filter(is_open).map(|row| row.name.to_owned());
     let sockets = settings.sockets.iter().map(|path| format!("the socket {path} (`sandbox.sockets`)"));
     let needs_scopes = level != IsolationLevel::ProcessGroup;

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
@@ -45,14 +46,24 @@ pub(super) enum CopiedTimes {
     Now(Timestamp),
 }
 
+/// How much older than usual an aged file of the copy is. No source file has a time that is older than that of an aged file, so a
+/// tool such as make, which compares the times of files, never takes an aged file for one that was made from the present sources.
+const AGE: Duration = Duration::from_hours(40 * 365 * 24);
+
+/// The earliest time that an aged file gets, in seconds since 1970: 2 January 1980. A ZIP archive cannot hold an earlier one.
+const OLDEST: i64 = 315_619_200;
+
+/// Decides for each path of a copy whether its file is aged.
+pub(super) type IsAged<'a> = &'a (dyn Fn(&TreePath) -> bool + Sync);
+
 /// The open directories from which and to which entries are copied.
-#[derive(Debug)]
-pub(super) struct Copier {
+pub(super) struct Copier<'a> {
     project: OwnedFd,
     base: OwnedFd,
     incoming: OwnedFd,
     next: AtomicU64,
     times: CopiedTimes,
+    is_aged: IsAged<'a>,
 }
 
 /// The result of copying one entry.
@@ -64,10 +75,15 @@ pub(super) enum Copied {
     Moved,
 }
 
-impl Copier {
-    pub(super) fn open(project: &Path, base: &Path, incoming: &Path, times: CopiedTimes) -> io::Result<Self> {
+impl<'a> Copier<'a> {
+    pub(super) fn open(
+        project: &Path,
+        base: &Path,
+        incoming: &Path,
+        (times, is_aged): (CopiedTimes, IsAged<'a>),
+    ) -> io::Result<Self> {
         let (project, base, incoming) = (open_root(project)?, open_root(base)?, open_root(incoming)?);
-        Ok(Self { project, base, incoming, next: AtomicU64::new(0), times })
+        Ok(Self { project, base, incoming, next: AtomicU64::new(0), times, is_aged })
     }
 
     /// Copies one entry and replaces what is at its path in the copy. The parent directory must exist in the copy.
@@ -123,7 +139,7 @@ impl Copier {
         remove_entry(&copy, &name)?;
         symlinkat(target.as_os_str(), &copy, name.as_c_str())?;
         if let Some(stat) = there(stat_of(&directory, &name))? {
-            let time = self.time_of(&stat);
+            let time = self.time_of(path, &stat);
             utimensat(&copy, name.as_c_str(), &time, &time, UtimensatFlags::NoFollowSymlink)?;
         }
         Ok(Copied::AsDigested)
@@ -146,7 +162,7 @@ impl Copier {
         let mut copy = File::from(openat(&self.incoming, new.as_c_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
         let finished = copy_and_digest(&mut live, &mut copy).and_then(|digest| {
             fchmod(&copy, mode_of(&stat))?;
-            let time = self.time_of(&stat);
+            let time = self.time_of(path, &stat);
             futimens(&copy, &time, &time)?;
             Ok(digest)
         });
@@ -165,13 +181,14 @@ impl Copier {
         Ok(Copied::AsDigested)
     }
 
-    fn time_of(&self, stat: &FileStat) -> TimeSpec {
+    fn time_of(&self, path: &TreePath, stat: &FileStat) -> TimeSpec {
         let of = |time: Timestamp| TimeSpec::milliseconds(time.as_millis());
         let own = TimeSpec::new(stat.st_mtime, stat.st_mtime_nsec);
-        match self.times {
+        let time = match self.times {
             CopiedTimes::AtMost(newest) => own.min(of(newest)),
             CopiedTimes::Now(now) => of(now),
-        }
+        };
+        if (self.is_aged)(path) { (time - TimeSpec::from_duration(AGE)).max(TimeSpec::new(OLDEST, 0)) } else { time }
     }
 
     fn parent(&self, root: &OwnedFd, path: &TreePath) -> io::Result<(OwnedFd, CString)> {

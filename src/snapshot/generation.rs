@@ -1,8 +1,9 @@
 //! Counts the changes of a copy that some tools cannot see: tools that compare the times of their inputs with the time of
 //! their cache.
 //!
-//! A file with new content gets the time of copying, so it is newer than every kept cache. Two changes leave no newer
-//! file: an entry is removed, or a link is changed to lead to another file.
+//! A file with new content gets the time of copying, so it is newer than every kept cache. Three changes leave no newer
+//! file: an entry is removed, a link is changed to lead to another file, or an ignored input, whose copy gets an old time, has
+//! another content.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};

@@ -10,7 +10,7 @@ use std::thread;
 
 use crate::model::{Digest, EntryKind, Timestamp, TreePath};
 use crate::snapshot::SnapshotError;
-use crate::snapshot::entries::{Copied, CopiedTimes, Copier, empty_directory};
+use crate::snapshot::entries::{Copied, CopiedTimes, Copier, IsAged, empty_directory};
 use crate::snapshot::generation::CopyGeneration;
 use crate::snapshot::journal::Journal;
 use crate::tree::{ContentChange, TreeIndex, content_changes};
@@ -79,6 +79,28 @@ impl ProjectCopy {
     /// When the project cannot be read or the copy cannot be written. The paths at which the copy may be wrong are
     /// recorded.
     pub fn bring_up_to(&mut self, index: &TreeIndex, now: Timestamp) -> Result<CopyOutcome, SnapshotError> {
+        self.update(index, now, &|_| false)
+    }
+
+    /// Updates a copy of ignored inputs, as [`Self::bring_up_to`] updates a copy of a tree.
+    ///
+    /// An ignored input may have been built from other sources than those of the tree, for example an object file of `make` from
+    /// the source before the last save. So its copy gets a time before those of all sources, and tools build it anew. `is_output`
+    /// says which inputs prerequisites of the plan made. Their copies get the usual times.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::bring_up_to`].
+    pub fn bring_inputs_up_to(
+        &mut self,
+        index: &TreeIndex,
+        now: Timestamp,
+        is_output: &(dyn Fn(&TreePath) -> bool + Sync),
+    ) -> Result<CopyOutcome, SnapshotError> {
+        self.update(index, now, &|path| !is_output(path))
+    }
+
+    fn update(&mut self, index: &TreeIndex, now: Timestamp, is_aged: IsAged<'_>) -> Result<CopyOutcome, SnapshotError> {
         if !self.journal.is_as_left() {
             // Another process has changed or removed the copy. What the copy holds now is read from its journal and its
             // saved index.
@@ -106,14 +128,14 @@ impl ProjectCopy {
         if !is_new {
             self.journal.note(steps.paths()).map_err(failed)?;
         }
-        if !is_new && self.has_unstamped_change(&steps) {
+        if !is_new && self.has_unstamped_change(&steps, is_aged) {
             // This comes before the change, so that a change counts although the process dies in the middle of it.
             let known = self.generation();
             let next = known.map_or(CopyGeneration::new(now), CopyGeneration::after_removal);
             next.write(&self.directory).map_err(failed)?;
         }
         let times = if is_new { CopiedTimes::AtMost(now) } else { CopiedTimes::Now(now) };
-        let outcome = self.follow(index.root(), &steps, times);
+        let outcome = self.follow(index.root(), &steps, (times, is_aged));
         // Every path that is about to change counts as doubtful until its new content is verified.
         self.doubtful.extend(steps.paths().cloned());
         let moved = outcome?;
@@ -134,9 +156,9 @@ impl ProjectCopy {
         CopyGeneration::read(&self.directory)
     }
 
-    /// Returns whether a step makes a change that no newer file shows: an entry is removed, or a link leads to another
-    /// file.
-    fn has_unstamped_change(&self, steps: &CopySteps) -> bool {
+    /// Returns whether a step makes a change that no newer file shows: an entry is removed, a link leads to another file, or an
+    /// aged file has another content.
+    fn has_unstamped_change(&self, steps: &CopySteps, is_aged: IsAged<'_>) -> bool {
         let is_file = |kind: EntryKind| matches!(kind, EntryKind::File | EntryKind::Executable);
         let is_link = |(kind, _): &(EntryKind, Option<Digest>)| *kind == EntryKind::Link;
         let is_gone = |path: &TreePath| {
@@ -151,7 +173,8 @@ impl ProjectCopy {
             let is_rewritten = was_file && steps.put.get(path).is_some_and(|(kind, _)| is_file(*kind));
             was_there && !is_rewritten
         };
-        steps.put.values().any(is_link) || steps.removed.iter().any(is_gone)
+        let is_aged = |(path, (kind, _)): (&TreePath, &(EntryKind, Option<Digest>))| is_file(*kind) && is_aged(path);
+        steps.put.values().any(is_link) || steps.put.iter().any(is_aged) || steps.removed.iter().any(is_gone)
     }
 
     /// Removes the copy to free disk space. The next run makes a new one.
@@ -195,7 +218,12 @@ impl ProjectCopy {
     }
 
     /// Performs the steps on the copy. Returns the paths at which the project has changed since the index was made.
-    fn follow(&self, root: &Path, steps: &CopySteps, times: CopiedTimes) -> Result<BTreeSet<TreePath>, SnapshotError> {
+    fn follow(
+        &self,
+        root: &Path,
+        steps: &CopySteps,
+        times: (CopiedTimes, IsAged<'_>),
+    ) -> Result<BTreeSet<TreePath>, SnapshotError> {
         let base = self.base();
         let at = |path: &TreePath, source| SnapshotError::Copy { path: base.join(path.as_path()), source };
         if let Err(source) = fs::metadata(root) {
@@ -247,7 +275,7 @@ impl CopySteps {
 type File<'c> = (&'c TreePath, EntryKind, Option<Digest>);
 
 /// Copies files and links. Returns the paths at which the project has changed since the index was made.
-fn put_files<'c>(copier: &Copier, files: &[File<'c>]) -> Result<Vec<TreePath>, (&'c TreePath, io::Error)> {
+fn put_files<'c>(copier: &Copier<'_>, files: &[File<'c>]) -> Result<Vec<TreePath>, (&'c TreePath, io::Error)> {
     let put = |(path, kind, digest): &File<'c>| match copier.put(path, *kind, *digest) {
         Ok(Copied::AsDigested) => Ok(None),
         Ok(Copied::Moved) => Ok(Some((*path).clone())),

@@ -160,6 +160,29 @@ fn a_changed_file_is_younger_than_everything_an_earlier_run_has_written() {
     assert_eq!(modified("b.py"), past);
 }
 
+/// An object file that somebody built by hand may be newer than the source that is tested, and made from another one.
+#[test]
+fn a_copied_input_is_older_than_every_source_and_its_changes_are_counted() {
+    let scene = Scene::new(&[("a.o", "one"), ("dist/app", "one")]);
+    let mut copy = scene.open();
+    let is_output = |path: &TreePath| path.as_bytes().starts_with(b"dist");
+    let mut follow = || {
+        copy.bring_inputs_up_to(&scene.look(), now(), &is_output).expect("a copy");
+        let age = |name: &str| {
+            let modified = scene.base().join(name).metadata().expect("a file").modified().expect("a time");
+            SystemTime::now().duration_since(modified).unwrap_or_default()
+        };
+        (age("a.o") > Duration::from_hours(39 * 365 * 24), age("dist/app") < Duration::from_hours(1), copy.generation())
+    };
+    let (is_old, is_new, first) = follow();
+    assert!(is_old && is_new);
+    scene.write("dist/app", "two");
+    assert_eq!(follow(), (true, true, first), "a prerequisite made it anew, and it is newer than every cache");
+    scene.write("a.o", "two");
+    let (is_old, is_new, second) = follow();
+    assert!(is_old && is_new && second != first);
+}
+
 /// A file with new content gets a new time, so it needs no count. A removed entry or a link that leads elsewhere has no
 /// new time, so the generation must count it.
 #[test]

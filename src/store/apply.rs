@@ -201,8 +201,8 @@ fn write_run(connection: &Connection, project: &ProjectId, record: &RunRecord, s
     execute(
         connection,
         "INSERT INTO runs (project, sequence, run_id, task, started, ended, status, counts, result, blocking, tree_digest, \
-         environment_digest, plan_digest, report_hash, manifest_hash, route, exit, tree_format) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+         environment_digest, plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
         params![
             project.as_str(),
             to_integer(sequence.0),
@@ -222,6 +222,7 @@ fn write_run(connection: &Connection, project: &ProjectId, record: &RunRecord, s
             record.route.as_ref().map(to_json),
             record.exit.as_ref().map(to_word),
             (!record.tree_format.is_unnamed()).then(|| to_word(&record.tree_format)),
+            record.tested.as_ref().map(to_word),
         ],
     )
 }

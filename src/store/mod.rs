@@ -52,5 +52,5 @@ pub use compare::{IndexDifference, IndexReader, RowDifference};
 pub use error::IndexError;
 pub use index::{AllLedgerLines, IndexRepair, OpenedStoreIndex, StoreIndex};
 pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, ProjectMismatch};
-pub use query::IndexedRun;
+pub use query::{IndexedRun, SealedHashes};
 pub use tree_index::{read_tree_index, write_tree_index};

@@ -6,14 +6,23 @@ use rusqlite::{OptionalExtension, Params, Row, params};
 
 use crate::model::{
     CommandExit, Digest, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Sequence, Serving, TaskId,
-    TddState, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
+    TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
 };
 use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_word};
 
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
-                           plan_digest, report_hash, manifest_hash, route, exit, tree_format";
+                           plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested";
+
+/// The hashes that the ledger recorded when a run's evidence was sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SealedHashes {
+    /// The hash of the report without its own hash, as the report itself states it (`authenticity`).
+    pub report: Digest,
+    /// The hash of `SHA256SUMS`.
+    pub manifest: Digest,
+}
 
 /// What the index stores about a run. Everything else is in the run's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,12 +42,12 @@ pub struct IndexedRun {
     pub tree_digest: Option<TreeDigest>,
     /// The format of the tree's digest.
     pub tree_format: TreeFormat,
+    /// Where the checks worked; `None` if the ledger's line does not name it.
+    pub tested: Option<TestedPlace>,
     pub environment_digest: Option<Digest>,
     pub plan_digest: Option<Digest>,
-    /// The hash of the run's report; `None` for a superseded run.
-    pub report_hash: Option<Digest>,
-    /// The hash of the run's manifest; `None` for a superseded run.
-    pub manifest_hash: Option<Digest>,
+    /// The hashes of the run's evidence; `None` for a superseded run, which has none.
+    pub sealed: Option<SealedHashes>,
     /// Where the run sent the task; `None` if the run was not routed.
     pub route: Option<RouteEntry>,
     /// The exit code of a command that ends with this run; `None` if the ledger's line does not name it.
@@ -203,6 +212,8 @@ impl Tables {
         let text = |column: usize| row.get::<_, String>(column).map_err(refused);
         let optional = |column: usize| row.get::<_, Option<String>>(column).map_err(refused);
         let number = |column: usize| row.get::<_, i64>(column).map_err(refused);
+        let report_hash: Option<Digest> = reader.optional_word("digest", optional(11)?)?;
+        let manifest_hash: Option<Digest> = reader.optional_word("digest", optional(12)?)?;
         Ok(IndexedRun {
             sequence: Sequence(from_integer(number(0)?)),
             run_id: reader.word("run id", text(1)?)?,
@@ -215,11 +226,11 @@ impl Tables {
             tree_digest: reader.optional_word("digest", optional(8)?)?,
             environment_digest: reader.optional_word("digest", optional(9)?)?,
             plan_digest: reader.optional_word("digest", optional(10)?)?,
-            report_hash: reader.optional_word("digest", optional(11)?)?,
-            manifest_hash: reader.optional_word("digest", optional(12)?)?,
+            sealed: report_hash.zip(manifest_hash).map(|(report, manifest)| SealedHashes { report, manifest }),
             route: optional(13)?.map(|text| reader.json("route", text)).transpose()?,
             exit: reader.optional_word("exit code", optional(14)?)?,
             tree_format: reader.optional_word("tree format", optional(15)?)?.unwrap_or_default(),
+            tested: reader.optional_word("tested place", optional(16)?)?,
         })
     }
 }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// Compatibility: an old program refuses a file with a newer version and never writes to it. A new program migrates an
 /// older file. A migration that needs the ledger lines again empties the table `positions`, so that all lines are
 /// applied once more.
-pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7];
+pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8];
 
 const VERSION_1: &str = "
 CREATE TABLE positions (
@@ -117,6 +117,11 @@ ALTER TABLE approvals ADD COLUMN protected TEXT;
 /// Adds a column for the format of a run's tree digest; null for the first format, whose name no ledger line has.
 const VERSION_7: &str = "
 ALTER TABLE runs ADD COLUMN tree_format TEXT;
+";
+
+/// Adds a column for the place in which a run's checks worked; null for runs whose ledger line does not name it.
+const VERSION_8: &str = "
+ALTER TABLE runs ADD COLUMN tested TEXT;
 ";
 
 const VERSION_4: &str = "

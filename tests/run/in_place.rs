@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::common::Project;
+use crate::run::snapshot_effects::git;
 
 /// A project whose one check is this shell script, without a snapshot.
 fn script(script: &str) -> Project {
@@ -60,6 +61,27 @@ fn other_content_is_a_move() {
         let output = project.proctor(["run"]).status(5);
         assert!(output.stdout.contains("MOVED"), "{what}: {}", output.snapshot());
     }
+}
+
+/// A rule does not take a file that git tracks out of the tree, so the advice to ignore it would not help.
+#[test]
+fn the_hint_after_a_move_proposes_to_ignore_only_what_git_does_not_track() {
+    let project = script("date +%N | tee a.txt src/b.txt made.txt");
+    git(&project.path(), &["init", "-q"]);
+    git(&project.path(), &["add", "a.txt"]);
+    let moved = project.proctor(["run"]).status(5);
+    let tracked = "hint: git tracks a.txt, so `ignore` does not take it out of the tree: if the checks write this themselves, let the \
+         checks run on a snapshot (`proctor doctor` says what that needs) or write elsewhere, or ignore it after `git rm --cached`";
+    let ignored =
+        "hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = [\"/made.txt\", \"/src/b.txt\"]";
+    assert!(moved.stderr.contains(tracked) && moved.stderr.contains(ignored), "{}", moved.snapshot());
+    // Both pieces of advice help, and to ignore the tracked file alone does not.
+    let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");
+    project.save("proctor.toml", &format!("{toml}[watch]\nignore = [\"/a.txt\", \"/made.txt\", \"/src/b.txt\"]\n"));
+    let moved = project.proctor(["run"]).status(5);
+    assert!(moved.stderr.contains(tracked) && !moved.stderr.contains("add to `[watch]`"), "{}", moved.snapshot());
+    git(&project.path(), &["rm", "-q", "-f", "--cached", "a.txt"]);
+    project.proctor(["run"]).success();
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::{Output, Project, poll};
+use crate::specification_runs::{FILE, specification, task};
 
 const LATE: Duration = Duration::from_secs(60);
 
@@ -201,4 +202,31 @@ fn a_build_leaves_its_product_and_in_place_the_key_changes_nothing() {
         project.proctor(["run"]).success();
         assert_eq!(text(&project, "target/app").as_deref(), Some("newer"), "{snapshot}");
     }
+}
+
+#[test]
+fn a_step_of_a_specification_keeps_what_its_writes_names_and_a_new_pattern_waits_for_approval() {
+    let with_writes = |writes: Value| {
+        let mut task = task("T117");
+        let step = &mut task["testExecution"]["steps"][0];
+        step["parameters"]["command"] = "sh write.sh".into();
+        step["proctor"] = serde_json::json!({ "version": "1.0.0", "writes": writes });
+        specification(&[task])
+    };
+    let project = Project::new()
+        .toml("[sandbox]\nsnapshot = \"require\"\n")
+        .file("totals.txt", "half-even 2.66\n")
+        .file("write.sh", "cat totals.txt; mkdir -p coverage; echo 1 > coverage/a.xml; echo 2 > dropped.txt")
+        .file(FILE, &with_writes(serde_json::json!(["./coverage/"])));
+    let plan = project.proctor(["plan", "--task", "T117"]).success().stdout;
+    assert!(plan.contains("keeps coverage in the project"), "{plan}");
+    let output = project.proctor(["run", "--task", "T117"]).success();
+    assert_eq!((text(&project, "coverage/a.xml").as_deref(), text(&project, "dropped.txt")), (Some("1\n"), None));
+    let report = project.store().report("T117");
+    assert_eq!(report["tree"]["snapshot"]["keptCount"], 1, "{}", output.snapshot());
+    project.save(FILE, &with_writes(serde_json::json!(["coverage", "dropped.txt"])));
+    let refused = project.proctor(["run", "--task", "T117"]).status(3);
+    let said = "what it writes to these paths is copied to the project: dropped.txt";
+    assert!(refused.stderr.contains(said), "{}", refused.snapshot());
+    assert_eq!(text(&project, "dropped.txt"), None);
 }

@@ -264,3 +264,26 @@ fn what_failed_last_is_carried_out_first_and_keeps_its_number() {
     assert_eq!(ids(&run(&project).0), ["STEP.1", "STEP.2", "STEP.3"], "all succeeded");
     assert_eq!(carried_out(&project).join(""), "abcbacabacabc");
 }
+
+/// What a check reads of ignored files is no part of the tree, so a result of before must not stand for other ignored files.
+#[test]
+fn a_result_is_not_reused_for_another_ignored_input_or_another_place() {
+    let project = always().file(".gitignore", ".env\npipe\n").file(".env", "A=1\n");
+    let (first, _) = run(&project);
+    assert_eq!(run(&project).1.as_deref(), Some(id_of(&first).as_str()));
+    project.save(".env", "A=2\n");
+    let (second, from) = run(&project);
+    assert_eq!((from, &second["tree"]["before"]), (None, &first["tree"]["before"]), "another ignored input");
+    project.save(".env", "A=1\n");
+    assert!(run(&project).1.is_some(), "the first input again");
+    // In the project itself, and back on a snapshot. Results are used only for the place in which they were earned.
+    let pipe = project.path().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    for from_before in [false, true] {
+        let (report, from) = run(&project);
+        assert_eq!((&report["tree"]["snapshot"]["tested"], from.is_some()), (&"in-place".into(), from_before));
+    }
+    fs::remove_file(pipe).expect("it was made");
+    let (_, from) = run(&project);
+    assert_eq!(from.as_deref(), Some(id_of(&first).as_str()), "earned on a snapshot");
+}

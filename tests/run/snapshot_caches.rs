@@ -210,6 +210,40 @@ fn real_tsc_tests_a_save_that_is_older_than_its_kept_build_information() {
     assert!(last.contains("had-it") && last.contains("TS2322"), "{last}");
 }
 
+/// `make` compares the times of files and knows nothing of their content. What somebody built by hand from other sources must not
+/// stand for the sources that are tested.
+#[test]
+fn real_make_builds_anew_whatever_somebody_built_by_hand() {
+    let makefile = "app: a.o\n\tcp a.o app\na.o: a.c\n\tcp a.c a.o\ntest: app\n\tgrep -q good app\n";
+    let toml = "[sandbox]\nsnapshot = \"require\"\n[[check]]\nname = \"make\"\ncommand = [\"make\", \"test\"]\n";
+    let project =
+        Project::new().toml(toml).file("Makefile", makefile).file(".gitignore", "*.o\n/app\n").file("a.c", "good one\n");
+    let make = || {
+        let made =
+            std::process::Command::new("make").arg("test").current_dir(project.path()).output().expect("make is installed");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stdout));
+    };
+    project.proctor(["run"]).success();
+    // It is built by hand from right sources, and then broken.
+    project.save("a.c", "good two\n");
+    make();
+    project.save("a.c", "broken\n");
+    project.proctor(["run"]).status(1);
+    // The save came while `make` was running by hand, so what was made is newer than the source.
+    project.save("a.c", "good\n");
+    make();
+    project.save("a.c", "wrong\n");
+    set_back(&project, "a.c");
+    project.proctor(["run"]).status(1);
+    // The source is again what it was in the last run, and what was built in between is newer.
+    project.save("a.c", "good\n");
+    make();
+    project.save("a.c", "wrong\n");
+    project.proctor(["run"]).status(1);
+    project.save("a.c", "good\n");
+    project.proctor(["run"]).success();
+}
+
 #[test]
 fn real_mypy_and_pytest_start_warm() {
     let (mypy, pytest) = (python_checkers(), python_plain());

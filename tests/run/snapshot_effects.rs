@@ -20,7 +20,7 @@ fn notes(output: &Output) -> String {
 }
 
 /// Runs git in a directory as its author does.
-fn git(directory: &std::path::Path, arguments: &[&str]) {
+pub(super) fn git(directory: &std::path::Path, arguments: &[&str]) {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])
         .args(arguments)

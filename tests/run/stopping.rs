@@ -144,6 +144,7 @@ fn a_tree_that_moves_under_the_run_has_no_verdict() {
     proctor 0.1.0 · project · tree <digest>
       ✓ STEP.1    writes               done <time>
       note: configuration changed since the last run: proctor.toml
+      in place: the checks ran in the project, not on a snapshot: `[sandbox]` has `snapshot = "off"`
     MOVED · snapshots/new.txt changed while the checks ran, no verdict · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
     --- stderr
     snapshots/new.txt changed while the checks ran: they are run once more

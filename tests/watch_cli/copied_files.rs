@@ -60,3 +60,18 @@ fn a_file_that_is_the_same_after_every_run_or_ignored_starts_nothing() {
     assert_eq!(committed(&ignored), 1);
     watch.interrupt();
 }
+
+#[test]
+fn a_tracked_file_that_differs_after_every_run_is_not_proposed_to_be_ignored() {
+    let project = project("date +%s%N > coverage.xml").file("coverage.xml", "before");
+    for arguments in [&["init", "-q"][..], &["add", "coverage.xml"]] {
+        let done = std::process::Command::new("git").args(arguments).current_dir(project.path()).status();
+        assert!(done.expect("git is installed").success());
+    }
+    let mut watch = project.watch(["."]);
+    watch.wait_for_line("the notice", LATE, |line| line.starts_with("the checks write coverage.xml anew in every run"));
+    let hint = "hint: git tracks coverage.xml, so `ignore` does not take it out of the tree: take it out of the check's `writes`, or \
+         ignore it after `git rm --cached`";
+    watch.wait_for_line("the hint", LATE, |line| line == hint);
+    watch.interrupt();
+}

@@ -133,7 +133,7 @@ pub(super) fn show(
         render::note(&format!("hint: {hint}"));
     }
     if report.execution_summary.overall_status == OverallStatus::Moved {
-        render::note(&screen::ignore_hint(&report));
+        screen::ignore_hints(&report, &loaded.root).iter().for_each(render::note);
     }
     Ok(exit)
 }

@@ -132,7 +132,7 @@ fn show(options: &RunOptions, loaded: &LoadedProject, settings: &ProjectSettings
         render::note(&format!("hint: {hint}"));
     }
     if sealed.report.execution_summary.overall_status == OverallStatus::Moved {
-        render::note(&screen::ignore_hint(&sealed.report));
+        screen::ignore_hints(&sealed.report, &loaded.root).iter().for_each(render::note);
     }
 }
 

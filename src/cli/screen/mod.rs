@@ -12,10 +12,12 @@ pub(crate) use self::agent::agent_answer;
 pub(crate) use self::failures::FailuresShown;
 pub(crate) use self::project_status::{project_lines, project_status};
 use crate::cli::style::{Line, Style, Tone};
+use crate::daemon::{WayIntoProject, ignore_advice};
 use crate::evidence::RunForm;
+use crate::git::read_git_index;
 use crate::model::{
     ApprovalWay, ByteSize, NextNode, OverallResult, OverallStatus, PauseRecord, PlanNote, PruneReason, RunId, TaskId, TddState,
-    TreeDigest, TreeIssue, TreeIssueKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
+    TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use crate::project::{RecordedRun, UnmetDependency};
 use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
@@ -123,7 +125,7 @@ pub(crate) fn notes(report: &ExecutionReportV2, told: &[PlanNote]) -> Vec<String
         lines.push(format!("  note: configuration changed since the last run: {}", paths.join(", ")));
     }
     lines.extend(report.tests_modified.as_ref().filter(|files| files.modified).map(|files| tests_modified(files, report)));
-    lines.extend(report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()).and_then(snapshot_line));
+    lines.extend(report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()).map(snapshot_lines).unwrap_or_default());
     lines.extend(report.isolation.as_ref().and_then(unenforced_limits_line));
     lines
 }
@@ -136,11 +138,22 @@ fn unenforced_limits_line(isolation: &IsolationV2) -> Option<String> {
     Some(format!("  limits: {} of `[sandbox]` {verb} not enforced: {}; {}", names.join(" and "), first.why, first.mend))
 }
 
-/// Returns the line about the place in which the checks ran; `None` if they ran on a snapshot and wrote nothing.
-fn snapshot_line(snapshot: &SnapshotV2) -> Option<String> {
-    if let Some(reason) = &snapshot.reason {
-        return Some(format!("  in place: the checks ran in the project, not on a snapshot: {reason}"));
+/// Returns the lines about the place in which the checks ran; none if they ran on a snapshot and wrote nothing.
+fn snapshot_lines(snapshot: &SnapshotV2) -> Vec<String> {
+    let in_place = |reason: &String| format!("  in place: {}: {reason}", who_ran_in_place(snapshot));
+    snapshot.reason.iter().map(in_place).chain(written_line(snapshot)).collect()
+}
+
+fn who_ran_in_place(snapshot: &SnapshotV2) -> &'static str {
+    // Without any snapshot there is no digest of what was copied for the checks.
+    match snapshot.inputs {
+        None => "the checks ran in the project, not on a snapshot",
+        Some(_) => "a check ran in the project, not on the snapshot",
     }
+}
+
+/// Returns the line about what the checks wrote on their snapshot; `None` if they wrote nothing.
+fn written_line(snapshot: &SnapshotV2) -> Option<String> {
     let count = snapshot.written_count.filter(|count| *count > 0)?;
     let kept = snapshot.kept_count.unwrap_or_default();
     let dropped = count.saturating_sub(kept);
@@ -207,12 +220,10 @@ pub(crate) fn debt(report: &ExecutionReportV2) -> Option<String> {
     Some(format!("debt: {} {items} ({severities}), {destinations} · {}", debt.items_created, debt.debt_data_file))
 }
 
-/// Returns the hint after a run during which the tree changed: if the checks themselves write the changed files, ignore
-/// those files.
-pub(crate) fn ignore_hint(report: &ExecutionReportV2) -> String {
-    let ignored: Vec<_> = moved_paths(report).iter().map(|path| format!("\"/{path}\"")).collect();
-    let what = "if the checks write this themselves, add to `[watch]` in proctor.toml";
-    format!("hint: {what}: ignore = [{}]", ignored.join(", "))
+/// Returns the hints after a run during which the tree changed: what to do if the checks themselves write the changed files.
+pub(crate) fn ignore_hints(report: &ExecutionReportV2, root: &Path) -> Vec<String> {
+    let paths: Vec<TreePath> = moved_paths(report).iter().filter_map(|path| TreePath::try_from(path.as_str()).ok()).collect();
+    ignore_advice(&paths, read_git_index(root, None).paths(), WayIntoProject::InPlace)
 }
 
 /// Returns the path of a report as people see it: the short path through the project's evidence link if that path leads

@@ -52,6 +52,7 @@ fn task_line(name: &str, task: &TaskStatusV1, style: Style) -> Line {
     parts.extend(because(task).map(Line::from));
     if let Some(verdict) = task.verdict.as_ref().filter(|_| task.state == StateV1::Fresh) {
         parts.push(tree(verdict.tree.as_ref()).into());
+        parts.extend(verdict.tested.map(|tested| tested.to_string().into()));
         parts.push(format!("run {}", verdict.run_id.number()).into());
     }
     Line::join(parts, " · ")
@@ -121,7 +122,8 @@ fn words(verdict: &VerdictV1) -> String {
         Some(OverallResult::Passed) => "PASS",
         Some(OverallResult::Failed) | None => "FAIL",
     };
-    format!("{result} of run {} ({})", verdict.run_id.number(), tree(verdict.tree.as_ref()))
+    let tested = verdict.tested.map(|tested| format!(", {tested}")).unwrap_or_default();
+    format!("{result} of run {} ({}{tested})", verdict.run_id.number(), tree(verdict.tree.as_ref()))
 }
 
 fn paths(task: &TaskStatusV1) -> String {
@@ -139,13 +141,14 @@ fn tree(digest: Option<&TreeDigest>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{OverallStatus, RunId, TaskId, Timestamp};
+    use crate::model::{OverallStatus, RunId, TaskId, TestedPlace, Timestamp};
 
     fn task(state: StateV1, result: Option<OverallResult>) -> TaskStatusV1 {
         let tree = Some(TreeDigest(Digest::of(b"tree")));
         let verdict = VerdictV1 {
             run_id: RunId::new(Timestamp::from_millis(0), 12),
             tree,
+            tested: Some(TestedPlace::Snapshot),
             plan: None,
             status: OverallStatus::Success,
             result: Some(OverallResult::Passed),
@@ -170,13 +173,13 @@ mod tests {
     #[test]
     fn a_line_says_the_state_and_why() {
         let rows = [
-            (StateV1::Fresh, Some(OverallResult::Passed), "shop · default · fresh PASS · tree dc9c5edb… · run 12"),
-            (StateV1::Fresh, Some(OverallResult::Failed), "shop · default · fresh FAIL · tree dc9c5edb… · run 12"),
-            (StateV1::Running, None, "shop · default · running · PASS of run 12 (tree dc9c5edb…)"),
+            (StateV1::Fresh, Some(OverallResult::Passed), "shop · default · fresh PASS · tree dc9c5edb… · snapshot · run 12"),
+            (StateV1::Fresh, Some(OverallResult::Failed), "shop · default · fresh FAIL · tree dc9c5edb… · snapshot · run 12"),
+            (StateV1::Running, None, "shop · default · running · PASS of run 12 (tree dc9c5edb…, snapshot)"),
             (
                 StateV1::Stale,
                 None,
-                "shop · default · stale · files have changed since PASS of run 12 (tree dc9c5edb…), now tree dc9c5edb…",
+                "shop · default · stale · files have changed since PASS of run 12 (tree dc9c5edb…, snapshot), now tree dc9c5edb…",
             ),
             (StateV1::Unstable, None, "shop · default · unstable · changes whenever it is tested: a.log"),
             (StateV1::ConfigurationWrong, None, "shop · default · configuration wrong"),

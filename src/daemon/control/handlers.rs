@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{ConnectInfo, Request};
+use axum::extract::Request;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures_core::Stream;
@@ -21,12 +22,17 @@ use crate::api::{
 };
 use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait};
 use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
-use crate::daemon::service::{Call, LookCare, Peer, Question, Reply, Subscription, Wait};
-use crate::model::{Digest, ProjectId, Serving, TaskId, shown_json};
+use crate::daemon::service::{Call, LookCare, Question, Reply, Subscription, Wait};
+use crate::model::{Asker, Digest, ProjectId, Serving, TaskId, shown_json};
+use crate::process::{ActionSign, PeerOrigin, PeerProcess};
 use crate::sandbox::passed_on;
 
 /// The longest body of a request, in bytes.
 const LONGEST_BODY: usize = 64 * 1024;
+/// How long a client may take to send the body of a request.
+const READING_BODY: Duration = Duration::from_secs(5);
+/// How long a call waits for a place in the queue of the service's loop.
+const QUEUING: Duration = Duration::from_secs(5);
 
 /// The state that every request handler needs.
 #[derive(Clone)]
@@ -50,12 +56,34 @@ pub(super) fn refusal(error: &ErrorV1) -> Response {
     respond(error.kind.status(), &ErrorDocumentV1 { error: error.clone() })
 }
 
+/// Answers a process that may not ask anything. The attempt is recorded first, so that the run that the process belongs to
+/// cannot be sealed without it.
+pub(super) async fn refuse_caller(context: &ControlContext, peer: PeerProcess) -> Response {
+    let _recorded_or_stopping = context.ask(|reply| Call::Refused { peer, reply }).await;
+    let (message, hint) = match peer.origin {
+        PeerOrigin::Action { sign: ActionSign::Namespace, .. } => (
+            "the process that asks is in other namespaces than the service, as checks are",
+            "ask from the system or container in which the service runs, or work without the service",
+        ),
+        PeerOrigin::Action { .. } => (
+            "the process that asks belongs to a check or another action of proctor",
+            "a check cannot ask the service; run the command outside of it",
+        ),
+        PeerOrigin::Outside | PeerOrigin::Unknown => (
+            "it is not known where the process that asks comes from: it has ended",
+            "let the process that connects wait for its answer",
+        ),
+    };
+    refusal(&ErrorV1::new(ErrorKindV1::Refused, message, hint))
+}
+
 async fn answer(route: &'static Route, desk: &ControlContext, request: Request) -> Result<Response, ErrorV1> {
     let (head, body) = request.into_parts();
     let given = parse_query(route, head.uri.query())?;
     let project = || parse_project(head.uri.path());
-    let asker = || head.extensions.get::<ConnectInfo<Peer>>().map(|info| info.0.asker()).ok_or_else(no_peer);
-    let body = to_bytes(body, LONGEST_BODY).await.map_err(|error| too_large(&error))?;
+    let asker = || head.extensions.get::<Arc<Asker>>().map(|asker| Asker::clone(asker)).ok_or_else(no_peer);
+    let body = tokio::time::timeout(READING_BODY, to_bytes(body, LONGEST_BODY)).await.map_err(|_| too_slow())?;
+    let body = body.map_err(|error| too_large(&error))?;
     // A request for an approval is always refused with the reason that it asks for an approval, even if its body is wrong too.
     if route.body.is_empty() && !body.is_empty() && route.name != RouteName::Approval {
         let message = format!("{} {} takes no body", route.method.word(), route.path);
@@ -110,14 +138,16 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
 
 impl ControlContext {
     pub(super) async fn ask<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<T, ErrorV1> {
-        self.begin(call)?.await.unwrap_or_else(|_| Err(unanswered()))
+        self.begin(call).await?.await.unwrap_or_else(|_| Err(unanswered()))
     }
 
-    fn begin<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<oneshot::Receiver<Result<T, ErrorV1>>, ErrorV1> {
+    async fn begin<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<oneshot::Receiver<Result<T, ErrorV1>>, ErrorV1> {
         let (reply, answer) = oneshot::channel();
-        // A full queue means that the loop is overloaded. Waiting for a free place would only hide this.
+        // Many clients may ask at the same moment, and the loop takes their calls within milliseconds. A queue that stays
+        // full means that the loop is overloaded.
         self.calls
-            .try_send(call(reply))
+            .send_timeout(call(reply), QUEUING)
+            .await
             .map_err(|_| ErrorV1::new(ErrorKindV1::TooMany, "as many ask already as may", "ask again in a moment"))?;
         Ok(answer)
     }
@@ -130,7 +160,10 @@ async fn status(desk: &ControlContext) -> Result<StatusV1, ErrorV1> {
     let question = Question { wait: Wait::Now, care: LookCare::Events };
     let task = TaskId::default_task;
     let ask = |project| desk.begin(|reply| Call::Verdict { project, task: task(), question, timeout: LOOKING, reply });
-    let asked = served.map(|project| ask(project.id)).collect::<Result<Vec<_>, _>>()?;
+    let mut asked = Vec::new();
+    for project in served {
+        asked.push(ask(project.id).await?);
+    }
     let mut projects = Vec::new();
     for answer in asked {
         match answer.await.unwrap_or_else(|_| Err(unanswered())) {
@@ -175,6 +208,11 @@ fn parse_body<T: DeserializeOwned>(body: &Bytes) -> Result<T, ErrorV1> {
 fn too_large(error: &axum::Error) -> ErrorV1 {
     let message = format!("the body could not be read: {error}");
     ErrorV1::new(ErrorKindV1::TooLarge, message, "a body has 64 KiB at most")
+}
+
+fn too_slow() -> ErrorV1 {
+    let message = format!("the body did not come within {} s", READING_BODY.as_secs());
+    ErrorV1::new(ErrorKindV1::TooSlow, message, "send it at once")
 }
 
 fn no_peer() -> ErrorV1 {

@@ -1,65 +1,81 @@
-//! Accepts connections, only from this user and only up to [`MOST_CONNECTIONS`] at a time.
+//! Accepts connections, only from this user, only up to [`MOST_CONNECTIONS`] at a time, and finds out who connected.
+//!
+//! A connection of an action takes no place from others: it is answered with an error, and it has a small number of places
+//! of its own. What is over that number is closed without an answer.
 
+use std::future::Future as _;
 use std::io;
+use std::os::fd::AsFd as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Sleep, sleep};
 
 use crate::daemon::service::Peer;
+use crate::model::Asker;
+use crate::process::{PeerExaminer, PeerOrigin, PeerProcess};
 
-/// The most connections that are open at the same time. Further ones wait in the kernel's queue.
-const MOST_CONNECTIONS: usize = 128;
+/// The most connections of clients that are open at the same time. Further ones wait in the kernel's queue. A client that
+/// sends no request loses its connection after a few seconds, so the wait is short even where somebody opens as many.
+const MOST_CONNECTIONS: usize = 4096;
+/// The most connections of actions that are open at the same time.
+const MOST_REFUSED: usize = 16;
+/// The part of the process's descriptors that connections may take: the rest is for projects and runs.
+const SHARE_OF_DESCRIPTORS: u64 = 2;
 /// The pause after a connection could not be accepted, for example because no descriptor is left.
 const PAUSE: Duration = Duration::from_millis(200);
+/// How long a client may let the service wait before it reads more of its answer.
+const READING: Duration = Duration::from_secs(5);
 
 /// Accepts connections on the control socket and refuses those of other users.
 #[derive(Debug)]
 pub(super) struct ControlListener {
     listener: UnixListener,
     own_uid: u32,
+    examiner: PeerExaminer,
     room: Arc<Semaphore>,
+    room_for_refused: Arc<Semaphore>,
 }
 
-/// An accepted connection. It counts towards `MOST_CONNECTIONS` until it is dropped.
+/// An accepted connection. It counts towards the limit on connections until it is dropped.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: UnixStream,
+    /// Runs while the client does not read its answer.
+    unread: Option<Pin<Box<Sleep>>>,
     _room: OwnedSemaphorePermit,
 }
 
-impl ControlListener {
-    pub(super) fn new(listener: UnixListener) -> Self {
-        let own_uid = nix::unistd::getuid().as_raw();
-        Self { listener, own_uid, room: Arc::new(Semaphore::new(MOST_CONNECTIONS)) }
-    }
-
-    async fn take(&self) -> io::Result<(Connection, Peer)> {
-        loop {
-            let room = Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other)?;
-            let (stream, _) = self.listener.accept().await?;
-            let credentials = stream.peer_cred()?;
-            // The directory's mode keeps other users out. But a descriptor that another process passes on bypasses the
-            // directory.
-            if credentials.uid() == self.own_uid {
-                let peer = Peer { pid: credentials.pid(), uid: credentials.uid() };
-                return Ok((Connection { stream, _room: room }, peer));
-            }
-        }
-    }
+/// The process that connected.
+#[derive(Debug, Clone)]
+pub(super) enum Caller {
+    /// A client, as the ledger records it (S3). The process is looked at when it connects, while it is certain that it is
+    /// the one that connected.
+    Client(Arc<Asker>),
+    /// A process that gets nothing but an error.
+    Refused(PeerProcess),
 }
 
-impl Listener for ControlListener {
-    type Io = Connection;
-    type Addr = Peer;
+impl ControlListener {
+    /// Returns a listener that lets connections take a part of the `open_files` that this process may have.
+    ///
+    /// # Errors
+    /// When `/proc` does not show this process.
+    pub(super) fn new(listener: UnixListener, open_files: u64) -> io::Result<Self> {
+        let own_uid = nix::unistd::getuid().as_raw();
+        let share = usize::try_from(open_files / SHARE_OF_DESCRIPTORS).unwrap_or(MOST_CONNECTIONS);
+        let room = Arc::new(Semaphore::new(share.clamp(MOST_REFUSED, MOST_CONNECTIONS)));
+        let (examiner, room_for_refused) = (PeerExaminer::new()?, Arc::new(Semaphore::new(MOST_REFUSED)));
+        Ok(Self { listener, own_uid, examiner, room, room_for_refused })
+    }
 
-    async fn accept(&mut self) -> (Connection, Peer) {
+    /// Returns the next connection, and who made it.
+    pub(super) async fn accept(&self) -> (Connection, Caller) {
         loop {
             match self.take().await {
                 Ok(taken) => return taken,
@@ -71,14 +87,44 @@ impl Listener for ControlListener {
         }
     }
 
-    fn local_addr(&self) -> io::Result<Peer> {
-        Ok(Peer { pid: None, uid: self.own_uid })
+    async fn take(&self) -> io::Result<(Connection, Caller)> {
+        loop {
+            let room = Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other)?;
+            let (stream, _) = self.listener.accept().await?;
+            let peer = self.examiner.examine(stream.as_fd())?;
+            // The directory's mode keeps other users out. But a descriptor that another process passes on bypasses the
+            // directory.
+            if peer.uid != self.own_uid {
+                continue;
+            }
+            match peer.origin {
+                PeerOrigin::Outside => {
+                    let asker = Peer { pid: peer.pid, uid: peer.uid }.asker();
+                    return Ok((Connection { stream, unread: None, _room: room }, Caller::Client(Arc::new(asker))));
+                }
+                PeerOrigin::Action { .. } | PeerOrigin::Unknown => {
+                    drop(room);
+                    // Without a place the connection is closed at once.
+                    let Ok(room) = Arc::clone(&self.room_for_refused).try_acquire_owned() else { continue };
+                    return Ok((Connection { stream, unread: None, _room: room }, Caller::Refused(peer)));
+                }
+            }
+        }
     }
 }
 
-impl Connected<IncomingStream<'_, ControlListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, ControlListener>) -> Self {
-        *stream.remote_addr()
+impl Connection {
+    /// Passes on the result of a write, and ends the connection if the client has read nothing for [`READING`].
+    fn limit_write<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.unread = None;
+            return written;
+        }
+        let unread = self.unread.get_or_insert_with(|| Box::pin(sleep(READING)));
+        match unread.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Pending => Poll::Pending,
+        }
     }
 }
 
@@ -90,11 +136,13 @@ impl AsyncRead for Connection {
 
 impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.limit_write(context, written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.limit_write(context, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

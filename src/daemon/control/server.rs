@@ -8,49 +8,106 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::Request;
 use axum::routing::{MethodRouter, delete, get, post};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::Service as _;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use tokio::sync::mpsc::Sender;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::api::{ErrorKindV1, ErrorV1, MethodV1, ROUTES, Route, ServiceV1};
-use crate::daemon::control::handlers::{ControlContext, handle, refusal};
-use crate::daemon::control::listener::ControlListener;
+use crate::daemon::control::handlers::{ControlContext, handle, refusal, refuse_caller};
+use crate::daemon::control::listener::{Caller, Connection, ControlListener};
 use crate::daemon::control::socket::ControlSocket;
-use crate::daemon::service::{Call, Peer};
+use crate::daemon::service::Call;
 use crate::process::clock;
+
+/// How long a client may take to send the head of a request, and how long a connection may be idle.
+const READING_HEAD: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(crate) struct ControlServer {
     task: JoinHandle<()>,
-    stop: oneshot::Sender<()>,
+    stop: watch::Sender<bool>,
     /// Kept so that the socket's file is removed when the server is dropped.
     _socket: ControlSocket,
 }
 
 impl ControlServer {
     /// Starts the server. Questions for the service's loop are sent to `calls`.
-    pub(crate) fn start(socket: ControlSocket, calls: Sender<Call>, ambient: BTreeMap<OsString, OsString>) -> io::Result<Self> {
-        let listener = ControlListener::new(tokio::net::UnixListener::from_std(socket.listener()?)?);
+    /// Connections may take a part of the `open_files` that this process may have.
+    pub(crate) fn start(
+        socket: ControlSocket,
+        calls: Sender<Call>,
+        ambient: BTreeMap<OsString, OsString>,
+        open_files: u64,
+    ) -> io::Result<Self> {
+        let listener = ControlListener::new(tokio::net::UnixListener::from_std(socket.listener()?)?, open_files)?;
         let service = ServiceV1 { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), since: clock::now() };
-        let router = router(&ControlContext { calls, service, ambient: ambient.into() });
-        let (stop, stopped) = oneshot::channel::<()>();
-        let serving = axum::serve(listener, router.into_make_service_with_connect_info::<Peer>());
-        let serving = serving.with_graceful_shutdown(async {
-            let _either_way = stopped.await;
-        });
-        let task = tokio::spawn(async move {
-            if let Err(error) = serving.await {
-                tracing::error!("the control socket is closed: {error}");
-            }
-        });
+        let context = ControlContext { calls, service, ambient: ambient.into() };
+        let (stop, stopped) = watch::channel(false);
+        let task = tokio::spawn(accept_all(listener, context, stopped));
         Ok(Self { task, stop, _socket: socket })
     }
 
     /// Stops the server. Answers that are ready are still written, for at most the time `within`.
     pub(crate) async fn stop(self, within: Duration) {
-        let _gone = self.stop.send(());
+        let _gone = self.stop.send(true);
         let _late = tokio::time::timeout(within, self.task).await;
     }
+}
+
+/// Accepts connections until the server stops, and serves each in a task of its own. Then waits for the answers that are
+/// under way.
+async fn accept_all(listener: ControlListener, context: ControlContext, mut stopped: watch::Receiver<bool>) {
+    let router = router(&context);
+    let mut tasks = JoinSet::new();
+    loop {
+        tokio::select! {
+            (connection, caller) = listener.accept() => {
+                tasks.spawn(serve(connection, caller, router.clone(), context.clone(), stopped.clone()));
+            }
+            Some(_ended) = tasks.join_next(), if !tasks.is_empty() => {}
+            _ = stopped.changed() => break,
+        }
+    }
+    drop(listener);
+    while tasks.join_next().await.is_some() {}
+}
+
+/// Serves one connection. The client loses it if it sends no whole head of a request in time.
+async fn serve(
+    connection: Connection,
+    caller: Caller,
+    router: Router,
+    context: ControlContext,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let is_refused = matches!(caller, Caller::Refused(_));
+    let answer = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
+        let (router, context, caller) = (router.clone(), context.clone(), caller.clone());
+        async move {
+            match caller {
+                // The request is not even looked at.
+                Caller::Refused(peer) => Ok(refuse_caller(&context, peer).await),
+                Caller::Client(asker) => {
+                    request.extensions_mut().insert(asker);
+                    TowerToHyperService::new(router).call(request).await
+                }
+            }
+        }
+    });
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(READING_HEAD).keep_alive(!is_refused);
+    let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(connection), answer));
+    // A client that breaks off or is too slow ends its own connection only.
+    tokio::select! {
+        _ended = serving.as_mut() => return,
+        _ = stopped.changed() => serving.as_mut().graceful_shutdown(),
+    }
+    let _ended = serving.await;
 }
 
 /// Builds the router from the table of routes.

@@ -36,6 +36,7 @@ impl Engine {
                 // Running every task also covers the waiting changes and the waiting repetition.
                 self.burst = None;
                 self.repetition = None;
+                self.unrest.reset();
                 self.everything(TriggerKind::Request)
             }
             Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => Vec::new(),
@@ -62,6 +63,7 @@ impl Engine {
                     }
                     self.repetition = None;
                     self.repetitions.reset();
+                    self.unrest.reset();
                 }
                 vec![self.start(task, LookPurpose::Request, kind, BTreeSet::new(), selection, None)]
             }

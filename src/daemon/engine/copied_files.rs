@@ -6,24 +6,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::daemon::effect::Notice;
 use crate::daemon::engine::Engine;
-use crate::model::{CopiedFiles, TaskId, TreeDigest, TreePath, quoted_text};
+use crate::daemon::ignore_advice::{WayIntoProject, ignore_advice};
+use crate::git::TrackedPaths;
+use crate::model::{CopiedFiles, TaskId, TreeDigest, TreePath};
 
-/// Returns what a person is told about files that differ after every run: the fact, and what to do.
-pub(crate) fn differing_lines(paths: &BTreeSet<TreePath>) -> [String; 2] {
-    let shown = |form: fn(&TreePath) -> String| paths.iter().take(SHOWN).map(form).collect::<Vec<_>>().join(", ");
+/// Returns what a person is told about files that differ after every run: the fact, and what to do. `tracked` are the paths of
+/// the project that git tracks.
+pub(crate) fn differing_lines(paths: &BTreeSet<TreePath>, tracked: &TrackedPaths) -> Vec<String> {
+    let shown: Vec<_> = paths.iter().take(SHOWN).map(TreePath::to_string).collect();
     let more = paths.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    [
-        format!(
-            "the checks write {}{more} anew in every run, so the tree differs from the tested one; nothing runs until something \
-             else changes",
-            shown(TreePath::to_string)
-        ),
-        format!(
-            "hint: ignore it, by .gitignore or in `[watch]` of proctor.toml: ignore = [{}]",
-            shown(|path| quoted_text(&format!("/{path}")))
-        ),
-    ]
+    let fact = format!(
+        "the checks write {}{more} anew in every run, so the tree differs from the tested one; nothing runs until something \
+         else changes",
+        shown.join(", ")
+    );
+    let advice = ignore_advice(paths, tracked, WayIntoProject::CopiedOut);
+    std::iter::once(fact).chain(advice).collect()
 }
 
 /// The most files that a person is told of.

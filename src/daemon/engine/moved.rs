@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::daemon::effect::{Effect, LastRunState, Notice};
+use crate::daemon::effect::{Effect, Notice};
 use crate::daemon::engine::stage::LookPurpose;
 use crate::daemon::engine::{Engine, Moment};
 use crate::model::{AfterMovedRun, OnDisk, TaskId, TreePath, TriggerKind, WatchHint, is_covered};
@@ -26,30 +26,27 @@ impl Engine {
     pub(super) fn on_moved(&mut self, now: Moment, paths: BTreeSet<TreePath>, on_disk: OnDisk) -> Vec<Effect> {
         self.of_current().last_tree = None;
         if self.was_saved_besides(&paths) {
-            self.repetitions.reset();
-            return self.after_run(now, LastRunState::NoVerdict);
+            return self.on_moved_beside_saves(now, paths);
         }
+        self.of_current().restarts = 0;
         // Saves during the run need no run of their own: either the repetition covers them, or the tree is called unstable.
         self.burst = None;
         match self.repetitions.follow_moved_run(&paths, on_disk) {
-            AfterMovedRun::Unstable => {
-                self.repetitions.reset();
-                let mut effects = vec![Effect::Show(Notice::Unstable { paths })];
-                effects.extend(self.after_run(now, LastRunState::NoVerdict));
-                effects
-            }
-            AfterMovedRun::Repeat { made_before } => {
-                let due = now.plus(self.settings.longest_burst * 2_u32.pow(made_before));
-                let late_until = now.plus(self.settings.quiet);
-                let task = self.current.clone();
-                self.repetition = Some(WaitingRepetition { task, paths: paths.clone(), due, late_until });
-                vec![Effect::Show(Notice::Repeating { paths }), Effect::WakeAt(due)]
-            }
+            AfterMovedRun::Unstable => self.call_unstable(now, paths),
+            AfterMovedRun::Repeat { made_before } => self.repeat_later(now, paths, made_before),
         }
     }
 
-    /// Returns whether paths other than `moved` were saved during the run. The save then causes the next run, which
-    /// does not count as a repetition.
+    /// Has the run repeated after a pause, which grows with the number of repetitions before.
+    pub(super) fn repeat_later(&mut self, now: Moment, paths: BTreeSet<TreePath>, made_before: u32) -> Vec<Effect> {
+        let due = now.plus(self.settings.longest_burst * 2_u32.pow(made_before));
+        let late_until = now.plus(self.settings.quiet);
+        let task = self.current.clone();
+        self.repetition = Some(WaitingRepetition { task, paths: paths.clone(), due, late_until });
+        vec![Effect::Show(Notice::Repeating { paths }), Effect::WakeAt(due)]
+    }
+
+    /// Returns whether paths other than `moved` were saved during the run. The save then causes the next run.
     fn was_saved_besides(&self, moved: &BTreeSet<TreePath>) -> bool {
         self.burst
             .as_ref()

@@ -9,6 +9,7 @@ use crate::daemon::errand::{Errand, ErrandDone};
 use crate::daemon::service::pending_changes::LookCare;
 use crate::daemon::service::subscribers::Subscription;
 use crate::model::{Asker, ProjectId, TaskId, TreePath};
+use crate::process::PeerProcess;
 use crate::project::ProjectError;
 
 /// Sends the answer to the client. If the client has closed its connection, the answer is dropped.
@@ -66,6 +67,11 @@ pub(crate) enum Call {
         project: ProjectId,
         path: TreePath,
         reply: Reply<PathHistoryV1>,
+    },
+    /// Record that a process was refused that may ask nothing.
+    Refused {
+        peer: PeerProcess,
+        reply: Reply<()>,
     },
     /// Send events from now on.
     Subscribe(Reply<Subscription>),

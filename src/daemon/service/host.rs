@@ -2,18 +2,20 @@
 //! report. The projects' engines make all decisions about runs.
 
 mod calls;
+mod refused;
 mod registry;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{Sender, channel};
 
 use crate::api::{AddedV1, ErrorKindV1, ErrorV1, ProjectV1};
-use crate::daemon::arrivals::{ArrivalDoor, ArrivalSender, ProjectArrival, ProjectSeat, open_arrivals};
+use crate::daemon::arrivals::{ArrivalDoor, ProjectArrival, ProjectSeat, open_arrivals};
 use crate::daemon::control::{ControlServer, ControlSocket};
 use crate::daemon::engine::Moment;
 use crate::daemon::event::OsSignal;
@@ -28,11 +30,16 @@ use crate::daemon::service::session::ProjectSession;
 use crate::daemon::service::subscribers::Subscribers;
 use crate::daemon::worker::{OpenFailure, OpenFailureKind, Worker};
 use crate::model::{Asker, CommandExit, ProjectId, Serving};
-use crate::process::LauncherHandle;
-use crate::project::{ProjectError, StoreReader};
+use crate::process::{LauncherHandle, raise_open_files_limit};
+use crate::project::{ProjectError, RefusedRequests, StoreReader};
 
-/// The most calls that may wait for the loop. Further calls are refused at once.
+/// The most calls that may wait for the loop. Further calls wait outside of the queue, for a few seconds at most.
 const CALLS: usize = 256;
+/// The limit on open files that the service gives itself, where its hard limit allows that. Every client, every watched
+/// project and every run takes descriptors.
+const MOST_OPEN_FILES: u64 = 16 * 1024;
+/// The limit on open files that is assumed where it cannot be read.
+const FEWEST_OPEN_FILES: u64 = 1024;
 /// The time limit for writing answers that are ready when the service ends.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// The pause before another attempt to open a project, if its opening could not even be started.
@@ -73,6 +80,10 @@ pub struct ServiceHost {
     /// Projects that are being closed because a client removed them, each with the client and the sender for its
     /// answer.
     removals: BTreeMap<ProjectSeat, (Asker, Reply<ProjectV1>)>,
+    /// What the actions of each project asked the service, for the reports of their runs.
+    refused_requests: BTreeMap<ProjectSeat, Arc<RefusedRequests>>,
+    /// When people were last told of a refused request that belongs to no known project.
+    told_of_stranger: Option<Moment>,
     next_seat: u64,
     subscribers: Subscribers,
     /// Makes the senders by which the threads of projects send events to the loop.
@@ -137,7 +148,9 @@ impl ServiceHost {
         let (send_call, calls) = channel(CALLS);
         let shown = settings.socket.path().display().to_string();
         let variables = settings.opening.ambient.clone();
-        let server = ControlServer::start(settings.socket, send_call.clone(), variables).map_err(ServiceError::Runtime)?;
+        let open_files = raise_open_files_limit(MOST_OPEN_FILES).unwrap_or(FEWEST_OPEN_FILES);
+        let server = ControlServer::start(settings.socket, send_call.clone(), variables, open_files);
+        let server = server.map_err(ServiceError::Runtime)?;
         let mut service = Self {
             shared: settings.opening,
             archive,
@@ -145,6 +158,8 @@ impl ServiceHost {
             say: settings.say,
             seats: BTreeMap::new(),
             removals: BTreeMap::new(),
+            refused_requests: BTreeMap::new(),
+            told_of_stranger: None,
             next_seat: 0,
             subscribers: Subscribers::default(),
             door,
@@ -190,7 +205,7 @@ impl ServiceHost {
         let session_id = ProjectSeat(self.next_seat);
         self.next_seat += 1;
         let arrivals = self.door.sender(session_id);
-        let served = match self.begin_opening(arrivals.clone(), root.clone(), purpose) {
+        let served = match self.begin_opening(session_id, root.clone(), purpose) {
             Ok(worker) => ProjectSession::opening(worker, arrivals, id, root, adding),
             Err(why) => {
                 let error = ErrorV1::new(ErrorKindV1::OwnFault, why.lines.join("; "), "check the limits on processes and files");
@@ -205,11 +220,14 @@ impl ServiceHost {
 
     /// Starts the opening of a project. The launcher, the process that starts the project's actions, is started on this
     /// thread, because it ends with the thread that started it. Everything else happens on the worker's thread.
-    fn begin_opening(&self, arrivals: ArrivalSender, root: PathBuf, purpose: OpeningReason) -> Result<Worker, OpenFailure> {
+    fn begin_opening(&mut self, session_id: ProjectSeat, root: PathBuf, purpose: OpeningReason) -> Result<Worker, OpenFailure> {
+        let arrivals = self.door.sender(session_id);
+        let refused_requests = Arc::clone(self.refused_requests.entry(session_id).or_default());
         let closed = |line| OpenFailure { reason: OpenFailureKind::OwnFault, lines: vec![line] };
         let launcher = LauncherHandle::execute(&self.shared.executable).map_err(|error| closed(chain(&error)))?;
         let report = arrivals.reports();
-        let opening = ProjectOpening { shared: self.shared.clone(), root, purpose, launcher, arrivals };
+        refused_requests.register_launcher(launcher.process_id().as_raw());
+        let opening = ProjectOpening { shared: self.shared.clone(), root, purpose, launcher, refused_requests, arrivals };
         Worker::open(Box::new(move || opening.open()), report).map_err(|error| closed(chain(&error)))
     }
 
@@ -246,10 +264,11 @@ impl ServiceHost {
         let Some(served) = self.seats.get(&session_id).filter(|served| served.is_to_be_opened(now)) else { return };
         let Some(id) = served.id.clone() else { return };
         // If the directory does not exist, no launcher process is started.
-        let begun = if served.root.is_dir() {
-            self.begin_opening(self.door.sender(session_id), served.root.clone(), OpeningReason::Served(id))
+        let root = served.root.clone();
+        let begun = if root.is_dir() {
+            self.begin_opening(session_id, root, OpeningReason::Served(id))
         } else {
-            let line = format!("`{}` is not there", served.root.display());
+            let line = format!("`{}` is not there", root.display());
             Err(OpenFailure { reason: OpenFailureKind::RootMissing, lines: vec![line] })
         };
         if let Some(served) = self.seats.get_mut(&session_id) {
@@ -270,6 +289,7 @@ impl ServiceHost {
                 SessionMessage::Tell(event) => self.subscribers.tell(&event),
                 SessionMessage::Say(line) => (self.say)(&line),
                 SessionMessage::Left => {
+                    self.refused_requests.remove(&session_id);
                     let Some(served) = self.seats.remove(&session_id) else { continue };
                     if let Some((asker, reply)) = self.removals.remove(&session_id) {
                         self.record_removal(&served, asker, reply);

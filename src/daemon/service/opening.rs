@@ -12,7 +12,7 @@ use crate::daemon::worker::{OpenFailure, OpenFailureKind, OpenedProject, Project
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Asker, ProjectId, Serving};
 use crate::process::LauncherHandle;
-use crate::project::{ProjectError, ProjectScope, Registration, ResemblingProject, StepObserver, Workspace, record_serving};
+use crate::project::{ProjectError, ProjectScope, RefusedRequests, StepObserver, Workspace, record_serving};
 use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError, Watcher};
 
@@ -64,6 +64,7 @@ pub(super) struct ProjectOpening {
     pub(super) root: PathBuf,
     pub(super) purpose: OpeningReason,
     pub(super) launcher: LauncherHandle,
+    pub(super) refused_requests: Arc<RefusedRequests>,
     pub(super) arrivals: ArrivalSender,
 }
 
@@ -78,13 +79,13 @@ impl ProjectOpening {
         let observer = Arc::clone(&shared.observer);
         let opened = Workspace::open(state_root, executable, self.launcher, shared.ambient.clone(), observer);
         let mut workspace = opened.map_err(|error| from_run_error(&error))?;
-        let mut notes = workspace.take_notes();
+        workspace.refused_requests = self.refused_requests;
+        let notes = workspace.take_notes();
         let read = (shared.files.read)(&self.root);
         let scope = match &self.purpose {
             OpeningReason::Served(project) => find(&mut workspace, &self.root, project, &shared.asker)?,
             OpeningReason::Added(asker) => {
-                let (scope, said) = add(&mut workspace, &self.root, read.as_ref(), asker, shared)?;
-                notes.extend(said);
+                let scope = add(&mut workspace, &self.root, read.as_ref(), asker, shared)?;
                 ProjectScope { asker: shared.asker.clone(), ..scope }
             }
         };
@@ -120,32 +121,30 @@ fn find(workspace: &mut Workspace, root: &Path, project: &ProjectId, asker: &Ask
     })
 }
 
+/// Returns the registered project of a directory that a client adds, and records that the service watches it.
+///
+/// A directory that is not registered is refused: registering approves the project's plan (S7), and a request proves
+/// nothing about who asks. `proctor add` and `proctor run` register in the evidence store themselves. No action can write
+/// there, and that is the proof.
 fn add(
     workspace: &mut Workspace,
     root: &Path,
     read: Result<&ProjectDefinition, &Vec<String>>,
     asker: &Asker,
     shared: &OpeningSettings,
-) -> Result<(ProjectScope, Vec<String>), OpenFailure> {
+) -> Result<ProjectScope, OpenFailure> {
     let read = read.map_err(|lines| OpenFailure { reason: OpenFailureKind::Configuration, lines: lines.clone() })?;
-    let plan = read
-        .default_plan
-        .as_ref()
-        .map_err(|lines| OpenFailure { reason: OpenFailureKind::Configuration, lines: lines.clone() })?;
-    let registered = workspace.register(root, plan, &read.settings, asker, None).map_err(|error| from_run_error(&error))?;
-    let (scope, notes) = match registered {
-        Registration::Known(scope) => (scope, Vec::new()),
-        Registration::New { scope, notes } => (scope, notes),
-        Registration::Doubtful(doubt) => return Err(doubtful(&doubt)),
-    };
+    if let Err(lines) = &read.default_plan {
+        return Err(OpenFailure { reason: OpenFailureKind::Configuration, lines: lines.clone() });
+    }
+    let found = workspace.find_registered(root, asker).map_err(|error| from_run_error(&error))?;
+    let scope = found.ok_or_else(|| {
+        let line = format!("`{}` is not a registered project, and no request can register one", root.display());
+        closed(OpenFailureKind::NotRegistered, line)
+    })?;
     let recorded = record_serving(&shared.state_root, &scope, Serving::Served, read.settings.lock_wait);
     recorded.map_err(|error| from_run_error(&error))?;
-    Ok((scope, notes))
-}
-
-fn doubtful(doubt: &ResemblingProject) -> OpenFailure {
-    let line = format!("`{}` resembles project {} of `{}`", doubt.path.display(), doubt.project, doubt.registered_path);
-    closed(OpenFailureKind::Doubtful, format!("{line}: `proctor add --identity same` or `new` says which it is"))
+    Ok(scope)
 }
 
 fn from_run_error(error: &ProjectError) -> OpenFailure {

@@ -22,6 +22,7 @@ use crate::daemon::service::opening::chain;
 use crate::daemon::service::pending_changes::{LookCare, PendingChanges};
 use crate::daemon::service::waiters::{PlannedRun, Waiters};
 use crate::daemon::worker::{LookTicket, OpenFailure, OpenedProject, Worker, WorkerReport};
+use crate::git::read_git_index;
 use crate::model::{Activity, ProjectId, Serving, TaskId, TriggerKind, WatchHint};
 use crate::project::StoreReader;
 
@@ -308,7 +309,7 @@ impl ProjectSession {
             HostEffect::Show(Notice::Repeating { .. }) => open.planned = PlannedRun::Repetition,
             HostEffect::Show(Notice::Unstable { .. }) => open.planned = PlannedRun::Nothing,
             HostEffect::Show(Notice::CopiedFilesDiffer { paths }) => {
-                open.differing = differing_lines(&paths).to_vec();
+                open.differing = differing_lines(&paths, read_git_index(&self.root, None).paths());
                 return vec![SessionMessage::Say(format!("`{root}`: {}", open.differing.join("; ")))];
             }
             HostEffect::Show(Notice::EventsLost(problem)) => {

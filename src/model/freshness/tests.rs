@@ -16,6 +16,7 @@ fn verdict(tree_text: &str, plan: &str, result: OverallResult) -> LastVerdict {
         run_id: RunId::new(Timestamp::from_millis(0), 1),
         tree: Some(tree(tree_text)),
         tree_format: TreeFormat::CURRENT,
+        tested: None,
         plan: Some(digest(plan)),
         status: OverallStatus::Success,
         result: Some(result),

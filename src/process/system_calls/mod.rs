@@ -5,6 +5,7 @@
 mod attributes;
 mod filter;
 mod namespaces;
+mod peer_pidfd;
 mod privileges;
 
 use std::ffi::CString;
@@ -29,6 +30,7 @@ pub(super) use filter::{has_filters, install_filter, join_own_session_keyring};
 pub(super) use namespaces::{
     MountAttribute, MountExtent, attach_mount, clone_mount, fork_into_namespaces, restrict_copy, restrict_mount,
 };
+pub(super) use peer_pidfd::{PeerPidfd, peer_pidfd, set_open_files_of};
 pub(super) use privileges::{HeldProcess, drop_bounding_set, drop_capabilities};
 
 /// Whether an ended child stays a zombie after its status was read.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ActionId, Digest, DurationMs, EvidenceFile, ExitCodeSource, FileChangeKind, IsolationLevel, KilledBy, LimitSetting, NextNode,
-    PauseRecord, Phase, ProjectId, RouteKind, RunId, TreeDigest, TreeFormat, TreeIssueKind,
+    PauseRecord, Phase, ProjectId, RouteKind, RunId, TestedPlace, TreeDigest, TreeFormat, TreeIssueKind,
 };
 
 /// Which project was tested, and where it lies.
@@ -41,7 +41,7 @@ pub struct TreeV2 {
     /// Entries of the tree that could not be digested.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub issues: Vec<TreeIssueV2>,
-    /// Whether the checks ran on a snapshot of the tree; absent if the settings ask for none.
+    /// Whether the checks ran on a snapshot of the tree; absent if nothing was run, and in reports of versions without snapshots.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub snapshot: Option<SnapshotV2>,
 }
@@ -75,16 +75,6 @@ pub struct SnapshotV2 {
     /// Patterns for `writes` that would keep the files that no `writes` names; at most 5.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub writes_to_keep: Vec<String>,
-}
-
-/// The place in which checks run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TestedPlace {
-    /// A copy of the files that belong to the tree, together with the ignored files that were copied for the checks.
-    Snapshot,
-    /// The project's own directory, where other programs may change files meanwhile.
-    InPlace,
 }
 
 /// The caches with which tools started in a snapshot.

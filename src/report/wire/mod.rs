@@ -22,7 +22,7 @@ pub use action::{
 };
 pub use context::{
     CachesV2, ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2, ProjectV2,
-    ReusedVerdictV2, RouteV2, SnapshotV2, SurvivorV2, TddV2, TestedPlace, TreeIssueV2, TreeV2, UnenforcedLimitV2, WrittenV2,
+    ReusedVerdictV2, RouteV2, SnapshotV2, SurvivorV2, TddV2, TreeIssueV2, TreeV2, UnenforcedLimitV2, WrittenV2,
 };
 pub use criteria::{
     ActualValueV2, CompletionV2, FailureConditionV2, FailureConditionsV2, MetCountsV2, RequiredEvidenceV2, SuccessConditionV2,

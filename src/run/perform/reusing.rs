@@ -36,6 +36,7 @@ impl Performer<'_, '_> {
                 variables: &self.environment(check, Path::new("")).variables,
                 sandbox: &request.settings.sandbox,
                 strongest_isolation: request.settings.strongest_isolation,
+                place: self.place.of_check(check),
             };
             of_checks.insert(check.name.clone(), (inputs.digest(), tree));
         }

@@ -47,7 +47,7 @@ impl Workspace {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let bytes = evidence::read_report(&self.store, project, task, &run.run_id).map_err(|error| error.to_string())?;
         let (report, report_hash) = parse_with_hash(&bytes).map_err(|error| error.to_string())?;
-        if run.report_hash != Some(report_hash) {
+        if run.sealed.map(|hashes| hashes.report) != Some(report_hash) {
             return Err("its report is not the one the ledger knows".to_owned());
         }
         if report.authenticity.execution_id != run.run_id || report.test_specification.task_id != *task {

@@ -32,6 +32,17 @@ pub(crate) struct CheckInputs<'a> {
     /// The sandbox settings, which decide what the check can see.
     pub(crate) sandbox: &'a SandboxSettings,
     pub(crate) strongest_isolation: IsolationLevel,
+    /// Where the check works, and which ignored files it reads there.
+    pub(crate) place: PlaceOfCheck,
+}
+
+/// Where a check works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PlaceOfCheck {
+    /// On a snapshot, which has the ignored inputs with this digest.
+    Snapshot { inputs: TreeDigest },
+    /// In the project itself. What the check reads there of ignored files is not known.
+    Project,
 }
 
 /// The part of a tree that a check depends on.
@@ -70,7 +81,7 @@ impl CheckInputs<'_> {
             RelevantTree::Whole(TreeDigest(digest)) => (b"whole", digest),
             RelevantTree::Files(digest) => (b"files", digest),
         };
-        let sandbox = sandbox_identity(self.sandbox, self.strongest_isolation);
+        let sandbox = sandbox_identity(self.sandbox, self.strongest_isolation, self.place);
         // Another version of proctor may interpret the same output differently.
         for bytes in [FORMAT, generated_by.as_bytes(), kind, sandbox.as_bytes()] {
             part(&mut hasher, bytes);
@@ -115,7 +126,7 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
 
 /// Returns the digest of the sandbox settings. All fields are listed, so a new field does not compile until it is added
 /// here.
-fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Digest {
+fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place: PlaceOfCheck) -> Digest {
     let SandboxSettings {
         mode,
         writable,
@@ -128,7 +139,7 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Di
         system_call_filter,
         // Checks never see them.
         package_credentials: _,
-        snapshot,
+        snapshot: _,
         max_snapshot_bytes: _,
         caches,
     } = settings;
@@ -166,12 +177,12 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Di
         SystemCallFilter::Required => writer.part("system_call_filter", b"require"),
         SystemCallFilter::Off => writer.part("system_call_filter", b"off"),
     };
-    // The size limit is left out: whether a check ran on a snapshot is what counts. Without a snapshot nothing is added, so that
-    // digests of earlier versions stay valid.
-    let writer = match snapshot {
-        ProtectionMode::Off => return writer.digest(),
-        ProtectionMode::Auto => writer.part("snapshot", b"auto"),
-        ProtectionMode::Require => writer.part("snapshot", b"require"),
+    // The settings about the snapshot are left out, because only the place that they led to counts: a result that was earned in the
+    // project is not used for a check on a snapshot. Without a snapshot nothing is added, so that digests of earlier versions stay
+    // valid.
+    let writer = match place {
+        PlaceOfCheck::Project => return writer.digest(),
+        PlaceOfCheck::Snapshot { inputs: TreeDigest(inputs) } => writer.part("snapshot", inputs.as_bytes()),
     };
     match caches {
         CachesMode::Kept => writer.digest(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::config::read_writes_pattern;
 use crate::model::{Action, ActionDefaults, ActionKind, ActionPhase, ActionType, CommandLine, EvidenceCapture, Tool};
 use crate::spec::action::plain_action;
 use crate::spec::recognised::recognised;
@@ -52,6 +53,7 @@ impl Resolver<'_> {
             retry_attempts: raw.retry_attempts.map_or(0, |times| u8::try_from(times).expect("the schema bounds it to 5")),
             continue_on_failure: raw.continue_on_failure == Some(true),
             after: added.iter().flat_map(|added| &added.after).map(|id| action_id(id)).collect(),
+            writes: added.iter().flat_map(|added| &added.writes).map(|pattern| writes_pattern(pattern)).collect(),
             capture: raw.evidence_capture.as_ref().map(capture).unwrap_or_default(),
             ..plain
         };
@@ -199,6 +201,10 @@ impl Resolver<'_> {
     fn in_place(&self, text: &str) -> String {
         text.replace(ROOT_WORD, &self.around.project.project_root.to_string_lossy())
     }
+}
+
+fn writes_pattern(pattern: &str) -> String {
+    read_writes_pattern(pattern).expect("the lint refuses what is no pattern")
 }
 
 fn capture(raw: &RawEvidenceCapture) -> EvidenceCapture {

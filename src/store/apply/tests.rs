@@ -10,11 +10,11 @@ use proptest::{prop_assert_eq, proptest};
 use crate::model::{
     CommandExit, Digest, ExitCodeSource, LedgerBody, LedgerLine, NextNode, OverallResult, OverallStatus, OverrideRecord, Phase,
     PhaseRecord, ProjectId, PruneReason, PruneRecord, PrunedRun, RouteDestination, RouteEntry, RouteKind, RunRecord, Sequence,
-    Serving, ServingRecord, SupersededRecord, TaskListRecord, TddState, Timestamp, TreeDigest, TreeFormat, ViolationKind,
-    ViolationRecord,
+    Serving, ServingRecord, SupersededRecord, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat,
+    ViolationKind, ViolationRecord,
 };
 use crate::store::testing::{TestIndex, approval, line, project, registration, run_id, run_record, task, terms};
-use crate::store::{IndexError, IndexedProject, IndexedRun, StoreIndex};
+use crate::store::{IndexError, IndexedProject, IndexedRun, SealedHashes, StoreIndex};
 
 const SHOP: &str = "shop-00000001";
 
@@ -50,6 +50,7 @@ fn a_run_is_read_back_as_its_line_has_it() {
         tree_digest: Some(TreeDigest(Digest::of(b"tree"))),
         environment_digest: Some(Digest::of(b"environment")),
         plan_digest: Some(Digest::of(b"plan")),
+        tested: Some(TestedPlace::InPlace),
         exit: Some(CommandExit::CodeNeedsWork),
         route: Some(route()),
         tdd: Some(started(Phase::Red)),
@@ -67,10 +68,10 @@ fn a_run_is_read_back_as_its_line_has_it() {
         blocking: 2,
         tree_digest: record.tree_digest,
         tree_format: TreeFormat::CURRENT,
+        tested: record.tested,
         environment_digest: record.environment_digest,
         plan_digest: record.plan_digest,
-        report_hash: Some(record.report_hash),
-        manifest_hash: Some(record.manifest_hash),
+        sealed: Some(SealedHashes { report: record.report_hash, manifest: record.manifest_hash }),
         route: record.route,
         exit: record.exit,
     };
@@ -181,7 +182,7 @@ fn runs_that_do_not_count_are_listed_and_never_the_last() {
     let listed = test.index.runs(&project(SHOP), None, 2).unwrap();
     let [refused, newest] = &listed[..] else { panic!("{listed:?}") };
     assert_eq!((refused.status, &refused.run_id), (OverallStatus::SpecificationError, &run_id(5)));
-    assert_eq!((newest.status, newest.ended, newest.report_hash), (OverallStatus::Superseded, None, None));
+    assert_eq!((newest.status, newest.ended, newest.sealed), (OverallStatus::Superseded, None, None));
 }
 
 #[test]

@@ -48,6 +48,10 @@ impl ServiceHost {
                 let _gone = reply.send(state.map(|state| CycleV1 { task, state }));
             }
             Call::Heard { project, path, reply } => self.heard(&project, path, reply),
+            Call::Refused { peer, reply } => {
+                self.refused(now, peer);
+                let _gone = reply.send(Ok(()));
+            }
             Call::Subscribe(reply) => {
                 let refused = ErrorV1::new(ErrorKindV1::TooMany, "as many read events as may", "close one of them");
                 let _gone = reply.send(self.subscribers.add().ok_or(refused));
@@ -66,6 +70,7 @@ fn refuse_call(call: Call, why: ErrorV1) {
         Call::Errand { call, .. } => drop(call.reply.send(Err(why))),
         Call::Cycle { reply, .. } => drop(reply.send(Err(why))),
         Call::Heard { reply, .. } => drop(reply.send(Err(why))),
+        Call::Refused { reply, .. } => drop(reply.send(Err(why))),
         Call::Subscribe(reply) => drop(reply.send(Err(why))),
     }
 }

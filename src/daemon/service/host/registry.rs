@@ -92,8 +92,8 @@ impl ServiceHost {
         let _gone = reply.send(answer);
     }
 
-    /// Answers which event was last received about a path. A separate thread waits for the watcher, which may be busy with other
-    /// work.
+    /// Answers which event was last received about a path. One of a few threads waits for the watcher, which may be busy with
+    /// other work. Clients that find all of these threads taken wait without one.
     pub(super) fn heard(&self, project: &ProjectId, path: TreePath, reply: Reply<PathHistoryV1>) {
         let Some(served) = self.seats.values().find(|served| served.id.as_ref() == Some(project)) else {
             return drop(reply.send(Err(not_served(project))));
@@ -103,7 +103,7 @@ impl ServiceHost {
             let last = watcher.and_then(|watcher| watcher.explain(&path)).map(|account| from_path_event(&account));
             let _gone = reply.send(Ok(PathHistoryV1 { path: path.to_string(), last }));
         };
-        let _refused = std::thread::Builder::new().name("heard".to_owned()).spawn(answer);
+        drop(tokio::task::spawn_blocking(answer));
     }
 }
 

@@ -22,8 +22,8 @@ use crate::model::{Activity, Approval, Freshness, ProjectStatus, SyncId, TaskId,
 use crate::project::{ProjectError, StoreReader};
 use crate::watch::WatcherHandle;
 
-/// The most clients that may wait for one project.
-const MOST_WAITERS: usize = 64;
+/// The most clients that may wait for one project. A waiting client costs a connection and a few hundred bytes.
+const MOST_WAITERS: usize = 4096;
 /// The time limit for the watcher's confirmation.
 const SYNCING: Duration = Duration::from_secs(3);
 

@@ -83,6 +83,7 @@ fn everything_a_check_is_given_changes_the_digest_but_its_own_output_directory()
         variables: &plain,
         sandbox: &sandbox,
         strongest_isolation: IsolationLevel::Namespace,
+        place: PlaceOfCheck::Snapshot { inputs: TreeDigest(digest("inputs")) },
     };
     assert_eq!(base.digest(), CheckInputs { variables: &elsewhere, ..base }.digest());
     let others = [
@@ -94,6 +95,8 @@ fn everything_a_check_is_given_changes_the_digest_but_its_own_output_directory()
         CheckInputs { variables: &further, ..base },
         CheckInputs { sandbox: &overlay, ..base },
         CheckInputs { strongest_isolation: IsolationLevel::Landlock, ..base },
+        CheckInputs { place: PlaceOfCheck::Project, ..base },
+        CheckInputs { place: PlaceOfCheck::Snapshot { inputs: TreeDigest(digest("other")) }, ..base },
     ];
     for other in others {
         assert_ne!(base.digest(), other.digest(), "{other:?}");
@@ -125,9 +128,10 @@ fn the_digest_of_inputs_is_the_one_that_earlier_versions_stored() {
         variables: &variables,
         sandbox: &sandbox,
         strongest_isolation: IsolationLevel::Landlock,
+        place: PlaceOfCheck::Project,
     };
     assert_eq!(
-        sandbox_identity(&sandbox, IsolationLevel::Landlock).hex(),
+        sandbox_identity(&sandbox, IsolationLevel::Landlock, PlaceOfCheck::Project).hex(),
         "e0b9f196ff1d1c0b4c9d0e8c9545f2dcc5f42349fa1a420432da1a373799a930"
     );
     assert_eq!(inputs.digest_for("proctor 1.0.0").hex(), "ada7efab4f71440da73311181816f26582a9fc8256b03ba9bab62beace5e2478");

@@ -156,7 +156,7 @@ const RULES: &[(ChangeRule, &[&str])] = &[
     ),
     (MoreDemandsMore, &["minimumPassRate"]),
     (FewerDemandMore(Absent::Holds(&[0])), &["expectedExitCodes"]),
-    (FewerDemandMore(Absent::Holds(&[])), &["expectedFailingTests"]),
+    (FewerDemandMore(Absent::Holds(&[])), &["expectedFailingTests", "writes"]),
     (FewerDemandMore(Absent::Elsewhere), &["ignoredRules"]),
     (MoreDemandMore(Absent::Holds(&[])), &["after", "dependencies", "requiredEvidence", "stdoutContains"]),
     (MoreDemandMore(Absent::Everything), &["severityLevels"]),

@@ -120,6 +120,7 @@ fn c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it(
         ("evidence shrunk", format!("{criteria}/requiredEvidence"), json!([]), Weakens),
         ("steps may fail", format!("{criteria}/allStepsMustPass"), json!(false), Weakens),
         ("no word about steps that fail", format!("{criteria}/allStepsMustPass"), Value::Null, Weakens),
+        ("writes to the project", format!("{step}/proctor"), json!({ "writes": ["coverage/**"] }), Weakens),
         ("failure expected", "/tasks/T117/proctor".to_owned(), json!({ "expectedOutcome": "FAIL" }), Weakens),
         ("success expected, said", "/tasks/T117/proctor".to_owned(), json!({ "expectedOutcome": "PASS" }), Wording),
         ("words", "/tasks/T117/title".to_owned(), json!("Half-even rounding of every total"), Wording),

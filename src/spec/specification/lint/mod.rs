@@ -16,6 +16,7 @@ mod policy;
 mod reviews;
 mod services;
 mod subject;
+mod writes;
 
 use crate::model::{Gravity, Problem};
 pub(in crate::spec) use completion::SUITE_TIMEOUT;
@@ -95,6 +96,8 @@ pub const LINTS: &[LintRow] = &[
         "additions",
     ),
     hard("ENVIRONMENT_NAME", commands::environment_names, "a variable's name is none", LET_THROUGH),
+    hard("WRITES_ELSEWHERE", writes::elsewhere, "`writes` stands on an action that is no step with a command", "additions"),
+    hard("WRITES_PATTERN", writes::patterns, "`writes` names no path inside of the project", "additions"),
     soft("WORKSPACE_ELSEWHERE", paths::workspace_elsewhere, "`workspaceRoot` is not this project", "files are moved"),
     hard("PATH_LEAVES_ROOT", paths::leaving_paths, "a path leaves the project", LET_THROUGH),
     hard("PATH_NOT_ALLOWED", paths::not_allowed, "a path is outside of what the executor's settings allow", LET_THROUGH),

@@ -23,6 +23,11 @@ pub struct RawActionExtension {
     #[serde(default)]
     #[cfg_attr(test, schemars(extend("uniqueItems" = true), inner(regex(pattern = "^[A-Z][A-Z0-9_]*\\.[0-9]+$"))))]
     pub after: Vec<String>,
+    /// The files that a step writes on its snapshot and that are copied to the project after the run, as globs relative to the
+    /// project, such as `coverage/**`. Only a step that runs a command can have the key. By default nothing is copied.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(length(min = 1), inner(length(min = 1)), extend("uniqueItems" = true)))]
+    pub writes: Vec<String>,
     /// Makes a prerequisite a service, whose command keeps running while the steps run.
     pub service: Option<RawService>,
     /// Makes a step a REVIEW: its command asks a reviewer, and later steps start only if the reviewer approves.

@@ -428,6 +428,16 @@ fn others() -> Vec<Mutation> {
             vec![("REVIEW_ELSEWHERE", prerequisite("/proctor/review"))],
         ),
         mutation(
+            "a prerequisite that writes to the project anyway",
+            vec![(prerequisite("/proctor"), added(json!({ "writes": ["coverage/**"] })))],
+            vec![("WRITES_ELSEWHERE", prerequisite("/proctor/writes"))],
+        ),
+        mutation(
+            "a step that writes outside of the project",
+            vec![(step(1, "/proctor"), added(json!({ "writes": ["coverage/**", "../x", "/tmp/*", "a[", "./"] })))],
+            (1..5).map(|place| ("WRITES_PATTERN", step(1, &format!("/proctor/writes/{place}")))).collect(),
+        ),
+        mutation(
             "a review that is asked until it approves",
             vec![
                 (step(1, "/proctor"), added(json!({ "review": { "prompt": "../elsewhere.md" }, "tool": "eslint" }))),

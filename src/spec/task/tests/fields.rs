@@ -463,6 +463,7 @@ fn action_rows() -> Vec<Row> {
         row("ActionExtension.tool", Plan, at(STEPS, "/1/proctor"), json!({ "version": "1.0.0", "tool": "generic" })),
         row("ActionExtension.argv", Plan, at(STEPS, "/1/proctor"), json!({ "version": "1.0.0", "argv": ["tsc"] })),
         row("ActionExtension.after", Plan, at(STEPS, "/1/proctor"), json!({ "version": "1.0.0", "after": ["STEP.1"] })),
+        row("ActionExtension.writes", Plan, at(STEPS, "/1/proctor"), json!({ "version": "1.0.0", "writes": ["coverage/**"] })),
         on(&reviewed(None), row("ActionExtension.review", Plan, at(STEPS, "/1/proctor"), review(json!({})))),
         on(
             &reviewed(Some(json!({}))),

@@ -1,0 +1,46 @@
+//! Requests of processes that may ask nothing: they are told in the log, and in the report of the run to which the
+//! process belongs.
+
+use std::time::Duration;
+
+use crate::daemon::engine::Moment;
+use crate::daemon::service::host::ServiceHost;
+use crate::process::{PeerOrigin, PeerProcess};
+use crate::project::RefusedBefore;
+
+/// How long nothing more is said about refused processes of which no project is known. Such a process could otherwise
+/// fill the log.
+const SILENCE: Duration = Duration::from_secs(60);
+
+impl ServiceHost {
+    /// Records a refused request. The first one of every run is told in the log.
+    pub(super) fn refused(&mut self, now: Moment, peer: PeerProcess) {
+        let process = peer.pid.unwrap_or_default();
+        let launcher = match peer.origin {
+            PeerOrigin::Action { launcher, .. } => launcher,
+            PeerOrigin::Outside | PeerOrigin::Unknown => None,
+        };
+        let of_launcher = launcher
+            .and_then(|launcher| self.refused_requests.iter().find(|(_, requests)| requests.has_launcher(launcher.as_raw())));
+        match of_launcher {
+            Some((seat, requests)) => {
+                if requests.record(process) == RefusedBefore::Again {
+                    return;
+                }
+                let root = self.seats.get(seat).map(|served| served.root.display().to_string()).unwrap_or_default();
+                (self.say)(&format!("`{root}`: an action sent a request to the control socket, process {process}: refused"));
+            }
+            None => {
+                if self.told_of_stranger.is_some_and(|told| now < told.plus(SILENCE)) {
+                    return;
+                }
+                self.told_of_stranger = Some(now);
+                let what = match peer.origin {
+                    PeerOrigin::Action { sign, .. } => format!("a process that belongs to an action ({sign})"),
+                    PeerOrigin::Outside | PeerOrigin::Unknown => "a process that has ended".to_owned(),
+                };
+                (self.say)(&format!("{what} sent a request to the control socket, process {process}: refused"));
+            }
+        }
+    }
+}

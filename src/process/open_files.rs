@@ -1,0 +1,37 @@
+//! The limit on open files (`RLIMIT_NOFILE`). The service raises its own, because every client and every watched project
+//! takes descriptors. Actions keep the limit that proctor was started with: programs that use `select(2)` fail on
+//! descriptors from 1024 on, which is why the usual limit is that low.
+
+use std::io;
+use std::sync::OnceLock;
+
+use nix::libc::rlim_t;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::unistd::Pid;
+
+use crate::process::system_calls::set_open_files_of;
+
+/// The soft and the hard limit that this process was started with, once it has raised its own limit.
+static BEFORE: OnceLock<(rlim_t, rlim_t)> = OnceLock::new();
+
+/// Raises this process's limit on open files to `most`, or as far as its hard limit allows, and returns the limit that
+/// holds afterwards. A higher limit is left as it is.
+///
+/// # Errors
+/// When the limit cannot be read or set.
+pub fn raise_open_files_limit(most: u64) -> io::Result<u64> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let wanted = most.min(hard);
+    if wanted <= soft {
+        return Ok(soft);
+    }
+    let _first = BEFORE.get_or_init(|| (soft, hard));
+    setrlimit(Resource::RLIMIT_NOFILE, wanted, hard)?;
+    Ok(wanted)
+}
+
+/// Gives a launcher, which this process has just started, the limit that this process was started with. The launcher
+/// passes it on to the actions. Nothing has to be done if this process did not raise its limit.
+pub(super) fn restore_open_files_limit_of(launcher: Pid) -> io::Result<()> {
+    BEFORE.get().map_or(Ok(()), |(soft, hard)| set_open_files_of(launcher, *soft, *hard))
+}
