@@ -320,7 +320,7 @@ fn options_and_commands_that_do_not_exist_are_named() {
 
       tip: a similar argument exists: '--check'
 
-    Usage: proctor run --check <NAME>... [DIR]
+    Usage: proctor run --check <NAME> [DIR]
 
     For more information, try '--help'.
     ");

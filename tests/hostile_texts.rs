@@ -329,7 +329,7 @@ fn watch_escapes_the_name_of_a_file_that_is_saved() {
     }
     watch.press("q");
     let drawn = watch.ended();
-    let text = without_own_sequences(&drawn.stdout).replace("\u{1b}[2J\u{1b}[3J\u{1b}[H", "").replace(['\u{7}', '\r'], "");
+    let text = without_own_sequences(&drawn.stdout).replace("\u{1b}[2J\u{1b}[H", "").replace(['\u{7}', '\r'], "");
     expect_clean("watch", &text);
 }
 

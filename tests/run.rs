@@ -9,6 +9,7 @@ mod debt;
 mod environment;
 mod environments;
 mod evidence;
+mod failures;
 mod flow;
 mod in_place;
 mod isolation;

@@ -10,6 +10,7 @@ use crate::cli::evidence_arguments::{ArchiveOptions, ExportOptions, KeyOptions, 
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::help::group_commands;
 use crate::cli::review_arguments::ReviewOptions;
+use crate::cli::screen::FailuresShown;
 use crate::cli::service_arguments::{
     AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions,
     TasksOptions, WaitOptions,
@@ -78,14 +79,14 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RunOptions {
-    /// The project's directory
+    /// The project's directory. `.` is also searched for in the directories above: the nearest one with a proctor.toml, or that is registered
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
     /// Run this task of a test specification instead of the project's checks; its dependencies must be complete on this tree
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
-    /// Run only the checks of these names; steps of a task also by their ids
-    #[arg(long = "check", value_name = "NAME", num_args = 1..)]
+    /// Run only this check; may be given several times. Steps of a task are also known by their ids
+    #[arg(long = "check", value_name = "NAME")]
     pub(crate) checks: Vec<String>,
     /// Say how this run would be routed in this TDD phase; advice, unless it is the phase of the started cycle
     #[arg(long, value_enum, ignore_case = true)]
@@ -93,6 +94,9 @@ pub(crate) struct RunOptions {
     /// Start every check without tools' caches of earlier runs, and keep none
     #[arg(long)]
     pub(crate) fresh_caches: bool,
+    /// How much is shown of what failed
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub(crate) failures: FailuresShown,
     /// Print the report, and nothing else, on standard output
     #[arg(long)]
     pub(crate) json: bool,
@@ -104,7 +108,8 @@ pub(crate) struct RunOptions {
 /// Run the checks on every save
 ///
 /// A save during a run stops the checks (never prerequisites or clean-up) and starts them again on the new tree; see
-/// `on_change` in `proctor init --print`. On a terminal: Enter runs again, f what failed, a everything, c clears, q quits.
+/// `on_change` in `proctor init --print`. On a terminal: Enter runs again (during a run: when it is over), f what failed, a
+/// everything, c clears, ? shows the keys, q quits.
 ///
 /// Examples:
 ///   proctor watch
@@ -114,12 +119,15 @@ pub(crate) struct RunOptions {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct WatchOptions {
-    /// The project's directory
+    /// The project's directory. `.` is also searched for in the directories above: the nearest one with a proctor.toml, or that is registered
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
     /// Run this task of a test specification instead of what `tasks` in `[watch]` says
     #[arg(long, value_name = "TASK", conflicts_with = "command")]
     pub(crate) task: Option<String>,
+    /// How much is shown of what failed
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub(crate) failures: FailuresShown,
     /// Run this command instead of the project's checks
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -149,7 +157,7 @@ pub(crate) struct LogOptions {
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
     /// How many runs to list
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
 }
 
@@ -169,6 +177,9 @@ pub(crate) struct ShowOptions {
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,
+    /// How much is shown of what failed
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub(crate) failures: FailuresShown,
     /// Print the bytes an action wrote instead. To a file or a pipe they go as they were; on a terminal, characters that
     /// it would obey or not show are escaped
     #[arg(long, value_name = "ACTION", conflicts_with = "json")]

@@ -132,6 +132,16 @@ impl Environment {
         self.working_directory.join(path)
     }
 
+    /// Returns whether output has no colours: the person asked for none, or the terminal shows no control sequences.
+    pub(crate) fn refuses_colours(&self) -> bool {
+        self.has("NO_COLOR") || self.has_dumb_terminal()
+    }
+
+    /// Returns whether the terminal prints control sequences instead of obeying them.
+    pub(crate) fn has_dumb_terminal(&self) -> bool {
+        self.variable("TERM").is_some_and(|terminal| terminal == "dumb")
+    }
+
     /// Returns whether a variable is set and not empty.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.variables.get(OsStr::new(name)).is_some_and(|value| !value.is_empty())

@@ -69,7 +69,8 @@ pub(crate) struct ExportOptions {
     /// A file with the checkpoint that whoever verifies it has
     #[arg(long, value_name = "FILE")]
     pub(crate) anchor: Option<PathBuf>,
-    /// The directory to make, or the file where it ends in `.tar.zst`; the run's id in the current directory otherwise
+    /// The directory to make, or the file where it ends in `.tar.zst`; otherwise the run's id in the current directory,
+    /// or beside the project where that is inside of it
     #[arg(long, visible_alias = "output", value_name = "PATH")]
     pub(crate) to: Option<PathBuf>,
     /// The project's directory

@@ -21,6 +21,7 @@ mod logging;
 #[expect(clippy::disallowed_methods, reason = "the one place that prints")]
 mod render;
 mod review_arguments;
+mod root_search;
 mod screen;
 mod service;
 mod service_arguments;

@@ -124,8 +124,9 @@ pub(crate) fn end_prompt() {
     write_error("\n");
 }
 
+/// Clears what is visible. What was scrolled away stays: it is not proctor's alone.
 pub(crate) fn clear() {
-    write("\x1b[2J\x1b[3J\x1b[H");
+    write("\x1b[2J\x1b[H");
 }
 
 pub(crate) fn bell() {

@@ -260,8 +260,30 @@ pub(crate) struct ApiOptions {}
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 
 fn read_timeout(text: &str) -> Result<Duration, String> {
-    let duration = if text == "0" { Some(Duration::ZERO) } else { parse_duration(text) };
+    // `timeout = 10` in proctor.toml means seconds, so a number means seconds here too.
+    let seconds = || text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok().map(Duration::from_secs)).flatten();
+    let duration = parse_duration(text).or_else(seconds);
     duration
         .filter(|duration| *duration <= LONGEST_TIMEOUT)
-        .ok_or_else(|| "write a duration such as 500ms, 30s or 2m, at most 1h; or 0".to_owned())
+        .ok_or_else(|| "write a duration such as 500ms, 30s, 30 (seconds) or 2m, at most 1h; or 0".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_without_a_unit_means_seconds_as_in_the_file() {
+        for (text, millis) in [
+            ("0", Some(0)),
+            ("10", Some(10_000)),
+            ("500ms", Some(500)),
+            ("1h", Some(3_600_000)),
+            ("3601", None),
+            ("-1", None),
+            ("", None),
+        ] {
+            assert_eq!(read_timeout(text).ok(), millis.map(Duration::from_millis), "{text}");
+        }
+    }
 }

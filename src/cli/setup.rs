@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::environment::{self, Environment};
 use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::root_search;
 use crate::config::{self, Configuration};
 use crate::evidence::read_regular_file;
 use crate::model::{CommandExit, JudgedSettings, Plan, Problem};
@@ -20,8 +22,23 @@ pub(crate) struct LoadedProject {
     pub(crate) plan: Plan,
 }
 
-/// Returns the project's root: the directory itself, with links resolved.
+/// Returns the project's root, with links resolved. A directory that is named is the root itself. For the current
+/// directory, `.`, the root is searched there and above.
 pub(crate) fn project_root(environment: &Environment, directory: &Path) -> Result<PathBuf, CommandError> {
+    let named = named_root(environment, directory)?;
+    if directory != Path::new(".") {
+        return Ok(named);
+    }
+    let found = root_search::root_above(&named, environment.variable("HOME").map(Path::new), environment.state_root());
+    // Paths on the screen are relative to the root, so the person has to know it.
+    if let Some(found) = found.as_ref().filter(|found| **found != named) {
+        render::note(&format!("project: {}", found.display()));
+    }
+    Ok(found.unwrap_or(named))
+}
+
+/// Returns the directory that is named, with links resolved.
+pub(crate) fn named_root(environment: &Environment, directory: &Path) -> Result<PathBuf, CommandError> {
     let path = environment.absolute(directory);
     let shown = directory.display();
     let root = std::fs::canonicalize(&path).map_err(|error| {

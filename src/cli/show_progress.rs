@@ -1,16 +1,19 @@
 //! Shows the progress of a run: with a live line on a terminal, otherwise as plain lines.
 
 use crate::cli::render;
-use crate::cli::screen;
-use crate::cli::style::{Style, Tone};
+use crate::cli::screen::{self, FailuresShown};
+use crate::cli::style::{Line, Style, Tone};
 use crate::model::ActionId;
 use crate::project::Progress;
 
 pub(crate) struct ProgressScreen {
     style: Style,
+    failures: FailuresShown,
     audience: Audience,
     /// The actions that are running, with id and name, in the order in which they were started.
     under_way: Vec<(ActionId, String)>,
+    /// The lines of the run under way that were shown, so that they can be shown again on a cleared screen.
+    shown: Vec<Line>,
 }
 
 /// Who reads the progress of a run. The reader decides the form in which the progress is shown.
@@ -25,8 +28,8 @@ pub(crate) enum Audience {
 }
 
 impl ProgressScreen {
-    pub(crate) fn new(style: Style, audience: Audience) -> Self {
-        Self { style, audience, under_way: Vec::new() }
+    pub(crate) fn new(style: Style, failures: FailuresShown, audience: Audience) -> Self {
+        Self { style, failures, audience, under_way: Vec::new(), shown: Vec::new() }
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) {
@@ -58,7 +61,8 @@ impl ProgressScreen {
             | Progress::Note(_) => self.note(progress),
             Progress::Begun { project_name, tree, issues, .. } => {
                 self.under_way.clear();
-                render::line(&screen::header(project_name, tree, self.style));
+                self.shown.clear();
+                self.print(screen::header(project_name, tree, self.style));
                 screen::issues(issues).iter().for_each(render::note);
             }
             Progress::ActionStarted(action) => {
@@ -71,16 +75,41 @@ impl ProgressScreen {
             }
             Progress::ServiceReady { action, after } => {
                 self.end_live(&action.id);
-                render::line(&screen::service_ready(action, *after, self.style));
+                self.print(screen::service_ready(action, *after, self.style));
                 self.draw_live();
             }
             Progress::ChecksOver => {}
             Progress::ActionEnded(result) => {
                 self.end_live(&result.action_id);
-                screen::action(result, self.style).iter().for_each(render::line);
+                screen::action(result, self.failures, self.style).into_iter().for_each(|line| self.print(line));
                 self.draw_live();
             }
         }
+    }
+
+    fn print(&mut self, line: Line) {
+        render::line(&line);
+        self.shown.push(line);
+    }
+
+    /// Returns the lines of the run that is over, and forgets them.
+    pub(crate) fn take_shown(&mut self) -> Vec<Line> {
+        std::mem::take(&mut self.shown)
+    }
+
+    /// Prints lines above the live line, if there is one.
+    pub(crate) fn print_above(&self, print: impl FnOnce()) {
+        if self.audience == Audience::Terminal && !self.under_way.is_empty() {
+            render::end_live();
+        }
+        print();
+        self.draw_live();
+    }
+
+    /// Shows the run under way again, on a cleared screen.
+    pub(crate) fn show_again(&self) {
+        self.shown.iter().for_each(render::line);
+        self.draw_live();
     }
 
     /// Draws the live line if an action is running and the output is a terminal.

@@ -63,6 +63,7 @@ fn key_of(byte: u8) -> Option<Key> {
         b'f' => Some(Key::FailedOnly),
         b'a' => Some(Key::All),
         b'c' => Some(Key::Clear),
+        b'?' | b'h' => Some(Key::Help),
         b'q' => Some(Key::Quit),
         _ => None,
     }

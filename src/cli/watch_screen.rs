@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::commands::from_run_error;
 use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::screen::{self, FailuresShown};
 use crate::cli::show_progress::{Audience, ProgressScreen};
-use crate::cli::style::{Style, Tone};
+use crate::cli::style::{Line, Style, Tone};
 use crate::daemon::{
     FinishedRun, LastRunState, Notice, RunFailure, Screen, WayIntoProject, differing_lines, ignore_advice, notify_desktop,
 };
@@ -18,6 +18,7 @@ use crate::project::{Progress, RunOutcome, SealedReport};
 
 pub(crate) struct WatchScreenSettings {
     pub(crate) style: Style,
+    pub(crate) failures: FailuresShown,
     pub(crate) is_terminal: bool,
     pub(crate) clear: bool,
     pub(crate) bell: bool,
@@ -30,13 +31,17 @@ pub(crate) struct WatchScreen {
     look: WatchScreenSettings,
     progress: ProgressScreen,
     last: BTreeMap<TaskId, OverallResult>,
+    /// The lines of each task's last run.
+    last_lines: BTreeMap<TaskId, Vec<Line>>,
+    /// The line that says that proctor waits for saves; `None` during a run.
+    waiting: Option<String>,
 }
 
 impl WatchScreen {
     pub(crate) fn new(look: WatchScreenSettings) -> Self {
         let audience = if look.is_terminal { Audience::Terminal } else { Audience::Plain };
-        let progress = ProgressScreen::new(look.style, audience);
-        Self { look, progress, last: BTreeMap::new() }
+        let progress = ProgressScreen::new(look.style, look.failures, audience);
+        Self { look, progress, last: BTreeMap::new(), last_lines: BTreeMap::new(), waiting: None }
     }
 
     fn judged(&mut self, sealed: &SealedReport) {
@@ -56,25 +61,36 @@ impl WatchScreen {
         }
     }
 
-    fn show_end(&self, sealed: &SealedReport, is_latest: bool) {
-        screen::notes(&sealed.report).iter().for_each(render::line);
+    fn show_end(&mut self, sealed: &SealedReport, is_latest: bool) {
+        let mut lines: Vec<Line> = screen::notes(&sealed.report, &sealed.told_notes).into_iter().map(Line::from).collect();
         let task = &sealed.report.test_specification.task_id;
         let path = screen::report_path(&self.look.root, self.look.link.as_deref(), task, &sealed.report_path, is_latest);
-        render::line(&screen::verdict(&sealed.report, &path, self.look.style));
+        lines.extend(screen::logs(&sealed.report, Some(&path)).into_iter().map(Line::from));
+        lines.push(screen::verdict(&sealed.report, &path, self.look.style));
         if let Some(hint) = screen::pause_hint(&sealed.report) {
-            self.say(&format!("hint: {hint}"));
+            lines.push(self.quiet(&format!("hint: {hint}")));
         }
+        lines.iter().for_each(render::line);
+        let lines = self.progress.take_shown().into_iter().chain(lines).collect();
+        self.last_lines.insert(task.clone(), lines);
+    }
+
+    fn quiet(&self, text: &str) -> Line {
+        self.look.style.paint(Tone::Quiet, text)
     }
 
     fn say(&self, text: &str) {
-        render::line(&self.look.style.paint(Tone::Quiet, text));
+        render::line(&self.quiet(text));
     }
 }
 
 impl Screen for WatchScreen {
     fn progress(&mut self, progress: &Progress) {
-        if matches!(progress, Progress::Begun { .. }) && self.look.clear && self.look.is_terminal {
-            render::clear();
+        if matches!(progress, Progress::Begun { .. }) {
+            self.waiting = None;
+            if self.look.clear && self.look.is_terminal {
+                render::clear();
+            }
         }
         self.progress.show(progress);
     }
@@ -108,12 +124,21 @@ impl Screen for WatchScreen {
 
     fn notice(&mut self, notice: &Notice) {
         let lines = notice_lines(notice, self.look.is_terminal, &self.look.root);
-        lines.iter().for_each(|line| self.say(line));
+        self.progress.print_above(|| lines.iter().for_each(|line| self.say(line)));
+        if matches!(notice, Notice::Waiting(_)) {
+            self.waiting = lines.into_iter().next();
+        }
     }
 
     fn clear(&mut self) {
-        if self.look.is_terminal {
-            render::clear();
+        if !self.look.is_terminal {
+            return;
+        }
+        render::clear();
+        self.last_lines.values().flatten().for_each(render::line);
+        match &self.waiting {
+            Some(waiting) => self.say(waiting),
+            None => self.progress.show_again(),
         }
     }
 }
@@ -126,6 +151,16 @@ fn changes_places(last: Option<OverallResult>, now: Option<OverallResult>) -> bo
 
 /// The notice after a run whose result is for an older tree, because the tree changed since the run began.
 const OLDER_TREE: &str = "this result is for an older tree";
+
+/// What the keys do.
+const KEYS: [&str; 6] = [
+    "  Enter  run everything again; during a run: once more when it is over",
+    "  f      run what failed last",
+    "  a      run everything",
+    "  c      clear the screen and show the last verdict again",
+    "  ?, h   show these keys",
+    "  q      quit",
+];
 
 /// Returns the lines that tell the person about a notice, such as a restart or a repetition of the run.
 fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> {
@@ -152,6 +187,8 @@ fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> 
         Notice::ReloadingAfterRun => {
             vec!["reloading: when this run is over, the configuration is read anew and everything runs again".to_owned()]
         }
+        Notice::RunningAgainAfterRun => vec!["asked: when this run is over, everything runs again".to_owned()],
+        Notice::Keys => KEYS.map(str::to_owned).to_vec(),
         Notice::NothingFailed => vec!["nothing failed last time: press Enter to run everything".to_owned()],
         Notice::Unchanged => vec!["saved, but the tree is the one of the last verdict: it still holds".to_owned()],
         Notice::CopiedFilesDiffer { paths } => differing_lines(paths, read_git_index(root, None).paths()),
@@ -163,7 +200,7 @@ fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> 
 }
 
 fn waiting(standing: LastRunState, is_terminal: bool) -> String {
-    let keys = if is_terminal { " (Enter run again, f failed only, a all, c clear, q quit)" } else { "" };
+    let keys = if is_terminal { " (Enter run again, f failed only, a all, c clear, ? keys, q quit)" } else { "" };
     match standing {
         LastRunState::Verdict => format!("watching{keys}"),
         LastRunState::Paused => format!("watching; the task waits for a person{keys}"),

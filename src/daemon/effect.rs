@@ -77,6 +77,10 @@ pub enum Notice {
     RootVanished,
     /// When the run under way ends, the configuration is read again and everything is run again.
     ReloadingAfterRun,
+    /// A person asked for a run during a run: when the run under way ends, everything is run again.
+    RunningAgainAfterRun,
+    /// A person asked which keys there are.
+    Keys,
     /// A person pressed the key that runs the failed checks, but no check has failed.
     NothingFailed,
     /// The tree has not changed since the last verdict.

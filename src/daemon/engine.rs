@@ -72,9 +72,9 @@ pub struct Engine {
     unscanned_changes: UnscannedChanges,
     copied_files: CopiedFilesChain,
     git: Option<GitHold>,
-    /// Whether everything must be run again when the run under way ends. A reload was requested during that run, which
-    /// still uses the older configuration.
-    reload_owed: bool,
+    /// Whether everything must be run again when the run under way ends: a person asked for it, or asked for a reload while
+    /// that run used the older configuration.
+    everything_owed: bool,
     leaving: Option<CommandExit>,
 }
 
@@ -101,7 +101,7 @@ impl Engine {
             unscanned_changes: UnscannedChanges::everything(),
             copied_files: CopiedFilesChain::default(),
             git: None,
-            reload_owed: false,
+            everything_owed: false,
             leaving: None,
         }
     }
@@ -330,7 +330,7 @@ impl Engine {
             | RunFinish::Waits
             | RunFinish::Failed => self.of_current().restarts = 0,
         }
-        if self.reload_owed {
+        if self.everything_owed {
             // Everything is run next. This also covers the waiting changes and the tasks that were still to be run.
             self.burst = None;
             self.round = None;
@@ -344,8 +344,8 @@ impl Engine {
         if was_sweep && found_nothing && self.burst.is_none() && matches!(self.stage, Stage::Idle) {
             effects.clear();
         }
-        if self.reload_owed && matches!(self.stage, Stage::Idle) {
-            self.reload_owed = false;
+        if self.everything_owed && matches!(self.stage, Stage::Idle) {
+            self.everything_owed = false;
             effects.retain(|effect| !matches!(effect, Effect::Show(Notice::Waiting(_)) | Effect::WakeAt(_)));
             effects.extend(self.on_everything());
         }

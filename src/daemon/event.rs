@@ -55,13 +55,15 @@ pub enum SavedContent {
 /// The keys that a foreground watch reacts to. All other keys are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Key {
-    /// Enter: run again.
+    /// Enter: run everything, now or after the run under way.
     Again,
     /// `f`: run what failed last.
     FailedOnly,
     /// `a`: run everything.
     All,
-    /// `c`: clear the screen.
+    /// `?` or `h`: show the keys.
+    Help,
+    /// `c`: clear the screen, and show the last verdict again.
     Clear,
     /// `q`: quit.
     Quit,

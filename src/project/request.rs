@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
-    Asker, CheckOrder, CommandExit, CopiedFiles, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan, PlanOrigin, ProjectId,
-    RetentionLimits, RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
+    Asker, CheckOrder, CommandExit, CopiedFiles, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan, PlanNote, PlanOrigin,
+    ProjectId, RetentionLimits, RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
 };
 use crate::process::Control;
 use crate::project::dependency::UnmetDependency;
@@ -159,6 +159,8 @@ pub struct SealedReport {
     pub tree_after: TreeDigest,
     /// The names of the checks that did not succeed.
     pub failed: Vec<String>,
+    /// Notes about how the checks were discovered that the last run of the task had too. They need not be shown again.
+    pub told_notes: Vec<PlanNote>,
     /// The paths that changed during the run.
     pub moved: Vec<TreePath>,
     /// The files that checks wrote and that were copied to the project; `None` if nothing was copied that changed the

@@ -1,6 +1,7 @@
 //! What a process keeps between runs: evidence store, index, launcher, last known trees, digests of tools.
 
-use crate::report::ProgramV1;
+mod environments;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,15 +11,12 @@ use std::time::Duration;
 use crate::config::Configuration;
 use crate::evidence::{self, DurableStep, InterruptedRun, Ledger, ProjectLock, SealInput, Store, WaitDecision};
 use crate::model::{
-    Action, Digest, LedgerLine, OverallStatus, Plan, ProjectId, RetentionLimits, RunId, RunRecord, StopReason, TaskId, TddState,
-    Timestamp, TreeDigest, TreeFormat, TreeIssue, TreePath,
+    Action, Digest, LedgerLine, OverallStatus, Plan, PlanNote, ProjectId, RetentionLimits, RunId, RunRecord, StopReason, TaskId,
+    TddState, Timestamp, TreeDigest, TreeFormat, TreeIssue, TreePath,
 };
 use crate::process::{LauncherHandle, clock};
 use crate::project::approved_tree::ApprovedTrees;
-use crate::project::environment_digest::{
-    EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, SurveyExtent, SurveySubject, SurveyedEnvironment,
-    file_digest, program_file,
-};
+use crate::project::environment_digest::{KnownDigests, KnownEnvironments};
 use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApprovals;
 use crate::project::known_trees::KnownTrees;
@@ -31,7 +29,6 @@ use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
 use crate::project::run_preparation::RunPreparation;
 use crate::project::selection::Selection;
 use crate::project::specifications::{Specifications, TaskError};
-use crate::project::tool_version::{ToolPlace, read_tool_version};
 use crate::report::{RecoveryFacts, attested, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes};
 use crate::sandbox::home;
 use crate::sandbox::search_path;
@@ -74,6 +71,8 @@ pub struct Workspace {
     pub(crate) mountable: BTreeSet<ProjectId>,
     pub(crate) approvals: KnownApprovals,
     pub(crate) approved_trees: ApprovedTrees,
+    /// The notes of each task's last plan in this process.
+    pub(crate) last_notes: BTreeMap<(ProjectId, TaskId), Vec<PlanNote>>,
     /// The project of the last sealed run, and the limits for its evidence, for [`Self::keep_to_limits`].
     pub(crate) to_prune: Option<(ProjectScope, RetentionLimits)>,
 }
@@ -122,6 +121,7 @@ impl Workspace {
             mountable: BTreeSet::new(),
             approvals: KnownApprovals::default(),
             approved_trees: ApprovedTrees::default(),
+            last_notes: BTreeMap::new(),
             to_prune: None,
         };
         workspace.digests = workspace.load_digests()?;
@@ -394,70 +394,6 @@ impl Workspace {
     ) -> Option<Vec<TreePath>> {
         let last = self.verdict_tree.as_ref().filter(|last| last.root == request.scope.root && last.plan == plan)?;
         Some(tree::changed_paths(&last.index, now))
-    }
-
-    /// Begins to read a plan's tools and the installed packages in the background.
-    pub(crate) fn begin_environment_survey(
-        &self,
-        request: &RunRequest<'_>,
-        index: &tree::TreeIndex,
-        extent: SurveyExtent,
-    ) -> EnvironmentSurvey {
-        let subject = SurveySubject {
-            plan: request.plan.clone(),
-            index: index.clone(),
-            path_variable: self.path_variable(),
-            home: home(&self.ambient).map(Path::to_owned),
-            programs: self.digests.clone(),
-            files: self.environments.source(&self.store, &request.scope.project),
-            extent,
-        };
-        EnvironmentSurvey::begin(self.store.background(), subject)
-    }
-
-    /// Remembers the digests that a survey computed, so that unchanged files are not read again.
-    pub(crate) fn remember_digests(&mut self, project: &ProjectId, surveyed: &SurveyedEnvironment) -> Result<(), ProjectError> {
-        if let Some(looked) = &surveyed.looked {
-            self.environments.remember(project, Arc::clone(&looked.known));
-        }
-        let learnt = &surveyed.learnt;
-        let new: Vec<_> = learnt.iter().filter(|(file, _)| !self.digests.contains_key(file)).collect();
-        let rows: Vec<_> = new
-            .iter()
-            .map(|(file, digest)| (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), **digest))
-            .collect();
-        self.digests.extend(learnt.iter().map(|(file, digest)| (file.clone(), *digest)));
-        if rows.is_empty() { Ok(()) } else { self.index.remember_file_digests(&rows).map_err(ProjectError::Index) }
-    }
-
-    /// Returns the real path, digest and version of an action's program; `None` if the program file cannot be found.
-    pub(crate) fn program_facts(
-        &mut self,
-        action: &Action,
-        (root, directory): (&Path, &Path),
-        program: &Path,
-    ) -> Option<ProgramV1> {
-        let file = program_file(program)?;
-        let known = self.digests.get(&file).copied();
-        let sha256 = known.or_else(|| {
-            let digest = file_digest(&file.real_path)?;
-            self.digests.insert(file.clone(), digest);
-            let row = (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), digest);
-            // If the digest cannot be stored in the index, the next process computes it again.
-            let _forgotten = self.index.remember_file_digests(&[row]);
-            Some(digest)
-        });
-        let place = ToolPlace { program, directory, root, home: home(&self.ambient) };
-        let version = read_tool_version(action.tool, &place);
-        Some(ProgramV1 { path: file.real_path.display().to_string(), sha256, version })
-    }
-
-    fn load_digests(&self) -> Result<KnownDigests, ProjectError> {
-        let rows = self.index.file_digests().map_err(ProjectError::Index)?;
-        let known = rows
-            .into_iter()
-            .map(|(path, stamp, digest)| (ProgramFile { real_path: PathBuf::from(path), stamp: FileStamp(stamp) }, digest));
-        Ok(known.collect())
     }
 }
 

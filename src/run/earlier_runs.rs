@@ -5,7 +5,7 @@
 use crate::project::Workspace;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Digest, LISTED_TESTS, OverallResult, PlanNote, RunId, TestCase, TestOutcome};
+use crate::model::{Digest, LISTED_TESTS, OverallResult, PlanNote, PlanOrigin, RunId, TestCase, TestOutcome};
 use crate::project::RunRequest;
 use crate::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
 use crate::run::test_history::EarlierTest;
@@ -55,6 +55,24 @@ impl Workspace {
             return EarlierRuns { notes, tests: count_tests(&run.run_id, &both) };
         }
         EarlierRuns { notes, tests: None }
+    }
+}
+
+impl Workspace {
+    /// Returns the notes about how the checks were discovered that the last run of the task had too. Where this process
+    /// has made no run of the task yet, the report of the last run is read; without a report all notes are new.
+    pub(crate) fn told_notes(&mut self, request: &RunRequest<'_>) -> Vec<PlanNote> {
+        if request.plan.origin != PlanOrigin::Discovered || request.plan.notes.is_empty() {
+            return Vec::new();
+        }
+        let task = (request.scope.project.clone(), request.plan.task.clone());
+        let last = self.last_notes.remove(&task).or_else(|| {
+            let runs = self.index.runs(&task.0, Some(&task.1), 1).ok()?;
+            Some(self.report_of(request, runs.first()?)?.notes)
+        });
+        self.last_notes.insert(task, request.plan.notes.clone());
+        let last = last.unwrap_or_default();
+        request.plan.notes.iter().filter(|note| last.contains(note)).cloned().collect()
     }
 }
 

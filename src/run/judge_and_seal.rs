@@ -78,6 +78,7 @@ impl Workspace {
         if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
             files.tests = earlier.tests;
         }
+        let told_notes = self.told_notes(request);
         let mut report = self.write_debt(request, build(&facts), &mut directory)?;
         report.violations = self.index.violations_since(&request.scope.project, 0).map_err(ProjectError::Index)?;
         let report = seal_hash(report);
@@ -92,7 +93,7 @@ impl Workspace {
         }
         let directory = self.seal_and_publish(request.scope, directory, sealing, ledger, lock)?;
         removed?;
-        let sealed = Box::new(outcome((&run_end, &facts.actions), &decided, report, directory));
+        let sealed = Box::new(outcome((&run_end, &facts.actions), &decided, (report, told_notes), directory));
         observer(DurableStep::Published);
         self.to_prune = Some((request.scope.clone(), request.settings.limits));
         Ok(match decided.verdict.overall_status {
@@ -416,7 +417,7 @@ pub(crate) fn prerequisites_met(context: &RunContext<'_>, performed: &[ActionRes
 fn outcome(
     (run_end, actions): (&RunEnd<'_>, &[ActionResult]),
     decided: &RunJudgement,
-    report: ExecutionReportV2,
+    (report, told_notes): (ExecutionReportV2, Vec<PlanNote>),
     directory: PathBuf,
 ) -> SealedReport {
     let context = run_end.context;
@@ -429,6 +430,7 @@ fn outcome(
         tree: context.before,
         tree_after: run_end.comparison.after,
         failed: actions.iter().filter(unsuccessful).filter(not_left_out).map(|one| one.action.name.clone()).collect(),
+        told_notes,
         moved: run_end.comparison.moved.clone(),
         copied: run_end.kept.tree.map(|tree| CopiedFiles { tested: context.before, tree, paths: run_end.kept.changed.clone() }),
         paused: decided.tdd.paused.is_some(),

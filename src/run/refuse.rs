@@ -97,6 +97,7 @@ impl Workspace {
             tree_after: tree,
             failed: Vec::new(),
             copied: None,
+            told_notes: Vec::new(),
             moved: Vec::new(),
             paused: false,
             exit: CommandExit::SpecificationWrong,

@@ -37,6 +37,13 @@ fn pytest_is_found_without_a_configuration() {
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
     "#);
     assert_eq!(output.report()["testSpecification"]["origin"], "discovered");
+    let again = project.proctor(["run"]).success();
+    assert!(!again.stdout.contains("because"), "what was found as before is not told again: {}", again.stdout);
+    assert!(again.report()["notes"].to_string().contains("because"), "the report has every note");
+    assert!(project.proctor(["show"]).success().stdout.contains("because"), "`show` has every note");
+    project.save("pyproject.toml", "");
+    let changed = project.proctor(["run"]).any_status();
+    assert!(changed.stdout.contains("because"), "found for another reason: {}", changed.stdout);
     let report = output.report();
     let tests = &result(&report, "STEP.1")["result"]["testResults"];
     assert_eq!((&tests["passed"], &tests["failed"]), (&1.into(), &0.into()), "{tests}");
@@ -75,7 +82,16 @@ fn a_failing_test_is_named_with_its_place() {
     proctor 0.1.0 · project · tree <digest>
       ✗ STEP.1    pytest               1 failed <time> blocks · HIGH
            tests/test_cart.py:5  tests.test_cart::test_total  AssertionError: rounded
+           │ def test_total():
+           │ >       assert total([1, 2]) == 4, "rounded"
+           │ E       AssertionError: rounded
+           │ E       assert 3 == 4
+           │ E        +  where 3 = total([1, 2])
+           │
+           │ tests/test_cart.py:5: AssertionError
+           run it alone: .venv/bin/python -m pytest tests/test_cart.py::test_total
       note: pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
+      log of pytest: evidence/default/STEP.1-pytest.log, evidence/default/STEP.1-junit.xml
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
@@ -139,7 +155,6 @@ fn a_changed_configuration_is_pointed_out() {
     --- stdout
     proctor 0.1.0 · project · tree <digest>
       ✓ STEP.1    pytest               1 passed <time>
-      note: pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
       note: configuration changed since the last run: conftest.py, pyproject.toml
     PASSED · evidence/default/execution-report.json
     ");

@@ -149,3 +149,30 @@ fn a_run_that_waits_for_another_can_be_interrupted() {
     assert_eq!(first.ended().status, 0);
     assert_eq!(project.store().committed_runs().len(), 1);
 }
+
+#[test]
+fn a_command_below_a_project_finds_the_project_above() {
+    let project = project(&check("one", &[])).file("src/deep/a.txt", "");
+    let output = project.proctor(["run"]).directory("src/deep").success();
+    assert!(output.stderr.contains(&format!("project: {}", project.path().display())), "{}", output.snapshot());
+    let shown = project.proctor(["show"]).directory("src/deep").success();
+    assert!(shown.stdout.contains("STEP.1    one"), "{}", shown.snapshot());
+    // A directory that is named is the project itself.
+    let named = project.proctor(["run", "../deep"]).directory("src/deep").status(4);
+    assert!(named.stderr.contains("no checks"), "{}", named.snapshot());
+    // A registered project without a `proctor.toml` is found too, and one name belongs to each `--check`.
+    let one = project.proctor(["run", "--check", "one", "."]).directory("src/deep").success();
+    assert!(one.stdout.contains("PASSED"), "{}", one.snapshot());
+}
+
+#[test]
+fn a_run_is_exported_beside_the_project_and_not_into_it() {
+    let project = project(&check("one", &[])).file("src/a.txt", "");
+    project.proctor(["run"]).success();
+    let exported = project.proctor(["export"]).directory("src").success();
+    let place = exported.stdout.split(' ').next().expect("a path");
+    assert_eq!(Path::new(place).parent(), project.path().parent(), "{}", exported.snapshot());
+    assert!(Path::new(place).is_dir(), "{}", exported.snapshot());
+    let none = project.proctor(["log", "--limit", "0"]).status(2);
+    assert!(none.stderr.contains("--limit"), "{}", none.snapshot());
+}

@@ -64,6 +64,7 @@ fn a_red_run_ends_with_one_and_shows_what_blocks_and_what_policy_allows() {
            src/cart.ts:20:3  TS2304  Cannot find name 'totl'.
       ! STEP.3    style                1 error <time> allowed by policy
       ! STEP.4    house                1 error <time> allowed by policy
+      log of types: evidence/default/STEP.2-typescript-compilation.log
     FAILED · 2 blocking · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
@@ -143,7 +144,7 @@ fn some_checks_are_run_and_no_more_is_claimed() {
     assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "INCOMPLETE");
     assert_eq!(result(&report, "STEP.2")["skipReason"], "not-selected");
     assert!(result(&report, "STEP.2")["status"].is_null());
-    let output = project.proctor(["run", "--check", "c", "a"]).success();
+    let output = project.proctor(["run", "--check", "c", "--check", "a"]).success();
     assert!(output.stdout.contains("2 of 3 checks"), "{}", output.snapshot());
     project.proctor(["run", "--check", "a", "--check", "b"]).failure();
 }

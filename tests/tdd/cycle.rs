@@ -36,6 +36,7 @@ fn a_cycle_goes_from_red_through_green_and_refactor_to_its_end() {
     exit status: 0
     --- stdout
     default: no cycle is started; runs are judged in GREEN
+      the decisions of the last cycle, which is over:
       RED      exit 1   → N4  Valid RED state - tests failing as expected
       GREEN    exit 1   → N3  Tests still failing in GREEN phase, back to implementation
       GREEN    exit 0   → NEXT_PHASE  Tests passed, proceeding to next phase

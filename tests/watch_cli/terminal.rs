@@ -2,7 +2,7 @@
 
 use crate::watch_cli::{LATE, hold, project, release, steps, wait_for_steps};
 
-const KEYS: &str = "watching (Enter run again, f failed only, a all, c clear, q quit)";
+const KEYS: &str = "watching (Enter run again, f failed only, a all, c clear, ? keys, q quit)";
 
 #[test]
 fn keys_run_again_and_what_failed_and_everything_clear_and_quit() {
@@ -32,8 +32,12 @@ fn keys_run_again_and_what_failed_and_everything_clear_and_quit() {
     assert_eq!(steps(&project)[7..], ["check", "second"]);
 
     terminal.press("x");
+    terminal.press("?");
+    terminal.wait_for("?, h   show these keys", LATE);
     terminal.press("c");
-    terminal.wait_for("\x1b[2J", LATE);
+    terminal.wait_for("\x1b[2J\x1b[H", LATE);
+    let again = terminal.wait_for(KEYS, LATE);
+    assert!(again.contains("FAILED") && again.contains("· 1 blocking"), "the verdict is shown again: {again:?}");
     terminal.press("q");
     let (ended, modes) = terminal.ended_with_modes();
     assert_eq!(ended.status, 0, "{}", ended.stdout);
@@ -57,6 +61,30 @@ fn the_action_under_way_has_a_line_that_its_result_replaces() {
 }
 
 #[test]
+fn keys_during_a_run_show_it_again_and_ask_for_the_next() {
+    let project = project("").env("TERM", "xterm");
+    hold(&project);
+    let mut terminal = project.proctor(["watch"]).at_terminal();
+    wait_for_steps(&project, 1);
+    terminal.wait_for("  … STEP.1    check", LATE);
+    terminal.press("\r");
+    let drawn = terminal.wait_for("asked: when this run is over, everything runs again", LATE);
+    assert!(drawn.contains("\x1b[2K\r"), "the live line is wiped first: {drawn:?}");
+    terminal.wait_for("  … STEP.1    check", LATE);
+    terminal.press("c");
+    terminal.wait_for("\x1b[2J\x1b[H", LATE);
+    let again = terminal.wait_for("  … STEP.1    check", LATE);
+    assert!(again.contains("proctor "), "the header is shown again: {again:?}");
+    release(&project);
+    terminal.wait_for("PASSED", LATE);
+    terminal.wait_for("PASSED", LATE);
+    terminal.wait_for(KEYS, LATE);
+    assert_eq!(steps(&project), ["check", "check"]);
+    terminal.press("q");
+    assert_eq!(terminal.ended().status, 0);
+}
+
+#[test]
 fn quitting_during_a_run_stops_it() {
     let project = project("").env("TERM", "xterm");
     hold(&project);
@@ -66,4 +94,12 @@ fn quitting_during_a_run_stops_it() {
     let ended = terminal.ended();
     assert_eq!(ended.status, 0);
     assert!(ended.stdout.contains("INTERRUPTED"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_terminal_that_obeys_no_control_sequences_gets_none() {
+    let project = project("").env("TERM", "dumb");
+    let ended = project.proctor(["run"]).at_terminal().ended();
+    assert_eq!(ended.status, 0, "{}", ended.stdout);
+    assert!(ended.stdout.contains("PASSED") && !ended.stdout.contains('\x1b'), "{:?}", ended.stdout);
 }

@@ -59,7 +59,8 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
     if options.json {
         render::document(&findings);
     } else {
-        let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+        let style =
+            Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
         findings.lines(style).iter().for_each(render::line);
     }
     Ok(findings.exit())

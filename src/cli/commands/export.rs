@@ -1,6 +1,6 @@
 //! `proctor export`: copies a run so that another person can verify it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::commands::key::from_evidence_error;
 use crate::cli::commands::opening;
@@ -22,7 +22,10 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
     if let Some(why) = run.pruned {
         return Err(super::from_prune_reason(&run.run_id, why));
     }
-    let to = environment.absolute(&options.to.clone().unwrap_or_else(|| run.run_id.as_str().into()));
+    let to = match &options.to {
+        Some(to) => environment.absolute(to),
+        None => default_place(&root, &environment.absolute(Path::new("."))).join(run.run_id.as_str()),
+    };
     if to.symlink_metadata().is_ok() {
         return Err(CommandError::new(CommandExit::Usage, format!("`{}` is there already", to.display()))
             .hint("name a directory or file that is not there: `--to PATH`"));
@@ -34,6 +37,16 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
         export_run(&store, &project, (&run.task, &run.run_id), &to, checkpoint).map_err(|error| from_evidence_error(&error))?;
     render::line(&format!("{} · signed by key {}", to.display(), key.id()));
     Ok(CommandExit::Proceed)
+}
+
+/// Returns the directory in which a run is exported where the person names none: the current one, or if that lies in the
+/// project, the one beside the project. In the project the copy would be a part of the tree that is tested next.
+fn default_place(root: &Path, current: &Path) -> PathBuf {
+    let current = current.canonicalize().unwrap_or_else(|_| current.to_owned());
+    if !current.starts_with(root) {
+        return current;
+    }
+    root.parent().map_or(current, Path::to_owned)
 }
 
 fn checkpoint_in(file: &Path) -> Result<SignedCheckpoint, CommandError> {

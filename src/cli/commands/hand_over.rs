@@ -17,13 +17,16 @@ use crate::cli::setup::LoadedProject;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::client::ClientError;
-use crate::model::{CommandExit, Digest, OverallStatus};
-use crate::project::ProjectSettings;
+use crate::model::{CommandExit, Digest, OverallStatus, PlanNote, PlanOrigin};
+use crate::project::{ProjectSettings, RecordedRun, StoreReader};
 use crate::report::EXECUTION_REPORT_FILE;
 use crate::sandbox::passed_on;
 
 /// The longest wait for a run in the service. The time limits of the checks end any run long before.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
+
+/// How many runs are looked through for the one before a run.
+const EARLIER_RUNS: u32 = 20;
 
 /// Lets the service run the checks. Returns `None` if this process must run them itself: the service does not watch the
 /// project, or the service's run could differ from a run in this process.
@@ -48,7 +51,8 @@ pub(super) fn hand_over(
         environment: Some(variables(environment, &settings.environment.pass)),
     };
     let path = format!("/v1/projects/{}/runs", served.project.id);
-    let live = (!options.json && terminal::is_output_terminal()).then(|| LiveLine::begin(&served, style(environment))).flatten();
+    let is_live = !options.json && terminal::is_output_terminal() && !environment.has_dumb_terminal();
+    let live = is_live.then(|| LiveLine::begin(&served, style(environment))).flatten();
     let answered = served.client.send::<RunAnswerV1>(MethodV1::Post, &path, &request, LONGEST_RUN);
     if let Some(live) = live {
         live.end();
@@ -74,7 +78,7 @@ fn checks(loaded: &LoadedProject, called: &[String]) -> Vec<String> {
 }
 
 fn style(environment: &Environment) -> Style {
-    Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal())
+    Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal())
 }
 
 /// Returns the variables that checks would get from this environment, as digests without values.
@@ -115,13 +119,15 @@ pub(super) fn show(
         render::line(&screen::header(&loaded.plan.project_name, &tree.before, style));
     }
     for result in screen::results(&report) {
-        screen::action(result, style).iter().for_each(render::line);
+        screen::action(result, options.failures, style).iter().for_each(render::line);
     }
-    screen::notes(&report).iter().for_each(render::line);
+    let told = told_notes(&archive, loaded, served, &run);
+    screen::notes(&report, &told).iter().for_each(render::line);
     let report_path = archive.place(&served.project.id, &run).join(EXECUTION_REPORT_FILE);
     let is_latest = report.execution_summary.overall_status.counts();
     let link = settings.link.as_deref();
     let path = screen::report_path(&loaded.root, link, &run.task, &report_path, is_latest);
+    screen::logs(&report, Some(&path)).iter().for_each(render::line);
     render::line(&screen::verdict(&report, &path, style));
     if let Some(hint) = screen::pause_hint(&report) {
         render::note(&format!("hint: {hint}"));
@@ -130,6 +136,19 @@ pub(super) fn show(
         screen::ignore_hints(&report, &loaded.root).iter().for_each(render::note);
     }
     Ok(exit)
+}
+
+/// Returns the notes about how the checks were discovered that the run of the task before this one had too.
+fn told_notes(archive: &StoreReader, loaded: &LoadedProject, served: &ServedProject, run: &RecordedRun) -> Vec<PlanNote> {
+    if loaded.plan.origin != PlanOrigin::Discovered {
+        return Vec::new();
+    }
+    let project = &served.project.id;
+    let is_before = |one: &RecordedRun| one.task == run.task && one.run_id.number() < run.run_id.number();
+    let before = archive.runs(project, EARLIER_RUNS).ok().and_then(|runs| runs.into_iter().find(is_before));
+    let before = before.and_then(|before| archive.report(project, &before).ok()).map(|(_, report)| report.notes);
+    let before = before.unwrap_or_default();
+    loaded.plan.notes.iter().filter(|note| before.contains(note)).cloned().collect()
 }
 
 fn without_report(answer: &RunAnswerV1, exit: CommandExit) -> CommandError {

@@ -93,7 +93,7 @@ pub(super) fn open_store(environment: &Environment, launcher: LauncherHandle) ->
 
 /// Returns whether standard output is coloured.
 pub(super) fn style(environment: &Environment) -> Style {
-    Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal())
+    Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal())
 }
 
 /// Opens the store for reading. If the store's index has to be repaired, now or later, a note is printed.

@@ -31,7 +31,7 @@ pub(super) fn refuse(
     let Some(scope) = scope else { return Err(error) };
     let trigger = Trigger { kind: TriggerKind::Request, paths: Vec::new() };
     let refusal = RefusedRequest { task: &task, scope: &scope, settings: &settings, configuration: &configuration, trigger };
-    let mut progress = ProgressScreen::new(opening::style(environment), audience(options.json));
+    let mut progress = ProgressScreen::new(opening::style(environment), options.failures, audience(options.json, environment));
     let sealed = workspace.refuse(&refusal, &mut |step| progress.show(&step)).map_err(|error| super::from_run_error(&error))?;
     let Some(sealed) = sealed else { return Err(error) };
     if options.json {

@@ -12,7 +12,7 @@ use crate::cli::commands::{hand_over, run, status};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::screen::{self, FailuresShown};
 use crate::cli::service::{self, ServedProject};
 use crate::cli::service_arguments::{RequestOptions, RequestVerb};
 use crate::cli::setup;
@@ -138,7 +138,7 @@ fn retest_here(
     let described = DescribedProject { plan: &loaded.plan, settings: &settings, configuration: &loaded.configuration };
     let granted = workspace.grant_retest(&scope, described).map_err(|error| super::from_run_error(&error))?;
     say_granted(granted.number, granted.budget);
-    run::run_here(&run_options(options, &loaded.root), &loaded, RunResources { workspace, scope, settings, style })
+    run::run_here(&run_options(options, &loaded.root), &loaded, RunResources { workspace, scope, settings, style }, environment)
 }
 
 /// Returns the options of `proctor run`, because a retest is shown as `proctor run` shows a run.
@@ -149,6 +149,7 @@ fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
         checks: Vec::new(),
         phase: None,
         fresh_caches: false,
+        failures: FailuresShown::default(),
         json: options.json,
         identity: None,
     }

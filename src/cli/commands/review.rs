@@ -11,7 +11,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::review_arguments::ReviewOptions;
-use crate::cli::screen;
+use crate::cli::screen::{self, FailuresShown};
 use crate::cli::setup::{self, LoadedProject};
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::evidence::open_regular_file;
@@ -42,7 +42,7 @@ pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Res
     workspace.expect_one_run();
     let control = watch_signals()?;
     let request = RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, &control);
-    let mut progress = ProgressScreen::new(style, Audience::Nobody);
+    let mut progress = ProgressScreen::new(style, FailuresShown::None, Audience::Nobody);
     let carried = workspace.run_plan(&request, &mut |one| progress.show(&one)).map_err(|error| super::from_run_error(&error))?;
     let (document, exit) = match carried {
         RunOutcome::Judged(sealed) | RunOutcome::Moved(sealed) | RunOutcome::Interrupted(sealed) => {

@@ -41,11 +41,16 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
         return Ok(exit);
     }
     let opening = opening::open(environment, launcher, &loaded, options.identity)?;
-    run_here(options, &loaded, opening)
+    run_here(options, &loaded, opening, environment)
 }
 
 /// Runs the plan in this process.
-pub(super) fn run_here(options: &RunOptions, loaded: &LoadedProject, opening: RunResources) -> Result<CommandExit, CommandError> {
+pub(super) fn run_here(
+    options: &RunOptions,
+    loaded: &LoadedProject,
+    opening: RunResources,
+    environment: &Environment,
+) -> Result<CommandExit, CommandError> {
     let RunResources { mut workspace, scope, mut settings, style } = opening;
     if options.fresh_caches {
         settings.sandbox.caches = CachesMode::Fresh;
@@ -57,7 +62,7 @@ pub(super) fn run_here(options: &RunOptions, loaded: &LoadedProject, opening: Ru
         phase: options.phase,
         ..RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, &control)
     };
-    let mut screen = ProgressScreen::new(style, audience(options.json));
+    let mut screen = ProgressScreen::new(style, options.failures, audience(options.json, environment));
     let mut run_plan = |workspace: &mut Workspace, request: &RunRequest<'_>| {
         workspace.run_plan(request, &mut |progress| screen.show(&progress)).map_err(|error| super::from_run_error(&error))
     };
@@ -131,7 +136,8 @@ fn show(options: &RunOptions, loaded: &LoadedProject, settings: &ProjectSettings
     }
     let path =
         screen::report_path(&loaded.root, settings.link.as_deref(), &loaded.plan.task, &sealed.report_path, is_latest(sealed));
-    screen::notes(&sealed.report).iter().for_each(render::line);
+    screen::notes(&sealed.report, &sealed.told_notes).iter().for_each(render::line);
+    screen::logs(&sealed.report, Some(&path)).iter().for_each(render::line);
     render::line(&screen::verdict(&sealed.report, &path, style));
     if let Some(hint) = screen::pause_hint(&sealed.report) {
         render::note(&format!("hint: {hint}"));
@@ -141,8 +147,8 @@ fn show(options: &RunOptions, loaded: &LoadedProject, settings: &ProjectSettings
     }
 }
 
-pub(super) fn audience(json: bool) -> Audience {
-    match (json, terminal::is_output_terminal()) {
+pub(super) fn audience(json: bool, environment: &Environment) -> Audience {
+    match (json, terminal::is_output_terminal() && !environment.has_dumb_terminal()) {
         (true, _) => Audience::Nobody,
         (false, true) => Audience::Terminal,
         (false, false) => Audience::Plain,

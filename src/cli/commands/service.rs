@@ -75,7 +75,8 @@ pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Re
     if options.json {
         render::document(&document(&now, changed, found));
     } else {
-        let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+        let style =
+            Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
         lines(&now, &changed, &found, is_removed, style).iter().for_each(render::line);
     }
     Ok(if runs || is_removed { CommandExit::Proceed } else { CommandExit::CodeNeedsWork })

@@ -30,7 +30,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
         render::stored_document(&bytes);
         return Ok(CommandExit::Proceed);
     }
-    let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+    let style = Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
     render::line(&screen::run_line(&run));
     let name = report.project.name.as_deref().unwrap_or(report.project.id.as_str());
     if let Some(tree) = &report.tree {
@@ -38,16 +38,18 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     }
     screen::specification_errors(&report).iter().for_each(render::line);
     for result in screen::results(&report) {
-        screen::action(result, style).iter().for_each(render::line);
+        screen::action(result, options.failures, style).iter().for_each(render::line);
     }
-    screen::notes(&report).iter().for_each(render::line);
+    screen::notes(&report, &[]).iter().for_each(render::line);
     screen::debt(&report).iter().for_each(render::line);
     let place = archive.place(&project, &run);
     let path = match run.form {
         RunForm::Directory => place.join(EXECUTION_REPORT_FILE),
         RunForm::Archive => place,
     };
-    render::line(&screen::verdict(&report, &path.display().to_string(), style));
+    let path = path.display().to_string();
+    screen::logs(&report, (run.form == RunForm::Directory).then_some(&path)).iter().for_each(render::line);
+    render::line(&screen::verdict(&report, &path, style));
     if run.form == RunForm::Archive {
         render::note(&screen::archived_hint(&run.run_id));
     }

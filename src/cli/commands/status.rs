@@ -111,7 +111,7 @@ fn show(status: &StatusV1, json: bool, environment: &Environment) {
         render::document(status);
         return;
     }
-    let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+    let style = Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
     if status.projects.is_empty() {
         render::note("no project is registered: `proctor run` or `proctor add` registers one");
     }

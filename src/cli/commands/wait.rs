@@ -11,7 +11,7 @@ use crate::cli::commands::{run, status};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::screen::{self, FailuresShown};
 use crate::cli::service::{self, MARGIN, ServedProject};
 use crate::cli::service_arguments::WaitOptions;
 use crate::cli::setup;
@@ -134,7 +134,7 @@ impl Runner {
         let mut settings = opening::settings(environment, &loaded)?;
         settings.lock_wait = until.left();
         let request = RunRequest::new(&loaded.plan, &settings, &opening.scope, TriggerKind::Wait, &self.control);
-        let mut screen = ProgressScreen::new(opening.style, Audience::Nobody);
+        let mut screen = ProgressScreen::new(opening.style, FailuresShown::None, Audience::Nobody);
         let alarm = Alarm::set(self.control.handle(), until.left())?;
         let carried = opening.workspace.run_plan(&request, &mut |progress| screen.show(&progress));
         alarm.cancel();
@@ -201,7 +201,8 @@ fn show(answer: &AnswerV1, json: bool, environment: &Environment) -> CommandExit
     if json {
         render::document(answer);
     } else {
-        let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+        let style =
+            Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
         screen::project_status(&answer.project, style).iter().for_each(render::line);
     }
     CommandExit::from_code(answer.exit_code)

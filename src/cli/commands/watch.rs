@@ -37,7 +37,8 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     let watch = &loaded.configuration.watch;
     let look = WatchScreenSettings {
         style,
-        is_terminal: terminal::is_output_terminal(),
+        failures: options.failures,
+        is_terminal: terminal::is_output_terminal() && !environment.has_dumb_terminal(),
         clear: watch.clear,
         bell: watch.bell,
         notify: watch.notify,

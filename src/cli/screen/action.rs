@@ -1,8 +1,9 @@
 //! Lines for people about one action: its result, and its findings below.
 
 use crate::cli::screen::SHOWN_FINDINGS;
+use crate::cli::screen::failures::{FailuresShown, failures, has_failures};
 use crate::cli::style::{Line, Style, Tone};
-use crate::model::{Action, CategoryCode, Diagnostic, DurationMs, FindingLevel, LimitKind, ResultType, TestFailure, shown_line};
+use crate::model::{Action, CategoryCode, DurationMs, LimitKind, ResultType, shown_line};
 use crate::report::{ActionResultV2, DispositionV2, SkipReason};
 use crate::verdict::{READY, SummaryWords, is_explained_by_output, summary_words};
 
@@ -15,7 +16,7 @@ const NAME_WIDTH: usize = 20;
 const SUMMARY_WIDTH: usize = 30;
 
 /// Returns the lines of an action that has ended: the result first, then the findings.
-pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<Line> {
+pub(crate) fn action(result: &ActionResultV2, shown: FailuresShown, style: Style) -> Vec<Line> {
     if result.skip_reason == Some(SkipReason::Stopped) {
         // The run was stopped before it reached this action. The last line of the run says so, so no line is needed
         // here.
@@ -37,7 +38,7 @@ pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<Line> {
     let remarks = remarks.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let head = (style.paint(tone, mark), result.action_id.as_str(), result.name.as_str());
     let mut lines = vec![line(head, &summary(result), time, &remarks)];
-    lines.extend(findings(result).into_iter().map(|finding| Line::from(format!("       {finding}"))));
+    lines.extend(findings(result, shown).into_iter().map(|finding| Line::from(format!("       {finding}"))));
     lines
 }
 
@@ -182,26 +183,14 @@ fn code_name(code: CategoryCode) -> String {
     name.to_lowercase().replace('_', " ")
 }
 
-fn findings(result: &ActionResultV2) -> Vec<String> {
+fn findings(result: &ActionResultV2, shown: FailuresShown) -> Vec<String> {
     if result.status.is_none_or(|status| status == ResultType::Success) || was_stopped(result) {
         return warnings(result);
     }
-    let outcome = result.result.as_ref();
-    let failures = outcome.and_then(|outcome| outcome.test_results.as_ref()).map(|tests| tests.failures.as_slice());
-    let diagnostics = outcome.map(|outcome| outcome.diagnostics.findings()).unwrap_or_default();
-    let mut lines: Vec<_> = failures.unwrap_or_default().iter().map(failure_line).collect();
-    let blocking_only =
-        result.blocking == Some(true) && diagnostics.iter().any(|diagnostic| diagnostic.severity == FindingLevel::Error);
-    lines.extend(
-        diagnostics.iter().filter(|diagnostic| !blocking_only || diagnostic.severity == FindingLevel::Error).map(diagnostic_line),
-    );
-    let is_allowed = result.blocking == Some(false);
-    let total = lines.len();
-    lines.truncate(if is_allowed { 0 } else { SHOWN_FINDINGS });
-    if total > lines.len() && !is_allowed {
-        lines.push(format!("… and {} more in the report", total - lines.len()));
-    }
-    if total == 0 {
+    // What the policy allows is no reason to look at it, unless a person asks for everything.
+    let is_shown = result.blocking != Some(false) || shown == FailuresShown::All;
+    let mut lines = if is_shown { failures(result, shown) } else { Vec::new() };
+    if !has_failures(result) {
         lines.extend(reason_lines(result));
     }
     lines.extend(warnings(result));
@@ -247,32 +236,6 @@ fn warnings(result: &ActionResultV2) -> Vec<String> {
             .map(|survivor| format!("left behind and killed: {} (pid {})", survivor.argv.join(" "), survivor.pid)),
     );
     lines
-}
-
-fn failure_line(failure: &TestFailure) -> String {
-    let place = match (&failure.test_file, failure.line) {
-        (Some(file), Some(line)) => format!("{file}:{line}  "),
-        (Some(file), None) => format!("{file}  "),
-        (None, _) => String::new(),
-    };
-    format!("{place}{}  {}", failure.test_name, first_line(&failure.error))
-}
-
-fn diagnostic_line(diagnostic: &Diagnostic) -> String {
-    let mut place = diagnostic.file.clone().unwrap_or_default();
-    if let Some(line) = diagnostic.line {
-        place.push_str(&format!(":{line}"));
-    }
-    if let Some(column) = diagnostic.column {
-        place.push_str(&format!(":{column}"));
-    }
-    let rule = diagnostic.code.as_ref().or(diagnostic.rule_id.as_ref()).cloned().unwrap_or_default();
-    let parts = [place, rule, first_line(&diagnostic.message)];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
-}
-
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
 }
 
 pub(crate) fn counted(count: u64, noun: &str) -> String {

@@ -2,26 +2,31 @@
 
 mod action;
 mod agent;
+mod failures;
 mod project_status;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::action::{action, counted, service_ready};
 pub(crate) use self::agent::agent_answer;
+pub(crate) use self::failures::FailuresShown;
 pub(crate) use self::project_status::{project_lines, project_status};
 use crate::cli::style::{Line, Style, Tone};
 use crate::daemon::{WayIntoProject, ignore_advice};
 use crate::evidence::RunForm;
 use crate::git::read_git_index;
 use crate::model::{
-    ApprovalWay, ByteSize, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, RunId, TaskId, TddState, TreeDigest,
-    TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command, plan_subject, quoted_text,
+    ApprovalWay, ByteSize, NextNode, OverallResult, OverallStatus, PauseRecord, PlanNote, PruneReason, RunId, TaskId, TddState,
+    TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use crate::project::{RecordedRun, UnmetDependency, decides_the_verdict};
 use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
 
 /// The most findings of one action that are shown. The report has all findings.
 const SHOWN_FINDINGS: usize = 5;
+
+/// The end of the name of a JUnit report.
+const JUNIT_END: &str = "-junit.xml";
 
 pub(crate) fn header(project_name: &str, tree: &TreeDigest, style: Style) -> Line {
     let name = style.paint(Tone::Strong, project_name);
@@ -61,6 +66,27 @@ fn weaker_isolation(isolation: &IsolationV2) -> Option<String> {
         (None, None) => (String::new(), "mend: `proctor doctor` says how"),
     };
     Some(format!("{level}{why} ({mend})"))
+}
+
+/// Returns one line for each blocking action with failed tests or findings: the places of its log and of its tool's report. Other
+/// actions name their log beside their last output. `shown_path` is the path of the run's report, beside which the files lie; it is
+/// `None` for a run that is packed in an archive.
+pub(crate) fn logs(report: &ExecutionReportV2, shown_path: Option<&str>) -> Vec<String> {
+    let directory = shown_path.and_then(|path| Path::new(path).parent());
+    let blocking = results(report).filter(|result| result.blocking == Some(true) && failures::has_failures(result));
+    let lines = blocking.filter_map(|result| {
+        let in_run = |name: &str| directory.map(|directory| directory.join(name).display().to_string());
+        let log = result.evidence.as_deref().and_then(in_run);
+        let tool_report = result.evidence_files.iter().find(|name| name.ends_with(JUNIT_END)).and_then(|name| in_run(name));
+        let reused = result.reused.as_ref().and_then(|reused| reused.evidence.as_ref());
+        // The files of an archive, and those of a reused result, do not lie beside the report.
+        let by_command =
+            (result.evidence.is_some() || reused.is_some()).then(|| format!("`proctor show --log {}`", result.action_id));
+        let places = log.or(by_command).into_iter().chain(tool_report);
+        let places = places.collect::<Vec<_>>().join(", ");
+        (!places.is_empty()).then(|| format!("  log of {}: {places}", result.name))
+    });
+    lines.collect()
 }
 
 /// Returns the results of all actions, in the order in which they ran.
@@ -103,8 +129,10 @@ pub(crate) fn specification_errors(report: &ExecutionReportV2) -> Vec<String> {
     lines.collect()
 }
 
-pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
-    let mut lines: Vec<_> = report.notes.iter().map(|note| format!("  note: {}: {}", note.subject, note.message)).collect();
+/// Returns the notes of a run, without those that the person has been told before.
+pub(crate) fn notes(report: &ExecutionReportV2, told: &[PlanNote]) -> Vec<String> {
+    let new = report.notes.iter().filter(|note| !told.contains(note));
+    let mut lines: Vec<_> = new.map(|note| format!("  note: {}: {}", note.subject, note.message)).collect();
     if !report.configuration_changed.is_empty() {
         let paths: Vec<_> = report.configuration_changed.iter().map(|change| change.path.as_str()).collect();
         lines.push(format!("  note: configuration changed since the last run: {}", paths.join(", ")));
@@ -380,6 +408,9 @@ pub(crate) fn cycle_line(task: &TaskId, state: &TddState) -> String {
 /// Returns the lines about a task's red, green, refactor cycle, with one line for each routing decision.
 pub(crate) fn cycle(task: &TaskId, state: &TddState) -> Vec<String> {
     let mut lines = vec![cycle_line(task, state)];
+    if !state.started && !state.route_history.is_empty() {
+        lines.push("  the decisions of the last cycle, which is over:".to_owned());
+    }
     lines.extend(state.route_history.iter().map(|entry| {
         let code = entry.exit_code.map_or_else(|| "-".to_owned(), |code| code.to_string());
         format!(

@@ -15,7 +15,8 @@ impl Engine {
         match key {
             Key::Clear => vec![Effect::ClearScreen],
             Key::Quit => self.leave(CommandExit::Proceed, StopReason::Interrupted),
-            Key::Again | Key::All => self.on_everything(),
+            Key::Help => vec![Effect::Show(Notice::Keys)],
+            Key::Again | Key::All => self.everything_now_or_next(Notice::RunningAgainAfterRun),
             Key::FailedOnly if self.known.values().all(|known| known.last_failed.is_empty()) => {
                 vec![Effect::Show(Notice::NothingFailed)]
             }
@@ -80,12 +81,17 @@ impl Engine {
 
     /// Reloads the configuration by running everything, because every run reads the configuration before it begins.
     pub(super) fn on_reload(&mut self) -> Vec<Effect> {
+        self.everything_now_or_next(Notice::ReloadingAfterRun)
+    }
+
+    /// Runs everything: at once, or if a run is under way, when that run is over. `notice` then says so.
+    fn everything_now_or_next(&mut self, notice: Notice) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => self.on_everything(),
             Stage::Looking(_) | Stage::Recalling | Stage::Running(_) if self.leaving.is_some() => Vec::new(),
             Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => {
-                self.reload_owed = true;
-                vec![Effect::Show(Notice::ReloadingAfterRun)]
+                self.everything_owed = true;
+                vec![Effect::Show(notice)]
             }
         }
     }

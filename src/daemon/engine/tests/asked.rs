@@ -16,10 +16,16 @@ fn checks_that_are_picked_by_name_answer_for_no_save() {
 }
 
 #[test]
-fn keys_run_everything_or_what_failed_and_nothing_while_a_run_is_under_way() {
+fn keys_run_everything_or_what_failed_at_once_or_after_the_run_under_way() {
     let mut engine = engine();
-    assert!(engine.handle_as_changed(Moment(5), Event::Key(Key::Again)).is_empty());
-    verdict(&mut engine, 10, "t0", &["tsc"]);
+    for moment in [5, 6] {
+        let effects = engine.handle_as_changed(Moment(moment), Event::Key(Key::Again));
+        assert_eq!(effects, vec![Effect::Show(Notice::RunningAgainAfterRun)]);
+    }
+    let effects = verdict(&mut engine, 8, "t0", &["tsc"]);
+    assert!(is_start(&effects, TriggerKind::Request), "the person asked for another run: {effects:?}");
+    let effects = verdict(&mut engine, 10, "t0", &["tsc"]);
+    assert!(!starts(&effects), "and asked for one only: {effects:?}");
     let effects = engine.handle_as_changed(Moment(20), Event::Key(Key::FailedOnly));
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(order.selection, Selection::Named(vec!["tsc".to_owned()]));
@@ -27,6 +33,7 @@ fn keys_run_everything_or_what_failed_and_nothing_while_a_run_is_under_way() {
     assert_eq!(engine.handle_as_changed(Moment(40), Event::Key(Key::FailedOnly)), vec![Effect::Show(Notice::NothingFailed)]);
     assert!(is_start(&engine.handle_as_changed(Moment(50), Event::Key(Key::All)), TriggerKind::Request));
     assert_eq!(engine.handle_as_changed(Moment(60), Event::Key(Key::Clear)), vec![Effect::ClearScreen]);
+    assert_eq!(engine.handle_as_changed(Moment(70), Event::Key(Key::Help)), vec![Effect::Show(Notice::Keys)]);
 }
 
 #[test]

@@ -1,0 +1,78 @@
+//! Searches the root of the project in which a command was started, as git does: in the current directory and above.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use nix::unistd::geteuid;
+
+use crate::cli::setup::CONFIGURATION_FILE;
+use crate::evidence::evidence_directory;
+
+/// The evidence link of a project that names no other one in a `proctor.toml`.
+const DEFAULT_LINK: &str = "evidence";
+
+/// Returns the nearest directory, `start` or one above it, that has a `proctor.toml` or is registered; `None` if there is none.
+///
+/// The search ends at the root of a git repository, because what is above belongs to another one, and below the home
+/// directory. Above `start`, a `proctor.toml` of another user is no project of this user: in `/tmp` anybody can put one.
+pub(super) fn root_above(start: &Path, home: Option<&Path>, state_root: &Path) -> Option<PathBuf> {
+    let home = home.and_then(|home| home.canonicalize().ok());
+    for directory in start.ancestors() {
+        if directory != start && Some(directory) == home.as_deref() {
+            return None;
+        }
+        let has_configuration = directory
+            .join(CONFIGURATION_FILE)
+            .metadata()
+            .is_ok_and(|file| file.is_file() && (directory == start || file.uid() == geteuid().as_raw()));
+        if has_configuration || is_registered(directory, state_root) {
+            return Some(directory.to_owned());
+        }
+        if directory.join(".git").symlink_metadata().is_ok() {
+            return None;
+        }
+    }
+    None
+}
+
+/// Returns whether a directory is registered. Its evidence link, which leads into the store, says so without a look into
+/// the index. A project without this link has a `proctor.toml`, which turns the link off or names another one.
+fn is_registered(directory: &Path, state_root: &Path) -> bool {
+    std::fs::read_link(directory.join(DEFAULT_LINK)).is_ok_and(|target| target.starts_with(evidence_directory(state_root)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test makes directories")]
+    fn the_nearest_project_above_is_found_and_not_one_of_another_repository() {
+        let base = tempfile::tempdir().expect("a directory");
+        let base = base.path().canonicalize().expect("it is there");
+        let (home, state) = (base.join("home"), base.join("state"));
+        let directory = |path: &str| {
+            let path = home.join(path);
+            fs::create_dir_all(&path).expect("the directory is ours");
+            path
+        };
+        let found = |start: &Path| root_above(start, Some(&home), &state);
+        let deep = directory("work/shop/web/src");
+        assert_eq!(found(&deep), None);
+        fs::write(home.join(CONFIGURATION_FILE), "").expect("the directory is ours");
+        assert_eq!(found(&deep), None, "the home directory is no project of what lies below");
+        fs::write(home.join("work").join(CONFIGURATION_FILE), "").expect("the directory is ours");
+        assert_eq!(found(&deep), Some(home.join("work")));
+        directory("work/shop/.git");
+        assert_eq!(found(&deep), None, "another repository");
+        let shop = home.join("work/shop");
+        symlink(evidence_directory(&state).join("shop-1"), shop.join("evidence")).expect("the directory is ours");
+        assert_eq!(found(&deep), Some(shop.clone()), "a registered project");
+        fs::write(shop.join("web").join(CONFIGURATION_FILE), "").expect("the directory is ours");
+        assert_eq!(found(&deep), Some(shop.join("web")), "the nearest one");
+        assert_eq!(found(&shop), Some(shop));
+    }
+}

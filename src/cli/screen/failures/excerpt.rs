@@ -1,0 +1,143 @@
+//! Shortens what a tool printed about a failure, so that the error, its source line and its place stay.
+
+use crate::cli::screen::failures::cause::{frame, is_installed};
+use crate::report::plain_text;
+
+/// The most lines that are shown of the first failure.
+const SHOWN_LINES: usize = 15;
+
+/// The most characters of each line.
+const SHOWN_WIDTH: usize = 160;
+
+/// The lines that always stay before and after a long difference.
+const LAST_LINES: usize = 2;
+
+/// What stands before each line that a tool printed.
+const BAR: &str = "│";
+
+/// What stands for a tab: a terminal would move to a column that has nothing to do with the source.
+const TAB: &str = "    ";
+
+/// Returns a tool's text without control sequences and tabs, and without the frames of installed packages and of the
+/// runtime of JavaScript.
+pub(super) fn readable(text: &str) -> String {
+    let plain = plain_text(text).replace('\t', TAB);
+    let is_foreign = |line: &str| {
+        let line = line.trim();
+        line.starts_with("at ")
+            && (frame(line)
+                .map_or_else(|| line.contains("(node:") || line.contains("<anonymous>"), |(file, _)| is_installed(file)))
+    };
+    let lines = plain.lines().map(str::trim_end).filter(|line| !is_foreign(line));
+    // pytest parts the frames of a traceback by a line of underscores as wide as its terminal.
+    let lines = lines.map(|line| if is_separator(line) { "" } else { line });
+    let mut lines: Vec<&str> = lines.collect();
+    while lines.last().is_some_and(|line| line.is_empty()) {
+        lines.pop();
+    }
+    lines.join("\n")
+}
+
+/// Returns all lines.
+pub(super) fn whole(printed: &str) -> Vec<String> {
+    printed.lines().map(barred).collect()
+}
+
+/// Returns about [`SHOWN_LINES`] lines: those that end with the error and its place. Of a long difference the middle is
+/// left out, of a long function or traceback the beginning.
+pub(super) fn short(printed: &str) -> Vec<String> {
+    let lines: Vec<&str> = printed.lines().collect();
+    if lines.len() <= SHOWN_LINES {
+        return lines.iter().map(|line| barred(cut(line, SHOWN_WIDTH))).collect();
+    }
+    let (first, last) = window(&lines);
+    let mut kept: Vec<String> = Vec::new();
+    if first > 0 {
+        kept.push(left_out(first));
+    }
+    if last - first > SHOWN_LINES {
+        let head = SHOWN_LINES - LAST_LINES;
+        kept.extend(lines[first..first + head].iter().map(|line| (*line).to_owned()));
+        kept.push(left_out(last - first - SHOWN_LINES));
+        kept.extend(lines[last - LAST_LINES..last].iter().map(|line| (*line).to_owned()));
+    } else {
+        kept.extend(lines[first..last].iter().map(|line| (*line).to_owned()));
+    }
+    if last < lines.len() {
+        kept.push(left_out(lines.len() - last));
+    }
+    kept.iter().map(|line| barred(cut(line, SHOWN_WIDTH))).collect()
+}
+
+/// Returns the range of lines to show. pytest prints the source line as `>` and the error as `E` at the end, Jest and
+/// Vitest print the error at the beginning.
+fn window(lines: &[&str]) -> (usize, usize) {
+    let Some(error) = lines.iter().rposition(|line| line.starts_with("E ")) else { return (0, SHOWN_LINES) };
+    let source = lines[..error].iter().rposition(|line| line.starts_with('>'));
+    let begin = source.unwrap_or_else(|| {
+        // A short traceback has no `>`: two lines before the error are its place and its source line.
+        let errors = lines[..error].iter().rev().take_while(|line| line.starts_with("E ")).count();
+        (error - errors).saturating_sub(2)
+    });
+    // Lines before the source line fill what the error leaves free.
+    let needed = lines.len() - begin;
+    (begin.saturating_sub(SHOWN_LINES.saturating_sub(needed)), lines.len())
+}
+
+fn left_out(count: usize) -> String {
+    if count == 1 { "… 1 more line".to_owned() } else { format!("… {count} more lines") }
+}
+
+fn is_separator(line: &str) -> bool {
+    line.len() > 2 && line.chars().all(|character| matches!(character, '_' | ' '))
+}
+
+fn barred(line: impl AsRef<str>) -> String {
+    format!("{BAR} {}", line.as_ref()).trim_end().to_owned()
+}
+
+/// Returns a line with at most `width` characters.
+pub(super) fn cut(line: &str, width: usize) -> String {
+    match line.char_indices().nth(width) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(source: usize, errors: usize) -> String {
+        let before = (0..source).map(|number| format!("    line {number}"));
+        let errors = (0..errors).map(|number| format!("E   error {number}"));
+        let place = ["", "a.py:1: AssertionError"].map(str::to_owned);
+        before.chain(["> assert a".to_owned()]).chain(errors).chain(place).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn source_line_error_and_place_always_stay() {
+        for (source, errors) in [(0, 1), (3, 3), (40, 1), (40, 9), (0, 60), (40, 60), (11, 1)] {
+            let shown = short(&text(source, errors));
+            assert!(shown.len() <= SHOWN_LINES + 2, "{source} {errors}: {shown:?}");
+            for part in ["│ > assert a", "│ E   error 0", "│ a.py:1: AssertionError"] {
+                assert!(shown.iter().any(|line| line == part), "{source} {errors} {part}: {shown:?}");
+            }
+        }
+        assert_eq!(short(&text(40, 60))[0], "│ … 40 more lines");
+        assert_eq!(whole(&text(40, 60)).len(), 103);
+    }
+
+    #[test]
+    fn a_short_traceback_keeps_the_place_above_the_error() {
+        let long = (0..30).map(|number| format!("a.py:{number}: in f\n    f()")).collect::<Vec<_>>().join("\n");
+        let shown = short(&format!("{long}\nE   ValueError"));
+        assert_eq!(shown[shown.len() - 3..], ["│ a.py:29: in f", "│     f()", "│ E   ValueError"]);
+    }
+
+    #[test]
+    fn foreign_frames_and_separators_and_tabs_are_left_out() {
+        let printed = "Error: \u{1b}[31mx\u{1b}[0m\n\ta\n    at f (/p/a.js:1:2)\n    at g (/p/node_modules/b.js:1:2)\n    at new Promise (<anonymous>)\n    at h (node:internal/x:1:2)\n_ _ _ _\n";
+        assert_eq!(readable(printed), "Error: x\n    a\n    at f (/p/a.js:1:2)");
+    }
+}

@@ -1,0 +1,149 @@
+//! Makes the command that runs one failed test alone. A person pastes it, so there is none where it would be a guess.
+
+use crate::model::{TestFailure, is_hidden_character};
+use crate::report::ActionResultV2;
+
+/// The test runners whose command line can name one test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runner {
+    Pytest,
+    Jest,
+    Vitest,
+}
+
+/// The characters that a shell leaves as they are.
+const PLAIN: &str = "_./:=@%+,-";
+
+/// Returns the command that runs a failed test alone; `None` if the check's command is no plain call of its test runner,
+/// or if the test's own name is not known.
+pub(super) fn command(result: &ActionResultV2, failure: &TestFailure) -> Option<String> {
+    let (runner, program) = program(&result.command)?;
+    let arguments = match runner {
+        Runner::Pytest => vec![node_id(failure)?],
+        Runner::Jest | Runner::Vitest => {
+            let file = failure.test_file.clone()?;
+            let name = &failure.test_name;
+            let by_name = ["-t".to_owned(), format!("^{}$", escaped_pattern(name))];
+            let by_name = if *name == file { Vec::new() } else { by_name.to_vec() };
+            std::iter::once(file).chain(by_name).collect()
+        }
+    };
+    let has_hidden = |text: &str| text.chars().any(is_hidden_character);
+    if has_hidden(&program)
+        || arguments.iter().any(|argument| has_hidden(argument) || argument.starts_with('-') && argument != "-t")
+    {
+        return None;
+    }
+    let quoted: Vec<String> = arguments.iter().map(|argument| quoted(argument)).collect();
+    Some(format!("{program} {}", quoted.join(" ")))
+}
+
+/// Returns the test runner of a command, and the words of the command up to it.
+fn program(command: &str) -> Option<(Runner, String)> {
+    if command.chars().any(|character| "$`'\"\\|&;<>()*?[]{}~#\n".contains(character)) {
+        return None;
+    }
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let found = words.iter().enumerate().find_map(|(position, word)| {
+        let runner = match word.rsplit('/').next().unwrap_or(word) {
+            "pytest" | "py.test" => Runner::Pytest,
+            "jest" => Runner::Jest,
+            "vitest" => Runner::Vitest,
+            _ => return None,
+        };
+        Some((position, runner))
+    });
+    let (position, runner) = found?;
+    let mut program = words[..=position].join(" ");
+    if runner == Runner::Vitest {
+        // Without `run`, Vitest would go on to watch at a terminal.
+        program.push_str(" run");
+    }
+    Some((runner, program))
+}
+
+/// Returns a test's name as pytest's command line takes it: `tests/test_a.py::TestX::test_y[1]`.
+fn node_id(failure: &TestFailure) -> Option<String> {
+    let (class, name) = failure.test_name.split_once("::")?;
+    if class.ends_with(".py") {
+        return Some(failure.test_name.clone());
+    }
+    let file = failure.test_file.as_ref()?;
+    let module = file.strip_suffix(".py")?.replace('/', ".");
+    let ends = class.match_indices('.').map(|(dot, _)| dot).chain([class.len()]);
+    // Where the whole class name is a module, and so is a part of it, the longer one is the test's file.
+    let is_module = |end: &usize| module == class[..*end] || module.ends_with(&format!(".{}", &class[..*end]));
+    let end = ends.filter(is_module).max()?;
+    let classes = class[end..].split('.').filter(|part| !part.is_empty());
+    let parts: Vec<&str> = std::iter::once(file.as_str()).chain(classes).chain([name]).collect();
+    Some(parts.join("::"))
+}
+
+/// Returns a text as a regular expression of JavaScript that matches only the text.
+fn escaped_pattern(text: &str) -> String {
+    let mut pattern = String::new();
+    for character in text.chars() {
+        if r"\^$.|?*+()[]{}".contains(character) {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern
+}
+
+/// Returns a text as one word of a shell.
+fn quoted(text: &str) -> String {
+    let is_plain = text.chars().all(|character| character.is_ascii_alphanumeric() || PLAIN.contains(character));
+    if is_plain && !text.is_empty() { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(name: &str, file: &str) -> TestFailure {
+        TestFailure { test_name: name.to_owned(), test_file: Some(file.to_owned()), ..TestFailure::default() }
+    }
+
+    #[test]
+    fn the_names_of_pytest_are_what_its_command_line_takes() {
+        for (name, file, expected) in [
+            ("tests.test_a::test_x", "tests/test_a.py", Some("tests/test_a.py::test_x")),
+            (
+                "tests.test_a.TestX.TestIn::test_x[a::b]",
+                "back/tests/test_a.py",
+                Some("back/tests/test_a.py::TestX::TestIn::test_x[a::b]"),
+            ),
+            ("tests/test_a.py::test_x[1]", "tests/test_a.py", Some("tests/test_a.py::test_x[1]")),
+            ("tests.test_a::test_x", "conftest.py", None),
+            ("test_a", "test_a.py", None),
+        ] {
+            assert_eq!(node_id(&failure(name, file)).as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_a_plain_call_of_a_test_runner_is_called_again() {
+        for (command, expected) in [
+            ("python -m pytest -q tests", Some("python -m pytest")),
+            (".venv/bin/pytest", Some(".venv/bin/pytest")),
+            ("npx vitest --run", Some("npx vitest run")),
+            ("npx jest --ci", Some("npx jest")),
+            ("cd a && pytest", None),
+            ("sh -c 'pytest'", None),
+            ("npm test", None),
+        ] {
+            assert_eq!(program(command).map(|(_, program)| program).as_deref(), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_shell_reads_a_quoted_text_as_it_is() {
+        for (text, expected) in
+            [("tests/test_a.py::test_x", "tests/test_a.py::test_x"), ("a[1]", "'a[1]'"), ("it's $x", r"'it'\''s $x'")]
+        {
+            assert_eq!(quoted(text), expected);
+        }
+        assert_eq!(escaped_pattern("adds (1 + 2)"), r"adds \(1 \+ 2\)");
+    }
+}
