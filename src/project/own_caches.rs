@@ -15,15 +15,14 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::Store;
-use crate::model::{ActionPhase, ProjectId};
+use crate::model::ActionPhase;
 use crate::project::own_caches::write_below::WritableDirectory;
 
 /// For which action a project's caches are prepared.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct OwnCachesRequest<'a> {
-    pub(crate) store: &'a Store,
-    pub(crate) project: &'a ProjectId,
+    /// The project's cache directory, which need not exist yet.
+    pub(crate) path: PathBuf,
     /// The home whose caches are linked; `None` if HOME is not set. Without a home there is no place for caches, and
     /// tools choose their own.
     pub(crate) home: Option<&'a Path>,
@@ -34,16 +33,15 @@ pub(crate) struct OwnCachesRequest<'a> {
 
 /// Creates the project's cache directory if it is missing, links it to the caches of the home, and returns its path.
 /// `None` if it cannot be created; tools then have the read-only caches of the home.
-pub(crate) fn prepare_own_caches(request: &OwnCachesRequest<'_>) -> Option<PathBuf> {
+pub(crate) fn prepare_own_caches(request: OwnCachesRequest<'_>) -> Option<PathBuf> {
     let home = request.home.filter(|home| home.is_absolute())?;
-    let path = request.store.own_caches_directory(request.project);
-    let own = open_or_create(&path).ok()?;
+    let own = open_or_create(&request.path).ok()?;
     // A link that cannot be made costs a download, so it is no reason to stop.
     let _incomplete = seeds::link_home_cache(&own, &home.join(".cache"), request.phase);
     if request.phase == ActionPhase::Prerequisite {
         let _incomplete = npm_lock::link_locked_packages(&own, &home.join(".npm/_cacache"), request.directory);
     }
-    Some(path)
+    Some(request.path)
 }
 
 fn open_or_create(path: &Path) -> io::Result<WritableDirectory> {

@@ -250,13 +250,12 @@ impl<'w, 'c> Performer<'w, 'c> {
         let mut environment = ChildEnvironment::build(self.workspace.ambient(), &request.settings.environment, action, output);
         let (ambient, directory) = (self.workspace.ambient(), self.working_directory(action));
         let caches = OwnCachesRequest {
-            store: &self.workspace.store,
-            project: &request.scope.project,
+            path: self.workspace.store.own_caches_directory(&request.scope.project),
             home: isolation::home(ambient),
             directory: &directory,
             phase: action.phase,
         };
-        if let Some(caches) = prepare_own_caches(&caches) {
+        if let Some(caches) = prepare_own_caches(caches) {
             environment.use_own_caches(&caches);
         }
         if self.place.snapshot_for(action).is_some() && is_below_its_repository(&request.scope.root) {

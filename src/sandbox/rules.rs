@@ -90,10 +90,7 @@ pub(super) const OWN_CACHE_VARIABLES: &[(&[&str], &str)] = &[
     (&["PIP_CACHE_DIR"], "pip"),
     (&["UV_CACHE_DIR"], "uv"),
     (&["npm_config_cache", "NPM_CONFIG_CACHE"], "npm"),
-    (&["BUN_INSTALL_CACHE_DIR"], "bun"),
-    (&["COMPOSER_CACHE_DIR"], "composer"),
     (&["CCACHE_DIR"], "ccache"),
-    (&["SCCACHE_DIR"], "sccache"),
 ];
 
 /// Variables in the command's environment that name cache directories, which are made writable: the project's own, and
@@ -109,8 +106,6 @@ pub(super) const CACHE_VARIABLES: &[&str] = &[
     "YARN_CACHE_FOLDER",
     "GOCACHE",
     "GOMODCACHE",
-    "BUN_INSTALL_CACHE_DIR",
-    "COMPOSER_CACHE_DIR",
     "CCACHE_DIR",
     "SCCACHE_DIR",
     "PLAYWRIGHT_BROWSERS_PATH",
