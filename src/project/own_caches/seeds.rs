@@ -45,17 +45,23 @@ const fn seed(name: &'static str, levels: u32) -> Seed {
 /// The entries of `~/.cache` that tools need in a certain way. `EVERY_OTHER` applies to entries that are not named.
 const SEEDS: &[Seed] = &[
     Seed { small_files: SmallFiles::Copied, renewal: Renewal::ForPrerequisites, ..seed("pip", 12) },
-    Seed { linked_in: &["archive-v0"], small_files: SmallFiles::Copied, renewal: Renewal::ForPrerequisites, ..seed("uv", 8) },
     Seed { renewal: Renewal::ForPrerequisites, ..seed("yarn", 2) },
-    Seed { small_files: SmallFiles::Copied, renewal: Renewal::ForPrerequisites, ..seed("pypoetry", 2) },
+    Seed {
+        linked_in: &["virtualenvs"],
+        small_files: SmallFiles::Copied,
+        renewal: Renewal::ForPrerequisites,
+        ..seed("pypoetry", 12)
+    },
     // The database names the environments by their absolute paths in the home.
     Seed { small_files: SmallFiles::Copied, ..seed("pre-commit", 1) },
 ];
 
 const EVERY_OTHER: Seed = seed("", 2);
 
-/// Caches that are written all over, and too large to be linked file by file. The project begins with an empty one.
-const EMPTY_AT_FIRST: &[&str] = &["bazel", "ccache", "go-build", "golangci-lint", "mesa_shader_cache", "sccache", "staticcheck"];
+/// Caches that are written all over, and too large to be linked file by file. The project begins with an empty one. uv
+/// refuses a linked directory (`archive-v0`), and installs a part of a package if only a part of its files is there.
+const EMPTY_AT_FIRST: &[&str] =
+    &["bazel", "ccache", "go-build", "golangci-lint", "mesa_shader_cache", "sccache", "staticcheck", "uv"];
 
 /// The size up to which a file counts as small.
 const SMALL: u64 = 64 * 1024;
@@ -153,10 +159,11 @@ mod tests {
 
     #[test]
     fn the_upper_levels_are_the_projects_own_and_what_lies_deeper_is_linked() {
-        let root = linked(&["tool/1.0/data/x", "pre-commit/db.db", "pre-commit/repo/x", "uv/archive-v0/id/lib/x.py", "uv/.lock"]);
+        let root = linked(&["tool/1.0/data/x", "pre-commit/db.db", "pre-commit/repo/x", "pypoetry/virtualenvs/id/x", "uv/x/y"]);
         assert!(!is_link(&root, "tool/1.0") && is_link(&root, "tool/1.0/data"));
         assert!(!is_link(&root, "pre-commit/db.db") && is_link(&root, "pre-commit/repo"));
-        assert!(!is_link(&root, "uv/archive-v0") && is_link(&root, "uv/archive-v0/id") && !is_link(&root, "uv/.lock"));
+        assert!(!is_link(&root, "pypoetry/virtualenvs") && is_link(&root, "pypoetry/virtualenvs/id"));
+        assert!(!root.path().join("own/uv").exists());
     }
 
     #[test]
