@@ -15,6 +15,7 @@ mod in_place;
 mod isolation;
 mod kept_files;
 mod link;
+mod own_caches;
 mod planned;
 mod prerequisites;
 mod project_references;

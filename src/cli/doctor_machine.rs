@@ -427,7 +427,7 @@ mod tests {
 
     fn with_snapshots_of(project: &str) -> MachineFacts {
         let project = ProjectId::try_from(project).expect("an id");
-        let usage = SnapshotUsage { copies: 1, layers: 0, caches: 0 };
+        let usage = SnapshotUsage { copies: 1, layers: 0, caches: 0, own_caches: 0 };
         MachineFacts { snapshots: BTreeMap::from([(project, usage)]), ..well() }
     }
 

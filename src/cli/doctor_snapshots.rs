@@ -16,7 +16,7 @@ pub(super) struct SnapshotsV1 {
 }
 
 /// Whether a project can have a snapshot, and how many bytes on disk its copies of the tree, its checks' writes
-/// (layers) and its kept caches use.
+/// (layers), its kept caches and its own caches of pip, npm and other tools use.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SnapshotV1 {
@@ -26,6 +26,7 @@ pub(super) struct SnapshotV1 {
     copies_bytes: u64,
     layers_bytes: u64,
     caches_bytes: u64,
+    own_caches_bytes: u64,
 }
 
 /// Returns the object about all snapshots in the document that `--json` prints.
@@ -41,6 +42,7 @@ pub(super) fn of_project(project: &ProjectFound, usage: SnapshotUsage) -> Snapsh
         copies_bytes: usage.copies,
         layers_bytes: usage.layers,
         caches_bytes: usage.caches,
+        own_caches_bytes: usage.own_caches,
     }
 }
 
@@ -57,8 +59,8 @@ pub(super) fn line_of_project(facts: &MachineFacts, project: &ProjectFound) -> S
         Some(obstacle) => format!("in place, because {obstacle}"),
     };
     let usage = usage_of(facts, project);
-    let [copies, layers, caches] = [usage.copies, usage.layers, usage.caches].map(mebibytes);
-    format!("  {:<19} {can} · copies {copies}, layers {layers}, caches {caches}", "snapshot")
+    let [copies, layers, caches, own] = [usage.copies, usage.layers, usage.caches, usage.own_caches].map(mebibytes);
+    format!("  {:<19} {can} · copies {copies}, layers {layers}, caches {caches}, package caches {own}", "snapshot")
 }
 
 /// Returns the finding about snapshots of projects that are not registered any more, with its remedy.

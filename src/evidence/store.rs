@@ -140,6 +140,19 @@ impl Store {
         self.root.join("snapshots")
     }
 
+    /// Returns the directory with the tools' caches of a project (pip, npm, …), to which its actions write.
+    pub fn own_caches_directory(&self, project: &ProjectId) -> PathBuf {
+        self.every_own_caches_directory().join(project.as_str())
+    }
+
+    /// Returns the directory that contains the tools' caches of all projects. It lies beside the store, because the store
+    /// is hidden from actions.
+    pub fn every_own_caches_directory(&self) -> PathBuf {
+        let mut name = self.root.file_name().unwrap_or_default().to_owned();
+        name.push("-caches");
+        self.root.with_file_name(name)
+    }
+
     /// Returns the directory that contains the output directories of a project's actions.
     pub fn outputs_directory(&self, project: &ProjectId) -> PathBuf {
         self.every_output_directory().join(project.as_str())

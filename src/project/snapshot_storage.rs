@@ -1,7 +1,7 @@
-//! The disk space of snapshots: how much each project uses, and how it is freed.
+//! The disk space of snapshots and of the projects' own caches (`own_caches`): how much each project uses, and how it is freed.
 //!
-//! Everything in a snapshot directory can be made again. So it may be removed whenever no run of its project is under
-//! way. A run holds the project's lock, so whoever gets the lock may remove the snapshots.
+//! Everything in these directories can be made again. So it may be removed whenever no run of its project is under
+//! way. A run holds the project's lock, so whoever gets the lock may remove both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,7 +23,7 @@ const LAYERS: &str = "layers";
 /// `st_blocks` counts in units of this size, whatever the file system's own blocks are (`stat(2)`).
 const BLOCK: u64 = 512;
 
-/// The bytes on disk that the snapshots of one project use.
+/// The bytes on disk that the snapshots and the own caches of one project use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SnapshotUsage {
     /// The copies of the tree and of the ignored inputs.
@@ -32,21 +32,23 @@ pub struct SnapshotUsage {
     pub layers: u64,
     /// The tools' caches that are kept between runs.
     pub caches: u64,
+    /// The caches outside of the snapshots: what pip, npm and other tools wrote to the project's own cache directory.
+    pub own_caches: u64,
 }
 
 impl SnapshotUsage {
     /// Returns the sum of all bytes.
     pub fn total(&self) -> u64 {
-        self.copies + self.layers + self.caches
+        self.copies + self.layers + self.caches + self.own_caches
     }
 }
 
 /// Which snapshots are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SnapshotsToRemove {
-    /// The snapshots of projects that are not registered, and the layers that killed runs left.
+    /// The snapshots and own caches of projects that are not registered, and the layers that killed runs left.
     Unused,
-    /// All snapshots. A registered project gets a new snapshot by its next run.
+    /// All snapshots and own caches. A registered project gets new ones by its next run.
     All,
 }
 
@@ -59,14 +61,14 @@ pub struct RemovedSnapshots {
     pub busy: Vec<ProjectId>,
 }
 
-/// Returns the bytes that each project's snapshots use. A project without snapshots is left out. A directory that cannot
+/// Returns the bytes that each project's snapshots and own caches use. A project without both is left out. A directory that cannot
 /// be read counts as empty.
 pub fn snapshot_usage(state_root: &Path) -> BTreeMap<ProjectId, SnapshotUsage> {
     let Ok(store) = Store::open(state_root) else { return BTreeMap::new() };
-    projects_with_snapshots(&store).into_iter().map(|project| (project.clone(), usage_of(&store, &project))).collect()
+    projects_with_directories(&store).into_iter().map(|project| (project.clone(), usage_of(&store, &project))).collect()
 }
 
-/// Removes snapshots that nothing uses. With `is_trial`, only says what would be removed.
+/// Removes snapshots and own caches that nothing uses. With `is_trial`, only says what would be removed.
 ///
 /// # Errors
 /// When the store, a lock or a directory of a snapshot cannot be used.
@@ -78,7 +80,7 @@ pub fn remove_snapshots(
 ) -> Result<RemovedSnapshots, ProjectError> {
     let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let mut outcome = RemovedSnapshots::default();
-    for project in projects_with_snapshots(&store) {
+    for project in projects_with_directories(&store) {
         let lock = match store.lock(&project, &mut || WaitDecision::GiveUp) {
             Ok(lock) => lock,
             Err(LockError::Busy { .. }) => {
@@ -99,6 +101,9 @@ pub fn remove_snapshots(
         }
         if !is_trial {
             snapshot::remove_directory(&part).map_err(ProjectError::Snapshot)?;
+            if is_whole {
+                remove_own_caches(&store, &project)?;
+            }
         }
         outcome.removed.push((project, bytes));
         drop(lock);
@@ -106,14 +111,20 @@ pub fn remove_snapshots(
     Ok(outcome)
 }
 
-/// Removes the snapshots of a project whose lock is held.
+/// Removes the snapshots and own caches of a project whose lock is held.
 pub(super) fn remove_snapshots_of(lock: &ProjectLock) -> Result<(), ProjectError> {
     let directory = lock.store().snapshot_directory(lock.project());
     snapshot::remove_memory_layers(&directory);
-    snapshot::remove_directory(&directory).map_err(ProjectError::Snapshot)
+    snapshot::remove_directory(&directory).map_err(ProjectError::Snapshot)?;
+    remove_own_caches(lock.store(), lock.project())
 }
 
-/// Removes the snapshots of a project that is not watched any more. Waits until a run of the project that is under way
+/// Removes the own caches of a project whose lock is held.
+fn remove_own_caches(store: &Store, project: &ProjectId) -> Result<(), ProjectError> {
+    snapshot::remove_directory(&store.own_caches_directory(project)).map_err(ProjectError::Snapshot)
+}
+
+/// Removes the snapshots and own caches of a project that is not watched any more. Waits until a run of the project that is under way
 /// has ended.
 ///
 /// # Errors
@@ -123,15 +134,19 @@ pub fn discard_snapshots(state_root: &Path, project: &ProjectId, wait: Duration)
     remove_snapshots_of(&lock_within(&store, project, wait)?)
 }
 
-fn projects_with_snapshots(store: &Store) -> Vec<ProjectId> {
-    let names = fs::read_dir(store.snapshots_directory()).into_iter().flatten().flatten().map(|entry| entry.file_name());
+/// Returns the projects that have a snapshot directory or a directory of own caches.
+fn projects_with_directories(store: &Store) -> Vec<ProjectId> {
+    let directories = [store.snapshots_directory(), store.every_own_caches_directory()].map(fs::read_dir);
+    let names = directories.into_iter().flatten().flatten().flatten().map(|entry| entry.file_name());
     let mut projects: Vec<ProjectId> = names.filter_map(|name| ProjectId::try_from(name.to_str()?).ok()).collect();
     projects.sort();
+    projects.dedup();
     projects
 }
 
 fn usage_of(store: &Store, project: &ProjectId) -> SnapshotUsage {
-    let mut usage = SnapshotUsage::default();
+    let own_caches = disk_bytes_below(&store.own_caches_directory(project));
+    let mut usage = SnapshotUsage { own_caches, ..SnapshotUsage::default() };
     for entry in fs::read_dir(store.snapshot_directory(project)).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let bytes = disk_bytes_below(&entry.path());

@@ -18,7 +18,7 @@ mod services;
 use crate::project::Progress;
 use crate::project::Workspace;
 use crate::project::{EnvironmentSurvey, SurveyExtent};
-use crate::project::{ProjectError, QueueLimits};
+use crate::project::{OwnCachesRequest, ProjectError, QueueLimits, prepare_own_caches};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -255,6 +255,16 @@ impl<'w, 'c> Performer<'w, 'c> {
     fn environment(&self, action: &Action, output: &Path) -> ChildEnvironment {
         let request = self.context.request;
         let mut environment = ChildEnvironment::build(self.workspace.ambient(), &request.settings.environment, action, output);
+        let (ambient, directory) = (self.workspace.ambient(), self.working_directory(action));
+        let caches = OwnCachesRequest {
+            path: self.workspace.store.own_caches_directory(&request.scope.project),
+            home: isolation::home(ambient),
+            directory: &directory,
+            phase: action.phase,
+        };
+        if let Some(caches) = prepare_own_caches(caches) {
+            environment.use_own_caches(&caches);
+        }
         if self.place.snapshot_for(action).is_some() && is_below_its_repository(&request.scope.root) {
             environment.let_git_look_above();
         }

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use crate::model::{Action, ActionPhase, PackageCredentials};
+use crate::sandbox::rules::OWN_CACHE_VARIABLES;
 
 /// The names of variables that every command gets from proctor's environment; a trailing `*` stands for any text.
 const ALLOWED: &[&str] =
@@ -126,6 +127,19 @@ impl ChildEnvironment {
         for (name, value) in variables {
             self.variables.insert(name.into(), value.into());
             self.dropped.remove(name);
+        }
+    }
+
+    /// Makes tools use the project's own caches in `directory`. A variable that the user or the settings set is kept.
+    pub(crate) fn use_own_caches(&mut self, directory: &Path) {
+        for (names, below) in OWN_CACHE_VARIABLES {
+            if names.iter().any(|name| self.variables.contains_key(OsStr::new(name))) {
+                continue;
+            }
+            let Some(name) = names.first() else { continue };
+            let path = if below.is_empty() { directory.to_owned() } else { directory.join(below) };
+            self.variables.insert(name.into(), path.into_os_string());
+            self.dropped.remove(*name);
         }
     }
 
@@ -272,6 +286,19 @@ mod tests {
         let child = build(&[("DATABASE_URL", "x"), ("DATA", "y")], &EnvironmentAdditions::default(), &action(ActionPhase::Step));
         assert_eq!(child.missed_in("KeyError: 'DATABASE_URL'"), ["DATABASE_URL"]);
         assert!(child.missed_in("DATABASE_URLS are fine").is_empty());
+    }
+
+    #[test]
+    fn tools_get_the_projects_own_caches_but_for_those_that_somebody_chose() {
+        let mut prerequisite = action(ActionPhase::Prerequisite);
+        prerequisite.environment.insert("UV_CACHE_DIR".into(), "/uv".into());
+        let ambient = [("NPM_CONFIG_CACHE", "/npm"), ("XDG_CACHE_HOME", "/not-passed-on")];
+        let mut child = build(&ambient, &EnvironmentAdditions::default(), &prerequisite);
+        child.use_own_caches(Path::new("/own"));
+        let value = |name: &str| child.variables.get(OsStr::new(name)).and_then(|value| value.to_str());
+        assert_eq!((value("XDG_CACHE_HOME"), value("PIP_CACHE_DIR")), (Some("/own"), Some("/own/pip")));
+        assert_eq!((value("UV_CACHE_DIR"), value("npm_config_cache")), (Some("/uv"), None));
+        assert!(!child.dropped.contains("XDG_CACHE_HOME"));
     }
 
     #[test]

@@ -11,10 +11,7 @@ use crate::model::{Access, ActionPhase, PackageCredentials, Place};
 use crate::sandbox::arrange::{CandidatePlace, FoundPlaces, PlaceRule, is_allowed, is_kernel};
 use crate::sandbox::credentials::{CREDENTIAL_VARIABLES, CREDENTIALS, HiddenFrom};
 use crate::sandbox::path_cache::{Found, PathCache};
-use crate::sandbox::rules::{
-    CACHE_VARIABLES, CACHES, Cache, MEMORY, MissingCache, OVERLAY_HOME, PRIVATE, PRIVATE_TMPDIR, PathBase, RUN_TIME,
-    RUN_TIME_DOORS,
-};
+use crate::sandbox::rules::{CACHE_VARIABLES, MEMORY, OVERLAY_HOME, PRIVATE, PRIVATE_TMPDIR, PathBase, RUN_TIME, RUN_TIME_DOORS};
 use crate::sandbox::visible::{EmptyPlaces, visible_paths};
 use crate::sandbox::{SandboxError, SandboxRequest};
 
@@ -175,36 +172,10 @@ impl PlaceFinder<'_, '_> {
     }
 
     fn caches(&mut self) {
-        for base in PathBase::ALL {
-            for directory in self.bases(base) {
-                let (as_found, made): (Vec<_>, Vec<_>) =
-                    CACHES.iter().filter(|row| row.base == base).partition(|row| row.missing == MissingCache::LeftOut);
-                for cache in self.path_cache.found_below(&directory, as_found.iter().map(|row| row.path)) {
-                    self.add_found(Some(cache), PlaceRule::Cache, Access::Writable);
-                }
-                for row in made {
-                    let path = directory.join(row.path);
-                    self.make_cache(row, &path);
-                    self.add(&path, PlaceRule::Cache, Access::Writable);
-                }
-            }
-        }
         for name in CACHE_VARIABLES {
             if let Some(path) = path_in(self.request.environment, name) {
                 self.add(&path, PlaceRule::Cache, Access::Writable);
             }
-        }
-    }
-
-    /// Creates a cache directory that tools expect. If the directory cannot be created, the tools run without a cache.
-    fn make_cache(&self, row: &Cache, path: &Path) {
-        let is_wanted = match row.missing {
-            MissingCache::LeftOut => false,
-            MissingCache::Made => true,
-            MissingCache::MadeForNode => self.survey.project.join("package.json").exists(),
-        };
-        if is_wanted && path.symlink_metadata().is_err() {
-            let _not_made = std::fs::create_dir(path);
         }
     }
 

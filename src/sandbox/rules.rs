@@ -15,27 +15,6 @@ impl PathBase {
     pub(super) const ALL: [Self; 3] = [Self::Home, Self::Config, Self::Data];
 }
 
-/// A cache of downloads that tools share between projects.
-pub(super) struct Cache {
-    pub(super) base: PathBase,
-    pub(super) path: &'static str,
-    pub(super) missing: MissingCache,
-}
-
-/// What proctor does if a cache does not exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MissingCache {
-    /// proctor does nothing, because the tool is probably not in use.
-    LeftOut,
-    Made,
-    /// The cache is created if the project has a `package.json`.
-    MadeForNode,
-}
-
-const fn cache(path: &'static str) -> Cache {
-    Cache { base: PathBase::Home, path, missing: MissingCache::LeftOut }
-}
-
 /// Directories for temporary files, each with the name of its replacement in the run's scratch directory. They are
 /// replaced because other processes keep files in them, above all the sockets of agents and terminal multiplexers.
 pub(super) const PRIVATE: &[(&str, &str)] = &[("/tmp", "tmp"), ("/var/tmp", "var-tmp")];
@@ -103,39 +82,19 @@ pub(super) const RUN_TIME_VISIBLE: &[&str] = &[
 /// `/proc` and `/sys` an action could get out of its isolation.
 pub(super) const KERNEL: &[&str] = &["/proc", "/sys"];
 
-/// Caches that stay writable if they exist, because otherwise every run would download again. Directories that hold
-/// programs as well as downloads (`~/.deno`, `~/.stack`) are left out, unless a package manager cannot work without
-/// them.
-pub(super) const CACHES: &[Cache] = &[
-    Cache { base: PathBase::Home, path: ".cache", missing: MissingCache::Made },
-    Cache { base: PathBase::Home, path: ".npm", missing: MissingCache::MadeForNode },
-    cache(".yarn"),
-    cache(".pnpm-store"),
-    Cache { base: PathBase::Data, path: "pnpm", missing: MissingCache::LeftOut },
-    cache(".bun/install/cache"),
-    Cache { base: PathBase::Data, path: "uv", missing: MissingCache::LeftOut },
-    Cache { base: PathBase::Data, path: "virtualenv", missing: MissingCache::LeftOut },
-    cache(".cargo/registry"),
-    cache(".cargo/git"),
-    cache(".m2/repository"),
-    cache(".gradle/caches"),
-    cache(".gradle/daemon"),
-    cache(".gradle/native"),
-    cache(".gradle/wrapper"),
-    cache(".ivy2/cache"),
-    cache("go/pkg"),
-    cache(".nuget/packages"),
-    Cache { base: PathBase::Data, path: "NuGet", missing: MissingCache::LeftOut },
-    cache(".composer/cache"),
-    cache(".gem/specs"),
-    cache(".bundle/cache"),
-    cache(".hex/packages"),
-    cache(".opam/download-cache"),
-    cache(".ccache"),
-    cache(".sccache"),
+/// The variables that give a command its project's own caches: the names of a variable, of which the first is set, and the
+/// path below the project's cache directory. Most tools keep their cache below `XDG_CACHE_HOME`. The others have a row
+/// of their own, and so do tools whose configuration files may name a cache of the home.
+pub(super) const OWN_CACHE_VARIABLES: &[(&[&str], &str)] = &[
+    (&["XDG_CACHE_HOME"], ""),
+    (&["PIP_CACHE_DIR"], "pip"),
+    (&["UV_CACHE_DIR"], "uv"),
+    (&["npm_config_cache", "NPM_CONFIG_CACHE"], "npm"),
+    (&["CCACHE_DIR"], "ccache"),
 ];
 
-/// Variables in the command's environment that name cache directories, which are made writable.
+/// Variables in the command's environment that name cache directories, which are made writable: the project's own, and
+/// those that the user or the settings chose. The caches of the home that no variable names are read-only.
 pub(super) const CACHE_VARIABLES: &[&str] = &[
     "XDG_CACHE_HOME",
     "PIP_CACHE_DIR",

@@ -223,7 +223,7 @@ pub(super) const ROWS: &[Row] = &[
     row('F', "rename across project directories", [Y, Y, Y]),
     row('F', "create in own output", [Y, Y, Y]),
     row('F', "create in ~", [Y, N, N]),
-    row('F', "create in ~/.cache", [Y, Y, Y]),
+    row('F', "create in ~/.cache", [Y, N, N]),
     row('F', "create in ~/.config", [Y, N, N]),
     row('F', "create in /tmp", [Y, Y, Y]),
     row('F', "read file made after the start", [Y, Y, Y]),

@@ -117,7 +117,6 @@ impl Victim {
         let mut places = vec![
             place(Path::new("/tmp"), Access::Private { source }),
             place(&self.supervised.path("project"), Access::Writable),
-            place(&home.join(".cache"), Access::Writable),
             place(Path::new("/dev/shm"), Access::Memory),
         ];
         let secrets = [".ssh", ".aws", ".npmrc"].map(|name| home.join(name));

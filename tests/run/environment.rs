@@ -34,7 +34,22 @@ fn a_check_gets_the_allow_list_and_nothing_that_changes_results() {
     let variables = variables(&project);
     assert_eq!(
         names(&variables),
-        ["COLUMNS", "HOME", "LANG", "LC_ALL", "PATH", "PROCTOR_OUT", "PYTHONUNBUFFERED", "TMPDIR", "TZ"]
+        [
+            "CCACHE_DIR",
+            "COLUMNS",
+            "HOME",
+            "LANG",
+            "LC_ALL",
+            "PATH",
+            "PIP_CACHE_DIR",
+            "PROCTOR_OUT",
+            "PYTHONUNBUFFERED",
+            "TMPDIR",
+            "TZ",
+            "UV_CACHE_DIR",
+            "XDG_CACHE_HOME",
+            "npm_config_cache"
+        ]
     );
     assert!(variables.contains(&"COLUMNS=200".to_owned()) && variables.contains(&"PYTHONUNBUFFERED=1".to_owned()));
 }

@@ -1,0 +1,135 @@
+//! The caches of tools: what one project writes, no other project and no tool of the user reads.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::Project;
+
+const LEVELS: [&str; 3] = ["namespace", "cgroup", "landlock"];
+
+/// Writes wherever a tool could have a cache: into the home, through a link to the home, over a link, and into the
+/// project's own directory.
+const POISON: &str = "exec 2>/dev/null\n\
+    for place in \"$HOME/.cache/pip\" \"$HOME/.cache/new\" \"$HOME/.npm/_cacache\" \"$HOME/.cargo/registry\"; do\n\
+    mkdir -p \"$place\" 2>/dev/null; echo poison > \"$place/poison\" 2>/dev/null && echo \"wrote $place\"\n\
+    done\n\
+    echo poison >> \"$XDG_CACHE_HOME/tool/1.0/model\" 2>/dev/null && echo 'wrote through a link'\n\
+    cat \"$XDG_CACHE_HOME/tool/1.0/model\"\n\
+    rm \"$PIP_CACHE_DIR/http-v2/entry\" && echo poison > \"$PIP_CACHE_DIR/http-v2/entry\"\n\
+    mkdir -p \"$npm_config_cache\" && echo poison > \"$npm_config_cache/poison\" && echo wrote own caches\n";
+
+const READ: &str = "exec 2>/dev/null\n\
+    cat \"$PIP_CACHE_DIR/http-v2/entry\" \"$XDG_CACHE_HOME/tool/1.0/model\"\n\
+    find \"$XDG_CACHE_HOME\" \"$HOME/.cache\" \"$HOME/.npm\" -name '*poison*'\n\
+    ls \"$XDG_CACHE_HOME/..\" | wc -l\n\
+    for other in \"$XDG_CACHE_HOME\"/../*; do touch \"$other/mine\" 2>/dev/null && echo wrote; done\n\
+    touch \"$XDG_CACHE_HOME/../x\" 2>/dev/null && echo wrote beside\n";
+
+/// Returns a directory that is not below `/tmp`, where an action without namespaces may write.
+fn machine() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
+}
+
+fn project(script: &str, home: &Path, state: &Path, level: &str) -> Project {
+    let toml = "[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n";
+    let project = Project::new().toml(toml).file("script.sh", &format!("{script}\nexit 0\n"));
+    project.env("HOME", home).env("XDG_STATE_HOME", state).env("PROCTOR_TEST_ISOLATION", level)
+}
+
+fn log(project: &Project) -> String {
+    project.proctor(["run"]).success();
+    project.proctor(["show", "--log", "STEP.1"]).success().stdout
+}
+
+fn files_below(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(directory).expect("a directory").flatten() {
+        let path = entry.path();
+        if entry.file_type().expect("its kind").is_dir() {
+            found.extend(files_below(&path));
+        } else {
+            found.insert(path.clone(), fs::read(&path).expect("read"));
+        }
+    }
+    found
+}
+
+#[test]
+fn what_a_project_writes_to_its_caches_no_other_project_reads_and_the_home_stays_as_it_was() {
+    for level in LEVELS {
+        let machine = machine();
+        let (home, state) = (machine.path().join("home"), machine.path().join("state"));
+        for (file, text) in [(".cache/pip/http-v2/entry", "of the home\n"), (".cache/tool/1.0/model", "model\n")] {
+            fs::create_dir_all(home.join(file).parent().expect("a directory")).expect("made");
+            fs::write(home.join(file), text).expect("written");
+        }
+        for cache in [".npm/_cacache", ".cargo/registry"] {
+            fs::create_dir_all(home.join(cache)).expect("made");
+        }
+        fs::create_dir_all(&state).expect("made");
+        let before = files_below(&home);
+        let poisoner = project(POISON, &home, &state, level);
+        assert_eq!(log(&poisoner), "model\nwrote own caches\n", "{level}");
+        assert_eq!(files_below(&home), before, "{level}");
+        let reader = project(READ, &home, &state, level);
+        assert_eq!(log(&reader), "of the home\nmodel\n2\nwrote\n", "{level}");
+        assert_eq!(files_below(&home), before, "{level}");
+        // The poisoner itself keeps what it wrote.
+        poisoner.save("script.sh", "cat \"$PIP_CACHE_DIR/http-v2/entry\"\n");
+        assert_eq!(log(&poisoner), "poison\n", "{level}");
+    }
+}
+
+#[test]
+fn a_cache_that_somebody_chose_is_used_and_written() {
+    for level in LEVELS {
+        let machine = machine();
+        let (home, state) = (machine.path().join("home"), machine.path().join("state"));
+        for directory in [&home.join("chosen"), &state] {
+            fs::create_dir_all(directory).expect("made");
+        }
+        let chosen = project("touch \"$XDG_CACHE_HOME/mine\"\necho \"$PIP_CACHE_DIR\"\n", &home, &state, level);
+        let chosen = chosen.env("XDG_CACHE_HOME", home.join("chosen"));
+        let toml = "[environment]\npass_environment = [\"XDG_CACHE_HOME\"]\n[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n";
+        chosen.save("proctor.toml", toml);
+        assert!(log(&chosen).contains("/state/proctor-caches/"), "{level}");
+        assert!(home.join("chosen/mine").exists(), "{level}");
+    }
+}
+
+#[test]
+fn a_write_to_the_cache_of_the_home_names_the_line_that_allows_it() {
+    let project = Project::new().toml("[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n");
+    let home = project.shared("home");
+    fs::create_dir_all(home.join(".cargo/registry")).expect("made");
+    let project = project.file("script.sh", "touch \"$HOME/.cargo/registry/x\"\n").env("HOME", &home);
+    let refused = project.proctor(["run"]).status(1);
+    assert!(refused.stdout.contains("writable = [\"~/.cargo/registry\"]"), "{}", refused.snapshot());
+    project.save(
+        "proctor.toml",
+        "[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n[sandbox]\nwritable = [\"~/.cargo/registry\"]\n",
+    );
+    project.proctor(["run"]).success();
+    assert!(home.join(".cargo/registry/x").exists());
+}
+
+#[test]
+fn the_caches_of_a_project_are_counted_and_removed_with_its_snapshots() {
+    let machine = machine();
+    let (home, state) = (machine.path().join("home"), machine.path().join("state"));
+    fs::create_dir_all(&home).expect("made");
+    let project = project("head -c 100000 /dev/urandom > \"$XDG_CACHE_HOME/model\"\n", &home, &state, "namespace");
+    log(&project);
+    let caches = || fs::read_dir(state.join("proctor-caches")).expect("a directory").count();
+    assert_eq!(caches(), 1);
+    let doctor = project.proctor(["doctor", "--json"]).any_status();
+    let facts: serde_json::Value = serde_json::from_str(&doctor.stdout).expect("JSON");
+    let bytes = facts["machine"]["projects"]
+        .as_array()
+        .and_then(|projects| projects.first())
+        .map(|first| &first["snapshot"]["ownCachesBytes"]);
+    assert!(bytes.and_then(serde_json::Value::as_u64).is_some_and(|bytes| bytes >= 100_000), "{facts}");
+    project.proctor(["prune", "--snapshots"]).success();
+    assert_eq!(caches(), 0);
+}
