@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::config::Configuration;
 use crate::evidence::{self, DurableStep, InterruptedRun, Ledger, ProjectLock, SealInput, Store, WaitDecision};
 use crate::model::{
-    Action, Digest, LedgerLine, OverallStatus, Plan, PlanNote, ProjectId, RetentionLimits, RunId, RunRecord, StopReason, TaskId,
+    Digest, LedgerLine, OverallStatus, Plan, PlanNote, ProjectId, RetentionLimits, RunId, RunRecord, StopReason, TaskId,
     TddState, Timestamp, TreeDigest, TreeFormat, TreeIssue, TreePath,
 };
 use crate::process::{LauncherHandle, clock};
@@ -30,7 +30,6 @@ use crate::project::run_preparation::RunPreparation;
 use crate::project::selection::Selection;
 use crate::project::specifications::{Specifications, TaskError};
 use crate::report::{RecoveryFacts, attested, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes};
-use crate::sandbox::home;
 use crate::sandbox::search_path;
 use crate::store;
 use crate::tree::{self, TreeHints};
