@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use crate::config::keys::{KeyKind, kind_of};
 use crate::config::settings::{CachesMode, Configuration, HomeAccess, ProtectionMode};
 use crate::config::weaker_when::{NO_LIMIT, WeakerWhen};
-use crate::model::{CollectionErrorPolicy, JudgedSettings, SettingValue};
+use crate::model::{CollectionErrorPolicy, JudgedSettings, LimitEnforcement, PackageCredentials, SettingValue, SystemCallFilter};
 
 /// A setting and the function that reads its value from the configuration.
 type Row = (&'static str, fn(&Configuration) -> SettingValue);
@@ -27,6 +27,9 @@ const ROWS: &[Row] = &[
     ("sandbox.home", |all| text(home_word(all.sandbox.home))),
     ("sandbox.memory", |all| limit(all.sandbox.memory.map(|size| size.0))),
     ("sandbox.processes", |all| limit(all.sandbox.processes.map(u64::from))),
+    ("sandbox.limits", |all| text(limits_word(all.sandbox.limits))),
+    ("sandbox.system_call_filter", |all| text(filter_word(all.sandbox.system_call_filter))),
+    ("sandbox.package_credentials", |all| text(credentials_word(all.sandbox.package_credentials))),
     ("sandbox.snapshot", |all| text(mode_word(all.sandbox.snapshot))),
     ("sandbox.max_snapshot_bytes", |all| SettingValue::Number(all.sandbox.max_snapshot_bytes.0)),
     ("sandbox.caches", |all| text(caches_word(all.sandbox.caches))),
@@ -102,6 +105,28 @@ fn mode_word(mode: ProtectionMode) -> &'static str {
         ProtectionMode::Auto => "auto",
         ProtectionMode::Require => "require",
         ProtectionMode::Off => "off",
+    }
+}
+
+fn limits_word(limits: LimitEnforcement) -> &'static str {
+    match limits {
+        LimitEnforcement::WherePossible => "auto",
+        LimitEnforcement::Required => "require",
+    }
+}
+
+fn filter_word(filter: SystemCallFilter) -> &'static str {
+    match filter {
+        SystemCallFilter::WherePossible => "auto",
+        SystemCallFilter::Required => "require",
+        SystemCallFilter::Off => "off",
+    }
+}
+
+fn credentials_word(credentials: PackageCredentials) -> &'static str {
+    match credentials {
+        PackageCredentials::Hidden => "hidden",
+        PackageCredentials::ForPrerequisites => "prerequisites",
     }
 }
 

@@ -131,7 +131,8 @@ pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
 pub use time::{DurationMs, Timestamp};
 pub use tool::Tool;
 pub use tool_facts::{
-    EvidenceNames, FindingFacts, FindingKind, InstalledPackage, JudgedBy, PolicyCategory, PolicyOptions, ToolClass, WarningsExit,
+    EvidenceNames, FindingFacts, FindingKind, InstalledPackage, JudgedBy, OneTest, PolicyCategory, PolicyOptions, ToolClass,
+    WarningsExit,
 };
 pub use tree::{CopiedFiles, EntryKind, TestedPlace, TreeComparison, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind};
 pub use watch::{GitOperation, PollReason, SyncId, WatchHint, WatchProblem};

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::model::InstalledPackage::{Node, Python};
 use crate::model::NameRule::{Begins, Ends, Is};
 use crate::model::{
-    BlockOn, EvidenceNames, FindingFacts, FindingKind, InstalledPackage, JudgedBy, NameRule, PolicyCategory, PolicyOptions,
-    ToolClass, WarningsExit,
+    BlockOn, EvidenceNames, FindingFacts, FindingKind, InstalledPackage, JudgedBy, NameRule, OneTest, PolicyCategory,
+    PolicyOptions, ToolClass, WarningsExit,
 };
 
 /// A tool whose output proctor can interpret.
@@ -58,6 +58,8 @@ struct Row {
     /// The names of the tool's programs in the `bin` directory of a Python installation. Such a program runs with the
     /// packages of that installation.
     beside_python: &'static [&'static str],
+    /// How the command line names one test; `None` if the tool runs no tests, or cannot name one.
+    one_test: Option<OneTest>,
     /// Patterns for the names of files that can change the tool's results without a change to the source (S7); `*`
     /// stands for any characters.
     configuration: &'static [&'static str],
@@ -85,6 +87,7 @@ const fn row(tool: Tool, word: &'static str, class: ToolClass) -> Row {
         evidence: EvidenceNames { log: word, findings: None, tool_report: None },
         package: None,
         beside_python: &[],
+        one_test: None,
         configuration: &[],
         leftovers: &[],
         measures_coverage: false,
@@ -125,6 +128,7 @@ const ROWS: [Row; 13] = [
     Row {
         package: Some(Python("pytest")),
         beside_python: &["py.test", "pytest"],
+        one_test: Some(OneTest::NodeId),
         configuration: &["pytest.ini", ".pytest.ini", "conftest.py"],
         leftovers: &[
             (Is(".pytest_cache"), "pytest's cache"),
@@ -134,9 +138,16 @@ const ROWS: [Row; 13] = [
         loads_plugins: true,
         ..tests(Tool::Pytest, "pytest", "junit.xml")
     },
-    Row { package: Some(Node("jest")), configuration: &["jest.config.*"], ..tests(Tool::Jest, "jest", "jest-report.json") },
+    Row {
+        package: Some(Node("jest")),
+        one_test: Some(OneTest::FileAndPattern { subcommand: None }),
+        configuration: &["jest.config.*"],
+        ..tests(Tool::Jest, "jest", "jest-report.json")
+    },
     Row {
         package: Some(Node("vitest")),
+        // Without `run`, Vitest would go on to watch at a terminal.
+        one_test: Some(OneTest::FileAndPattern { subcommand: Some("run") }),
         configuration: &["vitest.config.*"],
         ..tests(Tool::Vitest, "vitest", "vitest-report.json")
     },
@@ -319,6 +330,11 @@ impl Tool {
     /// with the packages of that installation.
     pub fn beside_python(self) -> &'static [&'static str] {
         self.row().beside_python
+    }
+
+    /// Returns how the tool's command line names one test; `None` if the tool runs no tests, or cannot name one.
+    pub fn one_test(self) -> Option<OneTest> {
+        self.row().one_test
     }
 
     /// Returns patterns for the names of files that can change the tool's results without a change to the source.

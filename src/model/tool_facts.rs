@@ -109,6 +109,16 @@ pub enum InstalledPackage {
     Node(&'static str),
 }
 
+/// How a test runner's command line names one test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OneTest {
+    /// By a node id of pytest, such as `tests/test_a.py::test_x`.
+    NodeId,
+    /// By the test's file, and by `-t` with a regular expression for its name. `subcommand` is the word that comes before
+    /// them, if the tool needs one.
+    FileAndPattern { subcommand: Option<&'static str> },
+}
+
 impl PolicyCategory {
     pub const ALL: [Self; 3] = [Self::Linting, Self::TypeChecking, Self::Compilation];
 

@@ -78,6 +78,7 @@ fn the_hint_after_a_move_proposes_to_ignore_only_what_git_does_not_track() {
     // Both pieces of advice help, and to ignore the tracked file alone does not.
     let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");
     project.save("proctor.toml", &format!("{toml}[watch]\nignore = [\"/a.txt\", \"/made.txt\", \"/src/b.txt\"]\n"));
+    project.approve();
     let moved = project.proctor(["run"]).status(5);
     assert!(moved.stderr.contains(tracked) && !moved.stderr.contains("add to `[watch]`"), "{}", moved.snapshot());
     git(&project.path(), &["rm", "-q", "-f", "--cached", "a.txt"]);

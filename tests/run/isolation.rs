@@ -178,6 +178,7 @@ fn a_limit_that_is_not_enforced_is_named_by_every_run_and_required_limits_refuse
     assert!(refused.stdout.contains("`sandbox.limits = \"require\"` wants `sandbox.memory` enforced"), "{}", refused.snapshot());
     assert!(!project.path().join("ran-although-refused").exists(), "nothing was started");
     project.save("proctor.toml", &format!("{check}[sandbox]\nlimits = \"require\"\n"));
+    project.approve();
     project.proctor(["run"]).success();
 }
 

@@ -1,15 +1,7 @@
 //! Makes the command that runs one failed test alone. A person pastes it, so there is none where it would be a guess.
 
-use crate::model::{TestFailure, is_hidden_character};
+use crate::model::{OneTest, TestFailure, Tool, is_hidden_character};
 use crate::report::ActionResultV2;
-
-/// The test runners whose command line can name one test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Runner {
-    Pytest,
-    Jest,
-    Vitest,
-}
 
 /// The characters that a shell leaves as they are.
 const PLAIN: &str = "_./:=@%+,-";
@@ -17,10 +9,10 @@ const PLAIN: &str = "_./:=@%+,-";
 /// Returns the command that runs a failed test alone; `None` if the check's command is no plain call of its test runner,
 /// or if the test's own name is not known.
 pub(super) fn command(result: &ActionResultV2, failure: &TestFailure) -> Option<String> {
-    let (runner, program) = program(&result.command)?;
-    let arguments = match runner {
-        Runner::Pytest => vec![node_id(failure)?],
-        Runner::Jest | Runner::Vitest => {
+    let (one_test, program) = program(&result.command)?;
+    let arguments = match one_test {
+        OneTest::NodeId => vec![node_id(failure)?],
+        OneTest::FileAndPattern { .. } => {
             let file = failure.test_file.clone()?;
             let name = &failure.test_name;
             let by_name = ["-t".to_owned(), format!("^{}$", escaped_pattern(name))];
@@ -38,28 +30,24 @@ pub(super) fn command(result: &ActionResultV2, failure: &TestFailure) -> Option<
     Some(format!("{program} {}", quoted.join(" ")))
 }
 
-/// Returns the test runner of a command, and the words of the command up to it.
-fn program(command: &str) -> Option<(Runner, String)> {
+/// Returns how a command names one test, and the words of the command up to its test runner.
+fn program(command: &str) -> Option<(OneTest, String)> {
     if command.chars().any(|character| "$`'\"\\|&;<>()*?[]{}~#\n".contains(character)) {
         return None;
     }
     let words: Vec<&str> = command.split_whitespace().collect();
     let found = words.iter().enumerate().find_map(|(position, word)| {
-        let runner = match word.rsplit('/').next().unwrap_or(word) {
-            "pytest" | "py.test" => Runner::Pytest,
-            "jest" => Runner::Jest,
-            "vitest" => Runner::Vitest,
-            _ => return None,
-        };
-        Some((position, runner))
+        let name = word.rsplit('/').next().unwrap_or(word);
+        let is_named = |tool: &Tool| tool.word() == name || tool.beside_python().contains(&name);
+        Some((position, Tool::ALL.into_iter().filter(is_named).find_map(Tool::one_test)?))
     });
-    let (position, runner) = found?;
-    let mut program = words[..=position].join(" ");
-    if runner == Runner::Vitest {
-        // Without `run`, Vitest would go on to watch at a terminal.
-        program.push_str(" run");
-    }
-    Some((runner, program))
+    let (position, one_test) = found?;
+    let subcommand = match one_test {
+        OneTest::NodeId => None,
+        OneTest::FileAndPattern { subcommand } => subcommand,
+    };
+    let program: Vec<&str> = words.into_iter().take(position + 1).chain(subcommand).collect();
+    Some((one_test, program.join(" ")))
 }
 
 /// Returns a test's name as pytest's command line takes it: `tests/test_a.py::TestX::test_y[1]`.
