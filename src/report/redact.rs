@@ -5,9 +5,9 @@
 //! Redaction cannot guarantee that no secret remains: a token of an unknown shape is not recognised.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-use memchr::memmem::{self, Finder};
+use memchr::memmem::Finder;
 use regex::Regex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,30 +23,36 @@ const IDS: &[&str] = &["id", "taskId", "debtId", "task", "dependencies"];
 /// The beginning of the text that replaces a token. The shape's name and `]` follow.
 const LABEL: &str = "[redacted: ";
 
-/// A shape of token, with its compiled regular expression.
+/// A shape of token, with its compiled searches.
 struct Looked {
     shape: &'static SecretShape,
-    whole: Regex,
+    /// Searches for the texts by which tokens of the shape begin.
+    starts: Vec<Finder<'static>>,
+    /// Compiled when a text first holds the beginning of a token: all expressions together take megabytes.
+    whole: OnceLock<Regex>,
 }
 
 static LOOKED: LazyLock<Vec<Looked>> = LazyLock::new(|| {
     let ready = |shape: &'static SecretShape| Looked {
         shape,
-        whole: Regex::new(shape.pattern).expect("a test compiles each row of the table"),
+        starts: shape.starts.iter().copied().map(Finder::new).collect(),
+        whole: OnceLock::new(),
     };
     SHAPES.iter().map(ready).collect()
 });
 
-/// Compiled searches for the texts by which tokens of all shapes begin.
-static STARTS: LazyLock<Vec<Finder<'static>>> =
-    LazyLock::new(|| SHAPES.iter().flat_map(|shape| shape.starts).map(Finder::new).collect());
+impl Looked {
+    fn whole(&self) -> &Regex {
+        self.whole.get_or_init(|| Regex::new(self.shape.pattern).expect("a test compiles each row of the table"))
+    }
+}
 
 /// Returns the text with every token replaced by a label.
 ///
 /// Redacting a redacted text changes nothing. A label is at most a few dozen characters longer than the token.
 pub fn redact_text(text: &str) -> Cow<'_, str> {
     let mut redacted = Cow::Borrowed(text);
-    for looked in LOOKED.iter().filter(|looked| may_hold(looked.shape, text.as_bytes())) {
+    for looked in LOOKED.iter().filter(|looked| may_hold(looked, text.as_bytes())) {
         if let Some(replaced) = replace(looked, &redacted) {
             redacted = Cow::Owned(replaced);
         }
@@ -102,7 +108,7 @@ pub(super) fn redact_counted<Document: Serialize + DeserializeOwned>(document: D
 
 /// Returns whether the bytes contain the beginning of any token's shape.
 fn may_hold_any(bytes: &[u8]) -> bool {
-    STARTS.iter().any(|start| start.find(bytes).is_some())
+    LOOKED.iter().any(|looked| may_hold(looked, bytes))
 }
 
 /// Redacts a value in place and returns how many texts contained a token.
@@ -143,7 +149,7 @@ fn replace(looked: &Looked, text: &str) -> Option<String> {
     let label = format!("{LABEL}{}]", looked.shape.name);
     let mut replaced = String::new();
     let mut end_of_last = 0;
-    for captures in looked.whole.captures_iter(text) {
+    for captures in looked.whole().captures_iter(text) {
         // Some shapes need text around the secret to recognise it. The group in the expression then marks the secret
         // itself.
         let secret = captures.get(1).unwrap_or_else(|| captures.get_match());
@@ -164,8 +170,12 @@ fn replace(looked: &Looked, text: &str) -> Option<String> {
 
 /// Returns whether a text contains the beginning of a shape. The check is cheap, and never misses a text that contains
 /// the whole shape.
-fn may_hold(shape: &SecretShape, text: &[u8]) -> bool {
-    shape.starts.iter().any(|start| memmem::find(text, start.as_bytes()).is_some())
+fn may_hold(looked: &Looked, text: &[u8]) -> bool {
+    let is_long_enough = |start: &Finder<'_>, at: usize| {
+        let rest = text[at + start.needle().len()..].iter();
+        rest.take(looked.shape.least).take_while(|byte| is_of_token(char::from(**byte))).count() == looked.shape.least
+    };
+    looked.starts.iter().any(|start| start.find_iter(text).any(|at| is_long_enough(start, at)))
 }
 
 /// Returns where the last word of a text begins, if it begins like a token.

@@ -3,9 +3,12 @@
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
 use proptest::sample::select;
+use proptest::strategy::ValueTree as _;
+use proptest::string::string_regex;
+use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
-use super::{redact_cut_end, redact_cut_start, redact_document, redact_text, redact_to_bytes};
+use super::{LOOKED, may_hold, redact_cut_end, redact_cut_start, redact_document, redact_text, redact_to_bytes};
 use crate::report::redact_shapes::SHAPES;
 use crate::report::samples::mixed_run;
 use crate::report::tests::report_with_debt;
@@ -31,6 +34,28 @@ fn each_shape_is_found_wherever_it_stands_and_nothing_of_it_is_left() {
             assert!(!redacted.contains(&secret) && !redacted.contains("abcdefghijklmnop"), "{redacted}");
         }
         assert!(shape.starts.iter().any(|start| secret.contains(start)), "{}", shape.name);
+    }
+}
+
+/// The quick first pass counts how many characters follow the beginning of a token. It must not want more of them than the
+/// shortest token of the shape has.
+#[test]
+fn the_quick_pass_misses_no_token_however_short() {
+    let mut runner = TestRunner::deterministic();
+    for looked in LOOKED.iter().filter(|looked| looked.shape.least > 0) {
+        let pattern = looked.shape.pattern.replace(r"(?-u:\b)", "");
+        let tokens = string_regex(&pattern).expect("a pattern without anchors");
+        for _ in 0..64 {
+            let token = tokens.new_tree(&mut runner).expect("a token").current();
+            assert!(may_hold(looked, token.as_bytes()), "{}: {token}", looked.shape.name);
+        }
+    }
+}
+
+#[test]
+fn words_that_only_begin_like_tokens_compile_no_expression() {
+    for text in ["npm_config_cache", "sk-learn", "ghp_short", "the variables npm_config_cache, npm_config_registry"] {
+        assert!(!LOOKED.iter().any(|looked| may_hold(looked, text.as_bytes())), "{text}");
     }
 }
 
