@@ -331,7 +331,7 @@ impl Watched {
             command.stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it can be started");
         let mut screen = BufReader::new(watch.stdout.take().expect("a pipe"));
         wait_for_verdict(&mut screen);
-        // One save more than is counted: the first one pays for what later ones find in caches.
+        // One more save is made than is counted: the first one is slower, because it fills the caches that the later ones use.
         for save in 0..=saves {
             thread::sleep(PAUSE);
             let path = &self.paths[(self.to_child.len() + 1) * 7_919 % self.paths.len()];

@@ -33,7 +33,7 @@ pub enum RouteName {
     Phase,
     /// Changes the state of a task's red, green, refactor cycle.
     SetPhase,
-    /// Answers a request of an agent: a status update, a retest, or a fixed specification.
+    /// Answers a request that an agent makes: to set a task's status, to run a task once more, or to accept a corrected specification.
     Requests,
     /// Always refuses: only a person at a terminal can approve a plan.
     Approval,

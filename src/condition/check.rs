@@ -149,7 +149,8 @@ impl Checking<'_> {
     }
 }
 
-/// Returns the fault if the field has no part as the reference names it, or if `.includes` asks for the empty text.
+/// Returns a fault if the reference names a part that the field does not have, if it names no single header of the headers,
+/// or if `.includes` asks for the empty text.
 fn part_fault(reference: &Reference, row: &FieldRow, column: usize) -> Option<ConditionFault> {
     let has_path = !reference.path.is_empty();
     let (what, advice) = match row.kind {

@@ -252,7 +252,7 @@ pub struct SandboxSettings {
 /// `[govern]`: the settings of the issue workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GovernSettings {
-    /// The editor's program and arguments. The names of the files are appended.
+    /// The editor's program and arguments. The names of the files to edit are appended.
     pub editor: Vec<String>,
     /// The program and arguments of the tracker's command-line tool.
     pub tracker: Vec<String>,

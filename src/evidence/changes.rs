@@ -31,7 +31,7 @@ const SEALED_MODE: u32 = 0o400;
 /// The most threads that sync files at the same time. More were not faster, because concurrent syncs share one commit
 /// of the file system's journal.
 const SYNC_THREADS: usize = 4;
-/// Sealing opens at most this fraction of the allowed file descriptors (the limit is mostly 1,024), and never more than
+/// Sealing opens at most one in this many of the allowed file descriptors (the limit is mostly 1,024), and never more than
 /// `MOST_OPEN_FILES`.
 const SHARE_OF_DESCRIPTORS: u64 = 16;
 const MOST_OPEN_FILES: usize = 64;

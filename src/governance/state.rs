@@ -66,9 +66,9 @@ pub struct ModelNames {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WorkflowLimits {
-    /// The number of drafts that are shown to a person.
+    /// After this number of drafts, the person is asked whether to go on.
     pub iterations: u32,
-    /// The number of failed attempts to file the issue.
+    /// After this number of failed attempts to file the issue, the person is asked whether to go on.
     pub attempts: u32,
 }
 

@@ -62,7 +62,7 @@ impl TreeMembership {
     pub fn is_walked(self) -> bool {
         match self {
             Self::In | Self::PutBack | Self::Leads | Self::Passed => true,
-            // No directory is tracked.
+            // git tracks only files, so a directory is never `Tracked`.
             Self::Tracked | Self::Out => false,
         }
     }

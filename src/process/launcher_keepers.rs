@@ -100,10 +100,10 @@ impl Launcher {
 
     /// Ends a keeper (the process that watches one action) and the processes of its action.
     ///
-    /// At level `Namespace` the kernel kills these processes with the keeper. At the other levels the keeper kills them
-    /// and then ends. The launcher must not kill such a keeper first: if the launcher itself were killed right
-    /// afterwards, nothing would kill the processes of the action. The launcher kills a keeper only if the keeper does
-    /// not end in time, and then kills the processes that the keeper has left.
+    /// At level `Namespace` the launcher kills the keeper, and the kernel kills these processes with it. At the other
+    /// levels the keeper kills them and then ends. The launcher must not kill such a keeper first: if the launcher itself
+    /// were killed right afterwards, nothing would kill the processes of the action. The launcher kills such a keeper only
+    /// if it does not end in time. In both cases it then kills the processes of the action that are left.
     pub(super) fn end_keeper(&mut self, keeper: &KeeperHandle) {
         self.released.push(keeper.process);
         if keeper.level == IsolationLevel::Namespace {

@@ -122,7 +122,6 @@ pub struct CompletionFacts {
     pub reason: String,
 }
 
-/// Facts about the tree that was tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeFacts {
     /// The tree's digest when the run began.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::config::HomeAccess;
 use crate::model::{Action, ParallelChecks, Plan, PlanOrigin, Tool, ToolClass};
 
-/// How the checks of a run are carried out.
+/// Which checks of a run may run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Concurrency {
     /// One after the other. Each sees what all checks before it wrote.

@@ -263,7 +263,7 @@ fn digest_of_seen(seen: &Layers, path: &TreePath) -> std::io::Result<Option<Dige
     seen.open_file(path)?.map(|(_, mut file)| digest_of(&mut file)).transpose()
 }
 
-/// Returns the deepest directory that contains both paths. Both have the same first name.
+/// Returns the deepest directory that contains both paths. The caller passes only paths whose first component is the same.
 fn common_directory(one: &TreePath, other: &TreePath) -> TreePath {
     let ancestors = |path: &TreePath| std::iter::successors(Some(path.clone()), TreePath::parent).collect::<Vec<_>>();
     let others = ancestors(other);

@@ -64,7 +64,7 @@ pub(super) struct FailureTrace<'t> {
 
 pub(super) type ScriptEnds<'t> = BTreeMap<(ShellState, NextStep), FailureTrace<'t>>;
 
-/// The most steps, each of which follows one part of the script. A script that needs more counts as too complex.
+/// The most steps that the analysis of a script may take; each step follows one part of the script. A script that needs more counts as too complex.
 const MOST_STEPS: u32 = 60_000;
 /// If a part can end in more states than this, the values of variables are forgotten, to limit the work.
 const MOST_STATES: usize = 200;

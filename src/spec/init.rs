@@ -164,7 +164,8 @@ fn list_line(text: &mut String, key: &str, items: &[String]) {
     }
 }
 
-fn quoted_list(items: &[String]) -> String {
+/// Returns an array of texts as TOML.
+pub(super) fn quoted_list(items: &[String]) -> String {
     format!("[{}]", items.iter().map(|item| quoted_text(item)).collect::<Vec<_>>().join(", "))
 }
 

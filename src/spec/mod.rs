@@ -10,6 +10,7 @@ mod digest;
 mod files;
 mod init;
 mod made;
+mod no_checks;
 mod policy;
 mod propose_writes;
 mod recognised;

@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use crate::config::{Check, Configuration, Prerequisite, ProtectionMode, WrittenValue};
 use crate::model::{
     Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, ParallelChecks, Plan, PlanNote, PlanOrigin,
-    PolicyOptions, Problem, Reuse, TaskId, Tool, ToolClass, shown_line,
+    PolicyOptions, Problem, Reuse, TaskId, Tool, ToolClass,
 };
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::{approval_terms, plan_settings};
 use crate::spec::circle::circular;
 use crate::spec::made::FilesAfterPrerequisites;
+use crate::spec::no_checks::without_checks;
 use crate::spec::policy::{policy_notes, resolve_policy};
 use crate::spec::recognised::recognised;
 use crate::spec::review::{hold_behind_reviews, review};
@@ -32,7 +33,7 @@ pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_
     let checks = configuration.checks.iter().enumerate();
     let mut steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, &found)).collect();
     if configuration.checks.is_empty() {
-        resolver.problems.push(without_checks(configuration, &[]));
+        resolver.problems.push(without_checks(configuration, files, &[]));
     }
     hold_behind_reviews(&mut steps, &[]);
     resolver.finish(PlanOrigin::Configured, steps, project_name)
@@ -57,7 +58,7 @@ pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project
         steps.push(resolver.judged(action, None, found.policy.as_ref()));
     }
     if steps.is_empty() {
-        resolver.problems.push(without_checks(configuration, &resolver.notes));
+        resolver.problems.push(without_checks(configuration, files, &resolver.notes));
     }
     resolver.finish(PlanOrigin::Discovered, steps, project_name)
 }
@@ -361,12 +362,4 @@ fn as_said(plain: Action, prerequisite: &Prerequisite) -> Action {
             ..plain
         },
     }
-}
-
-fn without_checks(configuration: &Configuration, notes: &[PlanNote]) -> Problem {
-    let missing: String =
-        notes.iter().map(|note| format!("\n  {}: {}", shown_line(&note.subject), shown_line(&note.message))).collect();
-    let problem = Problem::new("check", "the project has no checks, and none were found in its files");
-    let hint = "write one into `proctor.toml`: `[[check]]`, below it `name = \"tests\"` and `command = [\"make\", \"test\"]`";
-    problem.within(&configuration.file, None).hint(format!("{hint}{missing}"))
 }

@@ -246,6 +246,32 @@ fn what_is_missing_is_said_with_the_next_step() {
 }
 
 #[test]
+fn what_lies_in_a_project_without_checks_is_named_with_checks_to_paste() {
+    let files = FakeFiles::of(&[
+        ("Cargo.toml", ""),
+        ("Makefile", "test: build\n\tcargo test\n"),
+        ("package.json", "{\"scripts\": {\"lint\": \"biome check\"}}"),
+    ]);
+    let problems = discover(&Configuration::default(), &files, "quotes").expect_err("nothing is found by itself");
+    assert_snapshot!(problems[0], @r#"
+    proctor.toml: check: the project has no checks, and none were found in its files
+      write into `proctor.toml` which of these shall run, or another command:
+      [[check]]  # `Cargo.toml`
+      name = "cargo"
+      command = ["cargo", "test"]
+      [[check]]  # the target `test` in `Makefile`
+      name = "make test"
+      command = ["make", "test"]
+      [[check]]  # the script `lint` in `package.json`
+      name = "lint"
+      command = ["npm", "run", "lint"]
+    "#);
+    let pasted: String = problems[0].to_string().lines().skip(2).map(|line| format!("{line}\n")).collect();
+    let plan = resolved(&pasted, &files);
+    assert_eq!(plan.steps.iter().map(|step| step.name.as_str()).collect::<Vec<_>>(), ["cargo", "make test", "lint"]);
+}
+
+#[test]
 fn a_whole_project_is_found_with_reasons_and_policies() {
     let plan = found(&quotes());
     assert_snapshot!(notes(&plan), @"
@@ -337,7 +363,7 @@ fn a_tool_in_several_places_has_to_be_told_apart() {
 
 #[test]
 fn a_configuration_without_checks_is_no_plan_by_itself() {
-    assert_snapshot!(refused("", &quotes()), @r#"
+    assert_snapshot!(refused("", &FakeFiles::of(&[("README.md", "")])), @r#"
     proctor.toml: check: the project has no checks, and none were found in its files
       write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
     "#);

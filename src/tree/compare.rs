@@ -12,7 +12,7 @@ use crate::tree::node::{Content, Directory, Node};
 enum Differences {
     /// Content, kind and existence of files and links.
     Content,
-    /// These, and directories that were replaced or renamed.
+    /// What `Content` compares, and directories that were replaced or renamed.
     ContentAndPlace,
 }
 

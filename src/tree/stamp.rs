@@ -60,7 +60,7 @@ impl EntryStamp {
             let tick = if time % NANOS_PER_SECOND == 0 { COARSE_TICK } else { TICK };
             i128::from(time) + tick < now
         };
-        // FAT has no change time, so its modification time must do. A modification time in the future was set by a
+        // FAT has no change time, so its modification time is used instead. A modification time in the future was set by a
         // program and says nothing.
         let is_settled = is_old(self.changed) && (is_old(self.modified) || i128::from(self.modified) > now);
         if is_settled { Trust::Settled } else { Trust::Racy }

@@ -21,7 +21,6 @@ use crate::workflow::settings::{WorkflowProject, WorkflowSettings, checkpoints_f
 /// process there.
 pub type PointObserver = Box<dyn Fn()>;
 
-/// The ways to begin a workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkflowBeginning {
     /// A new workflow, from the brief at this path.

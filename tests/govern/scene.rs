@@ -147,7 +147,7 @@ impl Scene {
         self.got(&format!("models/{model}/asked")).trim().parse().unwrap_or(0)
     }
 
-    /// Returns the number of the tracker's calls that begin with these words.
+    /// Returns how often the tracker's program was called with arguments that begin with these words.
     pub(super) fn calls(&self, words: &str) -> usize {
         self.got("tracker/calls").lines().filter(|line| line.starts_with(words)).count()
     }

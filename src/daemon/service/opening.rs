@@ -32,7 +32,6 @@ pub struct ProjectReader {
     pub lock_wait: Duration,
 }
 
-/// The settings with which every project is opened.
 #[derive(Clone)]
 pub struct OpeningSettings {
     /// The directory that holds the evidence, the ledgers and the index.

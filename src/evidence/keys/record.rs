@@ -90,7 +90,7 @@ impl KeyRecord {
         if public.id() == record.key.key_id { Ok((record, public)) } else { Err(KeyProblem::AnotherKey) }
     }
 
-    /// Returns whether the record has a valid signature by its own key.
+    /// Returns whether the record has a valid signature by `key`, which is the key that the record is about.
     pub(super) fn is_signed_by(&self, key: &PublicKey) -> bool {
         has_valid_signature(key, &self.key.message(), Some(&self.signature))
     }

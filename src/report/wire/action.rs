@@ -129,7 +129,8 @@ pub struct ReusedV2 {
     pub evidence_files: Vec<String>,
 }
 
-/// What is known of how an action ended: its command, its exchange, its file or its service. A skipped action has none.
+/// What is known about how an action ended: how its command, its HTTP request, its file validation or its service ended. A
+/// skipped action has none of these fields.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionOutcomeV2 {

@@ -3,12 +3,14 @@
 //! Each tool is searched for in the root first. If the root has no sign of it, the directories one level below are
 //! searched. Nothing is executed: a tool counts as installed if its program exists.
 
+mod proposals;
 mod python;
 
 use crate::model::{BlockOn, PlanNote, Tool};
 use crate::shell::join_words;
 use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::table::{ROWS, row_of};
+pub(crate) use proposals::{Proposal, propose};
 pub(super) use python::{ENVIRONMENTS, has_pyproject_table, has_section};
 
 /// A check that the project's files suggest, with the command that runs it.

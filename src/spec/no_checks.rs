@@ -1,0 +1,32 @@
+//! Says what a person can do about a project in which no checks are configured and none were found.
+
+use crate::config::Configuration;
+use crate::model::{PlanNote, Problem, quoted_text, shown_line};
+use crate::spec::init::quoted_list;
+use crate::tools::{ProjectFiles, Proposal, propose};
+
+/// A check for projects whose files suggest none.
+const EXAMPLE: &str =
+    "write one into `proctor.toml`: `[[check]]`, below it `name = \"tests\"` and `command = [\"make\", \"test\"]`";
+
+/// Returns the problem of a project without checks. `notes` say which tools have configurations but cannot run.
+pub(super) fn without_checks(configuration: &Configuration, files: &dyn ProjectFiles, notes: &[PlanNote]) -> Problem {
+    let problem = Problem::new("check", "the project has no checks, and none were found in its files");
+    let proposals = propose(files);
+    let advice = if proposals.is_empty() { EXAMPLE.to_owned() } else { advice(&proposals) };
+    let missing: String =
+        notes.iter().map(|note| format!("\n  {}: {}", shown_line(&note.subject), shown_line(&note.message))).collect();
+    problem.within(&configuration.file, None).hint(format!("{advice}{missing}"))
+}
+
+fn advice(proposals: &[Proposal]) -> String {
+    let mut text = "write into `proctor.toml` which of these shall run, or another command:".to_owned();
+    for Proposal { because, directory, name, argv } in proposals {
+        text.push_str(&format!("\n  [[check]]  # {}\n  name = {}", shown_line(because), quoted_text(name)));
+        text.push_str(&format!("\n  command = {}", quoted_list(argv)));
+        if !directory.is_empty() {
+            text.push_str(&format!("\n  directory = {}", quoted_text(directory)));
+        }
+    }
+    text
+}
