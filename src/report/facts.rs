@@ -122,6 +122,7 @@ pub struct CompletionFacts {
     pub reason: String,
 }
 
+/// The tree that a run tested: its digest, what changed in it during the run, and where the checks worked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeFacts {
     /// The tree's digest when the run began.

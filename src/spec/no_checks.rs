@@ -3,7 +3,7 @@
 use crate::config::Configuration;
 use crate::model::{PlanNote, Problem, quoted_text, shown_line};
 use crate::spec::init::quoted_list;
-use crate::tools::{ProjectFiles, Proposal, propose};
+use crate::tools::{ProjectFiles, ProposedCheck, propose};
 
 /// A check for projects whose files suggest none.
 const EXAMPLE: &str =
@@ -19,9 +19,9 @@ pub(super) fn without_checks(configuration: &Configuration, files: &dyn ProjectF
     problem.within(&configuration.file, None).hint(format!("{advice}{missing}"))
 }
 
-fn advice(proposals: &[Proposal]) -> String {
+fn advice(proposals: &[ProposedCheck]) -> String {
     let mut text = "write into `proctor.toml` which of these shall run, or another command:".to_owned();
-    for Proposal { because, directory, name, argv } in proposals {
+    for ProposedCheck { because, directory, name, argv } in proposals {
         text.push_str(&format!("\n  [[check]]  # {}\n  name = {}", shown_line(because), quoted_text(name)));
         text.push_str(&format!("\n  command = {}", quoted_list(argv)));
         if !directory.is_empty() {

@@ -42,7 +42,7 @@ mod tsc;
 
 pub(crate) use checker_call::find_arguments;
 pub(crate) use discover::{
-    FoundCheck, FoundChecks, FoundPolicy, Proposal, command_text, find_checks, policy_of_command, policy_of_script, propose,
+    FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, command_text, find_checks, policy_of_command, policy_of_script, propose,
     written_files,
 };
 pub use file_validation::interpret_file;

@@ -21,6 +21,7 @@ use crate::workflow::settings::{WorkflowProject, WorkflowSettings, checkpoints_f
 /// process there.
 pub type PointObserver = Box<dyn Fn()>;
 
+/// Where a workflow begins: at its first node, or at the node after its last checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkflowBeginning {
     /// A new workflow, from the brief at this path.

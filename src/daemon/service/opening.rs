@@ -32,6 +32,7 @@ pub struct ProjectReader {
     pub lock_wait: Duration,
 }
 
+/// What the service needs to open any project: where its state lies, what starts actions, and who is told about steps.
 #[derive(Clone)]
 pub struct OpeningSettings {
     /// The directory that holds the evidence, the ledgers and the index.

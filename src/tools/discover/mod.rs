@@ -10,7 +10,7 @@ use crate::model::{BlockOn, PlanNote, Tool};
 use crate::shell::join_words;
 use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::table::{ROWS, row_of};
-pub(crate) use proposals::{Proposal, propose};
+pub(crate) use proposals::{ProposedCheck, propose};
 pub(super) use python::{ENVIRONMENTS, has_pyproject_table, has_section};
 
 /// A check that the project's files suggest, with the command that runs it.

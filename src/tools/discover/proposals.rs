@@ -8,7 +8,7 @@ use crate::tools::project_files::{ProjectFiles, within};
 
 /// A check that a person may write into `proctor.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Proposal {
+pub(crate) struct ProposedCheck {
     /// What suggests the check, such as the path of a build file.
     pub(crate) because: String,
     /// The working directory, relative to the project; empty for the root.
@@ -52,7 +52,7 @@ const MOST: usize = 12;
 
 /// Returns the checks that the files in the root suggest, or those of the directories one level below if the root
 /// suggests none.
-pub(crate) fn propose(files: &dyn ProjectFiles) -> Vec<Proposal> {
+pub(crate) fn propose(files: &dyn ProjectFiles) -> Vec<ProposedCheck> {
     let of_root = propose_in(files, "");
     let mut all = if of_root.is_empty() {
         packages(files).iter().flat_map(|package| propose_in(files, package)).collect()
@@ -63,8 +63,8 @@ pub(crate) fn propose(files: &dyn ProjectFiles) -> Vec<Proposal> {
     all
 }
 
-fn propose_in(files: &dyn ProjectFiles, directory: &str) -> Vec<Proposal> {
-    let mut found: Vec<Proposal> = Vec::new();
+fn propose_in(files: &dyn ProjectFiles, directory: &str) -> Vec<ProposedCheck> {
+    let mut found: Vec<ProposedCheck> = Vec::new();
     for (file, name, argv) in ROWS {
         let path = within(directory, file);
         if files.exists(&path) && !found.iter().any(|other| other.name == *name) {
@@ -88,10 +88,10 @@ fn propose_in(files: &dyn ProjectFiles, directory: &str) -> Vec<Proposal> {
     found
 }
 
-fn proposal(because: String, directory: &str, name: &str, argv: &[&str]) -> Proposal {
+fn proposal(because: String, directory: &str, name: &str, argv: &[&str]) -> ProposedCheck {
     let name = if directory.is_empty() { name.to_owned() } else { format!("{name} {directory}") };
     let argv = argv.iter().map(|word| (*word).to_owned()).collect();
-    Proposal { because, directory: directory.to_owned(), name, argv }
+    ProposedCheck { because, directory: directory.to_owned(), name, argv }
 }
 
 fn is_check(name: &str) -> bool {
@@ -134,7 +134,7 @@ mod tests {
     use crate::tools::project_files::fake::FakeFiles;
 
     fn proposed(files: &[(&str, &str)]) -> Vec<String> {
-        let line = |proposal: Proposal| {
+        let line = |proposal: ProposedCheck| {
             format!("{}|{}|{}|{}", proposal.because, proposal.directory, proposal.name, proposal.argv.join(" "))
         };
         propose(&FakeFiles::of(files)).into_iter().map(line).collect()
