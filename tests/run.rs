@@ -18,6 +18,7 @@ mod link;
 mod own_caches;
 mod planned;
 mod prerequisites;
+mod progress;
 mod project_references;
 mod python;
 mod queue;

@@ -18,10 +18,12 @@ mod help;
 mod installation;
 mod live_line;
 mod logging;
+mod output_so_far;
 #[expect(clippy::disallowed_methods, reason = "the one place that prints")]
 mod render;
 mod review_arguments;
 mod root_search;
+mod running_actions;
 mod screen;
 mod service;
 mod service_arguments;

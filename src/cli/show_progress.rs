@@ -1,8 +1,11 @@
 //! Shows the progress of a run: with a live line on a terminal, otherwise as plain lines.
 
+use std::sync::Arc;
+
 use crate::cli::render;
+use crate::cli::running_actions::RunningActions;
 use crate::cli::screen::{self, FailuresShown};
-use crate::cli::style::{Line, Style, Tone};
+use crate::cli::style::{Line, Style};
 use crate::model::ActionId;
 use crate::project::Progress;
 
@@ -10,8 +13,7 @@ pub(crate) struct ProgressScreen {
     style: Style,
     failures: FailuresShown,
     audience: Audience,
-    /// The actions that are running, with id and name, in the order in which they were started.
-    under_way: Vec<(ActionId, String)>,
+    running: RunningActions,
     /// The lines of the run under way that were shown, so that they can be shown again on a cleared screen.
     shown: Vec<Line>,
 }
@@ -29,7 +31,7 @@ pub(crate) enum Audience {
 
 impl ProgressScreen {
     pub(crate) fn new(style: Style, failures: FailuresShown, audience: Audience) -> Self {
-        Self { style, failures, audience, under_way: Vec::new(), shown: Vec::new() }
+        Self { style, failures, audience, running: RunningActions::new(style, audience), shown: Vec::new() }
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) {
@@ -45,6 +47,7 @@ impl ProgressScreen {
                 Audience::Nobody,
                 Progress::Begun { .. }
                 | Progress::ActionStarted(_)
+                | Progress::ProcessPrepared { .. }
                 | Progress::ServiceReady { .. }
                 | Progress::ActionEnded(_)
                 | Progress::ChecksOver,
@@ -59,30 +62,24 @@ impl ProgressScreen {
             | Progress::WaitingForSlot { .. }
             | Progress::Recovered { .. }
             | Progress::Note(_) => self.note(progress),
-            Progress::Begun { project_name, tree, issues, .. } => {
-                self.under_way.clear();
+            Progress::Begun { project_name, tree, issues, last_report, .. } => {
+                self.running.begin_run(last_report.clone());
                 self.shown.clear();
                 self.print(screen::header(project_name, tree, self.style));
                 screen::issues(issues).iter().for_each(render::note);
             }
-            Progress::ActionStarted(action) => {
-                self.under_way.retain(|(id, _)| *id != action.id);
-                self.under_way.push((action.id.clone(), action.name.clone()));
-                if self.audience == Audience::Terminal && self.under_way.len() > 1 {
-                    render::end_live();
-                }
-                self.draw_live();
-            }
+            Progress::ActionStarted(action) => self.running.start(&action.id, &action.name),
+            Progress::ProcessPrepared { action_id, log } => self.running.note_log(action_id, Arc::clone(log)),
             Progress::ServiceReady { action, after } => {
-                self.end_live(&action.id);
+                self.running.end(&action.id);
                 self.print(screen::service_ready(action, *after, self.style));
-                self.draw_live();
+                self.running.draw();
             }
             Progress::ChecksOver => {}
             Progress::ActionEnded(result) => {
-                self.end_live(&result.action_id);
+                self.running.end(&result.action_id);
                 screen::action(result, self.failures, self.style).into_iter().for_each(|line| self.print(line));
-                self.draw_live();
+                self.running.draw();
             }
         }
     }
@@ -99,32 +96,13 @@ impl ProgressScreen {
 
     /// Prints lines above the live line, if there is one.
     pub(crate) fn print_above(&self, print: impl FnOnce()) {
-        if self.audience == Audience::Terminal && !self.under_way.is_empty() {
-            render::end_live();
-        }
-        print();
-        self.draw_live();
+        self.running.print_above(print);
     }
 
     /// Shows the run under way again, on a cleared screen.
     pub(crate) fn show_again(&self) {
         self.shown.iter().for_each(render::line);
-        self.draw_live();
-    }
-
-    /// Draws the live line if an action is running and the output is a terminal.
-    fn draw_live(&self) {
-        if self.audience == Audience::Terminal && !self.under_way.is_empty() {
-            render::live(&self.style.paint(Tone::Quiet, &under_way_line(&self.under_way)));
-        }
-    }
-
-    /// Removes an action from the running ones and clears the live line, so that the action's result can be printed.
-    fn end_live(&mut self, over: &ActionId) {
-        self.under_way.retain(|(id, _)| id != over);
-        if self.audience == Audience::Terminal {
-            render::end_live();
-        }
+        self.running.draw();
     }
 
     fn note(&self, progress: &Progress) {
@@ -141,6 +119,7 @@ impl ProgressScreen {
             Progress::Note(text) => render::note(&format!("note: {text}")),
             Progress::Begun { .. }
             | Progress::ActionStarted(_)
+            | Progress::ProcessPrepared { .. }
             | Progress::ServiceReady { .. }
             | Progress::ActionEnded(_)
             | Progress::ChecksOver => {}

@@ -104,7 +104,7 @@ impl ProjectScheduler {
     pub(super) fn take_report(&mut self, now: Moment, report: WorkerReport) -> Vec<HostEffect> {
         match report {
             WorkerReport::Progress(Progress::Begun { index, .. }) => {
-                self.tested = Some(index);
+                self.tested = Some(*index);
                 self.handle(now, Event::Begun)
             }
             WorkerReport::Rules(matcher, pace) => self.rearm(now, *matcher, &pace),

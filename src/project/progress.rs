@@ -1,8 +1,11 @@
 //! Progress messages of a run. They are shown on screens, and no verdict depends on them.
 
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::{Action, DurationMs, RunId, TreeDigest, TreeIssue};
+use crate::model::{Action, ActionId, DurationMs, RunId, TreeDigest, TreeIssue};
 use crate::report::ActionResultV2;
 use crate::tree::TreeIndex;
 
@@ -36,9 +39,17 @@ pub enum Progress {
         /// Files and directories of the tree whose digests could not be computed.
         issues: Vec<TreeIssue>,
         /// The index of the tree that is tested: every file with its digest.
-        index: TreeIndex,
+        index: Box<TreeIndex>,
+        /// The report of the task's last run; `None` if there is none. Its files may have been pruned since.
+        last_report: Option<Arc<Path>>,
     },
     ActionStarted(Box<Action>),
+    /// The process of an action is about to start.
+    ProcessPrepared {
+        action_id: ActionId,
+        /// The log that the action's output is written to while it runs.
+        log: Arc<File>,
+    },
     /// A service (a prerequisite that runs beside the checks) is ready.
     ServiceReady {
         action: Box<Action>,

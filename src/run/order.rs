@@ -1,6 +1,8 @@
 //! The order of execution of a run's checks. Ids and reports keep the numbers of the plan.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::evidence;
 use crate::model::{Action, ActionId, CheckOrder, Plan, ResultType};
@@ -57,6 +59,13 @@ impl Workspace {
         let results = report.into_iter().flat_map(|report| report.step_execution.results);
         failed.extend(results.filter(|one| one.status.is_some_and(|status| status != ResultType::Success)).map(|one| one.name));
         failed
+    }
+
+    /// Returns the path of the report of the task's last run; `None` if the task has not run yet.
+    pub(crate) fn last_report_path(&self, request: &RunRequest<'_>) -> Option<Arc<Path>> {
+        let (project, task) = (&request.scope.project, &request.plan.task);
+        let last = self.index.last_run(project, task).ok().flatten()?;
+        Some(self.store.run_directory(project, task, &last.run_id).join(evidence::REPORT_NAME).into())
     }
 }
 

@@ -157,7 +157,8 @@ impl Workspace {
             project_name: request.plan.project_name.clone(),
             tree: before,
             issues: index.issues(),
-            index: index.clone(),
+            index: Box::new(index.clone()),
+            last_report: self.last_report_path(request),
         });
         let result = self.run_in_directory((context, place), &lock, &mut ledger, &index, show);
         if self.has_runs_ahead() {

@@ -5,6 +5,7 @@ use crate::sandbox::ChildEnvironment;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::evidence::{OutputDirectory, Slot};
@@ -106,6 +107,9 @@ impl Performer<'_, '_> {
         let time_budget = self.time_budget(action);
         let limits = limits_of(action, time_budget.timeout);
         let mut launch = self.prepare_launch(action, limits, (argv, attempts), &environment, (&names, &output))?;
+        if let Ok(log) = launch.log.try_clone() {
+            (self.show)(Progress::ProcessPrepared { action_id: action.id.clone(), log: Arc::new(log) });
+        }
         if let Some(why) = needs_snapshot.filter(|_| in_project) {
             launch.request = Err(SpawnFailure::NotIsolated { why: why.to_owned() });
         }

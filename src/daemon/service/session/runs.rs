@@ -58,7 +58,8 @@ impl ProjectSession {
             Progress::ChecksOver => {
                 return self.schedule(now, |scheduler| scheduler.take_report(now, WorkerReport::Progress(progress)));
             }
-            Progress::ServiceReady { .. }
+            Progress::ProcessPrepared { .. }
+            | Progress::ServiceReady { .. }
             | Progress::WaitingForLock { .. }
             | Progress::WaitingForSlot { .. }
             | Progress::Recovered { .. } => return Vec::new(),
@@ -127,6 +128,7 @@ fn activity_of(progress: &Progress) -> Activity {
         Progress::WaitingForLock { .. } | Progress::WaitingForSlot { .. } => Activity::Queued,
         Progress::Begun { .. }
         | Progress::ActionStarted(_)
+        | Progress::ProcessPrepared { .. }
         | Progress::ServiceReady { .. }
         | Progress::ActionEnded(_)
         | Progress::ChecksOver

@@ -1,0 +1,306 @@
+//! Tells a person about actions while they run: for how long, how many tests have ended, and the last line of output.
+//!
+//! On a terminal one line is replaced every second. In a file or a pipe an action that is not over after a second has a
+//! line, and another one every ten seconds.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::cli::output_so_far::OutputSoFar;
+use crate::cli::render;
+use crate::cli::show_progress::Audience;
+use crate::cli::style::{Style, Tone};
+use crate::evidence::read_regular_file;
+use crate::model::{ActionId, DurationMs};
+use crate::process::clock::{self, Monotonic};
+use crate::report;
+
+/// How often running actions are looked at.
+const TICK: Duration = Duration::from_secs(1);
+/// How often a running action has a line in a file or a pipe, after the first line.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+/// An action that is over sooner than this needs no words about how long it takes.
+const SHORT: Duration = Duration::from_secs(1);
+/// The most bytes of output that are read at one look. Of more only the end is read.
+const MOST_BYTES: u64 = 256 * 1024;
+/// The width of the line on a terminal. A line that is wrapped could not be replaced.
+const LIVE_WIDTH: usize = 79;
+/// The width of a line in a file or a pipe.
+const LINE_WIDTH: usize = 200;
+
+/// The actions that are running, and the thread that tells of them while there are any.
+pub(super) struct RunningActions {
+    shared: Arc<Mutex<Told>>,
+    ticker: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+/// What the thread and the owner share.
+struct Told {
+    style: Style,
+    audience: Audience,
+    /// The running actions, in the order in which they were started.
+    actions: Vec<RunningAction>,
+    /// The report of the task's last run; `None` if there is none, or once it was read.
+    last_report: Option<Arc<Path>>,
+    /// How long each action took in the last run, by name.
+    usual: BTreeMap<String, DurationMs>,
+}
+
+struct RunningAction {
+    id: ActionId,
+    name: String,
+    begun: Monotonic,
+    /// The log that the action's output is written to; `None` before its process is started.
+    log: Option<Arc<File>>,
+    read: u64,
+    output: OutputSoFar,
+    /// When the action's next line in a file or a pipe is due, as time since its start.
+    next_line: Duration,
+}
+
+impl RunningActions {
+    pub(super) fn new(style: Style, audience: Audience) -> Self {
+        let told = Told { style, audience, actions: Vec::new(), last_report: None, usual: BTreeMap::new() };
+        Self { shared: Arc::new(Mutex::new(told)), ticker: None }
+    }
+
+    /// Begins a run, for which actions of earlier runs are forgotten. `last_report` is the report of the task's last run.
+    pub(super) fn begin_run(&mut self, last_report: Option<Arc<Path>>) {
+        self.stop();
+        let mut told = lock(&self.shared);
+        told.actions.clear();
+        told.last_report = last_report;
+    }
+
+    pub(super) fn start(&mut self, id: &ActionId, name: &str) {
+        let mut told = lock(&self.shared);
+        told.actions.retain(|action| action.id != *id);
+        told.actions.push(RunningAction {
+            id: id.clone(),
+            name: name.to_owned(),
+            begun: clock::monotonic(),
+            log: None,
+            read: 0,
+            output: OutputSoFar::default(),
+            next_line: SHORT,
+        });
+        if told.audience == Audience::Terminal && told.actions.len() > 1 {
+            render::end_live();
+        }
+        told.draw();
+        drop(told);
+        if self.ticker.is_none() {
+            let (stop, stopped) = mpsc::channel();
+            let shared = Arc::clone(&self.shared);
+            let tell = move || {
+                while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                    lock(&shared).tick();
+                }
+            };
+            // Without the thread nobody is told how long an action takes.
+            let thread = thread::Builder::new().name("running actions".to_owned()).spawn(tell).ok();
+            self.ticker = thread.map(|thread| (stop, thread));
+        }
+    }
+
+    /// Notes the file that an action's output is written to.
+    pub(super) fn note_log(&mut self, id: &ActionId, log: Arc<File>) {
+        if let Some(action) = lock(&self.shared).actions.iter_mut().find(|action| action.id == *id) {
+            action.log = Some(log);
+        }
+    }
+
+    /// Removes an action and clears the live line, so that the action's result can be printed.
+    pub(super) fn end(&mut self, id: &ActionId) {
+        let mut told = lock(&self.shared);
+        told.actions.retain(|action| action.id != *id);
+        let is_last = told.actions.is_empty();
+        if told.audience == Audience::Terminal {
+            render::end_live();
+        }
+        drop(told);
+        if is_last {
+            self.stop();
+        }
+    }
+
+    /// Prints lines above the live line, if there is one.
+    pub(super) fn print_above(&self, print: impl FnOnce()) {
+        let told = lock(&self.shared);
+        if told.audience == Audience::Terminal && !told.actions.is_empty() {
+            render::end_live();
+        }
+        print();
+        told.draw();
+    }
+
+    /// Draws the live line, if an action is running and the output is a terminal.
+    pub(super) fn draw(&self) {
+        lock(&self.shared).draw();
+    }
+
+    fn stop(&mut self) {
+        if let Some((stop, thread)) = self.ticker.take() {
+            drop(stop);
+            let _panicked = thread.join();
+        }
+    }
+}
+
+impl Drop for RunningActions {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Told {
+    fn tick(&mut self) {
+        if let Some(path) = self.last_report.take() {
+            self.usual = durations(&path);
+        }
+        let now = clock::monotonic();
+        for action in &mut self.actions {
+            action.read_output();
+        }
+        match self.audience {
+            Audience::Terminal => {
+                if !self.actions.is_empty() {
+                    render::end_live();
+                    self.draw();
+                }
+            }
+            Audience::Plain => {
+                for action in &mut self.actions {
+                    let elapsed = now.since(action.begun);
+                    if elapsed >= action.next_line {
+                        action.next_line =
+                            if action.next_line == SHORT { BETWEEN_LINES } else { action.next_line + BETWEEN_LINES };
+                        let words = action.words(elapsed, self.usual.get(&action.name));
+                        render::line(&self.style.paint(Tone::Quiet, &cut(&words, LINE_WIDTH)));
+                    }
+                }
+            }
+            Audience::Nobody => {}
+        }
+    }
+
+    fn draw(&self) {
+        if self.audience != Audience::Terminal {
+            return;
+        }
+        let Some((first, others)) = self.actions.split_first() else { return };
+        let mut words = first.words(clock::monotonic().since(first.begun), self.usual.get(&first.name));
+        if !others.is_empty() {
+            words = format!("{} (and {} more)", cut(&words, LIVE_WIDTH - 14), others.len());
+        }
+        render::live(&self.style.paint(Tone::Quiet, &cut(&words, LIVE_WIDTH)));
+    }
+}
+
+impl RunningAction {
+    fn read_output(&mut self) {
+        let Some(log) = &self.log else { return };
+        let Ok(length) = log.metadata().map(|metadata| metadata.len()) else { return };
+        if length.saturating_sub(self.read) > MOST_BYTES {
+            self.read = length - MOST_BYTES;
+            self.output.pass_over();
+        }
+        let mut bytes = vec![0; usize::try_from(length.saturating_sub(self.read)).unwrap_or_default()];
+        if let Ok(count) = log.read_at(&mut bytes, self.read) {
+            self.output.take(bytes.get(..count).unwrap_or_default());
+            self.read += count as u64;
+        }
+    }
+
+    fn words(&self, elapsed: Duration, usual: Option<&DurationMs>) -> String {
+        let beginning = format!("  … {:<9} {}", self.id.as_str(), self.name);
+        if elapsed < SHORT {
+            return beginning;
+        }
+        let usual = usual.filter(|usual| Duration::from_millis(usual.0) >= SHORT);
+        let of = usual.map(|usual| format!(" of about {}", duration(Duration::from_millis(usual.0)))).unwrap_or_default();
+        let mut parts = vec![format!("{beginning}  {}{of}", duration(elapsed))];
+        parts.extend(self.output.tests());
+        parts.extend(Some(self.output.last_line().to_owned()).filter(|line| !line.is_empty()));
+        parts.join(" · ")
+    }
+}
+
+/// Returns how long each action took in a run, by name; empty if the report cannot be read.
+fn durations(path: &Path) -> BTreeMap<String, DurationMs> {
+    let bytes = read_regular_file(path, LONGEST_REPORT).ok();
+    let report = bytes.and_then(|bytes| report::parse(&bytes).ok());
+    let results = report.into_iter().flat_map(|report| report.step_execution.results);
+    results.filter_map(|result| Some((result.name, result.duration?))).collect()
+}
+
+/// Returns a duration in whole seconds, in the form that results have: `12 s`, `2 m 05 s`.
+fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    if seconds < 120 { format!("{seconds} s") } else { format!("{} m {:02} s", seconds / 60, seconds % 60) }
+}
+
+/// A longer report is not read for the durations in it.
+const LONGEST_REPORT: u64 = 64 * 1024 * 1024;
+
+/// Returns the beginning of a text that is at most `width` columns wide. Characters beyond ASCII may take two columns.
+fn cut(text: &str, width: usize) -> String {
+    let mut used = 0;
+    let fits = |character: &char| {
+        used += if character.is_ascii() || matches!(character, '…' | '·') { 1 } else { 2 };
+        used <= width
+    };
+    text.chars().take_while(fits).collect()
+}
+
+fn lock(shared: &Mutex<Told>) -> MutexGuard<'_, Told> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn running(name: &str, output: &str) -> RunningAction {
+        let mut so_far = OutputSoFar::default();
+        so_far.take(output.as_bytes());
+        RunningAction {
+            id: ActionId::numbered("STEP", 1),
+            name: name.to_owned(),
+            begun: clock::monotonic(),
+            log: None,
+            read: 0,
+            output: so_far,
+            next_line: SHORT,
+        }
+    }
+
+    #[test]
+    fn a_running_action_says_how_far_it_is() {
+        let pytest = running("pytest", "collected 81 items\ntests/test_a.py ....  [ 12%]\n");
+        for (elapsed, usual, expected) in [
+            (200, None, "  … STEP.1    pytest"),
+            (12_300, None, "  … STEP.1    pytest  12 s · 12 % of 81 tests · tests/test_a.py ....  [ 12%]"),
+            (
+                12_300,
+                Some(DurationMs(125_000)),
+                "  … STEP.1    pytest  12 s of about 2 m 05 s · 12 % of 81 tests · tests/test_a.py ....  [ 12%]",
+            ),
+            (12_300, Some(DurationMs(400)), "  … STEP.1    pytest  12 s · 12 % of 81 tests · tests/test_a.py ....  [ 12%]"),
+        ] {
+            assert_eq!(pytest.words(Duration::from_millis(elapsed), usual.as_ref()), expected);
+        }
+        assert_eq!(running("make", "").words(Duration::from_secs(2), None), "  … STEP.1    make  2 s");
+    }
+
+    #[test]
+    fn lines_are_cut_to_a_width() {
+        assert_eq!([cut("abc", 2), cut("abc", 3), cut("日本", 3), cut("… ·", 3)], ["ab", "abc", "日", "… ·"]);
+    }
+}
