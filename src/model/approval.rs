@@ -94,7 +94,7 @@ pub struct ActionTerms {
     pub policy: Option<ToolPolicy>,
     /// The coverage that the check must reach; `None` if none is required.
     pub coverage: Option<CoverageTarget>,
-    /// How often the action is repeated while it does not succeed.
+    /// The most repetitions of an action that does not succeed.
     pub retry_attempts: u8,
     /// Whether the action fails if processes of it are still running after its end.
     pub on_survivors: OnSurvivors,
@@ -167,7 +167,7 @@ pub struct UnapprovedPlan {
     pub task: TaskId,
     /// The file that the plan comes from, as in [`ApprovalRecord::file`].
     pub file: String,
-    /// Whether nothing waits but settings that open more of the machine to actions.
+    /// Whether the only unapproved changes are changes of settings that give actions access to more of the machine.
     pub opens_more: bool,
     /// What the plan and the settings weaken compared with what was approved, one sentence each.
     pub weakened: Vec<String>,

@@ -190,7 +190,7 @@ pub struct TestResults {
     pub counts: TestCounts,
     /// The number of distinct tests in the report.
     pub total: u64,
-    /// The tests that did not pass.
+    /// The tests that failed or errored.
     pub failures: Vec<TestFailure>,
 }
 
@@ -326,16 +326,16 @@ pub enum ToolReport {
     Refused(String),
     /// The bytes of the file. The file did not exist before the action started, so it is no report of an earlier run.
     Fresh(Vec<u8>),
-    /// The same, for a file that is too large to be held in memory.
+    /// A file that, like `Fresh`, did not exist before the action started, and that is too large to be held in memory.
     Large(LargeReport),
 }
 
-/// The most tests of one action that a run lists one by one: the first ones of the tool's report, and as many failed
-/// ones. All tests are counted.
+/// The limit on the tests of one action that a run lists one by one. It applies to the failed tests and to all other
+/// tests separately. All tests are counted, also those that are not listed.
 pub const LISTED_TESTS: usize = 10_000;
 
 impl ToolReport {
-    /// Returns a reader of the report; `None` if there is none.
+    /// Returns a reader of the report; `None` if no report was requested, or if its file is missing or was refused.
     pub fn reader(&self) -> Option<Box<dyn BufRead + '_>> {
         match self {
             Self::Fresh(bytes) => Some(Box::new(bytes.as_slice())),

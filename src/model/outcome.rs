@@ -213,8 +213,8 @@ pub struct AgentAction {
 pub struct ActionJudgement {
     /// The classification; its category is the status that the report shows for the action.
     pub classification: Classification,
-    /// Whether the action makes the verdict FAILED. Tests that fail as RED demands do so too, unless they were declared
-    /// to fail; but the command then exits as after a success (G5).
+    /// Whether the action makes the verdict FAILED. Tests that fail as the RED phase demands also make the verdict
+    /// FAILED, unless they were declared to fail. The command exits as after a success in both cases (G5).
     pub blocking: Blocking,
     pub debt: DebtGeneration,
     pub agent_action: AgentAction,

@@ -170,7 +170,7 @@ pub struct Action {
     /// What the action does. If the kind is not `Command`, `tool` and `class` are GENERIC.
     #[serde(skip_serializing_if = "ActionKind::is_terminal_command")]
     pub kind: ActionKind,
-    /// How often the action is repeated while it does not succeed: 0 to 5 times. The last attempt's result counts.
+    /// The most repetitions of an action that does not succeed: 0 to 5. The last attempt's result counts.
     #[serde(skip_serializing_if = "is_zero")]
     pub retry_attempts: u8,
     /// Whether the run continues after the action failed. This does not affect the verdict (C33). Cleanup always

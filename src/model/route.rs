@@ -91,7 +91,7 @@ pub enum RouteKind {
 pub struct RouteEntry {
     /// The phase in which the decision was made.
     pub phase: Phase,
-    /// The exit code that decided the route; null if the process had none.
+    /// The exit code that decided the route; null if the process ended without an exit code.
     pub exit_code: Option<i32>,
     pub exit_code_source: ExitCodeSource,
     pub kind: RouteKind,
@@ -128,7 +128,7 @@ pub struct TddState {
     /// Whether a cycle is started. Limits and pauses apply only inside a cycle.
     pub started: bool,
     pub phase: Phase,
-    /// The exit code of the last attempt; null if it had none.
+    /// The exit code of the last attempt; null if the attempt ended without an exit code.
     pub exit_code: Option<i32>,
     /// Whether the last exit code is the tool's own, or why it is missing; `None` before the first attempt.
     pub exit_code_source: Option<ExitCodeSource>,
@@ -138,8 +138,8 @@ pub struct TddState {
     /// How many exit codes at the end of `exit_code_history` belong to the current phase, because a series of errors is
     /// not counted across phases (A9).
     pub phase_history: u32,
-    /// All routing decisions and overrides by a person, oldest first. The most entries that are kept is the same number
-    /// as for `exit_code_history`.
+    /// All routing decisions and overrides by a person, oldest first. The limit on the number of entries is the same as
+    /// for `exit_code_history`.
     pub route_history: Vec<RouteEntry>,
     pub attempts: u32,
     pub last_attempt: Option<AttemptRecord>,
@@ -158,8 +158,8 @@ pub enum CollectionErrorPolicy {
     HumanReview,
     /// The task goes to N2, as for an error in the tests themselves.
     ReScaffold,
-    /// The task goes to N4 as a valid RED, if the phase is RED and every collection error is a missing module from
-    /// `expected_missing`.
+    /// The task goes to N4, as if its tests failed as the RED phase demands, if the phase is RED and every collection
+    /// error is a missing module from `expected_missing`.
     RedIfMissing,
 }
 
