@@ -98,7 +98,7 @@ impl FileSyncs {
 }
 
 impl SyncBatcher {
-    /// Starts the thread. Returns `None` if the system refuses one.
+    /// Starts the thread. Returns `None` if the system refuses to start a thread.
     fn start() -> Option<Self> {
         let (files, arriving) = channel();
         let (patience, hurry) = channel();

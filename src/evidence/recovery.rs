@@ -46,9 +46,9 @@ enum CommittedState {
 /// Cleans up everything that earlier holders of the lock left, and returns the runs that became INTERRUPTED, oldest
 /// first.
 ///
-/// To be called once after the lock is taken, and again after a run failed before its commit. `build_report` makes the
-/// report and the ledger record of an interrupted run. If the lock file says that no run is open, run directories are
-/// not scanned.
+/// Callers call this once after they take the lock, and again after a run failed before its commit. `build_report`
+/// makes the report and the ledger record of an interrupted run. If the lock file says that no run is open, run
+/// directories are not scanned.
 pub fn recover(
     lock: &ProjectLock,
     ledger: &mut Ledger,
