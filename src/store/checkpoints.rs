@@ -101,7 +101,7 @@ impl Checkpoints {
         done.map(drop).map_err(|source| self.refused("write", source))
     }
 
-    /// Returns the text of a workflow's checkpoint; `None` if the workflow has none.
+    /// Returns the text of a workflow's checkpoint; `None` if the workflow has no checkpoint.
     ///
     /// # Errors
     /// When the checkpoint cannot be read.
@@ -111,7 +111,7 @@ impl Checkpoints {
         found.map_err(|source| self.refused("read", source))
     }
 
-    /// Deletes a workflow's checkpoint. It is no error if the workflow has none.
+    /// Deletes a workflow's checkpoint. It is no error if the workflow has no checkpoint.
     ///
     /// # Errors
     /// When the file cannot be written.

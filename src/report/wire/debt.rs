@@ -253,8 +253,8 @@ pub struct SprintCapacityV1 {
     pub available_slots: u64,
     /// How many CRITICAL items of this file go to the sprint (added to the original format).
     pub critical_tasks: u64,
-    /// The most CRITICAL items that the sprint can hold (added to the original format; specification 2.0.0,
-    /// `sprintTasksMaxCritical`).
+    /// The limit for CRITICAL items. A sprint with more of them counts as over capacity, but keeps them (added to the
+    /// original format; specification 2.0.0, `sprintTasksMaxCritical`).
     pub max_critical: u64,
 }
 

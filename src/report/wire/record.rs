@@ -14,7 +14,7 @@ use super::action::ShownV2;
 use super::context::ProjectV2;
 use super::report::TestSpecificationV2;
 
-/// `run.json`: written before the first command starts, so that a run that dies leaves a trace (S2).
+/// `run.json`, which is written before the first command starts, so that a run that dies leaves a trace (S2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunStartV1<D = RunStartDetailsV1> {
