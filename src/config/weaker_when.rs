@@ -35,7 +35,7 @@ impl WeakerWhen {
         }
     }
 
-    /// Returns the words in which the reference of the settings says which change is asked for.
+    /// Returns the words in which the reference of the settings says to which change a person must agree.
     pub(super) fn words(self) -> String {
         match self {
             Self::Lower => "a lower value".to_owned(),

@@ -55,7 +55,7 @@ pub struct RunVerdict {
     pub completion_reason: String,
     /// The number of blocking results.
     pub blocking: u32,
-    /// How many of the blocking results are a valid RED of a started cycle.
+    /// How many of the blocking results are tests that failed as the RED phase of a started cycle demands.
     pub blocking_red: u32,
     /// How many of the blocking results are tests that could not be collected.
     pub blocking_collection: u32,
