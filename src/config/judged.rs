@@ -197,7 +197,7 @@ mod tests {
         );
     }
 
-    /// Every key says which change is a weakening, or why none is.
+    /// Every key says which change of its value is a weakening, or why no change is a weakening.
     #[test]
     fn every_key_says_which_change_weakens_or_why_none_does() {
         for known in TABLES.iter() {

@@ -33,8 +33,8 @@ pub(super) fn link_name(value: &Spanned<DeValue<'_>>) -> Result<String, WrongVal
     if is_name { Ok(name) } else { Err(WrongValue::new("the link is one visible name in the project's root").example(EXAMPLE)) }
 }
 
-/// Reads the path of the task list; empty means that there is none. Only Markdown files are allowed: the tree digest
-/// leaves the task list out, so source code in it could change unnoticed.
+/// Reads the path of the task list. An empty path means that the project has no task list. Only Markdown files are
+/// allowed: the tree digest leaves the task list out, so source code in it could change unnoticed.
 pub(super) fn task_list(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     const EXAMPLE: &str = "\"tasks.md\"";
     let path = text(EXAMPLE)(value)?;

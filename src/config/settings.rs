@@ -87,7 +87,8 @@ pub struct Check {
     pub tool: Option<WrittenValue<Tool>>,
     /// Globs of the files that trigger the check; empty means every file.
     pub paths: Vec<String>,
-    /// Globs of the files that are copied from the check's snapshot to the project after the run; empty means none.
+    /// Globs of the files that are copied from the check's snapshot to the project after the run; empty means that no
+    /// file is copied.
     pub writes: Vec<String>,
     /// The names of the checks that must have ended before this check starts.
     pub after: WrittenValue<Vec<String>>,
@@ -331,7 +332,7 @@ impl PolicySettings {
         self.tools.get(&tool)
     }
 
-    /// Returns the strategy that the settings give to a category; `None` if they give none.
+    /// Returns the strategy that the settings give to a category; `None` if they give it no strategy.
     pub fn for_category(&self, category: PolicyCategory) -> Option<&WrittenValue<BlockOn>> {
         self.categories.get(&category)
     }

@@ -22,7 +22,7 @@ pub const FOUND_IN_PROJECT: &str = ".";
 pub struct PlanTerms {
     /// What the plan demands of each action.
     pub actions: BTreeMap<ActionId, ActionTerms>,
-    /// The time limit for all prerequisites and steps together; `None` if there is none.
+    /// The time limit for all prerequisites and steps together; `None` if they have no such limit.
     pub timeout_ms: Option<u64>,
     /// The success conditions; all of them must be met.
     pub success: Vec<String>,

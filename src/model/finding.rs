@@ -373,7 +373,8 @@ pub struct Interpretation {
     /// How the tool was asked for its report, as one of three words. `argument`: proctor added an argument. `own`: the
     /// command already had one. `inherited`: an environment variable contains one.
     pub report_channel: Option<&'static str>,
-    /// A name of the error that is more exact than the category code, such as `ECONNREFUSED`; `None` if there is none.
+    /// A name of the error that is more exact than the category code, such as `ECONNREFUSED`; `None` if no such name is
+    /// known.
     pub error_type: Option<String>,
     /// Possible causes of the failure, each based on something that proctor observed. If the list is empty, reports
     /// show the usual causes for the category code.

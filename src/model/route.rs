@@ -166,12 +166,12 @@ pub enum CollectionErrorPolicy {
 /// The settings of the router (R3, R4, R7).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutingSettings {
-    /// After how many scaffold errors in a row (errors in the tests themselves) a person is asked. The allowed values
-    /// are 1 to 100.
+    /// After this number of scaffold errors in a row (errors in the tests themselves), a person is asked. The allowed
+    /// values are 1 to 100.
     pub max_scaffold_retries: u32,
-    /// How many attempts a task has in a phase before a person is asked. The allowed values are 1 to 1000.
+    /// After this number of attempts in one phase, a person is asked. The allowed values are 1 to 1000.
     pub max_attempts: u32,
-    /// How many retests AI agents may request for a task before its checks pass. The allowed values are 1 to 100.
+    /// The most retests that AI agents may request for a task before its checks pass. The allowed values are 1 to 100.
     pub max_retests: u32,
     /// How a run is routed when tests could not be collected.
     pub collection_error: CollectionErrorPolicy,

@@ -9,9 +9,9 @@ use crate::report::plain_text;
 use crate::report::redact::{redact_cut_end, redact_cut_start};
 use crate::report::{ByteRangeV2, ShownV2};
 
-/// How many bytes of a stream's beginning are shown.
+/// The most bytes of a stream's beginning that are shown.
 pub const EXCERPT_HEAD: usize = 4096;
-/// How many bytes of a stream's end are shown.
+/// The most bytes of a stream's end that are shown.
 pub const EXCERPT_TAIL: usize = 4096;
 
 /// The beginning and the end of a stream as text, for the report.

@@ -45,7 +45,8 @@ pub struct RunFacts {
     pub overall_reason: String,
     /// Whether the task may be marked as done.
     pub completion: CompletionFacts,
-    /// The evaluation of the task's own criteria; `None` if the task has none, or the run has no verdict.
+    /// The evaluation of the task's own criteria; `None` if the task has no criteria of its own, or the run has no
+    /// verdict.
     pub criteria: Option<CriteriaEvaluation>,
     /// What started the run, for example a saved file or a request.
     pub trigger: Trigger,
@@ -194,7 +195,7 @@ pub struct ActionRecordFacts<'a> {
     pub ended: &'a EndedAction,
     /// The working directory as an absolute path.
     pub working_directory: String,
-    /// The program file that was executed; `None` if none was found.
+    /// The program file that was executed; `None` if the program was not found.
     pub program: Option<ProgramV1>,
     /// All environment variables of the command, including secret ones. The record hides secret values.
     pub environment: &'a BTreeMap<String, String>,

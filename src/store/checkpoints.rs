@@ -12,7 +12,7 @@ use crate::model::{ProjectId, Timestamp};
 use crate::store::IndexError;
 use crate::store::tables::{create_private, resolve_parent};
 
-/// How long SQLite waits while another process writes to the file of checkpoints. A transaction takes some
+/// The longest time that SQLite waits while another process writes to the file of checkpoints. A transaction takes some
 /// milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
