@@ -68,7 +68,7 @@ pub fn weaker_when(key: &str) -> Option<WeakerWhen> {
 }
 
 /// Returns whether a setting opens files or variables of the user that have nothing to do with the project. A person
-/// must agree to more than the setting's default even at the first run.
+/// must agree to more than the default of such a setting, even at the first run.
 pub fn opens_the_machine(key: &str, value: &SettingValue) -> bool {
     match kind_of(key) {
         Some(KeyKind::Weakening { opens_the_machine, .. }) => opens_the_machine || names_a_place_outside(key, value),
