@@ -175,7 +175,7 @@ fn rename_half_written(directory: &Path) -> Result<(), EvidenceError> {
 }
 
 /// Makes `latest` point to the last run of the task that may be `latest`. The process that should have made the link
-/// may have died, or the link was lost with the power.
+/// may have died, or a power loss may have undone the link.
 fn link_latest(
     lock: &ProjectLock,
     task: &TaskId,

@@ -348,7 +348,8 @@ impl ToolReport {
 /// What a tool's exit status, output and report mean. Every judgement of the action is based on this.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interpretation {
-    /// The category code of the result.
+    /// The category code to which the tool's exit status, output and report lead. The judgement replaces it if another
+    /// fact contradicts it.
     pub category: CategoryCode,
     /// What the tool reported or did, in words for people, with names and numbers.
     pub reason: String,

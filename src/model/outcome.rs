@@ -108,7 +108,7 @@ pub struct Classification {
     pub tool_failed: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_ran: Option<bool>,
-    /// Whether the code has errors.
+    /// Whether the tool found errors in the project's code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_has_issues: Option<bool>,
     /// Whether the tests that failed were declared to fail before the run (C06).

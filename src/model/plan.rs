@@ -315,7 +315,7 @@ pub struct Plan {
 /// The settings of a project that are approved together with a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlanSettings {
-    /// The present settings.
+    /// The settings as the project's files give them now.
     pub now: JudgedSettings,
     /// What the user's own configuration allows for this project without a question.
     pub allowed: JudgedSettings,

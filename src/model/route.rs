@@ -132,8 +132,8 @@ pub struct TddState {
     pub exit_code: Option<i32>,
     /// Whether the last exit code is the tool's own, or why it is missing; `None` before the first attempt.
     pub exit_code_source: Option<ExitCodeSource>,
-    /// The exit codes of all attempts, oldest first. At most 100 are kept, or as many as the largest limit needs (R5).
-    /// Null stands for an attempt without an exit code.
+    /// The exit codes of all attempts, oldest first. At most 100 are kept, or as many as `max_scaffold_retries` allows
+    /// if that is more (R5). Null stands for an attempt without an exit code.
     pub exit_code_history: Vec<Option<i32>>,
     /// How many exit codes at the end of `exit_code_history` belong to the current phase, because a series of errors is
     /// not counted across phases (A9).

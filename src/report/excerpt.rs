@@ -39,7 +39,8 @@ pub fn excerpt(stream: &StreamExcerpt) -> Excerpt {
         let is_first = part.start == 0;
         let mut shown = plain_text(&String::from_utf8_lossy(&part.bytes));
         end_of_last = part.start + part.bytes.len() as u64;
-        // A secret token that is cut in two is not recognised by its shape, so the rest of it is removed separately.
+        // A secret token that is cut in two is not recognised by its shape, so the part that is left is removed
+        // separately.
         if !is_first {
             shown = redact_cut_start(shown);
         }

@@ -53,7 +53,7 @@ impl GitDirectory {
         Ok(opened.map(|handle| Self { path: self.path.join(relative), handle: Arc::new(handle) }))
     }
 
-    /// Opens a directory below this one, and creates the directories on the way to it that do not exist.
+    /// Opens a directory below this one. It is created if it does not exist, and so are missing directories above it.
     pub(super) fn create_directory(&self, relative: &str) -> Result<Self, GitAnchorError> {
         let mut at = self.clone();
         for name in relative.split('/').filter(|name| !name.is_empty()) {
