@@ -25,7 +25,7 @@ pub(super) struct KeyRow {
     pub(super) kind: KeyKind,
 }
 
-/// What a key holds.
+/// What a key holds, and whether a change of its value can weaken the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyKind {
     /// A table, whose keys have rows of their own.

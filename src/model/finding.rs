@@ -38,7 +38,8 @@ pub enum CategoryCode {
     ToolNotFound,
     /// The program exists but could not be started.
     NotStarted,
-    /// pytest exited with 0, 1, 5 or 6 but left no report that proves it.
+    /// A test runner exited with a code that a finished test run has, but left no test report that proves the code, or
+    /// the coverage report that the check names was not written.
     ReportMissing,
     /// The report cannot be parsed.
     ReportUnreadable,
@@ -171,7 +172,8 @@ pub struct TestFailure {
     pub line: Option<u64>,
 }
 
-/// How many tests passed, failed and were skipped; only the report's `<testcase>` elements are counted (E5).
+/// How many tests passed, failed and were skipped; the tests in the report are counted one by one, and the report's own
+/// totals are not used (E5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestCounts {

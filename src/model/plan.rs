@@ -98,8 +98,8 @@ pub enum ParallelChecks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnChange {
-    /// The checks are stopped and started again on the new tree. After three restarts in a row, one run is allowed to
-    /// finish.
+    /// The checks are stopped and started again on the new tree. After `watch.max_restarts` restarts in a row, one run
+    /// is allowed to finish.
     #[default]
     Restart,
     /// The run finishes, and then a run on the new tree starts.

@@ -161,7 +161,7 @@ pub struct RunStartFacts<'a> {
     pub plan_digest: Digest,
     /// The file that the plan comes from, relative to the project.
     pub specification_file: Option<String>,
-    /// The tree that will be tested.
+    /// The digest of the tree that will be tested.
     pub tree_digest: TreeDigest,
     /// What started the run, for example a saved file or a request.
     pub trigger: Trigger,

@@ -40,7 +40,7 @@ pub struct ActionCounts {
 /// The judgement of a run as a whole: verdict, statuses, counts, and the reasons for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunVerdict {
-    /// How the run ended.
+    /// How the run ended, for example SUCCESS or MOVED; the verdict has a field of its own.
     pub overall_status: OverallStatus,
     /// The verdict; `None` if the run was interrupted, was superseded, or its tree moved (E17).
     pub overall_result: Option<OverallResult>,

@@ -97,7 +97,7 @@ pub struct ExecutionReportV2 {
     pub authenticity: AuthenticityV2,
 }
 
-/// The task that was requested.
+/// The task that was requested, and the origin and digest of its plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestSpecificationV2 {
