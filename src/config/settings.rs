@@ -292,7 +292,8 @@ pub struct ModelSettings {
 /// Whether a protection is used: isolation, or a snapshot. Not every machine and project makes the protection possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtectionMode {
-    /// The protection is used as far as it is available. The report says how far, and what prevents more.
+    /// The protection is used as far as it is available. The report says how far that is, and why the protection is not
+    /// used further.
     Auto,
     /// The protection is required. If it is not available, nothing is run.
     Require,

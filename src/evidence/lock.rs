@@ -128,8 +128,8 @@ impl ProjectLock {
         if self.prepared().take_directory(path) { Ok(()) } else { create_directory(path) }
     }
 
-    /// Creates a private directory, by renaming a prepared directory if one is left; otherwise with its missing
-    /// parents.
+    /// Creates a private directory, by renaming a prepared directory if one is left. Otherwise the missing parents are
+    /// created too.
     pub(super) fn create_directories(&self, path: &Path) -> Result<(), EvidenceError> {
         if self.prepared().take_directory(path) { Ok(()) } else { create_directories(path) }
     }

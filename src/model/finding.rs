@@ -114,7 +114,7 @@ pub enum CategoryCode {
 #[serde(rename_all = "lowercase")]
 pub enum TestOutcome {
     Passed,
-    /// An assertion failed.
+    /// The test itself failed: an assertion in it failed, or it raised an exception.
     Failed,
     /// An exception was raised outside of the test itself: in set-up, tear-down or collection.
     Error,

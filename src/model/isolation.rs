@@ -38,7 +38,7 @@ pub enum KilledBy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedIsolation {
     pub reached: ReachedLevel,
-    /// How processes that the action left behind were ended; `None` if none was left.
+    /// How processes that the action left behind were ended; `None` if the action left no process behind.
     pub killed_by: Option<KilledBy>,
 }
 

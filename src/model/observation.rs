@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, DurationMs, PortHolder, ReviewObservation, StopReason, Timestamp};
 
-/// What an action observed apart from a process's output.
+/// What was observed about an action apart from the output of its process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Observation {
-    /// Nothing, because the action is an ordinary command.
+    /// Nothing more was observed, because the action is an ordinary command.
     #[default]
     Nothing,
     File(FileObservation),

@@ -214,7 +214,8 @@ pub struct ActionJudgement {
     /// The classification; its category is the status that the report shows for the action.
     pub classification: Classification,
     /// Whether the action makes the verdict FAILED. Tests that fail as the RED phase demands also make the verdict
-    /// FAILED, unless they were declared to fail. The command exits as after a success in both cases (G5).
+    /// FAILED, unless they were declared to fail. In both cases, declared or not, a `proctor` command exits as after a
+    /// success (G5).
     pub blocking: Blocking,
     pub debt: DebtGeneration,
     pub agent_action: AgentAction,
@@ -242,7 +243,7 @@ pub enum OverallStatus {
     Moved,
 }
 
-/// The verdict on one tree: FAILED if at least one result blocks.
+/// The verdict on one tree. It is FAILED, for example, if at least one result blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum OverallResult {

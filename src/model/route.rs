@@ -21,13 +21,13 @@ pub enum Phase {
 /// workflow that uses proctor gives them their meaning (A3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NextNode {
-    /// Back to writing the tests, because the tests themselves have errors.
+    /// The task goes back to writing the tests, because the tests themselves have errors.
     N2,
-    /// Back to the implementation.
+    /// The task goes back to the implementation.
     N3,
-    /// On to the implementation, because the tests fail as the RED phase demands.
+    /// The task goes on to the implementation, because the tests fail as the RED phase demands.
     N4,
-    /// On to the next phase, because the current phase is complete.
+    /// The task goes on to the next phase, because the current phase is complete.
     #[serde(rename = "NEXT_PHASE")]
     NextPhase,
     /// A person decides where the task continues.

@@ -27,11 +27,11 @@ pub enum RunFlow {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ActionCounts {
     pub total: u32,
-    /// The actions that were carried out.
+    /// The number of actions that were carried out.
     pub executed: u32,
-    /// The actions that were not carried out, including unchanged prerequisites.
+    /// The number of actions that were not carried out, including unchanged prerequisites.
     pub skipped: u32,
-    /// The actions whose specification is wrong.
+    /// The number of actions whose specification is wrong.
     pub invalid: u32,
     /// The number of actions in each phase, including skipped and invalid ones.
     pub by_phase: BTreeMap<ActionPhase, u32>,

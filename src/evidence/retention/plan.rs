@@ -38,7 +38,7 @@ pub enum RunForm {
 /// What a run says about its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunSignificance {
-    /// The run is a verdict on the task, and may be `latest`.
+    /// The run has a verdict on the task, and may be `latest`.
     Verdict,
     /// The run's specification has errors, so nothing was tested. The run may be `latest`, but says nothing about the
     /// code (C78).

@@ -235,7 +235,7 @@ pub struct TestRecordV1 {
     /// The full name of the test as the tool writes it.
     pub full_name: String,
     pub status: TestOutcome,
-    /// The test's own name, without what encloses it.
+    /// The test's own name, without the names of the classes, modules or groups that enclose the test.
     pub title: String,
     /// The test's duration in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
