@@ -22,8 +22,8 @@ pub(super) enum PartKind {
 /// A function that returns an action's type by the action's id; `None` if the task has no such action.
 pub(super) type TypeOf<'a> = &'a dyn Fn(&ActionId) -> Option<ActionType>;
 
-/// Returns the faults of a condition, in the order of its text. An empty list means that it can be evaluated and that
-/// runs can give different answers.
+/// Returns the faults of a condition, in the order of its text. An empty list means that the condition can be evaluated
+/// and that runs can give different answers.
 ///
 /// `type_of` returns the types of the task's actions. Only a condition without other faults is examined for being
 /// constant. It is refused as [`ConditionFault::Constant`] when it gives the same answer for all values of its

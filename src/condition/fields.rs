@@ -19,7 +19,7 @@ pub enum Field {
     ErrorCount,
     /// The number of warnings that the tool reported, counted after the policy was applied (C24).
     WarningCount,
-    /// The number of tests that passed, as the tool's report counts them.
+    /// The number of tests in the tool's report that passed.
     TestsPassed,
     TestsFailed,
     TestsSkipped,

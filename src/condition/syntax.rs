@@ -272,12 +272,12 @@ pub(super) fn is_name(text: &str) -> bool {
     text.chars().next().is_some_and(begins_word) && text.chars().all(continues_word)
 }
 
-/// Returns whether a word can begin with the character.
+/// Returns whether a word can begin with the character: an ASCII letter, `_` or `$`.
 pub(super) fn begins_word(character: char) -> bool {
     character.is_ascii_alphabetic() || character == '_' || character == '$'
 }
 
-/// Returns whether a word can continue with the character.
+/// Returns whether a word can continue with the character: what can begin a word, or a digit.
 pub(super) fn continues_word(character: char) -> bool {
     begins_word(character) || character.is_ascii_digit()
 }

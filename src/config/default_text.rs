@@ -19,7 +19,8 @@ pub fn default_text() -> &'static str {
     &TEXT
 }
 
-/// Adds above each setting which change of it is asked for before anything runs, and whether the first run asks already.
+/// Adds a line above each setting. The line says to which change of the setting a person must agree before anything
+/// runs, and whether that also holds at the first run.
 fn with_questions(text: &str) -> String {
     let mut table = String::new();
     let mut written = String::with_capacity(text.len() * 2);
@@ -36,7 +37,8 @@ fn with_questions(text: &str) -> String {
     written
 }
 
-/// Returns the line that says which change of a setting is asked for; empty if none is.
+/// Returns the line that says to which change of a setting a person must agree; empty if a person need not agree to any
+/// change.
 fn question(path: &str) -> String {
     match kind_of(path) {
         Some(KeyKind::Weakening { when, opens_the_machine }) => {

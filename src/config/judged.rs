@@ -58,8 +58,8 @@ pub fn judged_settings(configuration: &Configuration) -> JudgedSettings {
     JudgedSettings { values: ROWS.iter().map(|(key, value)| ((*key).to_owned(), value(configuration))).collect() }
 }
 
-/// Returns which change of a setting is asked for before anything runs; `None` for a table, for a setting whose change
-/// weakens nothing, and for an unknown key.
+/// Returns to which change of a setting a person must agree before anything runs; `None` for a table, for a setting
+/// whose change weakens nothing, and for an unknown key.
 pub fn weaker_when(key: &str) -> Option<WeakerWhen> {
     match kind_of(key)? {
         KeyKind::Weakening { when, .. } => Some(when),
@@ -67,8 +67,8 @@ pub fn weaker_when(key: &str) -> Option<WeakerWhen> {
     }
 }
 
-/// Returns whether a setting opens files or variables of the user that have nothing to do with the project. More than
-/// its default is asked for at the first run already.
+/// Returns whether a setting opens files or variables of the user that have nothing to do with the project. A person
+/// must agree to more than the default of such a setting, even at the first run.
 pub fn opens_the_machine(key: &str, value: &SettingValue) -> bool {
     match kind_of(key) {
         Some(KeyKind::Weakening { opens_the_machine, .. }) => opens_the_machine || names_a_place_outside(key, value),
@@ -197,7 +197,7 @@ mod tests {
         );
     }
 
-    /// Every key says which change is a weakening, or why none is.
+    /// Every key says which change of its value is a weakening, or why no change is a weakening.
     #[test]
     fn every_key_says_which_change_weakens_or_why_none_does() {
         for known in TABLES.iter() {

@@ -18,14 +18,14 @@ pub(super) struct KnownTable {
     pub(super) rows: Vec<KeyRow>,
 }
 
-/// A key of a table, and which change of it is asked for before anything runs (S7).
+/// A key of a table, and to which change of the key's value a person must agree before anything runs (S7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyRow {
     pub(super) key: &'static str,
     pub(super) kind: KeyKind,
 }
 
-/// What a key holds.
+/// What a key holds, and whether a change of its value can weaken the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyKind {
     /// A table, whose keys have rows of their own.
@@ -33,11 +33,12 @@ pub(super) enum KeyKind {
     /// A setting that can make the project's verdicts easier to reach, or that opens more of the machine to actions.
     Weakening {
         when: WeakerWhen,
-        /// Whether more than the default is asked for at a project's first run already, because the setting opens files
-        /// or variables of the user that have nothing to do with the project.
+        /// Whether a person must agree to more than the default even at a project's first run, because the setting
+        /// opens files or variables of the user that have nothing to do with the project.
         opens_the_machine: bool,
     },
-    /// A setting that can do neither, with the reason.
+    /// A setting that can neither make the project's verdicts easier to reach nor open more of the machine to actions.
+    /// The text is the reason.
     Never(&'static str),
 }
 
@@ -351,7 +352,7 @@ fn policy_keys(tool: Tool) -> &'static [KeyRow] {
     }
 }
 
-/// Returns the explanation of an unknown key that people often write; `None` if the key has none of its own.
+/// Returns the explanation of an unknown key that people often write; `None` for any other unknown key.
 pub(super) fn strange_key(table: &str, key: &str) -> Option<WrongValue> {
     let unknown = || WrongValue::new(format!("unknown key `{key}`"));
     if let Some(row) = STRANGERS.iter().find(|row| row.table == table && row.key == key) {
@@ -390,7 +391,7 @@ pub(super) fn header(table: &str) -> String {
     }
 }
 
-/// Returns the dotted paths of all keys with a change that is asked for.
+/// Returns the dotted paths of all keys that have a change to which a person must agree.
 #[cfg(test)]
 pub(crate) fn keys_that_weaken() -> Vec<String> {
     let rows = TABLES.iter().flat_map(|known| known.rows.iter().map(move |row| (known, row)));

@@ -33,8 +33,8 @@ pub(super) fn link_name(value: &Spanned<DeValue<'_>>) -> Result<String, WrongVal
     if is_name { Ok(name) } else { Err(WrongValue::new("the link is one visible name in the project's root").example(EXAMPLE)) }
 }
 
-/// Reads the path of the task list; empty means that there is none. Only Markdown files are allowed: the tree digest
-/// leaves the task list out, so source code in it could change unnoticed.
+/// Reads the path of the task list. An empty path means that the project has no task list. Only Markdown files are
+/// allowed: the tree digest leaves the task list out, so source code in it could change unnoticed.
 pub(super) fn task_list(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     const EXAMPLE: &str = "\"tasks.md\"";
     let path = text(EXAMPLE)(value)?;
@@ -69,7 +69,7 @@ pub(super) fn inner_glob(value: &Spanned<DeValue<'_>>) -> Result<String, WrongVa
     as_inner_glob(glob(value)?)
 }
 
-/// Reads a pattern of `writes` outside of `proctor.toml`, as [`inner_glob`] reads one there.
+/// Reads a pattern for `writes` that is not written in `proctor.toml`, by the same rules as [`inner_glob`].
 ///
 /// # Errors
 /// When the text is no glob, or its paths can lie outside of the project. The error says so, with a hint.

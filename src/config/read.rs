@@ -42,7 +42,8 @@ const COLLECTION_ERROR: &[(&str, CollectionErrorPolicy)] = &[
 ///
 /// # Errors
 ///
-/// Returns every problem of the text in the order of the file. The list is never empty.
+/// Returns the problems of the text in the order of the file, at most 100. In a line that has a syntax error, only that
+/// error is listed. The list is never empty.
 pub fn read(text: &str, file_name: &str) -> Result<Configuration, Vec<Problem>> {
     if text.len() > LONGEST_TEXT {
         let problem = Problem::new("", format!("the file is longer than {LONGEST_TEXT} bytes")).within(file_name, None);

@@ -45,8 +45,8 @@ pub struct ApprovalSettings {
     /// The terms of approval. Their `signers` are still empty, because the file `allowed_signers` is read later. If
     /// only a signature may approve, `allowed_signers` is set.
     pub terms: ApprovalTerms,
-    /// The file with the keys of the people who may approve, relative to the project or absolute; `None` if there is
-    /// none.
+    /// The file with the keys of the people who may approve, relative to the project or absolute; `None` if the setting
+    /// is not written.
     pub allowed_signers: Option<WrittenValue<String>>,
 }
 
@@ -87,11 +87,12 @@ pub struct Check {
     pub tool: Option<WrittenValue<Tool>>,
     /// Globs of the files that trigger the check; empty means every file.
     pub paths: Vec<String>,
-    /// Globs of the files that are copied from the check's snapshot to the project after the run; empty means none.
+    /// Globs of the files that are copied from the check's snapshot to the project after the run; empty means that no
+    /// file is copied.
     pub writes: Vec<String>,
     /// The names of the checks that must have ended before this check starts.
     pub after: WrittenValue<Vec<String>>,
-    /// How many more times the check is run if it does not succeed.
+    /// The most repetitions of a check that does not succeed.
     pub retries: u8,
     /// When the result of an earlier run may be used instead of running the check.
     pub reuse: Reuse,
@@ -188,7 +189,7 @@ pub struct WatchSettings {
 pub struct EvidenceSettings {
     /// The name of the link to the evidence in the project; empty means no link (S1).
     pub link: String,
-    /// How long a run waits for another run of the same project to end (S2).
+    /// The longest time that a run waits for another run of the same project to end (S2).
     pub lock_wait: Duration,
     pub limits: RetentionLimits,
 }
@@ -276,7 +277,7 @@ pub struct GovernSettings {
 pub struct ModelSettings {
     /// The model's name in texts for people.
     pub name: String,
-    /// The program and arguments by which the model is asked; `None` if the settings name none.
+    /// The program and arguments by which the model is asked; `None` if the settings name no command.
     pub command: Option<Vec<String>>,
     /// Names of the environment variables that the model gets from proctor's own environment.
     pub pass_environment: Vec<String>,
@@ -291,7 +292,8 @@ pub struct ModelSettings {
 /// Whether a protection is used: isolation, or a snapshot. Not every machine and project makes the protection possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtectionMode {
-    /// The protection is used as far as it is available. The report says how far, and what prevents more.
+    /// The protection is used as far as it is available. The report says how far that is, and why the protection is not
+    /// used further.
     Auto,
     /// The protection is required. If it is not available, nothing is run.
     Require,
@@ -301,7 +303,7 @@ pub enum ProtectionMode {
 /// What becomes of tools' caches, such as `.mypy_cache`, that a check writes in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CachesMode {
-    /// The next run of the same check gets them.
+    /// The next run of the same check gets the caches.
     Kept,
     /// Every check starts without caches, and its caches are dropped.
     Fresh,
@@ -331,7 +333,7 @@ impl PolicySettings {
         self.tools.get(&tool)
     }
 
-    /// Returns the strategy that the settings give to a category; `None` if they give none.
+    /// Returns the strategy that the settings give to a category; `None` if they give it no strategy.
     pub fn for_category(&self, category: PolicyCategory) -> Option<&WrittenValue<BlockOn>> {
         self.categories.get(&category)
     }

@@ -1,5 +1,5 @@
-//! Reads the user's own configuration, `~/.config/proctor/config.toml`: what the user's projects may ask for without a
-//! question (S7). The file lies outside of every project, so no project can change it.
+//! Reads the user's own configuration, `~/.config/proctor/config.toml`: which settings the user's projects may have
+//! without a person being asked (S7). The file lies outside of every project, so no project can change it.
 
 use std::collections::BTreeMap;
 use std::path::Path;

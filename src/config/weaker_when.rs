@@ -35,7 +35,7 @@ impl WeakerWhen {
         }
     }
 
-    /// Returns the words in which the reference of the settings says which change is asked for.
+    /// Returns the words in which the reference of the settings says to which change a person must agree.
     pub(super) fn words(self) -> String {
         match self {
             Self::Lower => "a lower value".to_owned(),
@@ -48,7 +48,7 @@ impl WeakerWhen {
     }
 }
 
-/// Returns the entries of the list `one` that the list `other` has not.
+/// Returns the entries of the list `one` that are missing from the list `other`.
 pub fn missing<'a>(one: &'a SettingValue, other: &SettingValue) -> Vec<&'a str> {
     entries(one).iter().filter(|entry| !entries(other).contains(entry)).map(String::as_str).collect()
 }

@@ -54,8 +54,8 @@ const REFUSAL_BY_ERRNO: [(Errno, ArtifactRefusal); 5] = [
 
 /// Reads the file at `relative` below `base`, if it is a regular file with one hard link and at most `cap` bytes.
 ///
-/// To be called after the last process that could change the file has ended. Below `base` neither symbolic links nor
-/// `..` are followed (openat2(2), `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`). A pipe is not waited for.
+/// The caller must wait until the last process that could change the file has ended. Below `base` neither symbolic
+/// links nor `..` are followed (openat2(2), `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`). A pipe is not waited for.
 pub fn read_artifact(base: &Path, relative: &Path, cap: u64) -> Result<Artifact, ArtifactRefusal> {
     let (file, metadata) = open_artifact(base, relative)?;
     if metadata.len() > cap {
@@ -71,8 +71,9 @@ pub enum TakenReport {
     Large(LargeReport),
 }
 
-/// Takes a report that a tool left, under the same conditions as [`read_artifact`]. One of more than `in_memory` bytes is
-/// copied to a file without a name in the directory `beside`, so that nobody can change it while it is read.
+/// Takes a report that a tool left, under the same conditions as [`read_artifact`]. A report of more than `in_memory`
+/// bytes is copied to a file without a name in the directory `beside`, so that nobody can change the copy while it is
+/// read.
 pub fn take_report_file(
     base: &Path,
     relative: &Path,

@@ -185,12 +185,12 @@ fn files_open_at_once() -> usize {
 }
 
 fn seal_batch(paths: &[PathBuf]) -> Result<(), EvidenceError> {
-    // All modes first, so that the syncs cover them: a mode that changes after its file's sync would need another
-    // commit of the journal.
+    // All modes are changed before the first sync, so that the syncs cover them: a mode that changes after its file's
+    // sync would need another commit of the journal.
     let (protected, refused): (Vec<_>, Vec<_>) = paths.iter().map(|path| make_read_only(path)).partition(Result::is_ok);
     let protected: Vec<(File, &Path)> = protected.into_iter().flatten().collect();
-    // With more files than sync threads, the kernel starts to write all of them before one is waited for, so that one
-    // commit of the journal covers many.
+    // If there are more files than sync threads, the kernel is told to write all files before the first one is synced,
+    // so that one commit of the journal covers many files.
     if protected.len() > SYNC_THREADS {
         protected.iter().for_each(|(file, _)| begin_writing(file));
     }

@@ -28,7 +28,7 @@ pub fn allowed_signers(key: &PublicKey) -> String {
 /// signed the run.
 ///
 /// The export contains a proof that the run is in the log of the checkpoint `anchored`, or in the present log if
-/// `anchored` is `None`.
+/// `anchored` is `None`. The proof is left out if the private half of the run's key is gone.
 pub fn export_run(
     store: &Store,
     project: &ProjectId,

@@ -14,8 +14,8 @@ use crate::evidence::{BackgroundJob, BackgroundThread, EvidenceError};
 /// a sync. So a run of few actions never waits.
 const SYNCS_BEFORE_BATCHING: usize = 8;
 
-/// How long files wait for other files to be synced with them. A file system's journal commits many files at the cost
-/// of one, and creating a file waits while a commit goes on.
+/// The longest time that files wait for other files to be synced together with them. A file system's journal commits
+/// many files at the cost of one, and creating a file waits while a commit goes on.
 const BATCH_DELAY: Duration = Duration::from_secs(1);
 
 /// A sync that goes on in the background; `join` waits for its result.
@@ -98,7 +98,7 @@ impl FileSyncs {
 }
 
 impl SyncBatcher {
-    /// Starts the thread. Returns `None` if the system refuses one.
+    /// Starts the thread. Returns `None` if the system refuses to start a thread.
     fn start() -> Option<Self> {
         let (files, arriving) = channel();
         let (patience, hurry) = channel();

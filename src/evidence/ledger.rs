@@ -69,7 +69,7 @@ impl Ledger {
         self.signer = self.signer.take().or(signer);
     }
 
-    /// Returns the signing key. The first key is made if the store has none.
+    /// Returns the signing key. The first key is made if the store has no key.
     pub(super) fn signer(&mut self, now: Timestamp) -> Result<&Signer, EvidenceError> {
         if self.signer.is_none() {
             self.signer = Some(keys::find_or_make_signer(self.lock.store(), now)?);

@@ -62,14 +62,14 @@ pub(super) enum LeftBehind {
     Unknown,
 }
 
-/// Exists while a run of the project is open in this process. Dropping the guard allows the next run.
+/// A guard that exists while a run of the project is open in this process. Dropping the guard allows the next run.
 #[derive(Debug)]
 pub(super) struct OpenRunGuard {
     lock: ProjectLock,
 }
 
 impl Store {
-    /// Takes a project's lock. After each failed attempt it calls `waiting`, which decides whether to try again.
+    /// Takes a project's lock. After each failed attempt, `waiting` decides whether to try again.
     pub fn lock(&self, project: &ProjectId, waiting: &mut dyn FnMut() -> WaitDecision) -> Result<ProjectLock, LockError> {
         let path = self.lock_path(project);
         let file = LockFile::open(&path)?;
@@ -128,8 +128,8 @@ impl ProjectLock {
         if self.prepared().take_directory(path) { Ok(()) } else { create_directory(path) }
     }
 
-    /// Creates a private directory, by renaming a prepared directory if one is left; otherwise with its missing
-    /// parents.
+    /// Creates a private directory, by renaming a prepared directory if one is left. Otherwise the missing parents are
+    /// created too.
     pub(super) fn create_directories(&self, path: &Path) -> Result<(), EvidenceError> {
         if self.prepared().take_directory(path) { Ok(()) } else { create_directories(path) }
     }

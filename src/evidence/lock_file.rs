@@ -68,7 +68,8 @@ impl LockFile {
     /// Locks may come and go during the search. A lock that was held all the time is always found.
     pub(super) fn locked_by_others(&self, within: Range<i64>) -> Result<Vec<Range<i64>>, EvidenceError> {
         let mut found = Vec::new();
-        // The kernel returns any one lock of a range, not the first, so the rest on both sides has to be searched too.
+        // The kernel returns any one lock of a range, not the first. So the parts of the range before and after this
+        // lock have to be searched too.
         let mut unseen = vec![within];
         while let Some(range) = unseen.pop() {
             if let Some(lock) = self.any_lock_of_others(&range)? {

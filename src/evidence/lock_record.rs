@@ -1,9 +1,9 @@
 //! The content of a lock file: the process that holds the lock, and the run that was open when the file was last
 //! written.
 //!
-//! The record is only a hint, which saves recovery a scan of all runs. The truth is in the ledger. A record that cannot
-//! be read or is from another boot means "scan". A change of the record's format needs a new [`LOCK_SCHEMA`]; a reader
-//! that does not know the schema scans.
+//! The record is only a hint, which saves recovery a scan of all runs. The truth is in the ledger. If the record cannot
+//! be read or is from another boot, recovery scans all runs. A change of the record's format needs a new
+//! [`LOCK_SCHEMA`]; a reader that does not know the schema scans all runs.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

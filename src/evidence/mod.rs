@@ -2,10 +2,14 @@
 //!
 //! # What it owns
 //!
-//! Every file below `$XDG_STATE_HOME/proctor` except `state.db`, `trees/` and `environments/` (owned by `store/`), and the few files that
-//! proctor writes into a project: the link to the evidence, the task list, and the trail of a governance workflow. Only the holder of a
-//! project's [`ProjectLock`] writes the project's evidence; readers need no lock. The steps by which a run becomes durable are
-//! [`DurableStep::ALL`]. The synced ledger line is the commit, and nothing in a run directory changes after it.
+//! * The evidence, ledgers, keys and locks below `$XDG_STATE_HOME/proctor`. `store/` and `snapshot/` own other files there,
+//!   for example `state.db`, `trees/` and `snapshots/`; [`Store`] knows their paths too.
+//! * The few files that proctor writes into a project: the link to the evidence, the task list, the trail of a governance
+//!   workflow, and, in the git directory, the link's entry in `info/exclude` and the notes of an anchor.
+//!
+//! Only the holder of a project's [`ProjectLock`] writes the project's evidence; readers need no lock. The steps by which
+//! a run becomes durable are [`DurableStep::ALL`]. The synced ledger line is the commit, and nothing in a run directory
+//! changes after it.
 //!
 //! # What it may not do
 //!
@@ -14,18 +18,22 @@
 //!
 //! # Where to look
 //!
-//! * [`Store`] knows every path; `changes` contains every operation that changes the disk, `files` the ones that read, and
-//!   `failure_injection` lets tests make any change fail.
-//! * `lock`: one writer per project. `slot`: the machine-wide queue of actions. `workflow_lock`: one process per governance workflow.
-//! * `run_directory`, `seal` and `publish`: a run from its start to `latest`. `recovery`: what a dead process left.
-//! * `ledger` writes the ledger, `ledger_lines` and `ledger_tail` read it.
-//! * `background_thread`, `file_syncs` and `prepared_files`: what makes a run faster.
-//! * `artifact`, `output` and `scratch_directory`: files of actions. `file_observation`: files of the project that a check asks about.
-//! * `keys`, `signing` and `line_signature`: who signs, and in which formats.
-//! * `project_link`, `git`, `project_file` and `trail`: what is written into a project.
-//! * `history`, `archive` and `export`: reading runs back, keeping them in one file each, and copying them for others.
-//! * `retention`: which runs are removed. `verification`: whether evidence is unchanged; `verification_targets`: what there is to verify.
-//! * `transparency`: the ledger as a transparency log. `anchor`: keeping its head elsewhere.
+//! * [`Store`] knows the paths. `changes` contains every operation that changes the disk, and `files` the operations
+//!   that read. `failure_injection` lets tests make any change fail.
+//! * `lock` allows one writer per project, and `workflow_lock` one process per governance workflow. `slot` is the
+//!   machine-wide queue of actions.
+//! * `run_directory`, `seal` and `publish` carry a run from its start to the link `latest`. `recovery` cleans up after a
+//!   process that died.
+//! * `ledger` writes the ledger; `ledger_lines` and `ledger_tail` read it.
+//! * `background_thread`, `file_syncs` and `prepared_files` make runs faster.
+//! * `artifact` reads files that tools wrote. `output` and `scratch_directory` own the directories that actions write to.
+//!   `file_observation` reads files of the project that a check asks about.
+//! * `keys` owns the signing keys, `signing` the formats of signatures, and `line_signature` signs ledger lines.
+//! * `project_link`, `git`, `project_file` and `trail` write into a project.
+//! * `history` reads runs back, `archive` keeps a run in one file, and `export` copies a run for other people.
+//! * `retention` removes runs. `verification` finds out whether evidence was changed; `verification_targets` lists what
+//!   can be verified.
+//! * `transparency` presents the ledger as a transparency log. `anchor` keeps the log's head in another place.
 
 mod anchor;
 mod archive;

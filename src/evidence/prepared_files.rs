@@ -1,4 +1,5 @@
-//! Files and directories that are created in advance, so that a run that needs one only renames it.
+//! Files and directories that are created in advance. A run that needs a new file or directory only renames a prepared
+//! one.
 //!
 //! A file system may search long for a free inode if many were freed lately (ext4 without a journal: 0.2 ms for each
 //! file); a rename takes a hundredth of that.
@@ -64,8 +65,8 @@ impl PreparedFiles {
     }
 }
 
-/// Renames without replacing anything. If it fails, the caller creates the file or directory and gets the error that
-/// matters.
+/// Renames without replacing anything. If the rename fails, the caller creates the file or directory itself, and an
+/// error of that creation is the one that is reported.
 fn try_rename(made: &Path, path: &Path) -> bool {
     rename_if_free(made, path).is_ok_and(|is_named| is_named)
 }

@@ -110,7 +110,7 @@ fn exchange(new_path: &Path, path: &Path, read: &str, new: &str) -> io::Result<R
         Ok(()) => {
             swap()?;
             if !has_text(new_path, new) {
-                // Another program saved into the new file between the two exchanges. Its text is kept.
+                // Another program saved into the new file between the two exchanges. The text that it saved is kept.
                 rename(new_path, &path.with_extension("saved.md")).map_err(cause)?;
             }
             Ok(ReplaceOutcome::ChangedMeanwhile)

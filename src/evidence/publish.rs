@@ -17,8 +17,8 @@ const NEW_LATEST: &str = ".latest.new";
 /// except the manifest: `execution-report.json -> latest/execution-report.json` and so on. A second call changes
 /// nothing.
 ///
-/// To be called only for runs that may become `latest` (E17). The links are not synced: after a power loss, recovery
-/// makes them again.
+/// Callers call this only for runs that may become `latest` (E17). The links are not synced: after a power loss,
+/// recovery makes them again.
 pub fn publish_latest(lock: &ProjectLock, task: &TaskId, run_id: &RunId) -> Result<(), EvidenceError> {
     let task_directory = lock.store().task_directory(lock.project(), task);
     let target = Path::new("runs").join(run_id.as_str());

@@ -46,9 +46,9 @@ enum CommittedState {
 /// Cleans up everything that earlier holders of the lock left, and returns the runs that became INTERRUPTED, oldest
 /// first.
 ///
-/// To be called once after the lock is taken, and again after a run failed before its commit. `build_report` makes the
-/// report and the ledger record of an interrupted run. If the lock file says that no run is open, run directories are
-/// not scanned.
+/// Callers call this once after they take the lock, and again after a run failed before its commit. `build_report`
+/// makes the report and the ledger record of an interrupted run. If the lock file says that no run is open, run
+/// directories are not scanned.
 pub fn recover(
     lock: &ProjectLock,
     ledger: &mut Ledger,
@@ -175,7 +175,7 @@ fn rename_half_written(directory: &Path) -> Result<(), EvidenceError> {
 }
 
 /// Makes `latest` point to the last run of the task that may be `latest`. The process that should have made the link
-/// may have died, or the link was lost with the power.
+/// may have died, or a power loss may have undone the link.
 fn link_latest(
     lock: &ProjectLock,
     task: &TaskId,

@@ -31,8 +31,8 @@ impl fmt::Display for FileRefusal {
 
 impl std::error::Error for FileRefusal {}
 
-/// Opens a regular file for reading. A pipe is not waited for, and a terminal does not become the controlling one. The
-/// path may be a symbolic link, because whoever named it chose where it leads.
+/// Opens a regular file for reading. A pipe is not waited for, and a terminal does not become the process's controlling
+/// terminal. The path may be a symbolic link, because the person or file that gave the path also chose where it leads.
 ///
 /// # Errors
 /// When the file cannot be opened, or is no regular file.

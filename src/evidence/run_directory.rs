@@ -97,8 +97,8 @@ impl RunDirectory {
         &self.run_id
     }
 
-    /// Writes `run.json` from the fields of `details`, with `schema`, `runId` and `task` added. To be called before the
-    /// first process of the run is started.
+    /// Writes `run.json` from the fields of `details`, with `schema`, `runId` and `task` added. Callers call this
+    /// before the first process of the run is started.
     pub fn start_record(&mut self, details: &impl Serialize) -> Result<(), EvidenceError> {
         let (run_id, task) = (self.run_id.clone(), self.task.clone());
         let record = RunStartV1 { schema: RUN_SCHEMA.to_owned(), run_id, task, details };

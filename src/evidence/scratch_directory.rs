@@ -8,8 +8,8 @@ use crate::evidence::output::remove_tree;
 use crate::evidence::prepared_files::PreparedFiles;
 use crate::evidence::{EvidenceError, ProjectLock};
 
-/// How often a removal is tried. A keeper (the process that supervises an action) creates its directories here within a
-/// millisecond.
+/// The most attempts to remove a directory. An attempt fails if a keeper (the process that supervises an action)
+/// creates a directory in it meanwhile. A keeper is done with that within a millisecond.
 const TRIES: usize = 20;
 
 /// The scratch directory of one run: `scratch/<project-id>/<process>-<number>`. It may be created before it is known

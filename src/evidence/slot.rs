@@ -53,7 +53,7 @@ pub struct Slot {
 pub struct SlotQueueState {
     /// How many slots of this machine are taken, by this or any other process.
     pub taken: usize,
-    /// How many waiters are in the line ahead of this one.
+    /// How many waiters are in the line ahead of the waiter that sees this state.
     pub ahead: usize,
 }
 

@@ -17,7 +17,7 @@ pub struct Store {
     background: BackgroundThread,
 }
 
-/// Returns the directory of a store that contains the evidence of all projects. Needs no open store.
+/// Returns the directory of a store that contains the evidence of all projects. The store need not be open.
 pub fn evidence_directory(store_root: &Path) -> PathBuf {
     store_root.join("evidence")
 }

@@ -91,8 +91,8 @@ pub enum HttpMethod {
     Options,
 }
 
-/// An HTTP request and the requirements on its answer. `Action::timeout` limits the exchange as a whole, redirects
-/// included.
+/// An HTTP request and the requirements on its answer. `Action::timeout` limits the time for the request and its answer
+/// together, all redirects included.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HttpRequest {

@@ -13,7 +13,7 @@ pub struct ActionOutline {
     /// The action's id. If the specification gives no id, the id is made from the action's position.
     pub id: ActionId,
     pub action_type: ActionType,
-    /// The action's description; empty if the specification gives none.
+    /// The action's description; empty if the specification gives no description.
     pub description: String,
     /// The command, request or file that the action is about; empty if the specification does not name one.
     pub subject: String,

@@ -22,7 +22,7 @@ pub const FOUND_IN_PROJECT: &str = ".";
 pub struct PlanTerms {
     /// What the plan demands of each action.
     pub actions: BTreeMap<ActionId, ActionTerms>,
-    /// The time limit for all prerequisites and steps together; `None` if there is none.
+    /// The time limit for all prerequisites and steps together; `None` if they have no such limit.
     pub timeout_ms: Option<u64>,
     /// The success conditions; all of them must be met.
     pub success: Vec<String>,
@@ -94,7 +94,7 @@ pub struct ActionTerms {
     pub policy: Option<ToolPolicy>,
     /// The coverage that the check must reach; `None` if none is required.
     pub coverage: Option<CoverageTarget>,
-    /// How often the action is repeated while it does not succeed.
+    /// The most repetitions of an action that does not succeed.
     pub retry_attempts: u8,
     /// Whether the action fails if processes of it are still running after its end.
     pub on_survivors: OnSurvivors,
@@ -167,7 +167,7 @@ pub struct UnapprovedPlan {
     pub task: TaskId,
     /// The file that the plan comes from, as in [`ApprovalRecord::file`].
     pub file: String,
-    /// Whether nothing waits but settings that open more of the machine to actions.
+    /// Whether the only unapproved changes are changes of settings that give actions access to more of the machine.
     pub opens_more: bool,
     /// What the plan and the settings weaken compared with what was approved, one sentence each.
     pub weakened: Vec<String>,

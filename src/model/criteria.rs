@@ -123,7 +123,7 @@ pub struct TaskCriteria {
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedFailure {
     /// The tests that must fail while no other test may fail, named as in reports or by pytest's node ids. If the list
-    /// is empty, it is enough that some test fails, but the failures still make the verdict FAILED (R6).
+    /// is empty, any failing test meets the declaration, but the failures still make the verdict FAILED (R6).
     pub tests: Vec<String>,
 }
 
@@ -200,7 +200,7 @@ pub struct CriteriaEvaluation {
 pub struct JudgedFailure {
     /// The declared tests, as written in the specification.
     pub declared: Vec<String>,
-    /// The tests that did not pass, by their names in the report, sorted.
+    /// The tests that failed or errored, by their names in the report, sorted.
     pub failed: Vec<String>,
     /// Whether all declared tests failed and no other test did.
     pub met: bool,

@@ -78,7 +78,7 @@ pub enum DebtDestination {
     Unrouted,
 }
 
-/// The status of a debt item in the inventory.
+/// Whether a debt item is in the sprint, in the inventory, or in neither yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum InventoryStatus {

@@ -38,7 +38,8 @@ pub enum CategoryCode {
     ToolNotFound,
     /// The program exists but could not be started.
     NotStarted,
-    /// pytest exited with 0, 1, 5 or 6 but left no report that proves it.
+    /// A test runner exited with a code that a finished test run has, but left no test report that proves the code, or
+    /// the coverage report that the check names was not written.
     ReportMissing,
     /// The report cannot be parsed.
     ReportUnreadable,
@@ -113,7 +114,7 @@ pub enum CategoryCode {
 #[serde(rename_all = "lowercase")]
 pub enum TestOutcome {
     Passed,
-    /// An assertion failed.
+    /// The test itself failed: an assertion in it failed, or it raised an exception.
     Failed,
     /// An exception was raised outside of the test itself: in set-up, tear-down or collection.
     Error,
@@ -171,7 +172,8 @@ pub struct TestFailure {
     pub line: Option<u64>,
 }
 
-/// How many tests passed, failed and were skipped; only the report's `<testcase>` elements are counted (E5).
+/// How many tests passed, failed and were skipped; the tests in the report are counted one by one, and the report's own
+/// totals are not used (E5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestCounts {
@@ -190,7 +192,7 @@ pub struct TestResults {
     pub counts: TestCounts,
     /// The number of distinct tests in the report.
     pub total: u64,
-    /// The tests that did not pass.
+    /// The tests that failed or errored.
     pub failures: Vec<TestFailure>,
 }
 
@@ -326,16 +328,16 @@ pub enum ToolReport {
     Refused(String),
     /// The bytes of the file. The file did not exist before the action started, so it is no report of an earlier run.
     Fresh(Vec<u8>),
-    /// The same, for a file that is too large to be held in memory.
+    /// A file that, like `Fresh`, did not exist before the action started, and that is too large to be held in memory.
     Large(LargeReport),
 }
 
-/// The most tests of one action that a run lists one by one: the first ones of the tool's report, and as many failed
-/// ones. All tests are counted.
+/// The limit on the tests of one action that a run lists one by one. It applies to the failed tests and to all other
+/// tests separately. All tests are counted, also those that are not listed.
 pub const LISTED_TESTS: usize = 10_000;
 
 impl ToolReport {
-    /// Returns a reader of the report; `None` if there is none.
+    /// Returns a reader of the report; `None` if no report was requested, or if its file is missing or was refused.
     pub fn reader(&self) -> Option<Box<dyn BufRead + '_>> {
         match self {
             Self::Fresh(bytes) => Some(Box::new(bytes.as_slice())),
@@ -348,7 +350,8 @@ impl ToolReport {
 /// What a tool's exit status, output and report mean. Every judgement of the action is based on this.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interpretation {
-    /// The category code of the result.
+    /// The category code to which the tool's exit status, output and report lead. The judgement replaces it if another
+    /// fact contradicts it.
     pub category: CategoryCode,
     /// What the tool reported or did, in words for people, with names and numbers.
     pub reason: String,
@@ -373,7 +376,8 @@ pub struct Interpretation {
     /// How the tool was asked for its report, as one of three words. `argument`: proctor added an argument. `own`: the
     /// command already had one. `inherited`: an environment variable contains one.
     pub report_channel: Option<&'static str>,
-    /// A name of the error that is more exact than the category code, such as `ECONNREFUSED`; `None` if there is none.
+    /// A name of the error that is more exact than the category code, such as `ECONNREFUSED`; `None` if no such name is
+    /// known.
     pub error_type: Option<String>,
     /// Possible causes of the failure, each based on something that proctor observed. If the list is empty, reports
     /// show the usual causes for the category code.

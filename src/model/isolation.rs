@@ -38,7 +38,7 @@ pub enum KilledBy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedIsolation {
     pub reached: ReachedLevel,
-    /// How processes that the action left behind were ended; `None` if none was left.
+    /// How processes that the action left behind were ended; `None` if the action left no process behind.
     pub killed_by: Option<KilledBy>,
 }
 
@@ -90,7 +90,7 @@ pub enum LimitSetting {
 }
 
 impl LimitSetting {
-    /// Returns the key's name.
+    /// Returns the key's name in `[sandbox]`.
     pub fn key(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -108,7 +108,7 @@ impl IsolationLevel {
         self > Self::Namespace
     }
 
-    /// Returns the level's name.
+    /// Returns the level's name, as reports write it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Namespace => "namespace",

@@ -149,7 +149,7 @@ pub struct RetestRecord {
     pub task: TaskId,
     /// The digest of the tree at the moment when the retest was granted.
     pub tree_digest: TreeDigest,
-    /// The number of this retest since the task's budget was last full; the first has 1.
+    /// The number of this retest since the task's budget was last full; the first retest has 1.
     pub number: u32,
 }
 

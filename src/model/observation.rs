@@ -1,4 +1,5 @@
-//! Observations that are not process output: a checked file, an exchange with a server, the answers of a service.
+//! Observations that are not process output: a checked file, a request to a server with its answer, the health of a
+//! service, a review.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, DurationMs, PortHolder, ReviewObservation, StopReason, Timestamp};
 
-/// What an action observed apart from a process's output.
+/// What was observed about an action apart from the output of its process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Observation {
-    /// Nothing, because the action is an ordinary command.
+    /// Nothing more was observed, because the action is an ordinary command.
     #[default]
     Nothing,
     File(FileObservation),
@@ -73,7 +74,7 @@ pub enum ExchangeOutcome {
     Answered(HttpAnswer),
     /// No answer came; the fault says what went wrong.
     Unanswered(SystemFault),
-    /// The request cannot be sent as the specification has it; the text says why.
+    /// The request cannot be sent in the form that the specification gives; the text says why.
     Unsendable(String),
     /// No answer came within the action's time-out.
     OutOfTime,
@@ -136,7 +137,7 @@ pub struct Diagnosis {
     pub resolution: Option<Result<Vec<String>, String>>,
 }
 
-/// The result of a service's health checks, or that there were none.
+/// The result of a service's health checks, or the fact that its health was not checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthObservation {
     /// What the health check asks: a URL, a port, or a command.

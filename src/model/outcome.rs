@@ -108,7 +108,7 @@ pub struct Classification {
     pub tool_failed: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_ran: Option<bool>,
-    /// Whether the code has errors.
+    /// Whether the tool found errors in the project's code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_has_issues: Option<bool>,
     /// Whether the tests that failed were declared to fail before the run (C06).
@@ -213,8 +213,9 @@ pub struct AgentAction {
 pub struct ActionJudgement {
     /// The classification; its category is the status that the report shows for the action.
     pub classification: Classification,
-    /// Whether the action makes the verdict FAILED. Tests that fail as RED demands do so too, unless they were declared
-    /// to fail; but the command then exits as after a success (G5).
+    /// Whether the action makes the verdict FAILED. Tests that fail as the RED phase demands also make the verdict
+    /// FAILED, unless they were declared to fail. In both cases, declared or not, a `proctor` command exits as after a
+    /// success (G5).
     pub blocking: Blocking,
     pub debt: DebtGeneration,
     pub agent_action: AgentAction,
@@ -242,7 +243,7 @@ pub enum OverallStatus {
     Moved,
 }
 
-/// The verdict on one tree: FAILED if at least one result blocks.
+/// The verdict on one tree. It is FAILED, for example, if at least one result blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum OverallResult {

@@ -62,7 +62,7 @@ impl TreePath {
         Path::new(OsStr::from_bytes(&self.0))
     }
 
-    /// Returns whether this is the root itself.
+    /// Returns whether this is the root, whose path is empty.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }

@@ -98,8 +98,8 @@ pub enum ParallelChecks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnChange {
-    /// The checks are stopped and started again on the new tree. After three restarts in a row, one run is allowed to
-    /// finish.
+    /// The checks are stopped and started again on the new tree. After `watch.max_restarts` restarts in a row, one run
+    /// is allowed to finish.
     #[default]
     Restart,
     /// The run finishes, and then a run on the new tree starts.
@@ -170,7 +170,7 @@ pub struct Action {
     /// What the action does. If the kind is not `Command`, `tool` and `class` are GENERIC.
     #[serde(skip_serializing_if = "ActionKind::is_terminal_command")]
     pub kind: ActionKind,
-    /// How often the action is repeated while it does not succeed: 0 to 5 times. The last attempt's result counts.
+    /// The most repetitions of an action that does not succeed: 0 to 5. The last attempt's result counts.
     #[serde(skip_serializing_if = "is_zero")]
     pub retry_attempts: u8,
     /// Whether the run continues after the action failed. This does not affect the verdict (C33). Cleanup always
@@ -315,7 +315,7 @@ pub struct Plan {
 /// The settings of a project that are approved together with a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlanSettings {
-    /// The present settings.
+    /// The settings as the project's files give them now.
     pub now: JudgedSettings,
     /// What the user's own configuration allows for this project without a question.
     pub allowed: JudgedSettings,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline, description = "When the findings of one linter block."))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum BlockOn {
-    /// Any error blocks, as CRITICAL; warnings do not.
+    /// Any error blocks, as CRITICAL; warnings do not, up to `max_warnings`.
     ErrorsAlways,
     /// Errors block, as HIGH; warnings do not, up to `max_warnings`.
     ErrorsOnly,
@@ -24,7 +24,7 @@ pub enum BlockOn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind", content = "place")]
 pub enum PolicySource {
-    /// No file sets it: the default of the tool's category applies (C20).
+    /// No file sets the policy, so the default of the tool's category applies (C20).
     Default,
     /// The position in a configuration file or script of the project, such as `proctor.toml:12` or `package.json
     /// scripts.lint`.

@@ -257,7 +257,7 @@ pub struct EndedAction {
 }
 
 impl CapturedOutput {
-    /// How many bytes of the log's end are kept in memory. A report on a time-out shows them (E11).
+    /// The most bytes of the log's end that are kept in memory. A report on a time-out shows these bytes (E11).
     pub const LOG_TAIL_CAP: usize = 4 * 1024;
 
     /// Returns the captured output of an action that printed nothing.
@@ -278,14 +278,15 @@ impl CapturedOutput {
 }
 
 impl StreamExcerpt {
-    /// How many bytes of a stream's beginning are kept in memory, enough for the reports of tools. More would take too
-    /// much memory: decoding holds three copies of these bytes for a moment, and proctor may use 32 MiB during a run.
+    /// The most bytes of a stream's beginning that are kept in memory, enough for the reports of tools. More bytes
+    /// would take too much memory: decoding holds three copies of these bytes for a moment, and proctor may use 32 MiB
+    /// during a run.
     pub const HEAD_CAP: usize = 4 * 1024 * 1024;
-    /// How many bytes of a stream's end are kept in memory, in addition to the beginning.
+    /// The most bytes of a stream's end that are kept in memory, in addition to the beginning.
     pub const TAIL_CAP: usize = 64 * 1024;
 
-    /// How many bytes of a stream's beginning a shortened excerpt keeps: enough for people, and for judging a command
-    /// by its exit code.
+    /// The most bytes of a stream's beginning that a shortened excerpt keeps: enough for people, and for judging a
+    /// command by its exit code.
     pub const SHORT_HEAD_CAP: usize = 64 * 1024;
 
     /// Returns the excerpt cut to [`StreamExcerpt::SHORT_HEAD_CAP`] and [`StreamExcerpt::TAIL_CAP`] bytes.

@@ -41,8 +41,8 @@ pub struct Repetitions {
     repeated: Option<BTreeSet<TreePath>>,
 }
 
-/// Returns whether a path is one of those that moved, or lies below a directory that moved. Renaming a directory makes file events
-/// for everything below it.
+/// Returns whether a path is one of the moved paths, or lies below a directory that moved. Renaming a directory makes
+/// file events for everything below it.
 pub fn is_covered(path: &TreePath, moved: &BTreeSet<TreePath>) -> bool {
     std::iter::successors(Some(path.clone()), TreePath::parent).any(|at_or_above| moved.contains(&at_or_above))
 }
@@ -103,7 +103,8 @@ mod tests {
         names.iter().map(|name| TreePath::try_from(*name).unwrap()).collect()
     }
 
-    /// Ends a run during which these paths changed. If the run is to be repeated, it also begins the repetition.
+    /// Ends a run during which these paths changed. If the run is to be repeated, this function also begins the
+    /// repetition.
     fn moved(repetitions: &mut Repetitions, names: &[&str], on_disk: OnDisk) -> AfterMovedRun {
         let after = repetitions.follow_moved_run(&paths(names), on_disk);
         if after != AfterMovedRun::Unstable {

@@ -50,7 +50,7 @@ pub struct ReviewObservation {
     pub verdict: ReviewVerdict,
     /// Why the review has this verdict, in words.
     pub reason: String,
-    /// How many reviews by this action ended with a rejection since its last approval, this one included.
+    /// How many of this action's reviews ended with a rejection since the action's last approval, this review included.
     pub rejections: u32,
     /// All attempts in order: one, or two if the first answer had no verdict.
     pub attempts: Vec<ReviewAttempt>,
@@ -60,7 +60,7 @@ pub struct ReviewObservation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReviewAttempt {
-    /// The attempt's number; the first has 1.
+    /// The attempt's number; the first attempt has 1.
     pub attempt: u32,
     /// How the output was understood: `APPROVED`, `REJECTED`, or why it has no verdict (`MISSING_FIELD`, `TRANSPORT`,
     /// …).

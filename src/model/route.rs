@@ -21,13 +21,13 @@ pub enum Phase {
 /// workflow that uses proctor gives them their meaning (A3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NextNode {
-    /// Back to writing the tests, because the tests themselves have errors.
+    /// The task goes back to writing the tests, because the tests themselves have errors.
     N2,
-    /// Back to the implementation.
+    /// The task goes back to the implementation.
     N3,
-    /// On to the implementation, because the tests fail as the RED phase demands.
+    /// The task goes on to the implementation, because the tests fail as the RED phase demands.
     N4,
-    /// On to the next phase, because the current phase is complete.
+    /// The task goes on to the next phase, because the current phase is complete.
     #[serde(rename = "NEXT_PHASE")]
     NextPhase,
     /// A person decides where the task continues.
@@ -91,7 +91,7 @@ pub enum RouteKind {
 pub struct RouteEntry {
     /// The phase in which the decision was made.
     pub phase: Phase,
-    /// The exit code that decided the route; null if the process had none.
+    /// The exit code that decided the route; null if the process ended without an exit code.
     pub exit_code: Option<i32>,
     pub exit_code_source: ExitCodeSource,
     pub kind: RouteKind,
@@ -128,18 +128,18 @@ pub struct TddState {
     /// Whether a cycle is started. Limits and pauses apply only inside a cycle.
     pub started: bool,
     pub phase: Phase,
-    /// The exit code of the last attempt; null if it had none.
+    /// The exit code of the last attempt; null if the attempt ended without an exit code.
     pub exit_code: Option<i32>,
     /// Whether the last exit code is the tool's own, or why it is missing; `None` before the first attempt.
     pub exit_code_source: Option<ExitCodeSource>,
-    /// The exit codes of all attempts, oldest first. At most 100 are kept, or as many as the largest limit needs (R5).
-    /// Null stands for an attempt without an exit code.
+    /// The exit codes of all attempts, oldest first. At most 100 are kept, or as many as `max_scaffold_retries` allows
+    /// if that is more (R5). Null stands for an attempt without an exit code.
     pub exit_code_history: Vec<Option<i32>>,
     /// How many exit codes at the end of `exit_code_history` belong to the current phase, because a series of errors is
     /// not counted across phases (A9).
     pub phase_history: u32,
-    /// All routing decisions and overrides by a person, oldest first. The most entries that are kept is the same number
-    /// as for `exit_code_history`.
+    /// All routing decisions and overrides by a person, oldest first. The limit on the number of entries is the same as
+    /// for `exit_code_history`.
     pub route_history: Vec<RouteEntry>,
     pub attempts: u32,
     pub last_attempt: Option<AttemptRecord>,
@@ -158,20 +158,20 @@ pub enum CollectionErrorPolicy {
     HumanReview,
     /// The task goes to N2, as for an error in the tests themselves.
     ReScaffold,
-    /// The task goes to N4 as a valid RED, if the phase is RED and every collection error is a missing module from
-    /// `expected_missing`.
+    /// The task goes to N4, as if its tests failed as the RED phase demands, if the phase is RED and every collection
+    /// error is a missing module from `expected_missing`.
     RedIfMissing,
 }
 
 /// The settings of the router (R3, R4, R7).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutingSettings {
-    /// After how many scaffold errors in a row (errors in the tests themselves) a person is asked. The allowed values
-    /// are 1 to 100.
+    /// After this number of scaffold errors in a row (errors in the tests themselves), a person is asked. The allowed
+    /// values are 1 to 100.
     pub max_scaffold_retries: u32,
-    /// How many attempts a task has in a phase before a person is asked. The allowed values are 1 to 1000.
+    /// After this number of attempts in one phase, a person is asked. The allowed values are 1 to 1000.
     pub max_attempts: u32,
-    /// How many retests AI agents may request for a task before its checks pass. The allowed values are 1 to 100.
+    /// The most retests that AI agents may request for a task before its checks pass. The allowed values are 1 to 100.
     pub max_retests: u32,
     /// How a run is routed when tests could not be collected.
     pub collection_error: CollectionErrorPolicy,

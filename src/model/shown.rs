@@ -1,5 +1,5 @@
-//! Makes texts of others safe to show: characters that a terminal obeys, or that a person does not see, are written as
-//! escapes.
+//! Makes texts that do not come from proctor safe to show: characters that a terminal obeys, or that a person does not
+//! see, are written as escapes.
 //!
 //! Names of files, messages of tools and the like come from code that may be hostile. A raw ESC can paint over the
 //! screen, a bidirectional control can turn a name around, and an invisible character can hide words from the person
@@ -20,8 +20,8 @@ pub fn shown_lines(text: &str) -> Cow<'_, str> {
     escape(text, &['\n', '\t'])
 }
 
-/// Returns a JSON document in which no hidden character stands as itself: inside of the strings they become the
-/// escapes of JSON (`\u009b`), which every reader of JSON reads as the same text. Line ends and tabs stay, because
+/// Returns a JSON document in which no hidden character stands as itself. Hidden characters inside of strings become
+/// the escapes of JSON (`\u009b`), which every reader of JSON reads as the same text. Line ends and tabs stay, because
 /// in JSON they only stand between the values.
 pub fn shown_json(document: &str) -> Cow<'_, str> {
     if !has_hidden(document, &['\n', '\t', '\r']) {

@@ -287,7 +287,7 @@ impl Tool {
         self.row().report_name
     }
 
-    /// Returns the name of an action that runs the tool, for actions to which the user gave none.
+    /// Returns the name of an action that runs the tool, for actions that the user did not name.
     pub fn action_name(self) -> &'static str {
         match self.row().judged_by {
             JudgedBy::ExitCode => "command",

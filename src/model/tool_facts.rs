@@ -44,7 +44,8 @@ pub struct EvidenceNames {
     /// The common name of the log, the frames file (which says when each part of the log arrived) and the action
     /// record, without the file endings.
     pub log: &'static str,
-    /// The file with the tests or findings that proctor read from the tool's output; `None` if it reads none.
+    /// The file with the tests or findings that proctor read from the tool's output; `None` if proctor reads neither
+    /// from it.
     pub findings: Option<&'static str>,
     /// The file in which proctor keeps the tool's own report, such as `junit.xml`.
     pub tool_report: Option<&'static str>,
@@ -112,10 +113,10 @@ pub enum InstalledPackage {
 /// How a test runner's command line names one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OneTest {
-    /// By a node id of pytest, such as `tests/test_a.py::test_x`.
+    /// The command line contains a node id of pytest, such as `tests/test_a.py::test_x`.
     NodeId,
-    /// By the test's file, and by `-t` with a regular expression for its name. `subcommand` is the word that comes before
-    /// them, if the tool needs one.
+    /// The command line contains the test's file, and `-t` with a regular expression for the test's name. `subcommand`
+    /// is the word that comes before both, if the tool needs such a word.
     FileAndPattern { subcommand: Option<&'static str> },
 }
 

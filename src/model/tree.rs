@@ -15,7 +15,7 @@ pub struct TreeDigest(pub Digest);
 /// two formats are never equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum TreeFormat {
-    /// Records that name no format have this one.
+    /// The format of the digests in records that name no format.
     #[default]
     #[serde(rename = "proctor-tree-v1")]
     V1,

@@ -1,5 +1,5 @@
 //! The part of a report that is attested in a separate file: which checks passed, and the isolation level. Programs
-//! that do not know the report's format can read it.
+//! that do not know the report's format can read that file.
 
 use crate::model::{IsolationLevel, ProjectId, ResultType};
 use crate::report::ExecutionReportV2;

@@ -24,7 +24,7 @@ use crate::report::{
 pub(super) const REPORT_VERSION: &str = "2.0.0";
 /// The name and version of this program, as reports and records state it in `generatedBy`.
 pub const GENERATED_BY: &str = concat!("proctor ", env!("CARGO_PKG_VERSION"));
-/// How many changed paths the report lists. The count beside the list includes all of them.
+/// The most changed paths that the report lists. The count beside the list includes all changed paths.
 const LISTED_MOVED_PATHS: usize = 200;
 
 /// Returns the report of a run, with secrets redacted. [`crate::report::with_debt`] adds the section about the debt

@@ -17,8 +17,8 @@ use crate::report::{
     redact_document,
 };
 
-/// How many failures and diagnostics the report lists for an action. The listed ones are never shortened (E11), and the
-/// action's own file has all of them.
+/// The most failures, and the most diagnostics, that the report lists for an action. Listed entries are never shortened
+/// (E11), and the action's own file has all entries.
 const LISTED_FINDINGS: usize = 500;
 
 /// Returns the report's entry of one action for display during the run, with secrets redacted. It names no evidence
@@ -199,7 +199,7 @@ fn note_what_is_left_out(action: &Action, what: &str, found: usize, warnings: &m
     }
 }
 
-/// Returns a note about how many findings are only in the log; `None` if there are none.
+/// Returns a note about how many findings are only in the log; `None` if no finding is only there.
 fn unlisted_note(executed: &ExecutedAction) -> Option<String> {
     let count = |level| executed.interpretation.unlisted.count(level);
     let unlisted = count(FindingLevel::Error) + count(FindingLevel::Warning);

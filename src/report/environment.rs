@@ -1,4 +1,4 @@
-//! Records a command's environment variables: all names, but only the values of listed ones that do not look like
+//! Records a command's environment variables: all names, but only the values of listed variables that do not look like
 //! secrets (E12).
 
 use std::collections::BTreeMap;

@@ -9,9 +9,9 @@ use crate::report::plain_text;
 use crate::report::redact::{redact_cut_end, redact_cut_start};
 use crate::report::{ByteRangeV2, ShownV2};
 
-/// How many bytes of a stream's beginning are shown.
+/// The most bytes of a stream's beginning that are shown.
 pub const EXCERPT_HEAD: usize = 4096;
-/// How many bytes of a stream's end are shown.
+/// The most bytes of a stream's end that are shown.
 pub const EXCERPT_TAIL: usize = 4096;
 
 /// The beginning and the end of a stream as text, for the report.
@@ -39,7 +39,8 @@ pub fn excerpt(stream: &StreamExcerpt) -> Excerpt {
         let is_first = part.start == 0;
         let mut shown = plain_text(&String::from_utf8_lossy(&part.bytes));
         end_of_last = part.start + part.bytes.len() as u64;
-        // A secret token that is cut in two is not recognised by its shape, so the rest of it is removed separately.
+        // A secret token that is cut in two is not recognised by its shape, so the part that is left is removed
+        // separately.
         if !is_first {
             shown = redact_cut_start(shown);
         }

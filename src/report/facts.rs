@@ -45,7 +45,8 @@ pub struct RunFacts {
     pub overall_reason: String,
     /// Whether the task may be marked as done.
     pub completion: CompletionFacts,
-    /// The evaluation of the task's own criteria; `None` if the task has none, or the run has no verdict.
+    /// The evaluation of the task's own criteria; `None` if the task has no criteria of its own, or the run has no
+    /// verdict.
     pub criteria: Option<CriteriaEvaluation>,
     /// What started the run, for example a saved file or a request.
     pub trigger: Trigger,
@@ -161,7 +162,7 @@ pub struct RunStartFacts<'a> {
     pub plan_digest: Digest,
     /// The file that the plan comes from, relative to the project.
     pub specification_file: Option<String>,
-    /// The tree that will be tested.
+    /// The digest of the tree that will be tested.
     pub tree_digest: TreeDigest,
     /// What started the run, for example a saved file or a request.
     pub trigger: Trigger,
@@ -195,7 +196,7 @@ pub struct ActionRecordFacts<'a> {
     pub ended: &'a EndedAction,
     /// The working directory as an absolute path.
     pub working_directory: String,
-    /// The program file that was executed; `None` if none was found.
+    /// The program file that was executed; `None` if the program was not found.
     pub program: Option<ProgramV1>,
     /// All environment variables of the command, including secret ones. The record hides secret values.
     pub environment: &'a BTreeMap<String, String>,

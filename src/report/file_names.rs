@@ -47,9 +47,9 @@ pub struct ActionFiles {
     pub record: NamedFile,
     /// The findings of the tool; `None` for tools without an interpreter.
     pub findings: Option<NamedFile>,
-    /// The report file that the tool itself wrote; `None` for tools that write none.
+    /// The report file that the tool itself wrote; `None` for tools that write no report.
     pub tool_report: Option<NamedFile>,
-    /// The coverage report that the tool itself wrote; `None` if the check names none.
+    /// The coverage report that the tool itself wrote; `None` if the check names no coverage report.
     pub coverage_report: Option<NamedFile>,
 }
 

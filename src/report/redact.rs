@@ -28,7 +28,8 @@ struct Looked {
     shape: &'static SecretShape,
     /// Searches for the texts by which tokens of the shape begin.
     starts: Vec<Finder<'static>>,
-    /// Compiled when a text first holds the beginning of a token: all expressions together take megabytes.
+    /// The expression for a whole token. It is compiled when a text first holds the beginning of such a token, because
+    /// all expressions together take megabytes.
     whole: OnceLock<Regex>,
 }
 

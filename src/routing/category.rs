@@ -32,8 +32,8 @@ const AFTER_RED: &[Phase] = &[Phase::Green, Phase::Refactor];
 const COVERAGE: &str = "Coverage below target, more tests required";
 
 /// The first row that matches counts. Without these rows, a run that skipped all tests could end a cycle, a missing
-/// pytest would be a valid RED, and too little coverage would send the task back to the implementation although it
-/// needs more tests (E4).
+/// pytest would count as tests that fail as the RED phase demands, and too little coverage would send the task back to
+/// the implementation although it needs more tests (E4).
 const CORRECTIONS: [CategoryCorrection; 7] = [
     CategoryCorrection {
         code: 1,

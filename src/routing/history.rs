@@ -2,7 +2,7 @@
 
 use crate::model::{RouteEntry, RoutingSettings, TddState};
 
-/// How many entries a history keeps, unless the retry limit is higher.
+/// The most entries that a history keeps, unless the retry limit is higher.
 const HISTORY_CAP: usize = 100;
 
 /// Appends an exit code to the history of exit codes, and counts it as one of the current phase.
@@ -17,8 +17,8 @@ pub(in crate::routing) fn push_route(state: &mut TddState, entry: RouteEntry, se
     push_capped(&mut state.route_history, entry, cap(settings));
 }
 
-/// Returns how many entries both histories keep. This is never less than the retry limit, because a limit above it
-/// could not be reached (A8).
+/// Returns the most entries that each of the two histories keeps. This is never less than the retry limit, because a
+/// longer series than the history holds could not be noticed (A8).
 fn cap(settings: &RoutingSettings) -> usize {
     HISTORY_CAP.max(usize::try_from(settings.max_scaffold_retries).unwrap_or(HISTORY_CAP))
 }

@@ -7,7 +7,7 @@
 //! decision.
 //!
 //! A node is the next step of a task; the labels are those of seed 000. N2 scaffolds the tests again, N3 goes back to
-//! the implementation, N4 follows a valid RED.
+//! the implementation, N4 follows tests that failed as the RED phase demands.
 //!
 //! Look next at [`route_by_exit_code`] (the table), then at [`verify_phase`] (table, limits and state together).
 

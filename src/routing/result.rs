@@ -9,7 +9,7 @@ pub struct TestResult<'a> {
     /// The exit code; `None` if the process ended without one. A missing code is recorded as null and routed like code
     /// 3 (R2).
     pub exit_code: Option<i32>,
-    /// Where the exit code came from, or why there is none.
+    /// Where the exit code came from, or why there is no exit code.
     pub exit_code_source: ExitCodeSource,
     /// The category of the run's outcome; `None` if it is not known (R7).
     pub category: Option<CategoryCode>,

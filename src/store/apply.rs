@@ -113,7 +113,7 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
         LedgerBody::Governance(_) => Ok(()),
         LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
         LedgerBody::Pruned(record) => record.runs.iter().try_for_each(|run| write_pruned(connection, project, run, sequence)),
-        // The archive itself knows where a run is stored, so the index needs no row for it.
+        // Whether a run is archived is seen on disk, by its archive file, so the index needs no row for it.
         LedgerBody::Archived(_) => Ok(()),
         LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),
         LedgerBody::Approval(record) => {

@@ -35,7 +35,8 @@ impl Tables {
 }
 
 impl Tables {
-    /// Returns the newest approval of any task of a project that holds approved settings; `None` if there is none.
+    /// Returns, of the approvals of all tasks of a project, the newest one that holds settings; `None` if no approval
+    /// holds settings.
     pub(super) fn approved_settings(&self, project: &ProjectId) -> Result<Option<CurrentApproval>, IndexError> {
         let statement = "SELECT task FROM approvals WHERE project = ?1 AND json_extract(terms, '$.settings') IS NOT NULL \
                          ORDER BY sequence DESC LIMIT 1";

@@ -12,7 +12,7 @@ use crate::model::{ProjectId, Timestamp};
 use crate::store::IndexError;
 use crate::store::tables::{create_private, resolve_parent};
 
-/// How long SQLite waits while another process writes to the file of checkpoints. A transaction takes some
+/// The longest time that SQLite waits while another process writes to the file of checkpoints. A transaction takes some
 /// milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -101,7 +101,7 @@ impl Checkpoints {
         done.map(drop).map_err(|source| self.refused("write", source))
     }
 
-    /// Returns the text of a workflow's checkpoint; `None` if the workflow has none.
+    /// Returns the text of a workflow's checkpoint; `None` if the workflow has no checkpoint.
     ///
     /// # Errors
     /// When the checkpoint cannot be read.
@@ -111,7 +111,7 @@ impl Checkpoints {
         found.map_err(|source| self.refused("read", source))
     }
 
-    /// Deletes a workflow's checkpoint. It is no error if the workflow has none.
+    /// Deletes a workflow's checkpoint. It is no error if the workflow has no checkpoint.
     ///
     /// # Errors
     /// When the file cannot be written.

@@ -24,7 +24,7 @@ pub type AllLedgerLines = Vec<(ProjectId, Vec<(u64, LedgerLine)>)>;
 pub struct IndexRepair {
     /// Reads every ledger. A ledger that cannot be read is left out; the error is reported when that ledger is used.
     pub lines: Box<dyn Fn() -> AllLedgerLines + Send>,
-    /// Called with the path to which the damaged file was moved.
+    /// Tells the user about the repair. The argument is the path to which the damaged file was moved.
     pub done: Box<dyn Fn(&Path) + Send>,
 }
 
@@ -87,7 +87,8 @@ questions! {
     /// Returns the TDD state of a task. A task without a state in the ledger has the state of a task that never
     /// started.
     tdd(project: &ProjectId, task: &TaskId) -> TddState;
-    /// Returns the newest approval of any task of a project that holds approved settings; `None` if there is none.
+    /// Returns, of the approvals of all tasks of a project, the newest one that holds settings; `None` if no approval
+    /// holds settings.
     approved_settings(project: &ProjectId) -> Option<CurrentApproval>;
     /// Returns the approval of a task that is valid now; `None` if the task was never approved.
     approval(project: &ProjectId, task: &TaskId) -> Option<CurrentApproval>;

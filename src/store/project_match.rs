@@ -21,8 +21,8 @@ pub struct IndexedProject {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectMatch {
     Known(ProjectId),
-    /// The directory resembles these projects but differs from what was registered, so a person must decide. Never
-    /// empty.
+    /// The directory resembles these projects but differs from what was registered, so a person must decide. The list
+    /// is never empty.
     Mismatch(Vec<ProjectMismatch>),
     /// The directory is no registered project.
     Unknown,
@@ -32,7 +32,7 @@ pub enum ProjectMatch {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectMismatch {
     pub project: IndexedProject,
-    /// How the directory differs from the registered project. Never empty.
+    /// How the directory differs from the registered project. The list is never empty.
     pub differences: Vec<ProjectDifference>,
 }
 

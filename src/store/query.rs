@@ -46,7 +46,7 @@ pub struct IndexedRun {
     pub tested: Option<TestedPlace>,
     pub environment_digest: Option<Digest>,
     pub plan_digest: Option<Digest>,
-    /// The hashes of the run's evidence; `None` for a superseded run, which has none.
+    /// The hashes of the run's evidence; `None` for a superseded run, whose evidence was deleted.
     pub sealed: Option<SealedHashes>,
     /// Where the run sent the task; `None` if the run was not routed.
     pub route: Option<RouteEntry>,

@@ -13,7 +13,7 @@ use crate::store::schema::{CACHE_TABLE, MIGRATIONS, TABLES, migrate, read_versio
 use crate::store::words::ColumnReader;
 use crate::store::{ApprovalJudge, IndexError};
 
-/// How long SQLite waits while another process writes to the index. A transaction takes a millisecond.
+/// The longest time that SQLite waits while another process writes to the index. A transaction takes a millisecond.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The size of the file's pages in bytes. A run changes a few rows on a few pages. Every changed page is written to the
 /// write-ahead log, and the next process that opens the file reads it again. Small pages keep the log short.

@@ -35,9 +35,9 @@ impl TreeIndex {
         self.renewed(paths, matcher, now, Unnamed::Keep)
     }
 
-    /// Reads the given paths again, as [`Self::apply`] does, and also every entry that the matcher selected before. For an index of
-    /// ignored inputs, which are few. Directories that the matcher only passes through are not listed, unless a path names
-    /// them. So the paths must name every entry that is new in such a directory.
+    /// Reads the given paths again, as [`Self::apply`] does, and also every entry that the matcher selected before.
+    /// This is for an index of ignored inputs, which are few. Directories that the matcher only passes through are not
+    /// listed, unless a path names them. So the paths must name every entry that is new in such a directory.
     ///
     /// # Errors
     /// When the root cannot be read.
@@ -77,9 +77,9 @@ impl TreeIndex {
 /// What happens to the entries that the hints do not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unnamed {
-    /// They are taken over from the previous index.
+    /// Entries that no hint names are taken over from the previous index.
     Keep,
-    /// Those that the matcher selected before are read again.
+    /// Entries that no hint names are read again if the matcher selected them before.
     CheckSelected,
 }
 

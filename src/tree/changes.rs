@@ -14,7 +14,7 @@ pub enum ContentChange {
     /// The entry at this path must be removed, with everything below it.
     Removed(TreePath),
     /// The entry at this path is new or has new content. Its parent directory stands earlier in the list. A directory
-    /// is listed only if there was none before, and it is empty until its entries follow.
+    /// is listed only if no directory was at this path before, and it is empty until its entries follow.
     Put(TreePath, EntryKind, Option<Digest>),
 }
 

@@ -36,7 +36,7 @@ impl TreeHints {
 pub(super) struct HintedPaths {
     /// Whether the hints name this path itself, and not only paths below it.
     pub(super) is_named: bool,
-    /// The hinted paths below this one, by the name of their next component.
+    /// The hinted paths below this path, by the name of their next component.
     pub(super) below: BTreeMap<Vec<u8>, HintedPaths>,
 }
 

@@ -10,7 +10,7 @@ use crate::tree::node::{Directory, Node};
 /// A search for files by their names.
 #[derive(Debug, Clone, Copy)]
 pub struct NameSearch {
-    /// What directories remember the answer under. No two searches may have the same topic.
+    /// The topic under which directories remember the result of the search. No two searches may have the same topic.
     pub topic: NameTopic,
     /// Returns whether a file with this name is wanted. The answer must depend on the name alone.
     pub is_wanted: fn(&[u8]) -> bool,

@@ -119,7 +119,8 @@ impl Directory {
         Self { nodes, rules, aside, stamp, digest, files, bytes, issues, is_passed, is_passed_throughout, holds_rules, names }
     }
 
-    /// Makes the directory that follows this one and consists of these parts. Returns this one itself if nothing differs.
+    /// Makes the next state of this directory, which consists of these parts. Returns this directory itself if nothing
+    /// differs.
     pub(super) fn renew(
         self: &Arc<Self>,
         nodes: Vec<Node>,

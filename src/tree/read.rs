@@ -49,7 +49,7 @@ pub(super) struct DirectoryToRead {
     /// `.gitignore`.
     pub(super) above: RulesScope,
     pub(super) membership: TreeMembership,
-    /// The same directory in the previous index; `None` if that index has none.
+    /// The same directory in the previous index; `None` if that index does not have the directory.
     pub(super) previous: Option<Arc<Directory>>,
 }
 

@@ -115,13 +115,13 @@ mod tests {
         for (later, expected) in [
             (before, false),
             (stamp(2, 5, 9), true),
-            // Renamed, or its mode changed.
+            // The directory was renamed, or its mode was changed.
             (stamp(1, 5, 12), true),
             // An entry came or went.
             (stamp(1, 12, 12), false),
             // An entry came or went, then the directory was renamed.
             (stamp(1, 11, 12), true),
-            // Its modification time was set by hand.
+            // The directory's modification time was set by hand.
             (stamp(1, 3, 12), true),
         ] {
             assert_eq!(before.is_replaced_by(later), expected, "{later:?}");

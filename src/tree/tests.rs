@@ -206,7 +206,7 @@ fn a_rewrite_with_the_same_bytes_is_no_move() {
     let comparison = compare(&before, &after);
     assert_eq!((comparison.after, comparison.files), (before.digest(), 2));
     assert_eq!(moved(&before, &after), Vec::<String>::new());
-    // Another inode, as editors save.
+    // The file gets another inode, as when an editor saves it.
     write(root.path(), "other", b"x");
     fs::rename(root.path().join("other"), root.path().join("b")).expect("our file");
     assert_eq!(moved(&before, &after.rescan(&matcher(), now()).expect("readable")), Vec::<String>::new());
@@ -244,7 +244,7 @@ fn a_directory_that_was_exchanged_and_put_back_moved_and_its_content_did_not_cha
             assert_eq!((changed_paths(&before, &after), after.digest()), (Vec::new(), before.digest()));
         }
     }
-    // An index that was saved and loaded knows no directory until it has read it again.
+    // An index that was saved and loaded has no stamps of directories until a rescan has read the directories.
     let loaded = TreeIndex::from_bytes(root.path(), &before.to_bytes()).expect("sound bytes");
     let before = loaded.rescan(&matcher(), now()).expect("readable");
     exchange(root.path(), "src");

@@ -11,8 +11,8 @@ use std::thread::{self, Scope};
 use crate::tree::node::{Directory, Node};
 use crate::tree::read::{DirectoryRead, DirectoryToRead, FoundEntry, TreeReader, to_content};
 
-/// The number of waiting directories from which more threads are started. Starting a thread costs some tens of
-/// microseconds.
+/// More threads are started when at least this number of directories wait to be read. Starting a thread costs some tens
+/// of microseconds.
 const HELP_FROM: usize = 8;
 
 /// The most threads of one walk. More threads would mostly wait for the same kernel locks.

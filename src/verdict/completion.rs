@@ -27,11 +27,11 @@ pub enum RunFlow {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ActionCounts {
     pub total: u32,
-    /// The actions that were carried out.
+    /// The number of actions that were carried out.
     pub executed: u32,
-    /// The actions that were not carried out, including unchanged prerequisites.
+    /// The number of actions that were not carried out, including unchanged prerequisites.
     pub skipped: u32,
-    /// The actions whose specification is wrong.
+    /// The number of actions whose specification is wrong.
     pub invalid: u32,
     /// The number of actions in each phase, including skipped and invalid ones.
     pub by_phase: BTreeMap<ActionPhase, u32>,
@@ -40,7 +40,7 @@ pub struct ActionCounts {
 /// The judgement of a run as a whole: verdict, statuses, counts, and the reasons for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunVerdict {
-    /// How the run ended.
+    /// How the run ended, for example SUCCESS or MOVED; the verdict has a field of its own.
     pub overall_status: OverallStatus,
     /// The verdict; `None` if the run was interrupted, was superseded, or its tree moved (E17).
     pub overall_result: Option<OverallResult>,
@@ -55,7 +55,7 @@ pub struct RunVerdict {
     pub completion_reason: String,
     /// The number of blocking results.
     pub blocking: u32,
-    /// How many of the blocking results are a valid RED of a started cycle.
+    /// How many of the blocking results are tests that failed as the RED phase of a started cycle demands.
     pub blocking_red: u32,
     /// How many of the blocking results are tests that could not be collected.
     pub blocking_collection: u32,

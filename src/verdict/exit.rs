@@ -29,7 +29,7 @@ impl CyclePosition {
 }
 
 /// Returns the exit code of a command. If several codes apply, the earliest in this list is returned: 4, 5, 3 (only
-/// inside a started cycle), 1, 0 (G5). A valid RED of a cycle gives 0.
+/// inside a started cycle), 1, 0 (G5). A valid RED of a cycle, in which only tests fail that must fail, gives 0.
 ///
 /// The code of an interrupted run is 130. A caller that knows the signal was SIGTERM uses 143 instead.
 pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: CyclePosition) -> CommandExit {
@@ -55,8 +55,9 @@ pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: 
     }
 }
 
-/// Returns whether a valid RED is the only blocking result. A RED does not excuse any other failure, such as a
-/// linter's.
+/// Returns whether nothing blocks except a valid RED: tests that failed as the RED phase demands, and tests that could
+/// not be collected if `routing.collection_error` accepts that. A valid RED does not excuse any other failure, such as
+/// a linter's.
 fn is_nothing_but_red(verdict: &RunVerdict, entry: &RouteEntry) -> bool {
     let declared_missing = match entry.kind {
         RouteKind::CollectionErrorPolicy => verdict.blocking_collection,

@@ -41,7 +41,8 @@ impl Default for PassedBefore {
 }
 
 impl TestHistory {
-    /// Returns the category that replaces the claimed one if tests have vanished, with the explanation. Without it,
+    /// Returns the category of the result if tests have vanished, with the explanation. A usage error becomes
+    /// `TestsMissing`, and `NoTestsCollected` stays. Returns `None` for any other category. Without this function,
     /// deleting a failing test would turn the failure into a usage error, which is no debt (C07).
     pub(in crate::verdict) fn category(&self, said: CategoryCode) -> Option<(CategoryCode, String)> {
         let vanished = self.vanished.as_ref()?;

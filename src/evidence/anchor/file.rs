@@ -30,7 +30,8 @@ pub fn read_anchor(path: &Path) -> Result<Option<Anchor>, EvidenceError> {
     Ok(Some(Anchor { place: path.to_owned(), found: SignedCheckpoint::parse(&bytes) }))
 }
 
-/// Writes the ledger's signed head to a file. It may replace an earlier head of the same ledger, but no other file.
+/// Writes the ledger's signed head to a file. The file may already contain an earlier head of the same ledger, which is
+/// replaced. A file with any other content is refused.
 pub fn write_anchor(path: &Path, log: &LedgerLog, head: &SignedCheckpoint) -> Result<(), AnchorFileError> {
     if let Some(anchor) = read_anchor(path)? {
         anchor.replaceable_by(log).map_err(|source| AnchorFileError::Refused { path: path.to_owned(), source })?;

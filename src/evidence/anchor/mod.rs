@@ -3,8 +3,11 @@
 //!
 //! # What it owns
 //!
-//! `file` an anchor in a file · `git` an anchor in a note of the project's repository. An anchor is replaced only by a
-//! checkpoint of a ledger that extends it: the checkpoint of a rewritten ledger is refused.
+//! * `file`: an anchor in a file.
+//! * `git`: an anchor in a note of the project's repository.
+//!
+//! An anchor is replaced only by a checkpoint of a ledger that extends the anchored one: the checkpoint of a rewritten
+//! ledger is refused.
 //!
 //! # What it may not do
 //!

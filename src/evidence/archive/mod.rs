@@ -2,11 +2,13 @@
 //!
 //! # What it owns
 //!
-//! `write` and `read` the format: one directory named like the run, which contains files sorted by name, without owner and
-//! time, with mode 0600, in one zstd frame with a checksum · `pack` turning a run's directory into an archive: the directory is
-//! removed only after the archive was read back, agrees with the run's manifest, and is named by a ledger line · `plan` which
-//! runs are archived (pure) · `finish` completing or undoing the work of a process that died · `stored` listing archives, and
-//! reading a run's file from its directory or archive.
+//! * `write` and `read`: the format. An archive has one directory named like the run. The directory contains files sorted by
+//!   name, without owner and time, with mode 0600. All of this is one zstd frame with a checksum.
+//! * `pack`: turns a run's directory into an archive. The directory is removed only after the archive was read back, agrees
+//!   with the run's manifest, and is named by a ledger line.
+//! * `plan`: decides which runs are archived (pure).
+//! * `finish`: completes or undoes the work of a process that died.
+//! * `stored`: lists archives, and reads a run's file from the run's directory or archive.
 //!
 //! # What it may not do
 //!

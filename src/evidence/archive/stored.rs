@@ -36,7 +36,7 @@ pub fn is_archived(store: &Store, project: &ProjectId, task: &TaskId, run_id: &R
     !store.run_directory(project, task, run_id).is_dir() && store.archive_path(project, task, run_id).is_file()
 }
 
-/// Reads a file of a run from the run's directory or, if it is not there, from the run's archive.
+/// Reads a file of a run from the run's directory or, if the directory does not have the file, from the run's archive.
 pub(in crate::evidence) fn read_stored_file(directory: &Path, name: &str) -> Result<Vec<u8>, EvidenceError> {
     let mut bytes = Vec::new();
     with_file(directory, name, &mut |content| content.read_to_end(&mut bytes).map(drop))?;

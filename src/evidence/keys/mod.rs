@@ -51,7 +51,7 @@ pub(super) fn find_signer(store: &Store) -> Result<Option<Signer>, EvidenceError
     ring.current().map(|key| read_signer(store, key)).transpose()
 }
 
-/// Returns the key in use; makes the first key if the store has none.
+/// Returns the key in use; makes the first key if the store has no key.
 pub(super) fn find_or_make_signer(store: &Store, now: Timestamp) -> Result<Signer, EvidenceError> {
     match find_signer(store)? {
         Some(signer) => Ok(signer),

@@ -101,7 +101,8 @@ impl KeyRing {
         self.keys.iter().rev().find(took_over)
     }
 
-    /// Returns the keys whose record lacks its own signature or the endorsement by the previous key.
+    /// Returns the keys whose record has no valid signature by the key itself, or no valid endorsement by the previous
+    /// key.
     pub(in crate::evidence) fn missing_signatures(&self) -> Vec<(&KnownKey, MissingKeySignature)> {
         let mut unproven = Vec::new();
         for (position, key) in self.keys.iter().enumerate() {

@@ -74,13 +74,13 @@ fn latest_is_linked_again_to_the_last_run_that_counts() {
     publish_latest(&test.lock(), &test.task, &run_id(1)).unwrap();
     test.run(2, &[], OverallStatus::Failed);
     let latest = test.store.task_directory(&test.project, &test.task).join("latest/execution-report.json");
-    // As if the process had died between commit and link: the lock file still names the run.
+    // The lock file still names the run, as if the process had died between commit and link.
     test.open();
     assert_eq!(std::fs::read(&latest).unwrap(), test.report(2));
     test.run(3, &[], OverallStatus::Moved);
     test.open();
     assert_eq!(std::fs::read(&latest).unwrap(), test.report(2));
-    // As if a power loss had undone the link to run 2. The lock file does not show this, so recovery links nothing
+    // The link to run 2 is undone, as if by a power loss. The lock file does not show this, so recovery links nothing
     // until the lock file's record is from another boot.
     publish_latest(&test.lock(), &test.task, &run_id(1)).unwrap();
     test.open();

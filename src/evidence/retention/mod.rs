@@ -2,9 +2,10 @@
 //!
 //! # What it owns
 //!
-//! `plan` which runs are removed (pure) · `survey` the runs that exist, by the ledger and on disk · `prune` writing a ledger
-//! line first and then removing the runs that it names. If a process dies in between, directories are left that the ledger
-//! calls pruned; the next process that prunes or recovers removes them.
+//! * `plan`: decides which runs are removed (pure).
+//! * `survey`: lists the runs that exist, by the ledger and on disk.
+//! * `prune`: writes a ledger line first, and then removes the runs that the line names. If a process dies in between,
+//!   directories are left that the ledger calls pruned. The next process that prunes or recovers removes these directories.
 //!
 //! # What it may not do
 //!

@@ -38,7 +38,7 @@ pub enum RunForm {
 /// What a run says about its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunSignificance {
-    /// The run is a verdict on the task, and may be `latest`.
+    /// The run has a verdict on the task, and may be `latest`.
     Verdict,
     /// The run's specification has errors, so nothing was tested. The run may be `latest`, but says nothing about the
     /// code (C78).
@@ -59,10 +59,10 @@ pub enum KeptRunResult {
 
 /// Returns the runs to remove, in the order in which they are removed.
 ///
-/// Some runs are never removed: the last run of each task, the last run of each task that says something about the task
-/// ([`RunSignificance`]), the last run of each task that passed, runs that wait for a person, and runs whose results a
-/// remaining run reused. The other runs are removed in this order: first the runs that did not fail, then the failed
-/// runs, each group from the oldest to the newest.
+/// Some runs are never removed. Of each task these are the last run, the last run that may be `latest`, the last
+/// verdict ([`RunSignificance`]), the last run that passed, and the last verdict that passed. Runs that wait for a
+/// person, and runs whose results a remaining run reused, are not removed either. The other runs are removed in this
+/// order: first the runs that did not fail, then the failed runs, each group from the oldest to the newest.
 pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) -> Vec<PrunedRun> {
     let protected = protected_runs(runs);
     let mut free: Vec<&KeptRun> = runs.iter().filter(|run| !run.waits_for_person && !protected.contains(&run.sequence)).collect();

@@ -158,7 +158,7 @@ mod tests {
         let (lock, mut ledger, _) = test.open();
         let survey = survey_runs(&test.store, &test.project, Sizes::NotMeasured).unwrap();
         let plan = plan_prune(&survey.kept, &RetentionLimits { runs: Some(1), ..RetentionLimits::default() }, now());
-        // As if the process had died after writing the line, in the middle of removing a directory.
+        // This is the state after a process that wrote the line and then died in the middle of removing a directory.
         ledger.append(LedgerBody::Pruned(PruneRecord { runs: plan }), &asker(), now()).unwrap();
         std::fs::remove_file(test.store.run_directory(&test.project, &test.task, &run_id(1)).join("run.json")).unwrap();
         drop((ledger, lock));

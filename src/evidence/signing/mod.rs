@@ -3,8 +3,11 @@
 //! Pure: keys come in and bytes come out. `evidence/keys` makes and reads key files, `seal` and the ledger ask for signatures,
 //! and `verification` checks them.
 //!
-//! `key` Ed25519 keys and their text forms · `envelope` DSSE · `ssh_signature` SSHSIG, for `ssh-keygen -Y verify` ·
-//! `person_signature` signatures made by people · `statement` in-toto statements about a run.
+//! * `key`: Ed25519 keys and their text forms.
+//! * `envelope`: DSSE, the envelope around a signed statement.
+//! * `ssh_signature`: SSHSIG, for `ssh-keygen -Y verify`.
+//! * `person_signature`: signatures made by people.
+//! * `statement`: in-toto statements about a run.
 
 mod envelope;
 mod key;

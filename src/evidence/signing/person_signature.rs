@@ -15,7 +15,7 @@ use crate::model::AllowedSigner;
 /// The namespace of approval signatures (`ssh-keygen -n`). A signature for another purpose approves nothing.
 pub const APPROVAL_NAMESPACE: &str = "proctor-approval";
 
-/// The algorithm's name of an Ed25519 key on a security key.
+/// The name of the algorithm for an Ed25519 key that a security key (a hardware device) holds.
 const SECURITY_KEY: &str = "sk-ssh-ed25519@openssh.com";
 /// The flag that says that the person touched the security key.
 const TOUCHED: u8 = 1;

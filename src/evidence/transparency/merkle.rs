@@ -1,4 +1,5 @@
-//! The Merkle tree of RFC 6962. Computes the root at every size that the tree has had, makes proofs, and checks proofs.
+//! The Merkle tree of RFC 6962. This module computes the root at every size that the tree has had, makes proofs, and
+//! checks proofs.
 
 use sha2::{Digest as _, Sha256};
 

@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_key_of_the_specification_has_the_form_it_shows() {
-        // The example key of golang.org/x/mod/sumdb/note. Its private half is published there, too.
+        // This is the example key of golang.org/x/mod/sumdb/note, which also publishes the key's private half.
         let expected = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
         let public = STANDARD.decode(expected.rsplit_once('+').unwrap().1).unwrap();
         let der = [[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00].as_slice(), &public[1..]].concat();

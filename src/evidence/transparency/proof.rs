@@ -87,7 +87,8 @@ impl ConsistencyProof {
         format!("{}{}\n{}\n{}", Self::START, self.old, lines(&self.hashes), self.checkpoint.to_text())
     }
 
-    /// Returns the later one of the two checkpoints; the proof does not contain the earlier one.
+    /// Returns the later of the two checkpoints that the proof is about; the proof does not contain the earlier
+    /// checkpoint.
     pub fn checkpoint(&self) -> &SignedCheckpoint {
         &self.checkpoint
     }

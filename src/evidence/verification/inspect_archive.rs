@@ -9,8 +9,8 @@ use crate::evidence::verification::inspect::{
 };
 use crate::model::RunId;
 
-/// The limit for the size of a file whose content verification needs, in bytes (256 MiB). An archive with a larger one
-/// is refused.
+/// The limit for the size of a file whose content verification needs, in bytes (256 MiB). An archive with a larger file
+/// of this kind is refused.
 const MOST_KEPT: u64 = 1 << 28;
 /// The owner and mode that every file of an archive gets here. An archive of a run is verified by content only, so the
 /// real owners and modes in it are not read.

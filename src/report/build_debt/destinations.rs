@@ -4,8 +4,8 @@ use crate::model::{DebtDestination, DebtRouting, DebtSettings, InventoryStatus, 
 use crate::report::DebtRouteV1;
 use crate::report::build_debt::numbers::NumberedGroup;
 
-/// Returns the route of each item. Unless a person routes all items, CRITICAL and blocking ones go to the sprint even
-/// if it is full, because a limit must not hide them.
+/// Returns the route of each item. Unless a person routes all items, CRITICAL and blocking items go to the sprint even
+/// if the sprint is full, because a limit must not hide them.
 pub(super) fn compute_routes(groups: &[NumberedGroup<'_>], settings: &DebtSettings) -> Vec<DebtRouteV1> {
     let (mut in_sprint, mut critical) = (0, 0);
     let mut routes = Vec::new();

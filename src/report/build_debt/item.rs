@@ -93,8 +93,8 @@ fn work_type(group: &Group<'_>) -> Option<WorkType> {
     }
 }
 
-/// Returns what has to be fixed (C49); `None` for a tool that failed or ran out of time, because code and environment
-/// may both be the cause.
+/// Returns whether the code or the environment has to be fixed (C49); `None` for a tool that failed or ran out of time,
+/// because code and environment may both be the cause.
 fn origin(entry: &ActionResultV2) -> Option<DebtOrigin> {
     match entry.status? {
         ResultType::PrerequisiteFailure => Some(DebtOrigin::Environment),

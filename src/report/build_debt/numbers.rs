@@ -1,5 +1,5 @@
-//! Numbers the debt items: a known item keeps its number from the task's last debt file, a new one gets the next unused
-//! number.
+//! Numbers the debt items: a known item keeps its number from the task's last debt file, and a new item gets the next
+//! unused number.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -43,7 +43,7 @@ impl Block {
 
     /// Returns the positions of both marking lines, counted from 0; `None` if one of them is missing.
     ///
-    /// The first line that begins the block is used, and the first line after it that ends it.
+    /// The first line that begins the block is used, and the first line after that line that ends the block.
     pub(super) fn find(self, lines: &[&str]) -> Option<(usize, usize)> {
         let first = |marker: &str, from: usize| {
             lines.iter().skip(from).position(|line| line.trim() == marker).map(|position| position + from)

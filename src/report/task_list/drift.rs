@@ -53,7 +53,7 @@ pub(super) fn find_torn_drift(path: &str, block: Block, found: &[String], lists:
     violations
 }
 
-/// Returns the kind of violation for an entry that proctor did not write: a ticked one claims that work is complete.
+/// Returns the kind of violation for an entry that proctor did not write. A ticked entry claims that work is complete.
 fn made_up(block: Block, entry: &Entry) -> ViolationKind {
     if entry.ticked { ViolationKind::UnauthorizedCompletion } else { changed(block) }
 }

@@ -35,8 +35,8 @@ pub(super) fn is_heading(line: &str) -> bool {
     HEADINGS.iter().any(|(_, heading)| *heading == line)
 }
 
-/// Returns whether a line begins like one of the detail lines that proctor writes below an entry. The rest may have
-/// been edited.
+/// Returns whether a line begins like one of the detail lines that proctor writes below an entry. The rest of the line
+/// may have been edited.
 pub(super) fn begins_as_detail(line: &str) -> bool {
     [STATUS, TESTS, TECHNICAL_DEBT, EVIDENCE, DEBT_SOURCE, ACCEPTANCE].iter().any(|start| line.starts_with(start))
 }

@@ -185,8 +185,9 @@ impl OwnLines {
     }
 
     /// Returns how many of the units belong to the block, counted from a line that bounds it. Counting stops at the
-    /// first unit of a person, but continues up to the last entry that the block must have and that was not found
-    /// before. So nobody can hide a ticked entry by putting a word above it.
+    /// first unit of a person, except when entries that the block must have, and that were not found before, come
+    /// later. Then counting goes on up to the last such entry. So nobody can hide a ticked entry by putting a word
+    /// above it.
     fn taken<'a>(&self, block: Block, units: impl Iterator<Item = (&'a Unit<'a>, &'a Vec<bool>)>) -> usize {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let (mut taken, mut is_unbroken) = (0, true);

@@ -82,8 +82,8 @@ fn find_violations(
     violations
 }
 
-/// Returns the text with both blocks in place. A block that lies inside the other block is removed with it, and is
-/// added again at the end.
+/// Returns the text with both blocks in place. A block that lies inside the other block is removed together with the
+/// other block, and is added again at the end.
 fn settled(text: &str, lists: &TaskLists, old: OldBlocks<'_>) -> String {
     let is_right = |text: &str| Block::ALL.iter().all(|block| block_lines(text, *block).as_deref() == Some(lists.of(*block)));
     let pass = |text: String| Block::ALL.iter().fold(text, |text, block| with_block(&text, *block, lists.of(*block), old));

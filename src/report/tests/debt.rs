@@ -65,7 +65,8 @@ fn debt_of(actions: Vec<ActionResult>) -> TechnicalDebtV1 {
     debt_with(&run_of(actions), &DebtSettings::default(), None)
 }
 
-/// Returns an action that becomes a debt item: a command that failed for its own reason.
+/// Returns an action that becomes a debt item: a failed command. `reason` is the action's name and the reason of the
+/// failure, so actions with different reasons have different causes.
 fn due(number: usize, category: DebtCategory, severity: Severity, blocking: Blocking, reason: &str) -> ActionResult {
     let mut facts = succeeded(ActionPhase::Step, number);
     facts.action.name = reason.to_owned();

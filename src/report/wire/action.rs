@@ -29,7 +29,7 @@ pub enum DispositionV2 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
-    /// A prerequisite whose inputs are unchanged since it last succeeded, and whose outputs exist.
+    /// The action is a prerequisite, its inputs are unchanged since it last succeeded, and its outputs exist.
     Unchanged,
     /// A prerequisite did not succeed, so no check may start.
     PrerequisiteFailed,

@@ -83,7 +83,7 @@ pub struct SnapshotV2 {
 pub enum CachesV2 {
     /// The caches that earlier runs of the same check left, if there were any.
     Kept,
-    /// No caches.
+    /// The tools started without caches.
     Fresh,
 }
 

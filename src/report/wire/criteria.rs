@@ -73,7 +73,7 @@ pub struct MetCountsV2<D> {
     pub details: Vec<D>,
 }
 
-/// The condition that must be true for a verdict of PASSED, with what it came to.
+/// A condition that must be true for a verdict of PASSED, with the result of its evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SuccessConditionV2 {
@@ -108,7 +108,7 @@ pub struct FailureConditionsV2 {
     pub details: Vec<FailureConditionV2>,
 }
 
-/// A condition that makes the verdict FAILED if it is true, with what it came to.
+/// A condition that makes the verdict FAILED if it is true, with the result of its evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailureConditionV2 {

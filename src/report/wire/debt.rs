@@ -104,13 +104,13 @@ pub struct DebtRouteV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtTestFailureV1 {
-    /// The file of the test; null if the tool's report names none.
+    /// The file of the test; null if the tool's report does not name it.
     pub test_file: Option<String>,
     /// The full name of the test.
     pub test_name: String,
     /// The first line of the test's error.
     pub error_message: String,
-    /// The traceback of the failure; null if the tool's report has none.
+    /// The traceback of the failure; null if the tool's report has no traceback.
     pub error_stack: Option<String>,
     /// The value that the test expected; null if the tool does not say.
     pub expected_behavior: Option<String>,
@@ -169,7 +169,7 @@ pub struct ErrorDetailsV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OriginalErrorV1 {
-    /// The exception, error code or lint rule; null if the error names none.
+    /// The exception, error code or lint rule; null if the error names nothing of this kind.
     #[serde(rename = "type")]
     pub error_type: Option<String>,
     pub message: String,
@@ -253,8 +253,8 @@ pub struct SprintCapacityV1 {
     pub available_slots: u64,
     /// How many CRITICAL items of this file go to the sprint (added to the original format).
     pub critical_tasks: u64,
-    /// The most CRITICAL items that the sprint can hold (added to the original format; specification 2.0.0,
-    /// `sprintTasksMaxCritical`).
+    /// The limit for CRITICAL items. A sprint with more of them counts as over capacity, but keeps them (added to the
+    /// original format; specification 2.0.0, `sprintTasksMaxCritical`).
     pub max_critical: u64,
 }
 

@@ -130,7 +130,7 @@ impl From<&PortHolder> for PortProcessV2 {
     }
 }
 
-/// Returns the sorted names of files.
+/// Returns the names of files, sorted.
 pub(in crate::report) fn names(files: &[EvidenceFile]) -> Vec<String> {
     let mut names: Vec<_> = files.iter().map(|file| file.name.clone()).collect();
     names.sort();

@@ -14,7 +14,7 @@ use super::action::ShownV2;
 use super::context::ProjectV2;
 use super::report::TestSpecificationV2;
 
-/// `run.json`: written before the first command starts, so that a run that dies leaves a trace (S2).
+/// `run.json`, which is written before the first command starts, so that a run that dies leaves a trace (S2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunStartV1<D = RunStartDetailsV1> {
@@ -235,7 +235,7 @@ pub struct TestRecordV1 {
     /// The full name of the test as the tool writes it.
     pub full_name: String,
     pub status: TestOutcome,
-    /// The test's own name, without what encloses it.
+    /// The test's own name, without the names of the classes, modules or groups that enclose the test.
     pub title: String,
     /// The test's duration in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]

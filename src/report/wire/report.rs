@@ -16,7 +16,7 @@ use super::criteria::{CompletionV2, ValidationCriteriaV2};
 use super::debt::TechnicalDebtGeneratedV2;
 use super::tests_modified::TestsModifiedV2;
 
-/// `execution-report.json`: the single source of truth about one run. The design document seed 004 defines its first
+/// `execution-report.json`: all that proctor reports about one run. The design document seed 004 defines its first
 /// keys, and decision E15 the added ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -97,7 +97,7 @@ pub struct ExecutionReportV2 {
     pub authenticity: AuthenticityV2,
 }
 
-/// The task that was requested.
+/// The task that was requested, and the origin and digest of its plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestSpecificationV2 {

@@ -54,8 +54,8 @@ fn prerequisite(code: CategoryCode, kind: ActionKind) -> ActionJudgement {
     judge(&Action { kind, ..action(Tool::Generic, ActionPhase::Prerequisite) }, &exited(1), &plain(code))
 }
 
-/// C06, R6: a RED without declared failing tests is marked as RED, but still blocks and is debt. Seed 004's row applies
-/// only to tests that were declared to fail.
+/// C06, R6: tests that fail in the RED phase without being declared to fail are marked as RED, but still block and are
+/// debt. Seed 004's row applies only to tests that were declared to fail.
 #[test]
 fn matrix_tdd_red_phase() {
     let failed = tests(CategoryCode::TestsFailed, 1, 1);

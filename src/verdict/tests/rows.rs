@@ -137,7 +137,8 @@ fn c31_no_severity_is_no_word_and_the_schema_has_four() {
     assert!(serde_json::from_str::<Severity>("\"NONE\"").is_err());
 }
 
-/// A status is read only from an answer. A test whose message mentions 404 fails for its own reason.
+/// A status code is read only from the answer to a request. A failed test whose message mentions a status code counts
+/// as a failed test, and not as a missing endpoint or a server error.
 #[test]
 fn c44_a_status_code_is_never_read_out_of_words() {
     let mut spoken = tests(CategoryCode::TestsFailed, 3, 1);

@@ -205,7 +205,8 @@ fn a_valid_red_proceeds_when_nothing_else_blocks() {
     );
     let missing = route(NextNode::N4, RouteKind::CollectionErrorPolicy);
     assert_eq!(command_exit(&steps(&[uncollected()]), Some(&missing), CyclePosition::InCycle), CommandExit::Proceed);
-    // The policy concerns only tests that cannot be collected yet, and excuses no other failure.
+    // The setting `routing.collection_error` concerns only tests that cannot be collected yet, and excuses no other
+    // failure.
     for other in [failed(), broken_prerequisite()] {
         assert_eq!(command_exit(&steps(&[other]), Some(&missing), CyclePosition::InCycle), CommandExit::CodeNeedsWork);
     }

@@ -32,8 +32,8 @@ pub(super) struct GitDirectory {
 }
 
 impl GitDirectory {
-    /// Opens a directory. A symbolic link in the last component is refused; the components before it are those that led
-    /// to the project.
+    /// Opens a directory. A symbolic link in the last component is refused; links in the components before it are
+    /// followed, because the path to the project itself may contain links.
     pub(super) fn open(path: &Path) -> Result<Self, GitAnchorError> {
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         let opened = if is_link { Err(Errno::ELOOP) } else { open(path, DIRECTORY.union(OFlag::O_NOFOLLOW), Mode::empty()) };
@@ -53,7 +53,7 @@ impl GitDirectory {
         Ok(opened.map(|handle| Self { path: self.path.join(relative), handle: Arc::new(handle) }))
     }
 
-    /// Opens a directory below this one, and creates the directories on the way to it that do not exist.
+    /// Opens a directory below this one. It is created if it does not exist, and so are missing directories above it.
     pub(super) fn create_directory(&self, relative: &str) -> Result<Self, GitAnchorError> {
         let mut at = self.clone();
         for name in relative.split('/').filter(|name| !name.is_empty()) {
@@ -89,7 +89,8 @@ impl GitDirectory {
         Ok(String::from_utf8(bytes).ok())
     }
 
-    /// Returns a path to a name in this directory that leads through its descriptor, and not through its own path.
+    /// Returns a path to the entry `name` of this directory. The path leads through the directory's open descriptor, so
+    /// another directory that is put at its path meanwhile is not used.
     pub(super) fn through_handle(&self, name: &str) -> PathBuf {
         self.handle_path().join(name)
     }

@@ -3,16 +3,21 @@
 //!
 //! # What it owns
 //!
-//! This module reads and writes the parts of git's files that a note needs. `object` parses objects (pure), and `delta` applies
-//! the deltas in a pack (pure). `directory` opens files without following a link. `pack` and `database` read objects and write new ones. `reference` reads and changes references,
-//! and `repository` finds the files. `notes` writes checkpoints and reads them.
+//! This module reads and writes the parts of git's files that a note needs.
+//!
+//! * `object`: parses objects (pure).
+//! * `delta`: applies the deltas in a pack (pure).
+//! * `directory`: opens files without following a link.
+//! * `pack` and `database`: read objects and write new ones.
+//! * `reference`: reads and changes references.
+//! * `repository`: finds the repository's directories.
+//! * `notes`: writes checkpoints and reads them.
 //!
 //! # What it may not do
 //!
 //! Run git. The configuration and hooks of a repository can make git run any program, and the tested code may have written them.
 //! For the same reason an object is accepted only if its content has the hash in its name, and no symbolic link of the
-//! repository is followed. Notes of other programs are read but
-//! never changed.
+//! repository is followed. Notes of other programs are read but never changed.
 
 mod database;
 mod delta;

@@ -42,7 +42,8 @@ pub fn read_git_anchors(root: &Path, reference: &str) -> Result<Option<Vec<Ancho
     anchors(&repository, &name, &notes).map(Some)
 }
 
-/// Writes the ledger's signed head as a note on the checked-out commit. It replaces an earlier head of the same ledger.
+/// Writes the ledger's signed head as a note on the checked-out commit. The note replaces an earlier head of the same
+/// ledger.
 ///
 /// It is an error if any note of the reference is not a checkpoint that the log extends. All objects are on disk before
 /// the reference names them.

@@ -12,7 +12,7 @@ use crate::evidence::changes::{create_shared_file_with_mode, remove_file, rename
 
 /// The most bytes that are read of a reference's file.
 const LONGEST_REFERENCE: u64 = 4096;
-/// How many references in a row are followed if each names another one. Git has the same limit.
+/// The most references that are followed in a row if each names another one. Git has the same limit.
 const MOST_STEPS: u32 = 5;
 const MODE: u32 = 0o666;
 /// The largest list of packed references that is read, in bytes. The list of a million references is about this large.
@@ -26,9 +26,9 @@ pub(super) struct ReferenceName(String);
 #[derive(Debug)]
 pub(super) struct LockedReference {
     directory: GitDirectory,
-    /// The file's name in the directory.
+    /// The name of the reference's file in the directory.
     name: String,
-    /// The name of the file that will replace it.
+    /// The name of the lock file in the directory. It replaces the reference's file when the reference is set.
     lock: String,
     file: File,
 }
@@ -61,7 +61,8 @@ pub(super) fn read(common: &GitDirectory, name: &ReferenceName) -> Result<Option
 }
 
 fn read_steps(common: &GitDirectory, name: &ReferenceName, steps: u32) -> Result<Option<ObjectId>, GitAnchorError> {
-    // A reference may have the name of a directory with other references in it, which is no file.
+    // A directory with other references may have the same name as this reference. Then this reference has no file of
+    // its own, and `packed-refs` may list it.
     match common.text(name.as_str(), LONGEST_REFERENCE) {
         Ok(Some(text)) => follow(common, &text, steps),
         Ok(None) => read_packed(common, name),
@@ -91,7 +92,8 @@ impl LockedReference {
     pub(super) fn lock(common: &GitDirectory, name: &ReferenceName) -> Result<Self, GitAnchorError> {
         let (above, name) = name.as_str().rsplit_once('/').expect("a reference lies in a directory");
         let directory = common.create_directory(above)?;
-        // The rename would only replace a link. But git would have written through it, so the person is told.
+        // A reference whose file is a symbolic link is refused here. The rename would only replace the link, but git
+        // would have written through it, so the person is told.
         directory.file(name)?;
         let lock = format!("{name}.lock");
         match directory.named(&lock, create_shared_file_with_mode(&directory.through_handle(&lock), MODE)) {

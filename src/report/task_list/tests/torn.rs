@@ -23,12 +23,12 @@ const OWN: [&[&str]; 7] = [
     &["### Medium", "- [ ] **DEBT-mine**: pay Bob", "### Low"],
 ];
 
-/// Returns the first sentence of each block.
+/// Returns the sentence that is the first line of each block.
 fn sentence() -> String {
     build_task_lists(&[], None).tasks.swap_remove(0)
 }
 
-/// Returns the blocks with their first sentence, as proctor writes them.
+/// Returns the blocks as proctor writes them; the first line of each block is `sentence()`.
 fn real_lists() -> TaskLists {
     let with_sentence = |lines: Vec<String>| std::iter::once(sentence()).chain(lines).collect();
     let TaskLists { tasks, debt } = lists();
