@@ -43,7 +43,7 @@ pub(super) struct ActiveAction {
     pub(super) keeper: KeeperHandle,
     told: SentState,
     group: Option<Cgroup>,
-    /// The limits that were asked for and are not enforced, until the `Started` event has them.
+    /// The limits that were asked for and are not enforced. They are moved into the `Started` event when it is made.
     unenforced: Vec<UnenforcedLimit>,
     /// The `Started` event, if it was not sent yet. The supervisor does not wait for this event, so it is sent together
     /// with the next event: waking the supervisor only for this event would cost the action time.

@@ -27,8 +27,8 @@ const MESSAGE_CAP: usize = 16 * 1024 * 1024;
 /// The most descriptors that one message may carry.
 const DESCRIPTORS_CAP: usize = 8;
 
-/// The least space for one read of the socket. Most messages are shorter, and every page of a larger buffer would be
-/// copied after a fork.
+/// The fewest bytes that one read of the socket asks for. Most messages are shorter, and every page of a larger
+/// buffer would be copied after a fork.
 const LEAST_ROOM: usize = 4 * 1024;
 
 /// The most bytes that one read of the socket asks for.

@@ -271,7 +271,7 @@ pub fn record_serving(state_root: &Path, scope: &ProjectScope, serving: Serving,
     index.apply(&scope.project, &[(ledger.length(), line)]).map_err(ProjectError::Index)?;
     match serving {
         Serving::Served => Ok(()),
-        // The next run would make them again.
+        // A project that is no longer watched needs no snapshots. Its next run would make them again.
         Serving::NotServed => remove_snapshots_of(&lock),
     }
 }

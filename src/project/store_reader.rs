@@ -81,8 +81,8 @@ impl StoreReader {
         std::mem::take(&mut self.opening_notes)
     }
 
-    /// Also sends messages about a repaired index to the given function. Without this call they are only in the
-    /// operators' log.
+    /// Also sends messages about a repaired index to the given function. Without this call they are only in the log
+    /// that proctor writes about its own work.
     pub fn announce_with(&mut self, announce: Announce) {
         announce_with(&mut self.index, &self.store, announce);
     }

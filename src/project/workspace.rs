@@ -64,7 +64,8 @@ pub struct Workspace {
     pub(crate) run_preparation: RunPreparation,
     pub(crate) copies: ProjectCopies,
     pub(crate) bytecode: KeptBytecode,
-    /// What actions asked the service, for the report of their run. The service shares it and adds to it.
+    /// The requests of actions that the service has refused, for the report of their run. The service shares this
+    /// record and adds to it.
     pub(crate) refused_requests: Arc<RefusedRequests>,
     /// The projects whose snapshot this process has mounted.
     pub(crate) mountable: BTreeSet<ProjectId>,
@@ -137,8 +138,8 @@ impl Workspace {
         std::mem::take(&mut self.opening_notes)
     }
 
-    /// Also sends messages about a repaired index to the given function. Without this call they are only in the
-    /// operators' log.
+    /// Also sends messages about a repaired index to the given function. Without this call they are only in the log
+    /// that proctor writes about its own work.
     pub fn announce_with(&mut self, announce: Announce) {
         self.announce = announce;
         announce_with(&mut self.index, &self.store, announce);
@@ -217,7 +218,8 @@ impl Workspace {
         self.launcher.as_ref().is_some_and(|launcher| !launcher.is_lost())
     }
 
-    /// Takes a launcher that is not needed any more, and ends it if the workspace has one.
+    /// Takes back a launcher that an action no longer needs. If the workspace has another working launcher, the
+    /// returned one is ended.
     pub(crate) fn give_back_launcher(&mut self, launcher: LauncherHandle) {
         if self.launcher.as_ref().is_none_or(LauncherHandle::is_lost) {
             self.launcher = Some(launcher);

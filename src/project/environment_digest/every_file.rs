@@ -42,7 +42,7 @@ impl EveryFile {
         Self::look_with(search, Arc::default())
     }
 
-    /// Looks again. Only files with other stamps are read.
+    /// Looks again. Only files whose stamps changed are read.
     pub(super) fn look_again(&self, search: &EnvironmentSearch) -> Self {
         Self::look_with(search, Arc::clone(&self.known))
     }

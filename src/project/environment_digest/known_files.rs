@@ -23,7 +23,7 @@ use crate::tree::{EntryStamp, Trust};
 /// The first bytes of a saved file. They change when its format changes.
 const FORMAT: &[u8] = b"proctor-environment-files-v1\n";
 
-/// The largest file with entry points that is searched for plugins.
+/// The largest size, in bytes, of a list of entry points that is searched for plugins.
 const ENTRY_POINTS_CAP: u64 = 16 * 1024 * 1024;
 
 /// The digests of the files of all projects' environments.
@@ -87,7 +87,7 @@ impl KnownEnvironments {
             if let Err(error) = store::write_tree_index(&path, &known.to_bytes()) {
                 tracing::warn!("the digests of the environments' files were not saved: {error}");
             }
-            // If saving fails, the next start reads the files instead. It is not tried again for every run.
+            // If saving fails, the next start reads the files instead. Saving is not tried again for every run.
             Arc::make_mut(known).is_saved = true;
         }
     }

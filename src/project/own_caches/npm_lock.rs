@@ -13,7 +13,7 @@ use crate::project::own_caches::write_below::WritableDirectory;
 
 /// The lock files of npm, in the order in which npm prefers them.
 const LOCK_FILES: &[&str] = &["npm-shrinkwrap.json", "package-lock.json"];
-/// A larger lock file is not read.
+/// The largest lock file that is read, in bytes.
 const LARGEST_LOCK: u64 = 32 << 20;
 const HASHES: &[&str] = &["sha512", "sha1"];
 
