@@ -9,7 +9,7 @@ use nix::libc::{self, c_long};
 
 use crate::process::system_calls::has_filters;
 
-/// What a refused call returns. Programs know these errors from kernels and containers without the call.
+/// What a refused call returns. Programs know these errors from kernels and containers that do not offer the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Refusal {
     /// The kernel does not have the call (`ENOSYS`). Programs then do without it.
@@ -22,7 +22,8 @@ enum Refusal {
 
 /// The refused calls.
 const REFUSED: &[(c_long, Refusal)] = &[
-    // Operations of io_uring pass by the filter, and its code has had many holes. Runtimes then use epoll.
+    // Operations of io_uring pass by the filter, and its code has had many holes. Where io_uring is refused, runtimes
+    // use epoll.
     (libc::SYS_io_uring_setup, Refusal::NotThere),
     (libc::SYS_io_uring_enter, Refusal::NotThere),
     (libc::SYS_io_uring_register, Refusal::NotThere),
@@ -30,10 +31,10 @@ const REFUSED: &[(c_long, Refusal)] = &[
     (libc::SYS_add_key, Refusal::NotThere),
     (libc::SYS_request_key, Refusal::NotThere),
     (libc::SYS_keyctl, Refusal::NotThere),
-    // Stops the kernel in the middle of a call, which makes races in the kernel easy to use.
+    // This call can stop the kernel in the middle of another call, which makes races in the kernel easy to use.
     (libc::SYS_userfaultfd, Refusal::NotPermitted),
     (libc::SYS_bpf, Refusal::NotPermitted),
-    // Opens a file by its number, without its path.
+    // This call opens a file by its number, without its path.
     (libc::SYS_open_by_handle_at, Refusal::NotPermitted),
     (libc::SYS_init_module, Refusal::NotPermitted),
     (libc::SYS_finit_module, Refusal::NotPermitted),

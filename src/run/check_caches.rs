@@ -100,8 +100,9 @@ impl CheckCaches {
         self.conditions = conditions.filter(|_| self.mode == CachesMode::Kept);
     }
 
-    /// Returns the cache for the next attempt of an action; an attempt without a cache starts with none. `lower` has the
-    /// directories below the cache, the topmost first, and `layers` those of them that earlier checks of the run wrote.
+    /// Returns the cache for the next attempt of an action; if no kept cache fits, the attempt starts without one.
+    /// `lower` has the directories below the cache, the topmost first. `layers` has the directories among these that
+    /// earlier checks of the run wrote.
     pub(crate) fn prepare(&mut self, action: &Action, lower: &[PathBuf], layers: &[PathBuf]) -> CacheOfAttempt {
         let (Some(key), Some(conditions)) = (key_of(action), &self.conditions) else { return CacheOfAttempt::default() };
         // Two checks of one name and command have one key. Only one of them uses the cache at a time.
@@ -150,8 +151,8 @@ impl CheckCaches {
             if is_complete(ended) {
                 let of_run = mount.lower.iter().filter(|path| layers.kept().any(|(_, kept)| kept == *path));
                 let of_run: Vec<PathBuf> = of_run.cloned().collect();
-                // An environment whose live caches could not be hidden is left out: there, the check's cache depends on
-                // those of somebody else.
+                // An environment whose live caches could not be hidden is left out: there, the check's cache depends
+                // on the caches that other uses of the tools left.
                 let environments = mount.environments.iter();
                 let environments = environments.filter(|one| !one.caches.is_empty() || names_to_hide(&one.path).is_empty());
                 let source = CacheSource {

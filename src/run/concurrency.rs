@@ -53,7 +53,7 @@ pub(crate) struct ConcurrencyLimits {
     pub(crate) home: HomeAccess,
     /// Whether the checks run on a snapshot, so that each has a layer of its own.
     pub(crate) on_snapshot: bool,
-    /// How many actions the machine-wide queue lets run at the same time.
+    /// The most actions that the machine-wide queue lets run at the same time.
     pub(crate) turns: u32,
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct RunEnd<'a> {
     pub(crate) inputs: BTreeMap<String, Digest>,
     /// The state of the protected files; `None` if no files are protected.
     pub(crate) protected: Option<ProtectedFilesStatus>,
-    /// Whether the checks ran on a snapshot.
+    /// Whether the checks ran on a snapshot, and if not, the reason.
     pub(crate) snapshot: SnapshotV2,
     /// What was copied from the snapshot to the project.
     pub(crate) kept: KeptOutcome,
