@@ -38,8 +38,9 @@ use crate::run::steps::{Steps, note};
 /// How long a step waits before it asks again for a turn in the queue. Other processes free turns without telling.
 const TURN_SLICE: Duration = Duration::from_millis(20);
 
-/// How long a step waits for another step, which has just started, to end and leave its launcher. So starting a second
-/// launcher does not delay the first step, and no second launcher is started if the first step ends at once.
+/// The most time that a step waits for another step, which has just started, to end and leave its launcher. Because
+/// of the wait, starting a second launcher does not delay the first step, and no second launcher is started if the
+/// first step ends at once.
 const HEAD_START: Duration = Duration::from_millis(2);
 
 /// The longest wait for the end of a running step or for a stop request, if no step waits for a turn. Either event ends

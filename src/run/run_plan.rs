@@ -334,7 +334,7 @@ impl RunningServices {
     }
 }
 
-/// Whether every prerequisite succeeded.
+/// Whether the checks may be carried out. `Failed` means that a prerequisite blocks and has no `continue_on_failure`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PrerequisiteStatus {
     Met,

@@ -19,7 +19,7 @@ use crate::run::seen_layers::SeenLayers;
 use crate::run::written_configuration::WrittenConfiguration;
 use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 
-/// How many of the written entries a report lists.
+/// The most written entries that a report lists. Further entries are only counted.
 const LISTED: usize = 20;
 
 /// The limit for the kept caches of a project is `max_snapshot_bytes` divided by this number.
@@ -97,7 +97,7 @@ impl RunSnapshot {
         self.bytecode.begin_again();
     }
 
-    /// Lets services use the snapshot from now on. No prerequisite that changes the project follows.
+    /// Lets services use the snapshot from now on. Called once no further prerequisite changes the project.
     pub(super) fn open_for_services(&mut self) {
         self.users = SnapshotUsers::Everybody;
     }

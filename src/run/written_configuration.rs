@@ -20,7 +20,8 @@ pub(crate) struct WrittenConfiguration {
 }
 
 impl WrittenConfiguration {
-    /// Notes what an action wrote to its layer. To remove such a file, or to make it a link, counts too.
+    /// Notes the configuration files that an action wrote to its layer. Removing such a file, or replacing it by a
+    /// link, counts as writing it.
     pub(crate) fn note_written(&mut self, action: &Action, layer: PathBuf, entries: &[WrittenEntry]) {
         let paths = entries.iter().map(|entry| &entry.path).filter(|path| is_pinned(path.name()));
         let paths: Vec<TreePath> = paths.cloned().collect();
