@@ -110,7 +110,8 @@ impl<'a> Copier<'a> {
             match (format(&stat), is_put_again) {
                 (libc::S_IFREG, true) => drop(self.replaced.insert(path.clone(), stat)),
                 (libc::S_IFREG, false) => self.removed = self.removed.max(stat.st_mtime),
-                // The files in a directory are not looked at. None of them needs more than this.
+                // The files in a removed directory are not looked at. The present second stands for the times of all
+                // of them.
                 (_, _) => self.removed = self.removed.max(now.as_millis() / 1_000),
             }
         }

@@ -112,7 +112,7 @@ impl KeptCaches {
         Self { directory: snapshot.join(CACHES), boot: boot.to_owned(), limit }
     }
 
-    /// Returns a time that is later than every time in the kept caches of a project, if there are any.
+    /// Returns a time such that no file in the kept caches of a project is newer; `None` if no such time is recorded.
     pub fn newest(snapshot: &Path) -> Option<Timestamp> {
         let text = fs::read_to_string(snapshot.join(CACHES).join(KEPT_AT)).ok()?;
         text.parse().ok().map(Timestamp::from_millis)
