@@ -1,4 +1,4 @@
-//! Requests of processes that may ask nothing: they are told in the log, and in the report of the run to which the
+//! Requests of processes that may ask nothing: they are named in the log, and in the report of the run to which the
 //! process belongs.
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::project::RefusedBefore;
 const SILENCE: Duration = Duration::from_secs(60);
 
 impl ServiceHost {
-    /// Records a refused request. The first one of every run is told in the log.
+    /// Records a refused request. The first refused request of every run is written to the log.
     pub(super) fn refused(&mut self, now: Moment, peer: PeerProcess) {
         let process = peer.pid.unwrap_or_default();
         let launcher = match peer.origin {
