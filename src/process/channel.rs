@@ -17,7 +17,8 @@ use serde::de::DeserializeOwned;
 
 use crate::process::system_calls;
 
-/// The message's length and its number of descriptors, both as 32-bit little-endian numbers.
+/// The size of a message's header in bytes: the message's length and its number of descriptors, both as 32-bit
+/// little-endian numbers.
 const HEADER_BYTES: usize = 8;
 
 /// The largest allowed length of a message in bytes. Arguments and environment take at most 2 MiB (`execve(2)`), and

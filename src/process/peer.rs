@@ -31,7 +31,7 @@ use crate::process::cgroup::action_cgroups;
 use crate::process::process_table::{LiveProcess, read_process_or_zombie};
 use crate::process::system_calls::{PeerPidfd, peer_pidfd};
 
-/// The most times that a process's ancestors are read, because one of them may end during the reading.
+/// The most readings of a process's ancestors. They are read again if one of them ends during a reading.
 const ANCESTRY_LOOKS: usize = 16;
 
 /// The most ancestors of a process that are read.

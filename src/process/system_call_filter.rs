@@ -20,7 +20,7 @@ enum Refusal {
     NoSuchSocket,
 }
 
-/// The refused calls.
+/// The system calls that the filter refuses, each with the error that it returns.
 const REFUSED: &[(c_long, Refusal)] = &[
     // Operations of io_uring pass by the filter, and its code has had many holes. Where io_uring is refused, runtimes
     // use epoll.

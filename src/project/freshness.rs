@@ -77,7 +77,7 @@ struct ScannedState<'a> {
     specifications: Option<(&'a Specifications, &'a Configuration)>,
 }
 
-/// The current plan of a task.
+/// The state of a task's current plan, whether the plan is approved, and its problems in words for people.
 struct PlanFacts {
     now: CurrentPlan,
     approval: Approval,

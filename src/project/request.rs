@@ -68,7 +68,7 @@ pub struct QueueLimits {
     pub wait: Duration,
 }
 
-/// A requested run.
+/// A requested run: what is run, for which project and task, and how the run can be stopped.
 pub struct RunRequest<'a> {
     pub plan: &'a Plan,
     pub settings: &'a ProjectSettings,
@@ -122,7 +122,7 @@ impl<'a> RunRequest<'a> {
     }
 }
 
-/// The result of a requested run.
+/// How a requested run ended, or why nothing was run.
 #[derive(Debug)]
 pub enum RunOutcome {
     /// The run has a verdict, and the tree on disk is still the tree that was tested.

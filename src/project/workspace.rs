@@ -67,7 +67,8 @@ pub struct Workspace {
     /// The requests of actions that the service has refused, for the report of their run. The service shares this
     /// record and adds to it.
     pub(crate) refused_requests: Arc<RefusedRequests>,
-    /// The projects whose snapshot this process has mounted.
+    /// The projects for which a trial mount of a snapshot has succeeded in this process. It is not tried again for
+    /// them.
     pub(crate) mountable: BTreeSet<ProjectId>,
     pub(crate) approvals: KnownApprovals,
     pub(crate) approved_trees: ApprovedTrees,

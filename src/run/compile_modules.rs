@@ -39,8 +39,8 @@ const MAX_SOURCE: u64 = 512 * 1024;
 const MAX_CODE: usize = 8 * 1024 * 1024;
 const MAX_OUTPUT: u64 = 64 * 1024 * 1024;
 
-/// The flags of a compiled file that Python checks against the hash of its source (PEP 552). So a check that writes a module
-/// during the run is judged by what it wrote.
+/// The flags of a compiled file that Python checks against the hash of its source (PEP 552). So if a check changes a
+/// module's source during the run, Python runs the changed source and not the kept module.
 const CHECKED_HASH: [u8; 4] = [3, 0, 0, 0];
 /// The length of a compiled file's head: the magic number, the flags, and the hash.
 const HEAD_BYTES: usize = 16;

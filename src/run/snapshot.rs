@@ -25,7 +25,8 @@ const LISTED: usize = 20;
 /// The limit for the kept caches of a project is `max_snapshot_bytes` divided by this number.
 const CACHES_OF_SNAPSHOT: u64 = 2;
 
-/// The snapshot of one run.
+/// What the actions of one run see in place of the project: copies of its files, and layers with what earlier actions
+/// wrote.
 #[derive(Debug)]
 pub(crate) struct RunSnapshot {
     root: PathBuf,

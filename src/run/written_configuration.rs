@@ -8,7 +8,7 @@ use crate::model::{Action, PlanNote, TreePath};
 use crate::process::WrittenEntry;
 use crate::project::is_pinned;
 
-/// The most files that a note names.
+/// The most files that a note names. Further files are only counted.
 const NAMED: usize = 3;
 
 /// The configuration files that checks of a run wrote, and the notes about checks that saw them.

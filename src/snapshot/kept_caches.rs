@@ -40,7 +40,7 @@ const MAX_ENTRIES: u64 = 300_000;
 /// The most caches of one check: an analyser that is run in each package of a large repository makes some hundreds.
 const MAX_ROOTS: usize = 2_000;
 
-/// A cache that no run used for so long is removed. Its check has probably been removed or changed.
+/// A cache that no run has used for this time is removed. Its check has probably been removed or changed.
 const UNUSED: Duration = Duration::from_hours(30 * 24);
 
 /// The kept caches of one project. The caller must hold the project's lock.

@@ -37,7 +37,7 @@ pub(crate) struct EveryFile {
 }
 
 impl EveryFile {
-    /// Reads every file.
+    /// Reads every file of the environments. This is the first look of a run, which knows no digests.
     pub(super) fn look(search: &EnvironmentSearch) -> Self {
         Self::look_with(search, Arc::default())
     }

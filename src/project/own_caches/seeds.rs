@@ -65,7 +65,7 @@ const EVERY_OTHER: Seed = seed("", 2);
 const EMPTY_AT_FIRST: &[&str] =
     &["bazel", "ccache", "go-build", "golangci-lint", "mesa_shader_cache", "sccache", "staticcheck", "uv"];
 
-/// The size up to which a file counts as small.
+/// The size in bytes up to which a file counts as small.
 const SMALL: u64 = 64 * 1024;
 /// The most entries that are made for one entry of `~/.cache`. The rest is missing in the project's cache.
 const MOST_ENTRIES: u32 = 20_000;

@@ -8,8 +8,8 @@ use crate::daemon::service::host::ServiceHost;
 use crate::process::{PeerOrigin, PeerProcess};
 use crate::project::RefusedBefore;
 
-/// How long nothing more is said about refused processes of which no project is known. Such a process could otherwise
-/// fill the log.
+/// After a refused process whose project is unknown was named in the log, no other such process is named for this
+/// time. Such processes could otherwise fill the log.
 const SILENCE: Duration = Duration::from_secs(60);
 
 impl ServiceHost {
