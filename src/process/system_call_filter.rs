@@ -209,7 +209,7 @@ mod tests {
             assert_eq!(socket(family), libc::SECCOMP_RET_ALLOW, "{family}");
         }
         assert_eq!(socket(libc::AF_VSOCK), Refusal::NoSuchSocket.answer());
-        // The same number as the argument of another call means nothing.
+        // The number of the refused kind of socket is allowed as the argument of another call.
         let other = decide(&program, own, number(libc::SYS_read), libc::AF_VSOCK.cast_unsigned());
         assert_eq!(other, libc::SECCOMP_RET_ALLOW);
     }

@@ -9,7 +9,7 @@ use crate::model::{Action, ParallelChecks, Plan, PlanOrigin, Tool, ToolClass};
 /// Which checks of a run may run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Concurrency {
-    /// One after the other. Each sees what all checks before it wrote.
+    /// The checks run one after the other. Each check sees what all checks before it wrote.
     OneByOne,
     /// All checks that do not come after each other run at the same time, because the plan says so.
     AllIndependent,
@@ -24,7 +24,8 @@ pub(crate) enum CheckRole {
     Validation,
     /// The check runs tests, which may use ports and databases, so at most one such check runs at a time.
     Test,
-    /// The check may write what later checks need, such as generated code. Proctor cannot know it, so later checks wait.
+    /// The check may write what later checks need, such as generated code. Proctor cannot know what a command writes,
+    /// so later checks wait.
     Builder,
 }
 
@@ -39,10 +40,10 @@ pub(crate) struct CheckFacts {
 /// The relations of a check to the other checks of its run, as positions in the order of execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckRelations {
-    /// The checks that must end before this one starts.
+    /// The checks that must end before this check starts.
     pub(crate) waits_for: BTreeSet<usize>,
-    /// The checks whose writes this one sees. All of them have ended before it starts, so what it sees does not depend on
-    /// which of the other checks happened to end first.
+    /// The checks whose writes this check sees. All of them have ended before this check starts, so what it sees does
+    /// not depend on which of the other checks happened to end first.
     pub(crate) sees: BTreeSet<usize>,
 }
 

@@ -78,7 +78,8 @@ struct RunningAttempt {
     waited: Option<DurationMs>,
     /// Whether a stop request was passed on to this attempt.
     is_asked: bool,
-    /// Whether this is the second launcher, because the first one died before it could start the attempt.
+    /// Whether the attempt already has its second launcher, because the first one died before it could start the
+    /// attempt.
     is_second_launcher: bool,
 }
 

@@ -42,7 +42,7 @@ impl WrittenConfiguration {
                 named.join(", ")
             );
             let note = PlanNote { subject: action.name.clone(), message };
-            // Another attempt of the same action sees the same.
+            // Another attempt of the same action sees the same files, so the note may be there already.
             if !self.notes.contains(&note) {
                 self.notes.push(note);
             }

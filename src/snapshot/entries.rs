@@ -273,7 +273,8 @@ fn remove_entry(directory: &OwnedFd, name: &CString) -> io::Result<()> {
     }
     let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let below = match openat(directory, name.as_c_str(), flags, Mode::empty()) {
-        // overlayfs makes a directory that nobody may open, and a check can take its own permissions away.
+        // overlayfs makes a directory that nobody may open, and a check can take away its own permissions on a
+        // directory.
         Err(Errno::EACCES) => {
             fchmodat(directory, name.as_c_str(), OWNER, FchmodatFlags::FollowSymlink)?;
             openat(directory, name.as_c_str(), flags, Mode::empty())?

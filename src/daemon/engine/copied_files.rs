@@ -31,7 +31,7 @@ const SHOWN: usize = 5;
 /// The most runs of a task on trees that differ in copied files only: the run that a save started, and one more.
 const MOST_RUNS: u32 = 2;
 
-/// Runs in a row that each tested the tree as the files copied by the run before left it.
+/// A chain of runs. Each run tested the tree as it was after the run before had copied its files to the project.
 #[derive(Debug, Default)]
 pub(super) struct CopiedFilesChain {
     /// What the run under way has copied, until the run ends.
@@ -70,7 +70,7 @@ impl CopiedFilesChain {
         self.tree = Some(copied.as_ref().map_or(tested, |copied| copied.tree));
         match copied {
             Some(copied) if has_had_enough => drop(self.differing.insert(task.clone(), copied.paths)),
-            // The run tested the tree as it is now, or may have another run.
+            // The run tested the tree as it is now, or the task may have another run.
             Some(_) | None => drop(self.differing.remove(task)),
         }
         let settled = self.runs.iter().filter(|(_, runs)| **runs >= MOST_RUNS).map(|(task, _)| task.clone()).collect::<Vec<_>>();

@@ -24,18 +24,19 @@ struct Seed {
 /// What becomes of the small files of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SmallFiles {
-    /// They are linked as large files are. They may be files with secrets, which stay hidden behind a link.
+    /// Small files are linked, as large files are. A small file may hold secrets, which stay hidden behind a link.
     Linked,
-    /// They are copied, because the tool changes them in place: indexes, locks, databases.
+    /// Small files are copied, because the tool changes them in place: indexes, locks, databases.
     Copied,
 }
 
 /// When an entry of the home's cache is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Renewal {
-    /// Only once. What the user's own tools add later is not seen.
+    /// The entry is looked at only once. What the user's own tools add to it later is not seen.
     Never,
-    /// Before every prerequisite, because the user may have downloaded packages since.
+    /// The entry is looked at before every prerequisite, because the user may have downloaded packages since the last
+    /// one.
     ForPrerequisites,
 }
 
