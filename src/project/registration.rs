@@ -249,8 +249,8 @@ fn scope_of(project: ProjectId, place: &RootDirectory, asker: &Asker) -> Project
     ProjectScope { project, root: place.root.clone(), asker: asker.clone() }
 }
 
-/// Records in the ledger that the service watches a registered project, or no longer watches it. Nothing is written if
-/// the ledger already records this state.
+/// Records in the ledger that the service watches a registered project, or no longer watches it. Nothing is done if
+/// the ledger already records this state. The snapshots of a project that is no longer watched are removed.
 ///
 /// # Errors
 ///

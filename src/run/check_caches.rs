@@ -229,8 +229,9 @@ fn is_complete(ended: &EndedAction) -> bool {
     exited && ended.survivors.is_empty()
 }
 
-/// Returns a digest of the paths that earlier checks of the run wrote. Returns `None` if one of these files can be older
-/// than `since`, or if something was removed: a tool that compares times would not notice such a change.
+/// Returns a digest of the paths that earlier checks of the run wrote. Returns `None` if one of these files can be
+/// older than `since`, or if these checks made or removed anything but regular files: a tool that compares times
+/// would not notice such a change.
 fn digest_of_layers(layers: &[PathBuf], since: Option<Timestamp>) -> io::Result<Option<Digest>> {
     let mut paths = Vec::new();
     for layer in layers {

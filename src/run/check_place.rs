@@ -95,8 +95,8 @@ impl Workspace {
         }
     }
 
-    /// Decides where the checks of a run work. Until a mount has succeeded once in this process, each run of a
-    /// project tries whether its snapshot can be mounted.
+    /// Decides where the checks of a run work. Until a mount for a project has succeeded once in this process, each
+    /// run of the project tries whether its snapshot can be mounted.
     pub(crate) fn place_of_checks(
         &mut self,
         request: &RunRequest<'_>,

@@ -140,7 +140,8 @@ mod tests {
     use crate::model::{ActionPhase, CommandLine};
     use crate::project::testing;
 
-    /// Reads checks such as `["G", "V", "T:0"]`: the role, and after the colon the positions of `after`.
+    /// Reads checks such as `["B", "V", "T:0"]`: the first letter of the role, and after the colon the positions of
+    /// `after`.
     fn checks(written: &[&str]) -> Vec<CheckFacts> {
         let check = |text: &&str| {
             let (role, after) = text.split_once(':').unwrap_or((text, ""));

@@ -280,8 +280,8 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         BackgroundAction::start(action, order, launcher, self.receiver.clone())
     }
 
-    /// Handles the end of an action on a lane (a thread with its own launcher): judges the action, or starts it again if
-    /// its launcher was lost.
+    /// Handles the end of an action on a lane (a thread with its own launcher): judges the action, or starts it once
+    /// more with a new launcher, if its launcher was gone before the action was started.
     fn take(&mut self, over: BackgroundActionEnd) -> Result<(), ProjectError> {
         let BackgroundActionEnd { place, mut launcher, outcome } = over;
         // After each message about an end, the lane writes one byte to the pipe `bell`. This byte is read here.

@@ -251,8 +251,8 @@ impl RunSnapshot {
         self.caches.of_others(action)
     }
 
-    /// Returns where the file at a path of the project is read from, as an action sees it: from a layer, a copy or a live
-    /// environment. `None` if the action sees no regular file there.
+    /// Returns where the file at a path of the project is read from, as an action sees it: from a layer, a copy or a
+    /// live environment. `None` if the path lies in no live environment and the action sees no regular file there.
     pub(crate) fn place_of(&self, action: &ActionId, relative: &Path) -> std::io::Result<Option<PlaceOfFile>> {
         let full = self.root.join(relative);
         if self.base.environments.iter().any(|environment| full.starts_with(environment)) {

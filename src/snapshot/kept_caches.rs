@@ -244,8 +244,9 @@ impl KeptCaches {
         Ok(record.write(directory)?)
     }
 
-    /// Removes the caches that were used least recently until the rest fits the limit, and the parts that interrupted
-    /// changes left. The caller makes sure that no cache is mounted. `now` is the present time.
+    /// Removes the caches that were not used for the time `UNUSED`, the caches that were used least recently until the rest
+    /// fits the limit, and the parts that interrupted changes left. The caller makes sure that no cache is mounted.
+    /// `now` is the present time.
     pub fn remove_surplus(&self, now: Timestamp) -> io::Result<()> {
         let Some(listed) = there(fs::read_dir(&self.directory))? else { return Ok(()) };
         let mut kept = Vec::new();

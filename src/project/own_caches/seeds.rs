@@ -73,8 +73,9 @@ const MOST_ENTRIES: u32 = 20_000;
 /// A directory with more entries than this is linked as a whole, unless the table names its cache.
 const LARGE_DIRECTORY: usize = 500;
 
-/// Links the project's cache directory to the home's. An entry that the project's directory lacks is always linked;
-/// an entry that it has is looked at again only if the entry's `renewal` says so.
+/// Links the project's cache directory to the home's. The entries of `EMPTY_AT_FIRST` are left out. Any other entry
+/// that the project's directory lacks is linked. An entry that the project's directory has is looked at again only if
+/// the entry's `renewal` says so.
 pub(super) fn link_home_cache(own: &WritableDirectory, home_cache: &Path, phase: ActionPhase) -> io::Result<()> {
     for entry in fs::read_dir(home_cache)?.flatten() {
         let name = entry.file_name();
