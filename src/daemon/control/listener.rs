@@ -105,7 +105,7 @@ impl ControlListener {
                 }
                 PeerOrigin::Action { .. } | PeerOrigin::Unknown => {
                     drop(room);
-                    // Without a place the connection is closed at once.
+                    // If no place for connections of actions is free, the connection is closed at once.
                     let Ok(room) = Arc::clone(&self.room_for_refused).try_acquire_owned() else { continue };
                     return Ok((Connection { stream, unread: None, _room: room }, Caller::Refused(peer)));
                 }

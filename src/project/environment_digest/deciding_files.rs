@@ -123,7 +123,7 @@ impl EnvironmentLook<'_> {
     fn at(&mut self, place: &EnvironmentPlace) {
         if place.parts == EnvironmentParts::All {
             match fs::symlink_metadata(self.top) {
-                // A file such as `.pnp.cjs`.
+                // The environment is a single file, such as `.pnp.cjs`.
                 Ok(metadata) if metadata.is_file() => {
                     let _content = self.file(PathBuf::new());
                     return;

@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(first, content("one"));
         let (_, again) = look(Arc::clone(&known), &path);
         assert!(Arc::ptr_eq(&known, &again), "nothing is new");
-        // A false digest shows that the file is not read.
+        // A false digest in memory shows that the file is not read: the look returns the false digest.
         let mut known = KnownFiles::clone(&known);
         known.files.values_mut().for_each(|known| known.content.digest = Digest::of(b"false"));
         let known = Arc::new(known);
