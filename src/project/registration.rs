@@ -16,7 +16,7 @@ use crate::project::snapshot_storage::remove_snapshots_of;
 use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::store::{self, ProjectDifference, ProjectMatch, ProjectMismatch};
 
-/// The result of registering a directory.
+/// Whether a directory was registered before, was registered just now, or needs a person's decision.
 #[derive(Debug)]
 pub enum Registration {
     /// The directory was registered before.
