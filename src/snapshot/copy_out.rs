@@ -64,14 +64,15 @@ pub enum NotCopiedOut {
     Failed(io::Error),
 }
 
-/// The project's present file at a path: its content and what tells whether it changed since.
+/// The project's present file at a path: the digest of its content, and a stamp that shows later whether the file has
+/// changed.
 struct LiveFile {
     digest: Digest,
     stamp: Stamp,
 }
 
-/// The device, inode, size and modification time of a file. One of them differs after every write, even if a rename has
-/// changed the ctime.
+/// The device, inode, size and modification time of a file. At least one of them differs after a write. The ctime is
+/// left out, because a rename changes it too.
 #[derive(PartialEq, Eq)]
 struct Stamp((libc::dev_t, libc::ino_t), libc::off_t, TimeSpec);
 

@@ -79,8 +79,8 @@ pub struct CacheSource<'a> {
     /// For each directory of installed packages: its path, and the layer with what the check wrote there.
     pub environments: Vec<(&'a Path, &'a Path)>,
     pub conditions: &'a CacheConditions,
-    /// The digest of the paths that earlier checks of the run wrote. `None` if a tool that compares times might not
-    /// notice these files, because they may be old or something was removed.
+    /// The digest of the paths that earlier checks of the run wrote. `None` if these checks made anything but files,
+    /// or removed anything, because a tool that compares times might not notice that.
     pub earlier: &'a dyn Fn() -> io::Result<Option<Digest>>,
 }
 
@@ -119,9 +119,10 @@ impl KeptCaches {
     }
 
     /// Prepares a check's cache for the next attempt. Removes the parts that must not be used. `fits` says for the
-    /// topmost entry of a cache whether it may be laid over the copies. `earlier` returns what [`CacheSource::earlier`]
-    /// would return for the next attempt, if all the files that it covers are newer than the given time; otherwise
-    /// `None`. Returns `None` if there is no usable cache.
+    /// topmost entry of a cache whether it may be laid over the copies. `earlier` gets the time at which the cache
+    /// was kept. It returns the digest of the paths that earlier checks of this run wrote; `None` if a tool that
+    /// compares times might not notice what these checks did, because a file is older than that time or because they
+    /// made anything but files, or removed anything. Returns `None` if there is no usable cache.
     ///
     /// # Errors
     /// When the cache cannot be read or changed. It must not be used then.
