@@ -175,8 +175,8 @@ impl ActiveAction {
         matches!(self.told, SentState::Over)
     }
 
-    /// Kills every process of the action. At the levels `namespace` and `cgroup` the kernel kills them; at the other
-    /// levels the keeper is asked to kill them.
+    /// Kills every process of the action. The kernel kills them at the level `namespace`, and at the level `cgroup`
+    /// if it can kill a whole cgroup. Otherwise the keeper is asked to kill them.
     pub(super) fn kill(&self) {
         match self.keeper.level {
             IsolationLevel::Namespace => kill_child(self.keeper.process),

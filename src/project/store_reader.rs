@@ -136,8 +136,8 @@ impl StoreReader {
         Ok(runs.into_iter().map(|run| self.to_recorded_run(project, run, &pruned)).collect())
     }
 
-    /// Finds a sealed run by its id or number. Without `wanted`, returns the newest sealed run. Runs that a newer save
-    /// stopped are not sealed.
+    /// Finds a sealed run by its id or number. Without `wanted`, returns the newest sealed run among the last 100
+    /// runs. Runs that a newer save stopped are not sealed.
     ///
     /// # Errors
     ///

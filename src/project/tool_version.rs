@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::evidence::open_regular_file;
 use crate::model::{InstalledPackage, Tool};
 
-/// The largest `package.json` of a tool that is read, in bytes.
+/// The most bytes of a tool's `package.json` that are read. If the file is longer, the tool's version is not found.
 const MANIFEST_CAP: u64 = 1024 * 1024;
 
 /// The directories of a project's own Python environments.

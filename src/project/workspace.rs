@@ -34,7 +34,7 @@ use crate::sandbox::search_path;
 use crate::store;
 use crate::tree::{self, TreeHints};
 
-/// A function that is called after every step of a run that is safely on disk.
+/// A function that is called after every step of storing a run's evidence.
 pub type StepObserver = Arc<dyn Fn(DurableStep) + Send + Sync>;
 
 /// The tree of the last verdict, and the project and plan that the verdict is for.

@@ -11,7 +11,8 @@ use crate::evidence::open_regular_file;
 use crate::model::{Action, Digest, Plan, TreePath};
 use crate::project::ShownOutputs;
 
-/// The largest input that is hashed, in bytes. Lock files are small, and a run must not wait for a large file.
+/// The most bytes of an input that are hashed; a change after them is not noticed. Lock files are small, and a run
+/// must not wait for a large file.
 const INPUT_CAP: u64 = 64 * 1024 * 1024;
 
 /// The inputs of a prerequisite: its command, working directory and own variables, and the content of the files that

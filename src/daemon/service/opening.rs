@@ -40,7 +40,7 @@ pub struct OpeningSettings {
     pub executable: PathBuf,
     /// The environment of the service. Checks get only the variables of it that the allow-list names.
     pub ambient: BTreeMap<OsString, OsString>,
-    /// A function that is called after every step of a run that is safely on disk.
+    /// A function that is called after every step of storing a run's evidence.
     pub observer: StepObserver,
     /// Reads the files of projects.
     pub files: ProjectReader,

@@ -23,7 +23,8 @@ use crate::tree::{EntryStamp, Trust};
 /// The first bytes of a saved file. They change when its format changes.
 const FORMAT: &[u8] = b"proctor-environment-files-v1\n";
 
-/// The largest size, in bytes, of a list of entry points that is searched for plugins.
+/// The most bytes of a list of entry points that are read. What follows them is neither hashed nor searched for
+/// plugins.
 const ENTRY_POINTS_CAP: u64 = 16 * 1024 * 1024;
 
 /// The digests of the files of all projects' environments.

@@ -13,7 +13,8 @@ use crate::project::RefusedBefore;
 const SILENCE: Duration = Duration::from_secs(60);
 
 impl ServiceHost {
-    /// Records a refused request. The first refused request of every run is written to the log.
+    /// Records a refused request. The first refused request of every run is written to the log. A request that
+    /// belongs to no known project is written to the log at most once per `SILENCE`.
     pub(super) fn refused(&mut self, now: Moment, peer: PeerProcess) {
         let process = peer.pid.unwrap_or_default();
         let launcher = match peer.origin {
