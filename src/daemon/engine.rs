@@ -320,7 +320,7 @@ impl Engine {
             return vec![Effect::Quit(exit)];
         }
         match finished {
-            // How often saves have stopped the run still counts.
+            // The count of saves that have stopped the task's run is kept.
             RunFinish::Stopped | RunFinish::Moved { .. } => {}
             RunFinish::Verdict { .. }
             | RunFinish::Partial { .. }

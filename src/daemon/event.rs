@@ -83,7 +83,8 @@ pub enum OsSignal {
 /// How a run ended, as far as the engine needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunFinish {
-    /// A verdict on the tree with which the run began. That tree is still on disk.
+    /// The run has a verdict on the tree with which it began. If the checks ran in the project itself, that tree was
+    /// still on disk at the end.
     Verdict {
         tree: TreeDigest,
         /// The names of the checks that did not succeed.

@@ -426,8 +426,8 @@ impl WorkerState {
     }
 }
 
-/// Returns the tasks that run on a save. It searches for specifications only if the settings ask for the tasks that
-/// they define.
+/// Returns the tasks that run on a save. The tree is searched for specifications only if the settings ask for tasks
+/// of specifications.
 ///
 /// # Errors
 /// When the tree cannot be read.

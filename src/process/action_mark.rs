@@ -19,7 +19,7 @@ const LIMIT_NAME: &str = "Max file locks";
 /// Marks this process and all processes that it starts from now on.
 pub(super) fn mark_this_process() -> io::Result<()> {
     let (_, hard) = getrlimit(Resource::RLIMIT_LOCKS)?;
-    // Who starts proctor inside an action has the mark already. A lower limit cannot be raised and is kept.
+    // A proctor that was started inside an action has the mark already. A lower limit cannot be raised and is kept.
     let marked = hard.min(MARK);
     Ok(setrlimit(Resource::RLIMIT_LOCKS, marked, marked)?)
 }

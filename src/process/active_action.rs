@@ -43,7 +43,7 @@ pub(super) struct ActiveAction {
     pub(super) keeper: KeeperHandle,
     told: SentState,
     group: Option<Cgroup>,
-    /// The limits that were asked for and are not enforced, until the `Started` event has them.
+    /// The limits that were asked for and are not enforced. They are moved into the `Started` event when it is made.
     unenforced: Vec<UnenforcedLimit>,
     /// The `Started` event, if it was not sent yet. The supervisor does not wait for this event, so it is sent together
     /// with the next event: waking the supervisor only for this event would cost the action time.
@@ -175,8 +175,8 @@ impl ActiveAction {
         matches!(self.told, SentState::Over)
     }
 
-    /// Kills every process of the action. At the levels `namespace` and `cgroup` the kernel kills them; at the other
-    /// levels the keeper is asked to kill them.
+    /// Kills every process of the action. The kernel kills them at the level `namespace`, and at the level `cgroup`
+    /// if it can kill a whole cgroup. Otherwise the keeper is asked to kill them.
     pub(super) fn kill(&self) {
         match self.keeper.level {
             IsolationLevel::Namespace => kill_child(self.keeper.process),

@@ -30,10 +30,11 @@ const ACTION_PREFIX: &str = "action-";
 /// use.
 const CONTROLLERS: &[&str] = &["memory", "pids"];
 
-/// The longest wait for the end of killed processes, in milliseconds. They usually need about one millisecond.
+/// The time limit, in milliseconds, on the wait for the end of killed processes. They usually need about one
+/// millisecond.
 const DYING_MS: usize = 2000;
 
-/// The most times that a process's ancestors are read, because one of them may end during the reading.
+/// The most readings of a process's ancestors. They are read again if one of them ends during a reading.
 const ANCESTRY_LOOKS: usize = 16;
 
 /// A cgroup in which proctor may make child cgroups, one for each action.

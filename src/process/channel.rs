@@ -17,7 +17,8 @@ use serde::de::DeserializeOwned;
 
 use crate::process::system_calls;
 
-/// The message's length and its number of descriptors, both as 32-bit little-endian numbers.
+/// The size of a message's header in bytes: the message's length and its number of descriptors, both as 32-bit
+/// little-endian numbers.
 const HEADER_BYTES: usize = 8;
 
 /// The largest allowed length of a message in bytes. Arguments and environment take at most 2 MiB (`execve(2)`), and
@@ -27,8 +28,8 @@ const MESSAGE_CAP: usize = 16 * 1024 * 1024;
 /// The most descriptors that one message may carry.
 const DESCRIPTORS_CAP: usize = 8;
 
-/// The least space for one read of the socket. Most messages are shorter, and every page of a larger buffer would be
-/// copied after a fork.
+/// The fewest bytes that one read of the socket asks for. Most messages are shorter, and every page of a larger
+/// buffer would be copied after a fork.
 const LEAST_ROOM: usize = 4 * 1024;
 
 /// The most bytes that one read of the socket asks for.

@@ -78,7 +78,8 @@ pub(super) fn confine_by_landlock(sandbox: Option<&Sandbox>, output: Option<&Pat
 }
 
 /// Installs the filter on system calls for this process and what it executes, as far as the settings and the machine
-/// have one. Called last, because the filter stays.
+/// have one. Called last, because the filter cannot be taken away and would also forbid calls that the earlier steps
+/// need.
 pub(super) fn filter_system_calls(filter: SystemCallFilter) -> Result<(), ConfineError> {
     match (filter, filter_obstacle()) {
         (SystemCallFilter::Off, _) | (SystemCallFilter::WherePossible, Some(_)) => Ok(()),

@@ -42,8 +42,8 @@ const FAREWELLS: usize = 5;
 /// usually take a few milliseconds; keepers that take longer are killed.
 const KEEPERS_GRACE: Duration = Duration::from_secs(2);
 
-/// The number of searches through the session of a lost launcher after `KEEPERS_GRACE`. A single search would miss
-/// processes that fork during the search.
+/// After `KEEPERS_GRACE`, the session of a lost launcher is searched once, and at most this many times more. A single
+/// search would miss processes that fork during the search.
 const SWEEPS: usize = 3;
 
 /// A child to be started, and its input.
@@ -271,7 +271,8 @@ fn spawn_launcher(executable: &Path, socket: UnixStream) -> io::Result<Pid> {
     command.arg(LAUNCHER_ARGUMENT).env_clear().stdin(OwnedFd::from(socket)).stdout(Stdio::null());
     let child = command.spawn()?;
     let launcher = Pid::from_raw(i32::try_from(child.id()).expect("the kernel's process ids are positive `int`s"));
-    // If this fails, actions have the limit of the service: higher than usual, which few programs mind.
+    // If this fails, actions have the service's limit on open files. It is higher than usual, which disturbs few
+    // programs.
     let _kept_high = restore_open_files_limit_of(launcher);
     Ok(launcher)
 }

@@ -24,8 +24,8 @@ pub(super) const LEAST_ROOM: usize = 64 * 1024;
 /// because reading and hashing do not run at the same speed.
 const BUFFERS: usize = 8;
 
-/// From this length on, a log is hashed on its own thread. Starting a thread costs as much as hashing some hundred
-/// kilobytes.
+/// From this length on, in bytes, a log is hashed on its own thread. Starting a thread costs as much as hashing some
+/// hundred kilobytes.
 const WORTH_A_THREAD: u64 = 1024 * 1024;
 
 /// The unfinished digest of a log, and the buffer that its next bytes are read into.

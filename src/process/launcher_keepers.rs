@@ -126,8 +126,9 @@ impl Launcher {
         delegation.make(start.number, &start.child.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
     }
 
-    /// Forks a keeper (the process that watches one action) in advance, for the next action with the same isolation, usually while
-    /// the present action runs. If both mount an overlay, it is done after it, because only one such mount may exist at a time.
+    /// Forks a keeper (the process that watches one action) in advance, for the next action with the same isolation,
+    /// usually while the present action runs. If the two actions mount an overlay, the keeper is forked only after
+    /// the present action is over, because only one such mount may exist at a time.
     pub(super) fn prepare_next(&mut self, start: StartAction) {
         if !self.open.contains_key(&start.number) {
             return;
@@ -186,7 +187,8 @@ impl Launcher {
         self.released.retain(|keeper| matches!(wait_child(*keeper, Reaping::Reap), Ok(None)));
     }
 
-    /// Kills processes that became the launcher's children because an action killed its keeper. At the namespace level none can.
+    /// Kills processes that became the launcher's children because an action killed its keeper. At the namespace
+    /// level an action cannot kill its keeper.
     pub(super) fn kill_strays(&self) {
         let keepers: Vec<Pid> = self
             .open

@@ -158,8 +158,9 @@ pub fn written_entries(layer: &Path, skipped: &[TreePath]) -> io::Result<Vec<Wri
     Ok(written)
 }
 
-/// Directories of a layer whose permissions keep proctor out, because a check took them away. They are opened for the time of a walk
-/// through the layer. When this is dropped, they get their own permissions back: later checks see the layer.
+/// Directories of a layer that proctor may not enter, because a check took the owner's permissions away. The
+/// permissions are added for the time of a walk through the layer. When this value is dropped, each directory gets
+/// its earlier permissions back, because later checks see the layer.
 #[derive(Default)]
 struct ClosedDirectories {
     opened: Vec<(OwnedFd, CString, Mode)>,
@@ -179,7 +180,8 @@ impl ClosedDirectories {
 
 impl Drop for ClosedDirectories {
     fn drop(&mut self) {
-        // The innermost first: a directory can only be reached as long as those around it are open.
+        // The innermost directory is restored first, because a directory can only be reached as long as the
+        // directories around it are open.
         for (parent, name, mode) in self.opened.drain(..).rev() {
             // If this fails, later checks can enter the directory. That is no reason to lose the run.
             let _more_open = fchmodat(&parent, name.as_c_str(), mode, FchmodatFlags::FollowSymlink);

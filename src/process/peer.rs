@@ -31,7 +31,7 @@ use crate::process::cgroup::action_cgroups;
 use crate::process::process_table::{LiveProcess, read_process_or_zombie};
 use crate::process::system_calls::{PeerPidfd, peer_pidfd};
 
-/// The most times that a process's ancestors are read, because one of them may end during the reading.
+/// The most readings of a process's ancestors. They are read again if one of them ends during a reading.
 const ANCESTRY_LOOKS: usize = 16;
 
 /// The most ancestors of a process that are read.
@@ -102,7 +102,7 @@ struct ProcessFacts {
 /// Examines the processes that connect to this process.
 #[derive(Debug)]
 pub struct PeerExaminer {
-    /// What `/proc` says of this process. Nothing of it changes that matters here, so it is read once.
+    /// What `/proc` says of this process. The facts that matter here never change, so they are read once.
     own: ProcessFacts,
 }
 
@@ -126,7 +126,8 @@ impl PeerExaminer {
         let peer = |origin| PeerProcess { pid, uid: credentials.uid(), origin };
         let held = match peer_pidfd(socket) {
             PeerPidfd::Held(held) => Some(held),
-            // An older kernel. The window in which another process can get the id of one that has ended is then open.
+            // An older kernel gives no pidfd. The process may then end, and another process may get its id, before
+            // `/proc` is read.
             PeerPidfd::Unsupported => None,
             PeerPidfd::Ended => return Ok(peer(PeerOrigin::Unknown)),
         };
@@ -145,7 +146,8 @@ impl PeerExaminer {
 /// nothing: proctor itself may have been started inside an action.
 fn judge(own: &ProcessFacts, this: Pid, peer: &ProcessFacts) -> PeerOrigin {
     let descends = peer.ancestors.iter().position(|ancestor| *ancestor == this.as_raw());
-    // The ancestor just below this process. A direct child of this process is itself the one that it started.
+    // The launcher is the ancestor just below this process. If the peer is itself a child of this process, no
+    // launcher is named.
     let launcher = descends.and_then(|index| index.checked_sub(1)).map(|index| Pid::from_raw(peer.ancestors[index]));
     let action = |sign| PeerOrigin::Action { sign, launcher };
     if peer.is_marked && !own.is_marked {
@@ -170,7 +172,7 @@ fn is_within(path: &str, directory: &str) -> bool {
 
 fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
     let mut asked = [PollFd::new(pidfd, PollFlags::POLLIN)];
-    // A pidfd is readable once its process has ended. If it cannot be asked, nothing is known of the process.
+    // A pidfd is readable once its process has ended. If the pidfd cannot be polled, the process counts as ended.
     poll(&mut asked, PollTimeout::ZERO).is_err() || asked[0].any() != Some(false)
 }
 
@@ -207,7 +209,7 @@ fn read_ancestors(process: Pid, read: impl Fn(Pid) -> Option<LiveProcess>) -> Op
         let mut child = read(process)?;
         while child.parent.as_raw() > 0 && ancestors.len() < MOST_ANCESTORS {
             let Some(parent) = read(child.parent) else {
-                // A parent that has ended is not the parent any more. One that is hidden still is.
+                // A parent that has ended is not the parent any more. A parent that is hidden still is the parent.
                 let is_hidden = read(child.pid).is_some_and(|again| again == child);
                 return is_hidden.then_some(ancestors);
             };

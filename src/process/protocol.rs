@@ -125,7 +125,7 @@ pub(super) struct EndedChild {
 /// An event that the launcher, the process that starts actions, reports to the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum LauncherEvent {
-    /// The child runs.
+    /// The child was started. This event is sent together with the action's next event.
     Started {
         number: ActionNumber,
         /// The isolation level at which the child runs.

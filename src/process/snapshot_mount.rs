@@ -126,7 +126,8 @@ impl<'s> PlaceOfLayers<'s> {
     }
 }
 
-/// Mounts an overlay at a path.
+/// Mounts the directories in `lower`, and the layer that receives the changes on top of them, as one overlay at a
+/// path.
 fn lay(at: &Path, lower: &[OwnedFd], written: &WrittenLayer) -> io::Result<()> {
     let (upper, work) = (open_directory(&written.upper)?, open_directory(&written.work)?);
     // The kernel makes this directory when it mounts a layer with `volatile`, and refuses to mount the same layer again.

@@ -140,8 +140,8 @@ pub(super) fn stage(
 }
 
 impl StagedFileSystem {
-    /// Returns whether every path of the sandbox is still the same file or directory as when the sandbox was described.
-    /// A path that was removed and made again is a different one.
+    /// Returns whether every writable or read-only path of the sandbox is still the same file or directory as when
+    /// the sandbox was described. A path that was removed and made again is a different one.
     pub(super) fn is_current(&self) -> bool {
         let is_named = |place: &&Place| matches!(place.access, Access::Writable | Access::ReadOnly);
         self.places.iter().filter(is_named).all(is_what_it_was)

@@ -9,7 +9,7 @@ use nix::libc::{self, c_long};
 
 use crate::process::system_calls::has_filters;
 
-/// What a refused call returns. Programs know these errors from kernels and containers without the call.
+/// What a refused call returns. Programs know these errors from kernels and containers that do not offer the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Refusal {
     /// The kernel does not have the call (`ENOSYS`). Programs then do without it.
@@ -20,9 +20,10 @@ enum Refusal {
     NoSuchSocket,
 }
 
-/// The refused calls.
+/// The system calls that the filter refuses, each with the error that it returns.
 const REFUSED: &[(c_long, Refusal)] = &[
-    // Operations of io_uring pass by the filter, and its code has had many holes. Runtimes then use epoll.
+    // Operations of io_uring pass by the filter, and its code has had many holes. Where io_uring is refused, runtimes
+    // use epoll.
     (libc::SYS_io_uring_setup, Refusal::NotThere),
     (libc::SYS_io_uring_enter, Refusal::NotThere),
     (libc::SYS_io_uring_register, Refusal::NotThere),
@@ -30,10 +31,10 @@ const REFUSED: &[(c_long, Refusal)] = &[
     (libc::SYS_add_key, Refusal::NotThere),
     (libc::SYS_request_key, Refusal::NotThere),
     (libc::SYS_keyctl, Refusal::NotThere),
-    // Stops the kernel in the middle of a call, which makes races in the kernel easy to use.
+    // This call can stop the kernel in the middle of another call, which makes races in the kernel easy to use.
     (libc::SYS_userfaultfd, Refusal::NotPermitted),
     (libc::SYS_bpf, Refusal::NotPermitted),
-    // Opens a file by its number, without its path.
+    // This call opens a file by its number, without its path.
     (libc::SYS_open_by_handle_at, Refusal::NotPermitted),
     (libc::SYS_init_module, Refusal::NotPermitted),
     (libc::SYS_finit_module, Refusal::NotPermitted),
@@ -208,7 +209,7 @@ mod tests {
             assert_eq!(socket(family), libc::SECCOMP_RET_ALLOW, "{family}");
         }
         assert_eq!(socket(libc::AF_VSOCK), Refusal::NoSuchSocket.answer());
-        // The same number as the argument of another call means nothing.
+        // The number of the refused kind of socket is allowed as the argument of another call.
         let other = decide(&program, own, number(libc::SYS_read), libc::AF_VSOCK.cast_unsigned());
         assert_eq!(other, libc::SECCOMP_RET_ALLOW);
     }

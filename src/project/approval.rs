@@ -21,7 +21,7 @@ use crate::spec::{plan_digest, plan_terms, renamings, strengthenings, weakenings
 use crate::store;
 use crate::tree::{self, TreeHints};
 
-/// The file of the project's own checks.
+/// The file that configures the project's own checks, relative to the project's root.
 pub(crate) const CONFIGURATION_FILE: &str = "proctor.toml";
 
 /// How a plan compares with the last approved plan of its task.
@@ -372,7 +372,7 @@ impl ApprovalJudgement {
         };
         let is_typed = plan.origin == PlanOrigin::CommandLine;
         UnapprovedPlan {
-            // The settings are those of the project's own checks, whatever was typed.
+            // A typed command runs under the settings of the project's own checks, so the question names their task.
             task: if is_typed { TaskId::default_task() } else { plan.task.clone() },
             file: file_of(plan).unwrap_or(CONFIGURATION_FILE).to_owned(),
             opens_more,

@@ -1,8 +1,8 @@
 //! The files that a project's tree had when a run was last approved, and which of them have left the tree since (S7).
 //!
 //! A file that leaves the tree is not tested any more: a change of it makes no verdict stale. So a rule of an ignore
-//! file, a setting or a symbolic link that takes a file out of the tree is asked for. A file that was removed from disk,
-//! and that still would belong to the tree, has not left it.
+//! file, a setting or a symbolic link that takes a file out of the tree must be approved by a person. A file that was
+//! removed from disk, and that still would belong to the tree, has not left it.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(crate) struct ApprovedTrees(BTreeMap<ProjectId, KnownTree>);
 struct KnownTree {
     /// The tree of the last approved run of this process.
     index: TreeIndex,
-    /// The tree as it is on disk.
+    /// The approved tree as the store's file holds it.
     saved: TreeIndex,
 }
 
@@ -37,7 +37,8 @@ impl Workspace {
         {
             return Vec::new();
         }
-        // Another process may have approved a smaller tree in the meantime, and the first run of a process knows none.
+        // Another process may have approved a smaller tree in the meantime, and the first run of a process knows no
+        // approved tree. So the tree in the store's file decides.
         let Some(saved) = self.saved_tree(scope) else { return Vec::new() };
         let paths = left(&saved, now, scope, settings);
         self.approved_trees.0.insert(scope.project.clone(), KnownTree { index: saved.clone(), saved });
@@ -73,8 +74,8 @@ fn has_same_paths(one: &TreeIndex, other: &TreeIndex) -> bool {
     !changed_paths(one, other).iter().any(is_in_one_only)
 }
 
-/// Returns the files of `before` that do not belong to the tree `now`, and would not if they were on disk, or are on disk
-/// all the same.
+/// Returns the files of `before` that have left the tree `now`: files that are still on disk and do not belong to
+/// `now`, and files that are gone from disk and that the ignore rules of `now` would leave out.
 fn left(before: &TreeIndex, now: &TreeIndex, scope: &ProjectScope, settings: &ProjectSettings) -> Vec<TreePath> {
     let is_file = |path: &TreePath| before.lookup(path).is_some_and(|entry| entry.kind != EntryKind::Directory);
     // A file that cannot be read belongs to the tree, and the run reports it.

@@ -205,7 +205,7 @@ impl LookedEnvironments {
         Self { search, files, known: survey.finish(), every }
     }
 
-    /// Returns which files were read.
+    /// Returns whether all files of the environments were read, or only the deciding ones.
     pub(crate) fn extent(&self) -> SurveyExtent {
         if self.every.is_some() { SurveyExtent::EveryFile } else { SurveyExtent::DecidingFiles }
     }

@@ -17,7 +17,7 @@ use crate::tree::TreeError;
 /// An operation that proctor could not do.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
-    /// The project's evidence could not be locked.
+    /// The project's evidence could not be locked, for example because another process held the lock for too long.
     #[error("failed to lock the project's evidence")]
     Lock(#[source] LockError),
     /// The user or a signal stopped proctor while it waited for another run of the project.
@@ -57,7 +57,7 @@ pub enum ProjectError {
     /// The settings require a snapshot, and none can be made.
     #[error("no snapshot can be made: {reason}; nothing was run, because of `snapshot = \"require\"`")]
     SnapshotRequired { reason: String },
-    /// A command could not be supervised.
+    /// A command could not be supervised. The command itself is never the reason.
     #[error("failed to supervise `{action}`")]
     Supervise {
         action: String,

@@ -64,8 +64,8 @@ pub struct LevelFound {
     pub obstacle: Option<String>,
 }
 
-/// Tries to start an action at every isolation level, and reports which levels work. Nothing is written to the
-/// evidence.
+/// Tries to start an action at every isolation level that may be unavailable, and reports which levels work. Nothing
+/// is written to the evidence.
 ///
 /// # Errors
 ///

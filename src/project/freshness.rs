@@ -77,7 +77,7 @@ struct ScannedState<'a> {
     specifications: Option<(&'a Specifications, &'a Configuration)>,
 }
 
-/// The current plan of a task.
+/// The state of a task's current plan, whether the plan is approved, and its problems in words for people.
 struct PlanFacts {
     now: CurrentPlan,
     approval: Approval,
@@ -213,8 +213,8 @@ fn stand(
     let named = watched.map(|watched| watched.named.clone()).unwrap_or_default();
     let wanted = [question.wanted, &named].concat();
     let mut seen = ScannedState { tree: None, activity, wanted, specifications: None };
-    // While a run is under way, the tree is not read here: the run itself compares the tree at its end, which is more
-    // reliable.
+    // While a run is under way, the tree is not read. Without a digest of the tree no verdict is called fresh, and
+    // the run brings a new verdict.
     if let (Some((settings, configuration)), Activity::Idle) = (readable, activity)
         && question.root.is_dir()
     {

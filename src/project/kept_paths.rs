@@ -14,13 +14,13 @@ const VERSION_CONTROL: &[&[u8]] = &[b".git", b".hg", b".jj", b".svn"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeepDecision {
     Copy,
-    /// It is dropped without a word: `writes = ["src/**"]` does not mean the bytecode there. Bytecode that was written while
-    /// tests ran must not be executed by a later run.
+    /// The file is not copied, and nothing says so: `writes = ["src/**"]` does not mean the bytecode below `src`.
+    /// Bytecode that was written while tests ran must not be executed by a later run.
     Drop,
-    /// It is not copied, for this reason.
+    /// The file is not copied, for this reason.
     Refuse(&'static str),
-    /// As `Refuse`, but only the report says so: tools put such files into their own directories, as coverage.py does with
-    /// `htmlcov/.gitignore`.
+    /// The file is not copied. Only the report's list of written files gives this reason, and no note does: tools put
+    /// such files into their own directories, as coverage.py does with `htmlcov/.gitignore`.
     RefuseQuietly(&'static str),
 }
 

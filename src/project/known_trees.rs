@@ -22,7 +22,8 @@ const WORTH_SAVING: u64 = 16;
 /// [`WORTH_SAVING`].
 const WORTH_SAVING_OF: u64 = 64;
 
-/// The most paths that are remembered for the next reading of ignored inputs. Without a snapshot nobody reads them.
+/// The most paths that are remembered for the next reading of ignored inputs; with more, all inputs are read. Where
+/// no snapshot is made, the ignored inputs are never read, and the paths would be collected without end.
 const MOST_UNREAD: usize = 8192;
 
 /// The trees that this process has read, by the root directory of their project.
@@ -73,7 +74,8 @@ impl KnownTrees {
         if is_new {
             (known.matcher, known.settings) = (settings.new_matcher()?, settings.matcher.clone());
         }
-        // Whoever reads the tree uses up the hints. The ignored inputs are read by runs only, so the hints are kept for them.
+        // Every reading of the tree uses up its hints. The ignored inputs are read by runs only, so the hints are
+        // also kept for the next run.
         known.unread_inputs.add(if is_new { TreeHints::Everything } else { hints.clone() });
         if matches!(&known.unread_inputs, TreeHints::Only(paths) if paths.len() > MOST_UNREAD) {
             known.unread_inputs = TreeHints::Everything;
@@ -86,8 +88,8 @@ impl KnownTrees {
         Ok(known.index.clone())
     }
 
-    /// Returns where the ignored inputs of a project may have changed since the last call, and forgets it. The hints of every
-    /// [`Self::scan`] count, also those that the tree has already been read by.
+    /// Returns where the ignored inputs of a project may have changed since the last call, and forgets these places.
+    /// They come from the hints of every [`Self::scan`] since that call.
     pub(crate) fn take_unread_inputs(&mut self, scope: &ProjectScope) -> TreeHints {
         let known = self.trees.get_mut(&scope.root).filter(|known| known.project == scope.project);
         known.map_or(TreeHints::Everything, |known| std::mem::replace(&mut known.unread_inputs, TreeHints::nothing()))

@@ -96,8 +96,8 @@ pub struct ProjectFound {
     /// How far the start of the newest run lies in the future, in milliseconds. The clock was set back by at least that
     /// much.
     pub run_ahead_ms: u64,
-    /// Why checks do not run on a snapshot, as far as settings and tree say so; `None` if nothing speaks against it, or if the
-    /// configuration is wrong.
+    /// Why checks do not run on a snapshot, as far as settings and tree say so; `None` if nothing prevents a
+    /// snapshot, or if the configuration is wrong.
     pub snapshot_obstacle: Option<String>,
     /// The tools of the project's plan without repetition; empty if the configuration is wrong.
     pub tools: Vec<ToolFound>,

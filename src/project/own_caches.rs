@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use crate::model::ActionPhase;
 use crate::project::own_caches::write_below::WritableDirectory;
 
-/// For which action a project's caches are prepared.
+/// What is needed to prepare a project's caches for an action.
 #[derive(Debug)]
 pub(crate) struct OwnCachesRequest<'a> {
     /// The project's cache directory, which need not exist yet.

@@ -21,7 +21,7 @@ pub enum Progress {
     WaitingForSlot {
         /// The number of running actions.
         under_way: usize,
-        /// The number of actions that wait in front of this one.
+        /// The number of actions that wait in front of the run's next action.
         ahead: usize,
         /// The limit on the wait for a turn. After this time the run is given up.
         wait: Duration,

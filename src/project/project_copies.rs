@@ -184,8 +184,8 @@ impl CopiesOfProject {
 }
 
 impl CopiesOfProject {
-    /// Reads the present ignored inputs. The known ones are read again whatever the hints say, because events miss some changes of
-    /// a file's content. New ones are looked for where the hints say.
+    /// Reads the present ignored inputs. Known inputs are read again whatever the hints say, because events miss some
+    /// changes of a file's content. New inputs are looked for only where the hints say.
     fn read_inputs(&mut self) -> Result<TreeIndex, ProjectError> {
         let now = clock::now();
         // If the reading fails, the next one reads everything.

@@ -173,8 +173,8 @@ mod tests {
         assert_eq!(approved_by_rule(Some(&held(&["tests/**"], None)), now.clone(), &all), now, "nobody has looked so far");
         let kept = approved_by_rule(Some(&held(&["tests/**"], Some(before.clone()))), now.clone(), &all);
         assert_eq!(kept, files(&[("tests/a", "1"), ("tests/gone", "1"), ("conftest.py", "1")]));
-        // The plan in between protected no files. So no file counts as protected before, and every file is recorded
-        // with its current content.
+        // The approved plan protects no files (`&[]`). So no file counts as protected before, and every file is
+        // recorded with its current content.
         let again = approved_by_rule(Some(&held(&[], Some(before))), now.clone(), &all);
         assert_eq!(again, now);
     }

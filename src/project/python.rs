@@ -20,7 +20,7 @@ const RUNNERS: &[&str] = &["uv", "poetry", "pdm", "hatch", "pipenv", "rye"];
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PythonInterpreter {
     pub(crate) program: PathBuf,
-    /// Differs for every interpreter and for every change of its file.
+    /// Two interpreters have different keys, and a change of an interpreter's file changes its key.
     pub(crate) key: String,
 }
 
@@ -51,8 +51,9 @@ impl KeptBytecode {
 }
 
 impl PythonInterpreter {
-    /// Returns the interpreter by which a program runs; `None` if the program is not known to run Python. `program` is absolute
-    /// and may be the interpreter, a script, or a runner such as `uv`. `root` is the project's, and `environment` the program's.
+    /// Returns the interpreter by which a program runs; `None` if the program is not known to run Python. `program`
+    /// is absolute and may be the interpreter, a script, or a runner such as `uv`. `root` is the project's root
+    /// directory, and `environment` holds the variables that the program gets.
     pub(crate) fn of(program: &Path, root: &Path, directory: &Path, environment: &BTreeMap<OsString, OsString>) -> Option<Self> {
         let chosen =
             |path: &Path| Self::from_file(path).or_else(|| Self::from_file(&chosen_by_pyenv(path, directory, environment)?));
@@ -85,7 +86,7 @@ impl PythonInterpreter {
     }
 }
 
-/// The longest file with the name of a version that is read, in bytes.
+/// The size limit, in bytes, for reading a file that names a Python version, such as `.python-version`.
 const LONGEST_VERSION: u64 = 64 * 1024;
 
 /// Returns the program that pyenv's script at `shim` starts in a directory; `None` if the script is not pyenv's. A version that

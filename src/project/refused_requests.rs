@@ -25,9 +25,9 @@ struct Refused {
 /// Whether the service tells people of a refused request. It tells of the first one of every run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusedBefore {
-    /// It is the first request since the last report.
+    /// The request is the first one that was refused since the last report.
     First,
-    /// There was another one since the last report.
+    /// Another request was refused since the last report, and people were told of it.
     Again,
 }
 

@@ -16,7 +16,7 @@ use crate::project::snapshot_storage::remove_snapshots_of;
 use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::store::{self, ProjectDifference, ProjectMatch, ProjectMismatch};
 
-/// The result of registering a directory.
+/// Whether a directory was registered before, was registered just now, or needs a person's decision.
 #[derive(Debug)]
 pub enum Registration {
     /// The directory was registered before.
@@ -249,8 +249,8 @@ fn scope_of(project: ProjectId, place: &RootDirectory, asker: &Asker) -> Project
     ProjectScope { project, root: place.root.clone(), asker: asker.clone() }
 }
 
-/// Records in the ledger that the service watches a registered project, or no longer watches it. Nothing is written if
-/// the ledger already records this state.
+/// Records in the ledger that the service watches a registered project, or no longer watches it. Nothing is done if
+/// the ledger already records this state. The snapshots of a project that is no longer watched are removed.
 ///
 /// # Errors
 ///
@@ -271,7 +271,7 @@ pub fn record_serving(state_root: &Path, scope: &ProjectScope, serving: Serving,
     index.apply(&scope.project, &[(ledger.length(), line)]).map_err(ProjectError::Index)?;
     match serving {
         Serving::Served => Ok(()),
-        // The next run would make them again.
+        // A project that is no longer watched needs no snapshots. Its next run would make them again.
         Serving::NotServed => remove_snapshots_of(&lock),
     }
 }

@@ -68,7 +68,7 @@ pub struct QueueLimits {
     pub wait: Duration,
 }
 
-/// A requested run.
+/// A requested run: what is run, for which project and task, and how the run can be stopped.
 pub struct RunRequest<'a> {
     pub plan: &'a Plan,
     pub settings: &'a ProjectSettings,
@@ -79,11 +79,11 @@ pub struct RunRequest<'a> {
     pub phase: Option<Phase>,
     /// What started the run.
     pub trigger: Trigger,
-    /// If the tree has this digest, nothing is run and the outcome is [`RunOutcome::Unchanged`]. `None` means that the
-    /// run takes place in any case.
+    /// If the tree has this digest, nothing is run and the outcome is [`RunOutcome::Unchanged`]. With `None`, no
+    /// digest prevents the run.
     pub unless_tree: Option<TreeDigest>,
     /// The paths that may have changed since this workspace last read the tree for any purpose. Only these paths are
-    /// read before the run. After the run the whole tree is always read.
+    /// read before the run. If the checks run in the project itself, the whole tree is also read after the run.
     pub hints: TreeHints,
     /// Whether file events may have been lost since the last run.
     pub lost_events: bool,
@@ -122,10 +122,11 @@ impl<'a> RunRequest<'a> {
     }
 }
 
-/// The result of a requested run.
+/// How a requested run ended, or why nothing was run.
 #[derive(Debug)]
 pub enum RunOutcome {
-    /// The run has a verdict, and the tree on disk is still the tree that was tested.
+    /// The run has a verdict. If the checks ran in the project itself, the tree on disk was still the tested one at
+    /// the end.
     Judged(Box<SealedReport>),
     /// The tree changed during the run (S6). The run is sealed without a verdict.
     Moved(Box<SealedReport>),
@@ -155,7 +156,8 @@ pub struct SealedReport {
     pub report_path: PathBuf,
     /// The tree that the verdict is for.
     pub tree: TreeDigest,
-    /// The tree after the last process of the run had ended.
+    /// The tree at the end of the run. If the checks ran on a snapshot, the tree is not read then, and this is the
+    /// tree that was copied last.
     pub tree_after: TreeDigest,
     /// The names of the checks that did not succeed.
     pub failed: Vec<String>,

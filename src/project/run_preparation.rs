@@ -11,7 +11,7 @@ use crate::project::workspace::Workspace;
 #[derive(Debug, Default)]
 pub(crate) struct RunPreparation {
     scratch: Option<ScratchDirectory>,
-    /// How many directories were made so far; gives each a new name.
+    /// The number of directories made so far. It is part of the next directory's name, so that no name is used twice.
     made: u64,
     /// The isolation of the last run's first check. The next run's first check will probably have the same.
     first_step: Option<Isolation>,

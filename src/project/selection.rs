@@ -14,8 +14,8 @@ pub enum Selection {
     All,
     /// The checks with these names.
     Named(Vec<String>),
-    /// The checks that are triggered by the changes since this process's last verdict on the same plan, and the checks
-    /// that did not succeed then. Without such a verdict, all checks.
+    /// The checks that are triggered by the changes since this process's last verdict on the same plan, and the
+    /// checks that did not succeed then. Without such a verdict, all checks are selected.
     Triggered {
         /// The checks that did not succeed in the last verdict.
         failed: Vec<String>,

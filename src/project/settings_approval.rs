@@ -1,7 +1,7 @@
 //! Whether the settings of a project are approved (S7). Pure functions.
 //!
-//! The settings belong to the project, not to a task: the newest approval of any task holds the approved ones. What the
-//! user's own configuration allows needs no approval, and no approval records it.
+//! The settings belong to the project, not to a task: the newest approval of any task holds the approved settings.
+//! What the user's own configuration allows needs no approval, and no approval records it.
 
 use crate::config::opens_the_machine;
 use crate::model::{Digest, JudgedSettings, PlanSettings};
@@ -16,8 +16,8 @@ pub(super) struct SettingsDecision {
     pub(super) strengthened: Vec<String>,
     /// Whether everything in `weakened` opens more of the machine to actions.
     pub(super) opens_more: bool,
-    /// The settings that an approval without a person records; `None` if the plan has no settings, or if none are
-    /// present.
+    /// The settings that an approval without a person records; `None` if there are no present settings and none were
+    /// approved.
     pub(super) by_rule: Option<JudgedSettings>,
     /// Whether an approval holds `by_rule` already.
     pub(super) is_recorded: bool,
@@ -25,8 +25,9 @@ pub(super) struct SettingsDecision {
 
 /// Compares the present settings with the approved ones.
 ///
-/// Without approved settings, in a new project and in one that an earlier version of proctor registered, the default wall
-/// counts as approved: what opens more of the machine is asked for, and everything else becomes the approved settings.
+/// Without approved settings, in a new project and in one that an earlier version of proctor registered, the default
+/// settings count as approved: a person is asked about settings that open more of the machine, and all other settings
+/// become the approved ones.
 pub(super) fn decide_settings(held: Option<&JudgedSettings>, settings: &PlanSettings) -> SettingsDecision {
     let PlanSettings { now, allowed } = settings;
     if now.values.is_empty() {

@@ -28,7 +28,7 @@ const BLOCK: u64 = 512;
 pub struct SnapshotUsage {
     /// The copies of the tree and of the ignored inputs.
     pub copies: u64,
-    /// What the checks of a run wrote. Empty unless a run is under way or was killed.
+    /// What the checks of a run wrote. Zero unless a run is under way or was killed.
     pub layers: u64,
     /// The tools' caches that are kept between runs.
     pub caches: u64,
@@ -68,7 +68,8 @@ pub fn snapshot_usage(state_root: &Path) -> BTreeMap<ProjectId, SnapshotUsage> {
     projects_with_directories(&store).into_iter().map(|project| (project.clone(), usage_of(&store, &project))).collect()
 }
 
-/// Removes snapshots and own caches that nothing uses. With `is_trial`, only says what would be removed.
+/// Removes the snapshots and own caches that `wanted` selects, except those of projects that another process has
+/// locked. With `is_trial`, only says what would be removed.
 ///
 /// # Errors
 /// When the store, a lock or a directory of a snapshot cannot be used.

@@ -97,7 +97,7 @@ pub(crate) fn try_mount(
     launch.child.isolation.snapshot = Some(mount);
     Ok(match start(launcher, &launch, request)? {
         Err(SpawnFailure::NotIsolated { why }) => Some(why),
-        // The mount succeeded: only the program could not be started.
+        // The mount succeeded, even if the program could not be started afterwards.
         Err(_) | Ok(_) => None,
     })
 }

@@ -81,8 +81,8 @@ impl StoreReader {
         std::mem::take(&mut self.opening_notes)
     }
 
-    /// Also sends messages about a repaired index to the given function. Without this call they are only in the
-    /// operators' log.
+    /// Also sends messages about a repaired index to the given function. Without this call they are only in the log
+    /// that proctor writes about its own work.
     pub fn announce_with(&mut self, announce: Announce) {
         announce_with(&mut self.index, &self.store, announce);
     }
@@ -136,8 +136,8 @@ impl StoreReader {
         Ok(runs.into_iter().map(|run| self.to_recorded_run(project, run, &pruned)).collect())
     }
 
-    /// Finds a sealed run by its id or number. Without `wanted`, returns the newest sealed run. Runs that a newer save
-    /// stopped are not sealed.
+    /// Finds a sealed run by its id or number. Without `wanted`, returns the newest sealed run among the last 100
+    /// runs. Runs that a newer save stopped are not sealed.
     ///
     /// # Errors
     ///

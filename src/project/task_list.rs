@@ -26,8 +26,8 @@ use crate::store;
 /// How long an edited task list must stay unchanged before an edit in proctor's blocks is recorded.
 const SETTLING: Duration = Duration::from_millis(50);
 
-/// How often the task list is read while another program keeps saving it. After that the list is left for the next
-/// check.
+/// The most times that one check of the task list reads it while another program keeps saving it. After that many
+/// readings the list is left for the next check.
 const MOST_TRIES: usize = 5;
 
 /// The path of a task list, with everything that is needed to update the list.

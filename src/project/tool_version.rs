@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::evidence::open_regular_file;
 use crate::model::{InstalledPackage, Tool};
 
-/// The largest `package.json` of a tool that is read.
+/// The most bytes of a tool's `package.json` that are read. If the file is longer, the tool's version is not found.
 const MANIFEST_CAP: u64 = 1024 * 1024;
 
 /// The directories of a project's own Python environments.
@@ -77,7 +77,7 @@ fn python_package(name: &str, place: &ToolPlace<'_>) -> Option<String> {
     }
     let real = place.program.canonicalize().ok()?;
     // For the program `python3.11` only `lib/python3.11` and Debian's `lib/python3` count. If the program's name does
-    // not tell Python's version (`pytest`), all of them count.
+    // not tell Python's version (`pytest`), all package directories count.
     let wanted = real.file_name()?.to_str().filter(|name| name.starts_with("python3.")).map(str::to_owned);
     let is_of_it = |library: &&PathBuf| {
         let version = library.parent().and_then(Path::file_name).and_then(|name| name.to_str());

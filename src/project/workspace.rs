@@ -34,7 +34,7 @@ use crate::sandbox::search_path;
 use crate::store;
 use crate::tree::{self, TreeHints};
 
-/// A function that is called after every step of a run that is safely on disk.
+/// A function that is called after every step of storing a run's evidence.
 pub type StepObserver = Arc<dyn Fn(DurableStep) + Send + Sync>;
 
 /// The tree of the last verdict, and the project and plan that the verdict is for.
@@ -64,9 +64,11 @@ pub struct Workspace {
     pub(crate) run_preparation: RunPreparation,
     pub(crate) copies: ProjectCopies,
     pub(crate) bytecode: KeptBytecode,
-    /// What actions asked the service, for the report of their run. The service shares it and adds to it.
+    /// The requests of actions that the service has refused, for the report of their run. The service shares this
+    /// record and adds to it.
     pub(crate) refused_requests: Arc<RefusedRequests>,
-    /// The projects whose snapshot this process has mounted.
+    /// The projects for which a trial mount of a snapshot has succeeded in this process. It is not tried again for
+    /// them.
     pub(crate) mountable: BTreeSet<ProjectId>,
     pub(crate) approvals: KnownApprovals,
     pub(crate) approved_trees: ApprovedTrees,
@@ -137,8 +139,8 @@ impl Workspace {
         std::mem::take(&mut self.opening_notes)
     }
 
-    /// Also sends messages about a repaired index to the given function. Without this call they are only in the
-    /// operators' log.
+    /// Also sends messages about a repaired index to the given function. Without this call they are only in the log
+    /// that proctor writes about its own work.
     pub fn announce_with(&mut self, announce: Announce) {
         self.announce = announce;
         announce_with(&mut self.index, &self.store, announce);
@@ -217,7 +219,8 @@ impl Workspace {
         self.launcher.as_ref().is_some_and(|launcher| !launcher.is_lost())
     }
 
-    /// Takes a launcher that is not needed any more, and ends it if the workspace has one.
+    /// Takes back a launcher that an action no longer needs. If the workspace has another working launcher, the
+    /// returned one is ended.
     pub(crate) fn give_back_launcher(&mut self, launcher: LauncherHandle) {
         if self.launcher.as_ref().is_none_or(LauncherHandle::is_lost) {
             self.launcher = Some(launcher);

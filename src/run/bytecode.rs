@@ -88,7 +88,8 @@ impl Workspace {
     }
 }
 
-/// Returns whether the checks of a run may see modules that proctor compiled after earlier runs.
+/// Returns whether the checks of a run may see modules that proctor compiled after earlier runs. No setting forbids
+/// that, so the result is always true.
 fn uses_kept_bytecode(_settings: &SandboxSettings) -> bool {
     true
 }

@@ -100,11 +100,12 @@ impl CheckCaches {
         self.conditions = conditions.filter(|_| self.mode == CachesMode::Kept);
     }
 
-    /// Returns the cache for the next attempt of an action; an attempt without a cache starts with none. `lower` has the
-    /// directories below the cache, the topmost first, and `layers` those of them that earlier checks of the run wrote.
+    /// Returns the cache for the next attempt of an action; if no kept cache fits, the attempt starts without one.
+    /// `lower` has the directories below the cache, the topmost first. `layers` has the directories among these that
+    /// earlier checks of the run wrote.
     pub(crate) fn prepare(&mut self, action: &Action, lower: &[PathBuf], layers: &[PathBuf]) -> CacheOfAttempt {
         let (Some(key), Some(conditions)) = (key_of(action), &self.conditions) else { return CacheOfAttempt::default() };
-        // Two checks of one name and command have one key. Only one of them uses the cache at a time.
+        // Two checks with the same name and command have the same key. Only one of them uses the cache at a time.
         if self.in_use.get(&key).is_some_and(|user| *user != action.id) {
             return CacheOfAttempt::default();
         }
@@ -150,8 +151,8 @@ impl CheckCaches {
             if is_complete(ended) {
                 let of_run = mount.lower.iter().filter(|path| layers.kept().any(|(_, kept)| kept == *path));
                 let of_run: Vec<PathBuf> = of_run.cloned().collect();
-                // An environment whose live caches could not be hidden is left out: there, the check's cache depends on
-                // those of somebody else.
+                // An environment whose caches could not be hidden is left out: there, the check's cache depends on
+                // the caches that other uses of the tools left.
                 let environments = mount.environments.iter();
                 let environments = environments.filter(|one| !one.caches.is_empty() || names_to_hide(&one.path).is_empty());
                 let source = CacheSource {
@@ -228,8 +229,9 @@ fn is_complete(ended: &EndedAction) -> bool {
     exited && ended.survivors.is_empty()
 }
 
-/// Returns a digest of the paths that earlier checks of the run wrote. Returns `None` if one of these files can be older
-/// than `since`, or if something was removed: a tool that compares times would not notice such a change.
+/// Returns a digest of the paths that earlier checks of the run wrote. Returns `None` if one of these files is older
+/// than `since`, or if these checks made anything but regular files, or removed anything: a tool that compares times
+/// might not notice such a change.
 fn digest_of_layers(layers: &[PathBuf], since: Option<Timestamp>) -> io::Result<Option<Digest>> {
     let mut paths = Vec::new();
     for layer in layers {

@@ -28,7 +28,8 @@ const MOVED: &str = "the project changed again and again while it was copied";
 /// The reason, shown in the report, for running the checks in the project itself because a person wants that.
 const NOT_ASKED_FOR: &str = "`[sandbox]` has `snapshot = \"off\"`";
 
-/// How often the tree is read again because it changed while it was copied.
+/// The most times that the tree is read and copied, because it may change while it is copied. After that many times
+/// the checks run in place.
 const TRIES: usize = 10;
 
 /// The most attempts of actions that a run with a snapshot may have. Each attempt can add a layer, and the options of one
@@ -94,7 +95,8 @@ impl Workspace {
         }
     }
 
-    /// Decides where the checks of a run work. Until it works once, each run of a project tries whether its snapshot can be mounted.
+    /// Decides where the checks of a run work. Until a mount for a project has succeeded once in this process, each
+    /// run of the project tries whether its snapshot can be mounted.
     pub(crate) fn place_of_checks(
         &mut self,
         request: &RunRequest<'_>,
@@ -221,7 +223,7 @@ impl CheckPlace {
         }
     }
 
-    /// Lets services use the snapshot from now on. No prerequisite that changes the project follows.
+    /// Lets services use the snapshot from now on. Called once no further prerequisite changes the project.
     pub(crate) fn open_for_services(&mut self) {
         if let Self::Snapshot(snapshot) = self {
             snapshot.open_for_services();

@@ -25,20 +25,22 @@ use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChi
 use crate::project::{ModulesToCompile, PythonInterpreter, Workspace};
 use crate::snapshot::{CacheTag, CompiledModule, PythonModule};
 
-/// How many modules one process of the interpreter compiles. A stop loses at most what this process has not answered.
+/// The most modules that one process of the interpreter compiles. A stop loses at most what this process has not
+/// answered.
 const BATCH_MODULES: usize = 64;
-/// The size of the sources for one process of the interpreter, in bytes.
+/// Once the sources for one process of the interpreter have this size in bytes, the process gets no further source.
 const BATCH_BYTES: usize = 2 * 1024 * 1024;
 
-/// The largest source that is compiled, in bytes. Larger ones are mostly data, and compiling one could take the whole time.
+/// The largest source that is compiled, in bytes. Larger sources are mostly data, and compiling one of them could
+/// take the whole time.
 const MAX_SOURCE: u64 = 512 * 1024;
 
 /// The largest compiled module that is accepted, and the most that one process may print, in bytes.
 const MAX_CODE: usize = 8 * 1024 * 1024;
 const MAX_OUTPUT: u64 = 64 * 1024 * 1024;
 
-/// The flags of a compiled file that Python checks against the hash of its source (PEP 552). So a check that writes a module
-/// during the run is judged by what it wrote.
+/// The flags of a compiled file that Python checks against the hash of its source (PEP 552). So if a check changes a
+/// module's source during the run, Python runs the changed source and not the kept module.
 const CHECKED_HASH: [u8; 4] = [3, 0, 0, 0];
 /// The length of a compiled file's head: the magic number, the flags, and the hash.
 const HEAD_BYTES: usize = 16;
@@ -269,7 +271,8 @@ fn compile_batch(
     Ok(answer.map(|(tag, answers)| CompiledBatch { tag, answers, end }))
 }
 
-/// For each source: the level of optimization, then the length and the bytes of its name, then those of the source.
+/// Returns what the interpreter reads: for each source its level of optimization, then the length and the bytes of
+/// its name, then the length and the bytes of its content.
 fn question(root: &Path, sources: &[ModuleSource]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for source in sources {
@@ -283,7 +286,8 @@ fn question(root: &Path, sources: &[ModuleSource]) -> Vec<u8> {
     bytes
 }
 
-/// Reads what the interpreter printed: its tag, and the answers until the first that is not whole. `None` without a tag.
+/// Reads what the interpreter printed: its cache tag, and the answers until the first one that is not whole. Returns
+/// `None` if there is no valid tag.
 fn read_answer(printed: &[u8], asked: usize) -> Option<(CacheTag, Vec<Option<Vec<u8>>>)> {
     let rest = printed.strip_prefix(GREETING)?;
     let end = rest.iter().position(|byte| *byte == b'\n')?;

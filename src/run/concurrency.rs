@@ -9,7 +9,7 @@ use crate::model::{Action, ParallelChecks, Plan, PlanOrigin, Tool, ToolClass};
 /// Which checks of a run may run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Concurrency {
-    /// One after the other. Each sees what all checks before it wrote.
+    /// The checks run one after the other. Each check sees what all checks before it wrote.
     OneByOne,
     /// All checks that do not come after each other run at the same time, because the plan says so.
     AllIndependent,
@@ -24,7 +24,8 @@ pub(crate) enum CheckRole {
     Validation,
     /// The check runs tests, which may use ports and databases, so at most one such check runs at a time.
     Test,
-    /// The check may write what later checks need, such as generated code. Proctor cannot know it, so later checks wait.
+    /// The check may write what later checks need, such as generated code. Proctor cannot know what a command writes,
+    /// so later checks wait.
     Builder,
 }
 
@@ -39,10 +40,10 @@ pub(crate) struct CheckFacts {
 /// The relations of a check to the other checks of its run, as positions in the order of execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckRelations {
-    /// The checks that must end before this one starts.
+    /// The checks that must end before this check starts.
     pub(crate) waits_for: BTreeSet<usize>,
-    /// The checks whose writes this one sees. All of them have ended before it starts, so what it sees does not depend on
-    /// which of the other checks happened to end first.
+    /// The checks whose writes this check sees. All of them have ended before this check starts, so what it sees does
+    /// not depend on which of the other checks happened to end first.
     pub(crate) sees: BTreeSet<usize>,
 }
 
@@ -53,7 +54,7 @@ pub(crate) struct ConcurrencyLimits {
     pub(crate) home: HomeAccess,
     /// Whether the checks run on a snapshot, so that each has a layer of its own.
     pub(crate) on_snapshot: bool,
-    /// How many actions the machine-wide queue lets run at the same time.
+    /// The most actions that the machine-wide queue lets run at the same time.
     pub(crate) turns: u32,
 }
 
@@ -139,7 +140,8 @@ mod tests {
     use crate::model::{ActionPhase, CommandLine};
     use crate::project::testing;
 
-    /// Reads checks such as `["G", "V", "T:0"]`: the role, and after the colon the positions of `after`.
+    /// Reads checks such as `["B", "V", "T:0"]`: the first letter of the role, and after the colon the positions of
+    /// `after`.
     fn checks(written: &[&str]) -> Vec<CheckFacts> {
         let check = |text: &&str| {
             let (role, after) = text.split_once(':').unwrap_or((text, ""));

@@ -13,7 +13,7 @@ use crate::store::IndexedRun;
 
 /// At most this many earlier runs of the task are compared with the run.
 const RUNS: u32 = 50;
-/// How many names a note lists before it gives only their number.
+/// The most names that a note lists. Further names are only counted.
 const NAMED: usize = 5;
 
 /// What a comparison with earlier runs of the task shows.

@@ -43,7 +43,8 @@ impl SurveyProgress {
         }
     }
 
-    /// Waits for the survey.
+    /// Waits for the survey if it is still under way. Returns the environment, and the digests of the inputs of the
+    /// checks that allow reuse.
     pub(crate) fn finish(self, index: &TreeIndex) -> LookedOnce {
         match self {
             Self::UnderWay(survey) => LookedOnce { surveyed: survey.finish(pinned(index)), inputs: BTreeMap::new() },

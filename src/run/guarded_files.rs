@@ -18,7 +18,7 @@ const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 /// The name of git's directory, or of the file that names it.
 const GIT: &str = ".git";
 
-/// A longer file is not compared: no file of this kind is that long.
+/// The largest file that is compared, in bytes. No file of this kind is that long.
 const LONGEST: u64 = 16 * 1024 * 1024;
 
 /// The files that decide how a project is judged, as they were before the first action of a run.

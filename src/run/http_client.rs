@@ -34,7 +34,7 @@ const HEADER_CAP: usize = 64 * 1024;
 
 /// When a request is given up: after a time, or when the run is stopped.
 pub(crate) struct RequestBounds<'a> {
-    /// The time limit for the whole exchange, from the name lookup to the end of the answer.
+    /// The time limit for the request and its answer together, from the name lookup to the end of the answer.
     pub(crate) timeout: Duration,
     /// Returns the reason why the request should be abandoned; `None` as long as it should go on.
     pub(crate) stopped: &'a dyn Fn() -> Option<StopReason>,

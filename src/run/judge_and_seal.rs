@@ -42,7 +42,7 @@ pub(crate) struct RunEnd<'a> {
     pub(crate) inputs: BTreeMap<String, Digest>,
     /// The state of the protected files; `None` if no files are protected.
     pub(crate) protected: Option<ProtectedFilesStatus>,
-    /// Whether the checks ran on a snapshot.
+    /// Whether the checks ran on a snapshot, and if not, the reason.
     pub(crate) snapshot: SnapshotV2,
     /// What was copied from the snapshot to the project.
     pub(crate) kept: KeptOutcome,
@@ -391,8 +391,8 @@ fn inputs(run_end: &RunEnd<'_>, actions: &[ActionResult]) -> BTreeMap<String, Di
 fn named_checks(context: &RunContext<'_>) -> Vec<String> {
     let request = context.request;
     match &request.checks {
-        // A typed command is no check of the task. Its names stand here so that the run does not count as a run of all
-        // checks.
+        // A typed command is no check of the task. The names of its checks are returned, so that the run does not
+        // count as a run of all checks.
         _ if request.is_typed() => request.plan.steps.iter().map(|step| step.name.clone()).collect(),
         Selection::Named(names) => names.clone(),
         Selection::All | Selection::Triggered { .. } => Vec::new(),

@@ -18,13 +18,13 @@ const MOST_FILES: usize = 10_000;
 /// The most bytes that one run copies to the project.
 const MOST_BYTES: ByteSize = ByteSize(1 << 30);
 
-/// How many files a note names.
+/// The most files that a note names. Further files are only counted.
 const NAMED: usize = 3;
 
 /// The most patterns that are proposed for `writes`.
 const PROPOSED: usize = 5;
 
-/// For how many different first names of paths the dropped files are noted. Files below further first names get no
+/// The most entries of the project's root below which dropped files are noted. Files below further entries get no
 /// proposed pattern.
 const MOST_PLACES: usize = 1_000;
 
@@ -36,8 +36,8 @@ pub(crate) struct KeptFiles {
     candidates: BTreeMap<TreePath, Candidate>,
     /// Whether a check with `writes` was carried out.
     is_asked: bool,
-    /// Where checks wrote files that no `writes` names. The key is the first name of a path; the value is the only path
-    /// with this first name, or the deepest directory that contains all such paths.
+    /// Where checks wrote files that no `writes` names. The key is the first component of a path. The value is the
+    /// only path with this first component, or the deepest directory that contains all such paths.
     dropped: BTreeMap<Vec<u8>, DroppedPlace>,
     decided: BTreeMap<TreePath, KeptState>,
 }

@@ -38,8 +38,9 @@ use crate::run::steps::{Steps, note};
 /// How long a step waits before it asks again for a turn in the queue. Other processes free turns without telling.
 const TURN_SLICE: Duration = Duration::from_millis(20);
 
-/// How long a step waits for another step, which has just started, to end and leave its launcher. So starting a second
-/// launcher does not delay the first step, and no second launcher is started if the first step ends at once.
+/// The most time that a step waits for another step, which has just started, to end and leave its launcher. Because
+/// of the wait, starting a second launcher does not delay the first step, and no second launcher is started if the
+/// first step ends at once.
 const HEAD_START: Duration = Duration::from_millis(2);
 
 /// The longest wait for the end of a running step or for a stop request, if no step waits for a turn. Either event ends
@@ -77,7 +78,8 @@ struct RunningAttempt {
     waited: Option<DurationMs>,
     /// Whether a stop request was passed on to this attempt.
     is_asked: bool,
-    /// Whether this is the second launcher, because the first one died before it could start the attempt.
+    /// Whether the attempt already has its second launcher, because the first one died before it could start the
+    /// attempt.
     is_second_launcher: bool,
 }
 
@@ -278,8 +280,8 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         BackgroundAction::start(action, order, launcher, self.receiver.clone())
     }
 
-    /// Handles the end of an action on a lane (a thread with its own launcher): judges the action, or starts it again if
-    /// its launcher was lost.
+    /// Handles the end of an action on a lane (a thread with its own launcher): judges the action, or starts it once
+    /// more with a new launcher, if its launcher was gone before the action was started.
     fn take(&mut self, over: BackgroundActionEnd) -> Result<(), ProjectError> {
         let BackgroundActionEnd { place, mut launcher, outcome } = over;
         // After each message about an end, the lane writes one byte to the pipe `bell`. This byte is read here.

@@ -151,7 +151,8 @@ impl<'w, 'c> Performer<'w, 'c> {
     /// Begins to look for tools and installed packages in the background.
     pub(crate) fn survey(&self, index: &TreeIndex) -> EnvironmentSurvey {
         let request = self.context.request;
-        // With fresh caches, a verdict rests on nothing of before. In place, checks write to the environments themselves.
+        // With fresh caches, a verdict must not depend on anything from before the run, so every file is read. In
+        // place, checks write to the environments themselves, so only the deciding files are read.
         let extent = match request.settings.sandbox.caches {
             CachesMode::Fresh if self.place.is_snapshot() => SurveyExtent::EveryFile,
             CachesMode::Fresh | CachesMode::Kept => SurveyExtent::DecidingFiles,

@@ -11,11 +11,12 @@ use crate::evidence::open_regular_file;
 use crate::model::{Action, Digest, Plan, TreePath};
 use crate::project::ShownOutputs;
 
-/// The largest input that is hashed, in bytes. Lock files are small, and a run must not wait for a large file.
+/// The most bytes of an input that are hashed; a change after them is not noticed. Lock files are small, and a run
+/// must not wait for a large file.
 const INPUT_CAP: u64 = 64 * 1024 * 1024;
 
-/// The inputs of a prerequisite: its command, and the content of the files that its setting `when_changed` names, read
-/// right before it started.
+/// The inputs of a prerequisite: its command, working directory and own variables, and the content of the files that
+/// its setting `when_changed` names, read right before the prerequisite is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PrerequisiteInputs(Digest);
 
@@ -39,8 +40,8 @@ pub(crate) fn inputs(root: &Path, action: &Action) -> Option<PrerequisiteInputs>
     Some(PrerequisiteInputs(Digest::from_hasher(hasher)))
 }
 
-/// Returns the digest of a prerequisite that succeeded with these inputs. It covers kind, size and modification time of
-/// each output; `None` if an output is missing.
+/// Returns the digest of a prerequisite that succeeded with these inputs. It covers kind, mode, size and modification
+/// time of each output; `None` if an output is missing.
 pub(crate) fn state_digest(root: &Path, action: &Action, inputs: PrerequisiteInputs) -> Option<Digest> {
     let mut hasher = Sha256::new();
     part(&mut hasher, inputs.0.as_bytes());

@@ -86,7 +86,7 @@ mod tests {
     use std::time::Duration;
 
     const NO_WAIT: QueueLimits = QueueLimits { max_parallel: 1, wait: Duration::ZERO };
-    /// Longer than any test, so that only a stop request ends the wait.
+    /// The time limit on the wait is longer than any test takes, so only a stop request ends the wait.
     const LONG: QueueLimits = QueueLimits { max_parallel: 1, wait: Duration::from_secs(3600) };
 
     fn take(

@@ -10,7 +10,7 @@ use crate::report::{ActionResult, ExecutionReportV2, parse};
 /// the reviewer wants.
 const MOST_REJECTIONS: u32 = 3;
 
-/// How many earlier runs are searched for the last one with the review.
+/// The most earlier runs that are searched for the last run with the review.
 const LOOKED_AT: u32 = 50;
 
 impl Workspace {

@@ -201,8 +201,8 @@ impl Workspace {
             PreparedTree::ReadAgain(after) => (tree::compare(index, &after), *after),
             PreparedTree::InUse => self.sweep(index, request)?,
         };
-        // Files that `writes` names are copied to the project only after the tree was read for the second time. Otherwise
-        // that reading would take the copied files for saves of a person.
+        // Files that `writes` names are copied to the project only after the second reading of the tree, if there is
+        // one. Otherwise that reading would take the copied files for saves of a person.
         let kept = self.copy_out(&context, &mut place, stopped, index)?;
         // Changes that somebody made to the task list during the checks belong in this report.
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
@@ -335,7 +335,7 @@ impl RunningServices {
     }
 }
 
-/// Whether every prerequisite succeeded.
+/// Whether the checks may be carried out. `Failed` means that a prerequisite blocks and has no `continue_on_failure`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PrerequisiteStatus {
     Met,

@@ -19,13 +19,14 @@ use crate::run::seen_layers::SeenLayers;
 use crate::run::written_configuration::WrittenConfiguration;
 use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 
-/// How many of the written entries a report lists.
+/// The most written entries that a report lists. Further entries are only counted.
 const LISTED: usize = 20;
 
 /// The limit for the kept caches of a project is `max_snapshot_bytes` divided by this number.
 const CACHES_OF_SNAPSHOT: u64 = 2;
 
-/// The snapshot of one run.
+/// What the actions of one run see in place of the project: copies of its files, and layers with what earlier actions
+/// wrote.
 #[derive(Debug)]
 pub(crate) struct RunSnapshot {
     root: PathBuf,
@@ -97,7 +98,7 @@ impl RunSnapshot {
         self.bytecode.begin_again();
     }
 
-    /// Lets services use the snapshot from now on. No prerequisite that changes the project follows.
+    /// Lets services use the snapshot from now on. Called once no further prerequisite changes the project.
     pub(super) fn open_for_services(&mut self) {
         self.users = SnapshotUsers::Everybody;
     }
@@ -250,8 +251,8 @@ impl RunSnapshot {
         self.caches.of_others(action)
     }
 
-    /// Returns where the file at a path of the project is read from, as an action sees it: from a layer, a copy or a live
-    /// environment. `None` if the action sees no regular file there.
+    /// Returns where the file at a path of the project is read from, as an action sees it: from a layer, a copy or a
+    /// live environment. `None` if the path lies in no live environment and the action sees no regular file there.
     pub(crate) fn place_of(&self, action: &ActionId, relative: &Path) -> std::io::Result<Option<PlaceOfFile>> {
         let full = self.root.join(relative);
         if self.base.environments.iter().any(|environment| full.starts_with(environment)) {

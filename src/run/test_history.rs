@@ -237,8 +237,8 @@ fn passed_before<Runs: Iterator<Item = Seen>>(mut open: Vec<&str>, runs: impl Fn
     }
 }
 
-/// Returns the missing tests that passed in the last green run. If a run cannot be read, older runs are used, because
-/// their tests existed too.
+/// Returns the missing tests that passed in the last green run. If that run cannot be read, the newest older green
+/// run that can be read is used.
 fn vanished(mut green: impl Iterator<Item = Seen>, is_gone: impl Fn(&str) -> bool) -> Option<VanishedTests> {
     let (run, tests) = green.find_map(Result::ok)?;
     let mut named = BTreeSet::new();

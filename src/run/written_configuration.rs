@@ -8,7 +8,7 @@ use crate::model::{Action, PlanNote, TreePath};
 use crate::process::WrittenEntry;
 use crate::project::is_pinned;
 
-/// The most files that a note names.
+/// The most files that a note names. Further files are only counted.
 const NAMED: usize = 3;
 
 /// The configuration files that checks of a run wrote, and the notes about checks that saw them.
@@ -20,7 +20,8 @@ pub(crate) struct WrittenConfiguration {
 }
 
 impl WrittenConfiguration {
-    /// Notes what an action wrote to its layer. To remove such a file, or to make it a link, counts too.
+    /// Notes the configuration files that an action wrote to its layer. Removing such a file, or replacing it by a
+    /// link, counts as writing it.
     pub(crate) fn note_written(&mut self, action: &Action, layer: PathBuf, entries: &[WrittenEntry]) {
         let paths = entries.iter().map(|entry| &entry.path).filter(|path| is_pinned(path.name()));
         let paths: Vec<TreePath> = paths.cloned().collect();
@@ -41,7 +42,7 @@ impl WrittenConfiguration {
                 named.join(", ")
             );
             let note = PlanNote { subject: action.name.clone(), message };
-            // Another attempt of the same action sees the same.
+            // Another attempt of the same action sees the same files, so the note may be there already.
             if !self.notes.contains(&note) {
                 self.notes.push(note);
             }

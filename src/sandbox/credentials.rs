@@ -12,8 +12,8 @@ use crate::sandbox::rules::PathBase;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HiddenFrom {
     All,
-    /// From checks, services and clean-up always, and from prerequisites unless the setting `package_credentials` shows
-    /// it to them: they fetch packages from private indexes with it.
+    /// The file is always hidden from checks, services and clean-up. It is hidden from prerequisites too, unless the
+    /// setting `package_credentials` shows it to them, so that they can fetch packages from private indexes.
     UnlessAllowed,
 }
 

@@ -30,7 +30,8 @@ impl FailedAction<'_> {
         let captured = &self.ended.captured;
         let output = format!("{}\n{}", captured.stdout.text(), captured.stderr.text());
         let (effects, output_of_plain) = if self.on_snapshot {
-            // A snapshot with a writable `.git` would let git mix the snapshot's files with the project's repository.
+            // Denied writes to `.git` get no advice to make it writable: git would then mix the snapshot's files with
+            // the project's repository.
             let plain: Vec<&str> = output.lines().filter(|line| !is_write_to_git(line)).collect();
             (snapshot_effects(&output), plain.join("\n"))
         } else {

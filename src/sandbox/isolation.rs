@@ -25,8 +25,9 @@ const WRITING_THE_PROJECT: &str = "writing the project while it is tested";
 /// sockets in the file system. proctor's own control socket is closed by itself: the service refuses actions.
 const PATH_SOCKETS: &str = "sockets in the file system: message buses, agents, container engines (not proctor's own)";
 
-/// The name of the open channel of an action that has another process started outside of itself, such as a unit of the
-/// user's service manager. The service does not recognise that process. It takes a socket in the file system.
+/// The name of the open channel of an action that has another process started outside of itself, such as a unit of
+/// the user's service manager. The service does not recognise that process. To reach the service manager, the action
+/// needs a socket in the file system.
 const SERVICE: &str = "proctor's service, by a process that a service manager starts for the action (`systemd-run --user`)";
 
 /// The channels that stay open at each isolation level; the report lists them. The attacks in `tests/attacks.rs` prove

@@ -82,9 +82,10 @@ pub(super) const RUN_TIME_VISIBLE: &[&str] = &[
 /// `/proc` and `/sys` an action could get out of its isolation.
 pub(super) const KERNEL: &[&str] = &["/proc", "/sys"];
 
-/// The variables that give a command its project's own caches: the names of a variable, of which the first is set, and the
-/// path below the project's cache directory. Most tools keep their cache below `XDG_CACHE_HOME`. The others have a row
-/// of their own, and so do tools whose configuration files may name a cache of the home.
+/// The variables that give a command its project's own caches. Each row has the names that tools accept for one
+/// variable, and the path below the project's cache directory. The variable is set under the first name, and only if
+/// none of the names is set already. Most tools keep their cache below `XDG_CACHE_HOME`. Tools that do not, and tools
+/// whose configuration files may name a cache in the home directory, have a row of their own.
 pub(super) const OWN_CACHE_VARIABLES: &[(&[&str], &str)] = &[
     (&["XDG_CACHE_HOME"], ""),
     (&["PIP_CACHE_DIR"], "pip"),

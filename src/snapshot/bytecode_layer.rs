@@ -18,7 +18,7 @@ const BYTECODE: &str = "bytecode";
 const FILES: &str = "files";
 const NEW: &str = "new.pyc";
 
-/// How many interpreters of a project keep their compiled modules.
+/// The most interpreters of a project whose compiled modules are kept.
 const MAX_INTERPRETERS: usize = 4;
 
 /// The compiled modules of one interpreter. The caller must hold the project's lock, and must not call a method that

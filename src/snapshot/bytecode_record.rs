@@ -18,7 +18,7 @@ const NEW: &str = "record.new";
 /// The first line of a record. A record that begins with another line is not used.
 const VERSION: &str = "proctor-bytecode-1";
 
-/// The record is written anew when more than this many of its entries are outdated.
+/// The record is written anew when at least this many of its entries are outdated.
 const OUTDATED: usize = 1024;
 
 /// What the record says about a module: from which source it was compiled, and whether the interpreter compiled that

@@ -64,14 +64,15 @@ pub enum NotCopiedOut {
     Failed(io::Error),
 }
 
-/// The project's present file at a path: its content and what tells whether it changed since.
+/// The project's present file at a path: the digest of its content, and a stamp that shows later whether the file has
+/// changed.
 struct LiveFile {
     digest: Digest,
     stamp: Stamp,
 }
 
-/// The device, inode, size and modification time of a file. One of them differs after every write, even if a rename has
-/// changed the ctime.
+/// The device, inode, size and modification time of a file. At least one of them differs after a write. The ctime is
+/// left out, because a rename changes it too.
 #[derive(PartialEq, Eq)]
 struct Stamp((libc::dev_t, libc::ino_t), libc::off_t, TimeSpec);
 
@@ -182,7 +183,7 @@ impl ProjectWriter {
     fn look(&self, parent: &OwnedFd, name: &CString) -> Result<Option<LiveFile>, NotCopiedOut> {
         let mut live = match openat(parent, name.as_c_str(), READ, Mode::empty()) {
             Err(Errno::ENOENT) => return Ok(None),
-            // A link or a socket.
+            // A link (ELOOP) or a socket (ENXIO) lies at the path.
             Err(Errno::ELOOP | Errno::ENXIO) => return Err(NotCopiedOut::Obstructed),
             opened => File::from(opened.map_err(|errno| NotCopiedOut::Failed(errno.into()))?),
         };
@@ -267,7 +268,8 @@ fn write_new(file: &mut File, expected: Digest, (parent, new): (&OwnedFd, &CStri
 /// Gives the new file the name of the project's file, unless another program took that name meanwhile.
 fn link_if_free(parent: &OwnedFd, new: &CString, name: &CString) -> Result<(), NotCopiedOut> {
     let put = match renameat2(parent, new.as_c_str(), parent, name.as_c_str(), RenameFlags::RENAME_NOREPLACE) {
-        // This file system cannot do it, but making a link never replaces a file either.
+        // This file system cannot refuse to replace a file in a rename. Making a hard link never replaces a file
+        // either.
         Err(Errno::EINVAL | Errno::ENOSYS) => linkat(parent, new.as_c_str(), parent, name.as_c_str(), AtFlags::empty()),
         put => put,
     };

@@ -230,7 +230,7 @@ mod tests {
             scene
         }
 
-        /// Adds that the new file was whole. It is the file that `new` names now.
+        /// Adds to the record that the new file was whole. `new` is the path that the new file has now.
         fn whole(self, new: &str, replaced: Option<&str>) -> Self {
             let stat = nix::sys::stat::stat(&self.path(new)).expect("a file");
             let record = CopyOutRecord { path: self.record() };

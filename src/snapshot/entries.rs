@@ -110,7 +110,8 @@ impl<'a> Copier<'a> {
             match (format(&stat), is_put_again) {
                 (libc::S_IFREG, true) => drop(self.replaced.insert(path.clone(), stat)),
                 (libc::S_IFREG, false) => self.removed = self.removed.max(stat.st_mtime),
-                // The files in a directory are not looked at. None of them needs more than this.
+                // The files in a removed directory are not looked at. The present second stands for the times of all
+                // of them.
                 (_, _) => self.removed = self.removed.max(now.as_millis() / 1_000),
             }
         }
@@ -272,7 +273,8 @@ fn remove_entry(directory: &OwnedFd, name: &CString) -> io::Result<()> {
     }
     let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let below = match openat(directory, name.as_c_str(), flags, Mode::empty()) {
-        // overlayfs makes a directory that nobody may open, and a check can take its own permissions away.
+        // overlayfs makes a directory that nobody may open, and a check can take away its own permissions on a
+        // directory.
         Err(Errno::EACCES) => {
             fchmodat(directory, name.as_c_str(), OWNER, FchmodatFlags::FollowSymlink)?;
             openat(directory, name.as_c_str(), flags, Mode::empty())?

@@ -23,7 +23,7 @@ pub struct CopyGeneration {
     /// When the copy was made from scratch, in milliseconds since 1970. The files of a new copy have the times of the project's
     /// files, so a cache that was kept before then can hold the same time for other content.
     made: i64,
-    /// How many updates since then removed an entry or changed a link.
+    /// How many updates since then made one of the three changes that leave no newer file.
     removals: u64,
 }
 
@@ -32,7 +32,7 @@ impl CopyGeneration {
         Self { made: now.as_millis(), removals: 0 }
     }
 
-    /// Returns the generation after an update that removes an entry or changes a link.
+    /// Returns the generation after an update that makes one of the three changes that leave no newer file.
     pub(super) fn after_removal(self) -> Self {
         Self { removals: self.removals + 1, ..self }
     }

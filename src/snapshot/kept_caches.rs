@@ -40,7 +40,7 @@ const MAX_ENTRIES: u64 = 300_000;
 /// The most caches of one check: an analyser that is run in each package of a large repository makes some hundreds.
 const MAX_ROOTS: usize = 2_000;
 
-/// A cache that no run used for so long is removed. Its check has probably been removed or changed.
+/// A cache that no run has used for this time is removed. Its check has probably been removed or changed.
 const UNUSED: Duration = Duration::from_hours(30 * 24);
 
 /// The kept caches of one project. The caller must hold the project's lock.
@@ -79,8 +79,8 @@ pub struct CacheSource<'a> {
     /// For each directory of installed packages: its path, and the layer with what the check wrote there.
     pub environments: Vec<(&'a Path, &'a Path)>,
     pub conditions: &'a CacheConditions,
-    /// The digest of the paths that earlier checks of the run wrote. `None` if a tool that compares times might not
-    /// notice these files, because they may be old or something was removed.
+    /// The digest of the paths that earlier checks of the run wrote. `None` if these checks made anything but files,
+    /// or removed anything, because a tool that compares times might not notice that.
     pub earlier: &'a dyn Fn() -> io::Result<Option<Digest>>,
 }
 
@@ -112,16 +112,17 @@ impl KeptCaches {
         Self { directory: snapshot.join(CACHES), boot: boot.to_owned(), limit }
     }
 
-    /// Returns a time that is later than every time in the kept caches of a project, if there are any.
+    /// Returns a time such that no file in the kept caches of a project is newer; `None` if no such time is recorded.
     pub fn newest(snapshot: &Path) -> Option<Timestamp> {
         let text = fs::read_to_string(snapshot.join(CACHES).join(KEPT_AT)).ok()?;
         text.parse().ok().map(Timestamp::from_millis)
     }
 
     /// Prepares a check's cache for the next attempt. Removes the parts that must not be used. `fits` says for the
-    /// topmost entry of a cache whether it may be laid over the copies. `earlier` returns what [`CacheSource::earlier`]
-    /// would return for the next attempt, if all the files that it covers are newer than the given time; otherwise
-    /// `None`. Returns `None` if there is no usable cache.
+    /// topmost entry of a cache whether it may be laid over the copies. `earlier` gets the time at which the cache
+    /// was kept. It returns the digest of the paths that earlier checks of this run wrote; `None` if a tool that
+    /// compares times might not notice what these checks did, because a file is older than that time or because they
+    /// made anything but files, or removed anything. Returns `None` if there is no usable cache.
     ///
     /// # Errors
     /// When the cache cannot be read or changed. It must not be used then.
@@ -244,8 +245,9 @@ impl KeptCaches {
         Ok(record.write(directory)?)
     }
 
-    /// Removes the caches that were used least recently until the rest fits the limit, and the parts that interrupted
-    /// changes left. The caller makes sure that no cache is mounted. `now` is the present time.
+    /// Removes the caches that were not used for the time `UNUSED`, the caches that were used least recently until the rest
+    /// fits the limit, and the parts that interrupted changes left. The caller makes sure that no cache is mounted.
+    /// `now` is the present time.
     pub fn remove_surplus(&self, now: Timestamp) -> io::Result<()> {
         let Some(listed) = there(fs::read_dir(&self.directory))? else { return Ok(()) };
         let mut kept = Vec::new();

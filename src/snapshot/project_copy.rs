@@ -131,7 +131,8 @@ impl ProjectCopy {
             self.journal.note(steps.paths()).map_err(failed)?;
         }
         if !is_new && self.has_unstamped_change(&steps, is_aged) {
-            // This comes before the change, so that a change counts although the process dies in the middle of it.
+            // The generation is written before the copy is changed, so that the change counts even if the process
+            // dies in the middle of it.
             let known = self.generation();
             let next = known.map_or(CopyGeneration::new(now), CopyGeneration::after_removal);
             next.write(&self.directory).map_err(failed)?;

@@ -5,7 +5,8 @@ use crate::model::TreePath;
 /// The directory, beside a module's source, in which Python looks for the compiled module.
 const CACHE_DIRECTORY: &[u8] = b"__pycache__";
 
-/// The longest cache tag of an interpreter. Real ones, such as `cpython-311`, have about eleven characters.
+/// The most characters of an interpreter's cache tag that is accepted. Real tags, such as `cpython-311`, have about
+/// eleven.
 const MAX_TAG_BYTES: usize = 32;
 
 /// A module that Python compiles, at one level of optimization.

@@ -18,7 +18,7 @@ use crate::watch::filesystem::read_eventless;
 use crate::watch::inbox::InboxHandle;
 use crate::watch::stamps::Snapshot;
 
-/// The longest time to wait for the backend's thread to end after its watches were removed.
+/// The time limit on the wait for the backend's thread to end after its watches were removed.
 const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// The device and inode of a directory. The kernel attaches a watch to the inode, whatever the directory's path is.

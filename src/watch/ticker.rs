@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::watch::inbox::{InboxHandle, Message};
 
-/// Travels with each message. While the receiver holds a ticket, no further message is sent, so messages do not pile up
-/// before a slow worker.
+/// A ticket that is sent with each message. While the receiver holds a ticket, no further message is sent, so
+/// messages do not pile up before a slow worker.
 #[derive(Debug, Clone)]
 pub(super) struct TickerTicket(Arc<()>);
 

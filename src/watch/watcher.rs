@@ -67,6 +67,8 @@ impl Watcher {
     /// `root` must be absolute, and its last component must not be a link. The matcher needs only the settings; the project's
     /// rules files are read here. Every change after this call has returned gives a hint. `send` must not block.
     ///
+    /// # Errors
+    ///
     /// When the root cannot be watched. A directory below the root that may not be read is not an error. After a limit
     /// of the kernel is reached, the remaining directories are polled ([`WatchHint::Polling`]).
     pub fn start(

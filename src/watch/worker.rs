@@ -362,8 +362,8 @@ impl Worker {
         self.matcher.decide(path, is_directory).verdict == IgnoreVerdict::In && !self.is_own_link(path)
     }
 
-    /// Returns whether proctor's own link to the evidence is at a path now. After a removal it
-    /// cannot be said what was removed; the hint of the removal then costs only a look at this one path.
+    /// Returns whether proctor's own link to the evidence is at a path now. After a removal nobody can tell whether
+    /// the link was removed. A hint is then sent, which costs only a look at this one path.
     fn is_own_link(&self, path: &TreePath) -> bool {
         self.matcher.may_be_own_link(path.as_bytes())
             && fs::read_link(self.root.join(path.as_path()))

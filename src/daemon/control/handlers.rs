@@ -31,7 +31,7 @@ use crate::sandbox::passed_on;
 const LONGEST_BODY: usize = 64 * 1024;
 /// How long a client may take to send the body of a request.
 const READING_BODY: Duration = Duration::from_secs(5);
-/// How long a call waits for a place in the queue of the service's loop.
+/// The time limit on the wait of a call for a place in the queue of the service's loop.
 const QUEUING: Duration = Duration::from_secs(5);
 
 /// The state that every request handler needs.

@@ -20,12 +20,13 @@ use crate::daemon::service::Peer;
 use crate::model::Asker;
 use crate::process::{PeerExaminer, PeerOrigin, PeerProcess};
 
-/// The most connections of clients that are open at the same time. Further ones wait in the kernel's queue. A client that
-/// sends no request loses its connection after a few seconds, so the wait is short even where somebody opens as many.
+/// The most connections of clients that are open at the same time. Further ones wait in the kernel's queue. A client
+/// that sends no request loses its connection after a few seconds, so the wait is short even if somebody opens that
+/// many connections.
 const MOST_CONNECTIONS: usize = 4096;
 /// The most connections of actions that are open at the same time.
 const MOST_REFUSED: usize = 16;
-/// The part of the process's descriptors that connections may take: the rest is for projects and runs.
+/// Connections may take the process's limit on open files divided by this number. The rest is for projects and runs.
 const SHARE_OF_DESCRIPTORS: u64 = 2;
 /// The pause after a connection could not be accepted, for example because no descriptor is left.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -46,7 +47,7 @@ pub(super) struct ControlListener {
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: UnixStream,
-    /// Runs while the client does not read its answer.
+    /// The timer that runs while the client does not read its answer.
     unread: Option<Pin<Box<Sleep>>>,
     _room: OwnedSemaphorePermit,
 }
@@ -104,7 +105,7 @@ impl ControlListener {
                 }
                 PeerOrigin::Action { .. } | PeerOrigin::Unknown => {
                     drop(room);
-                    // Without a place the connection is closed at once.
+                    // If no place for connections of actions is free, the connection is closed at once.
                     let Ok(room) = Arc::clone(&self.room_for_refused).try_acquire_owned() else { continue };
                     return Ok((Connection { stream, unread: None, _room: room }, Caller::Refused(peer)));
                 }

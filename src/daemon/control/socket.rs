@@ -82,7 +82,7 @@ impl ControlSocket {
         Ok(Self { listener, path: path.to_owned(), origin, _lock: lock })
     }
 
-    /// Returns the socket's path.
+    /// Returns the path at which the socket's file lies.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -28,10 +28,10 @@ pub(crate) fn differing_lines(paths: &BTreeSet<TreePath>, tracked: &TrackedPaths
 /// The most files that a person is told of.
 const SHOWN: usize = 5;
 
-/// How often a task is run on trees that differ in copied files only: the run that a save started, and one more.
+/// The most runs of a task on trees that differ in copied files only: the run that a save started, and one more.
 const MOST_RUNS: u32 = 2;
 
-/// Runs in a row that each tested the tree as the files copied by the run before left it.
+/// A chain of runs. Each run tested the tree as it was after the run before had copied its files to the project.
 #[derive(Debug, Default)]
 pub(super) struct CopiedFilesChain {
     /// What the run under way has copied, until the run ends.
@@ -70,7 +70,7 @@ impl CopiedFilesChain {
         self.tree = Some(copied.as_ref().map_or(tested, |copied| copied.tree));
         match copied {
             Some(copied) if has_had_enough => drop(self.differing.insert(task.clone(), copied.paths)),
-            // The run tested the tree as it is now, or may have another run.
+            // The run tested the tree as it is now, or the task may have another run.
             Some(_) | None => drop(self.differing.remove(task)),
         }
         let settled = self.runs.iter().filter(|(_, runs)| **runs >= MOST_RUNS).map(|(task, _)| task.clone()).collect::<Vec<_>>();
@@ -105,7 +105,8 @@ mod tests {
         TreeDigest(Digest::of(&number.to_be_bytes()))
     }
 
-    /// Ends a run of a task that tested one tree and, by what it copied, left another one. Returns the tasks that are not run on it.
+    /// Ends a run of a task that tested one tree and, by what it copied, left another one. Returns the tasks that are
+    /// not run on the tree that was left.
     fn ended(chain: &mut CopiedFilesChain, name: &str, tested: u32, left: u32) -> Vec<String> {
         if left != tested {
             let paths = BTreeSet::from([TreePath::try_from("coverage.xml").expect("a clean path")]);

@@ -12,8 +12,8 @@ use crate::model::{Repetitions, TreePath, WatchHint, is_covered};
 #[derive(Debug, Default)]
 pub(super) struct Unrest {
     repeats: u32,
-    /// After the tree was called unstable: until when hints about which paths are late reports of the last run's own
-    /// changes.
+    /// Set when the tree is called unstable. Until this moment, hints about these paths count as late reports of the
+    /// last run's own changes.
     echoes: Option<(Moment, BTreeSet<TreePath>)>,
 }
 

@@ -80,7 +80,7 @@ pub struct ServiceHost {
     /// Projects that are being closed because a client removed them, each with the client and the sender for its
     /// answer.
     removals: BTreeMap<ProjectSeat, (Asker, Reply<ProjectV1>)>,
-    /// What the actions of each project asked the service, for the reports of their runs.
+    /// The requests that the actions of each project made and the service refused, for the reports of their runs.
     refused_requests: BTreeMap<ProjectSeat, Arc<RefusedRequests>>,
     /// When people were last told of a refused request that belongs to no known project.
     told_of_stranger: Option<Moment>,
@@ -88,7 +88,7 @@ pub struct ServiceHost {
     subscribers: Subscribers,
     /// Makes the senders by which the threads of projects send events to the loop.
     door: ArrivalDoor,
-    /// Sends calls to the loop. A thread that does part of a call's work reports its result by this.
+    /// Sends calls to the loop. A thread that does part of a call's work reports its result by this sender.
     send_call: Sender<Call>,
     fed_at: Moment,
     step: ServiceStep,

@@ -41,7 +41,7 @@ pub struct OpeningSettings {
     pub executable: PathBuf,
     /// The environment of the service. Checks get only the variables of it that the allow-list names.
     pub ambient: BTreeMap<OsString, OsString>,
-    /// A function that is called after every step of a run that is safely on disk.
+    /// A function that is called after every step of storing a run's evidence.
     pub observer: StepObserver,
     /// Reads the files of projects.
     pub files: ProjectReader,
@@ -124,8 +124,8 @@ fn find(workspace: &mut Workspace, root: &Path, project: &ProjectId, asker: &Ask
 /// Returns the registered project of a directory that a client adds, and records that the service watches it.
 ///
 /// A directory that is not registered is refused: registering approves the project's plan (S7), and a request proves
-/// nothing about who asks. `proctor add` and `proctor run` register in the evidence store themselves. No action can write
-/// there, and that is the proof.
+/// nothing about who asks. `proctor add` and `proctor run` register in the evidence store themselves. No action can
+/// write to the store, so a process that registers there is no action.
 fn add(
     workspace: &mut Workspace,
     root: &Path,

@@ -20,9 +20,9 @@ pub(crate) enum LookCare {
     ///
     /// This finds every change that the kernel reports, whoever makes it: saves, renames, removals, and changes of
     /// modes, links and directories. It misses changes that cause no event below the root: a write through a shared
-    /// memory mapping, a write through a name of the file outside of the tree, a mount over a directory. These changes
-    /// are found when the whole tree is next read. That happens at the end of every run, for every `wait`, and in the
-    /// periodic sweep (`watch.sweep`, 60 s).
+    /// memory mapping, a write through a name of the file outside of the tree, a mount over a directory. These
+    /// changes are found when the whole tree is next read. That happens at the end of a run in the project itself,
+    /// for every `wait`, and in the periodic sweep (`watch.sweep`, 60 s).
     Events,
     /// Every entry of the tree is read.
     Whole,

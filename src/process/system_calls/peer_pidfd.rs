@@ -38,7 +38,7 @@ pub(in crate::process) fn peer_pidfd(socket: BorrowedFd<'_>) -> PeerPidfd {
     }
 }
 
-/// Sets the soft limit on open files of another process of this user.
+/// Sets the soft and the hard limit on open files of another process of this user.
 pub(in crate::process) fn set_open_files_of(process: Pid, soft: libc::rlim_t, hard: libc::rlim_t) -> io::Result<()> {
     let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
     // SAFETY: the new limit lives until the call returns, and no old limit is asked for.

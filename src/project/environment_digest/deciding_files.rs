@@ -29,8 +29,8 @@ const PYTHON_PACKAGES: &[&str] = &["site-packages", "dist-packages"];
 /// Packages that Python imports at its start, in addition to single files of these names.
 const RUN_AT_START: &[&str] = &["sitecustomize", "usercustomize"];
 
-/// The record of an installed wheel, with the hashes of its files, and what takes its place where a distributor removed
-/// the record.
+/// The record of an installed wheel, with the hashes of its files, and the file that is read instead where a
+/// distributor removed the record.
 const WHEEL: [&str; 2] = ["RECORD", "METADATA"];
 
 /// The record of a package that is installed in another form than a wheel.
@@ -123,7 +123,7 @@ impl EnvironmentLook<'_> {
     fn at(&mut self, place: &EnvironmentPlace) {
         if place.parts == EnvironmentParts::All {
             match fs::symlink_metadata(self.top) {
-                // A file such as `.pnp.cjs`.
+                // The environment is a single file, such as `.pnp.cjs`.
                 Ok(metadata) if metadata.is_file() => {
                     let _content = self.file(PathBuf::new());
                     return;
@@ -138,7 +138,8 @@ impl EnvironmentLook<'_> {
             if self.top.file_name() == Some(OsStr::new("node_modules")) {
                 self.linked_packages(Path::new(""));
             }
-            // `__pypackages__/3.11/lib` holds packages without a directory of its own for them.
+            // In `__pypackages__`, the packages lie directly in `3.11/lib`, and not in a `site-packages` directory
+            // below it.
             if self.top.file_name() == Some(OsStr::new("__pypackages__")) {
                 for version in self.directories(Path::new("")) {
                     self.python_packages(&version.join("lib"));
@@ -244,8 +245,8 @@ impl EnvironmentLook<'_> {
         }
     }
 
-    /// Notes a package: the first of `records` that exists, its entry points and where it comes from. Without a record
-    /// nobody knows what is installed.
+    /// Notes a package: the first of `records` that exists, its entry points and where it comes from. A package
+    /// without a record is noted as unreadable, because nobody knows what is installed.
     fn package(&mut self, directory: &Path, records: &[&str]) {
         let record = records.iter().find_map(|record| self.file(directory.join(record)));
         if record.is_none() {

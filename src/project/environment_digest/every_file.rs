@@ -37,12 +37,12 @@ pub(crate) struct EveryFile {
 }
 
 impl EveryFile {
-    /// Reads every file.
+    /// Reads every file of the environments. This is the first look of a run, which knows no digests.
     pub(super) fn look(search: &EnvironmentSearch) -> Self {
         Self::look_with(search, Arc::default())
     }
 
-    /// Looks again. Only files with other stamps are read.
+    /// Looks again. Only files whose stamps changed are read.
     pub(super) fn look_again(&self, search: &EnvironmentSearch) -> Self {
         Self::look_with(search, Arc::clone(&self.known))
     }

@@ -23,7 +23,8 @@ use crate::tree::{EntryStamp, Trust};
 /// The first bytes of a saved file. They change when its format changes.
 const FORMAT: &[u8] = b"proctor-environment-files-v1\n";
 
-/// The largest file with entry points that is searched for plugins.
+/// The most bytes of a list of entry points that are read. What follows them is neither hashed nor searched for
+/// plugins.
 const ENTRY_POINTS_CAP: u64 = 16 * 1024 * 1024;
 
 /// The digests of the files of all projects' environments.
@@ -87,7 +88,7 @@ impl KnownEnvironments {
             if let Err(error) = store::write_tree_index(&path, &known.to_bytes()) {
                 tracing::warn!("the digests of the environments' files were not saved: {error}");
             }
-            // If saving fails, the next start reads the files instead. It is not tried again for every run.
+            // If saving fails, the next start reads the files instead. Saving is not tried again for every run.
             Arc::make_mut(known).is_saved = true;
         }
     }
@@ -242,7 +243,7 @@ mod tests {
         assert_eq!(first, content("one"));
         let (_, again) = look(Arc::clone(&known), &path);
         assert!(Arc::ptr_eq(&known, &again), "nothing is new");
-        // A false digest shows that the file is not read.
+        // A false digest in memory shows that the file is not read: the look returns the false digest.
         let mut known = KnownFiles::clone(&known);
         known.files.values_mut().for_each(|known| known.content.digest = Digest::of(b"false"));
         let known = Arc::new(known);

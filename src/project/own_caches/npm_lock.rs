@@ -13,11 +13,11 @@ use crate::project::own_caches::write_below::WritableDirectory;
 
 /// The lock files of npm, in the order in which npm prefers them.
 const LOCK_FILES: &[&str] = &["npm-shrinkwrap.json", "package-lock.json"];
-/// A larger lock file is not read.
+/// The most bytes of a lock file that are read; what follows them is ignored.
 const LARGEST_LOCK: u64 = 32 << 20;
 const HASHES: &[&str] = &["sha512", "sha1"];
 
-/// Links every package that a lock file in `directory` names and that is in the home's cache.
+/// Links every package that the lock file in `directory` names and that is in the home's cache.
 pub(super) fn link_locked_packages(own: &WritableDirectory, home_cache: &Path, directory: &Path) -> io::Result<()> {
     let Some(lock) = LOCK_FILES.iter().find_map(|name| read_lock(&directory.join(name))) else { return Ok(()) };
     let content = home_cache.join("content-v2");

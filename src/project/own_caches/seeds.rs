@@ -9,12 +9,13 @@ use std::path::Path;
 use crate::model::ActionPhase;
 use crate::project::own_caches::write_below::WritableDirectory;
 
-/// How a project gets what an entry of `~/.cache` has.
+/// How one entry of `~/.cache` is brought into a project's cache directory.
 struct Seed {
     name: &'static str,
     /// How many levels of directories are made anew, so that the project can add entries to them. What lies deeper is linked.
     levels: u32,
-    /// The directories whose own directories are linked, although they lie on a level that is made anew.
+    /// The names of directories whose subdirectories are linked, although these subdirectories lie on a level that is
+    /// made anew.
     linked_in: &'static [&'static str],
     small_files: SmallFiles,
     renewal: Renewal,
@@ -23,18 +24,19 @@ struct Seed {
 /// What becomes of the small files of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SmallFiles {
-    /// They are linked as large files are. They may be files with secrets, which stay hidden behind a link.
+    /// Small files are linked, as large files are. A small file may hold secrets, which stay hidden behind a link.
     Linked,
-    /// They are copied, because the tool changes them in place: indexes, locks, databases.
+    /// Small files are copied, because the tool changes them in place: indexes, locks, databases.
     Copied,
 }
 
 /// When an entry of the home's cache is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Renewal {
-    /// Only once. What the user's own tools add later is not seen.
+    /// The entry is looked at only once. What the user's own tools add to it later is not seen.
     Never,
-    /// Before every prerequisite, because the user may have downloaded packages since.
+    /// The entry is looked at before every prerequisite, because the user may have downloaded packages since the last
+    /// one.
     ForPrerequisites,
 }
 
@@ -58,19 +60,22 @@ const SEEDS: &[Seed] = &[
 
 const EVERY_OTHER: Seed = seed("", 2);
 
-/// Caches that are written all over, and too large to be linked file by file. The project begins with an empty one. uv
-/// refuses a linked directory (`archive-v0`), and installs a part of a package if only a part of its files is there.
+/// Caches that a tool writes to in many places, and that are too large to be linked file by file. Nothing is linked
+/// for them, so each project begins with an empty cache. uv refuses a linked directory (`archive-v0`), and installs a
+/// part of a package if only a part of its files is there.
 const EMPTY_AT_FIRST: &[&str] =
     &["bazel", "ccache", "go-build", "golangci-lint", "mesa_shader_cache", "sccache", "staticcheck", "uv"];
 
-/// The size up to which a file counts as small.
+/// The size in bytes up to which a file counts as small.
 const SMALL: u64 = 64 * 1024;
 /// The most entries that are made for one entry of `~/.cache`. The rest is missing in the project's cache.
 const MOST_ENTRIES: u32 = 20_000;
 /// A directory with more entries than this is linked as a whole, unless the table names its cache.
 const LARGE_DIRECTORY: usize = 500;
 
-/// Links the project's cache directory to the home's: new entries always, known ones as `SEEDS` says.
+/// Links the project's cache directory to the home's. The entries of `EMPTY_AT_FIRST` are left out. Any other entry
+/// that the project's directory lacks is linked. An entry that the project's directory has is looked at again only if
+/// the entry's `renewal` says so.
 pub(super) fn link_home_cache(own: &WritableDirectory, home_cache: &Path, phase: ActionPhase) -> io::Result<()> {
     for entry in fs::read_dir(home_cache)?.flatten() {
         let name = entry.file_name();
@@ -135,7 +140,8 @@ impl Linking<'_> {
 mod tests {
     use super::*;
 
-    /// Makes a home's cache from names of files, links a project's cache to it, and returns both directories.
+    /// Makes a home's cache from names of files, links a project's cache to it, and returns the directory that holds
+    /// both as `home` and `own`.
     fn linked(files: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().expect("a directory");
         fs::create_dir(root.path().join("own")).expect("made");

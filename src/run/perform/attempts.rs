@@ -116,7 +116,8 @@ impl Performer<'_, '_> {
     }
 }
 
-/// Combines all attempts: the last result, with the files, waiting times and notes of all of them.
+/// Combines all attempts into one result: the last attempt's, with the files, names of environment variables and waiting
+/// times of every attempt.
 fn merge(before: Vec<ActionResult>, last: ActionResult) -> ActionResult {
     before.into_iter().rev().fold(last, |last, mut one| {
         one.files.extend(last.files);

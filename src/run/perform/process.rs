@@ -268,7 +268,8 @@ impl Performer<'_, '_> {
         let snapshot = self.place.snapshot_for(action).filter(|_| named.contains('/'))?;
         let root = &self.context.request.scope.root;
         let path = normalise_path(&self.working_directory(action).join(named));
-        // A file that the project has too was refused for a reason that people should read.
+        // If the project has this file too, the program was refused for another reason, and people should read that
+        // reason.
         let relative = path.strip_prefix(root).ok().filter(|_| !path.exists())?;
         snapshot.place_of(&action.id, relative).ok().flatten().map(|_| path)
     }

@@ -134,7 +134,8 @@ impl RunningService {
         }
     }
 
-    /// Stops the service if it is running, and returns how it ended. A second stop request from a person kills it.
+    /// Stops the service if it is running, and returns how it ended. If no stop request was in force and a person
+    /// makes one meanwhile, the service is killed at once.
     pub(super) fn stop(&mut self, run: &Control) -> Result<EndedAction, ProjectError> {
         let (begun, action) = (clock::monotonic(), &self.scene.action);
         let (bound, name) = (action.grace + STOP_MARGIN, action.name.clone());

@@ -69,8 +69,8 @@ const OWN_OUTPUT: &str = "PROCTOR_OUT";
 impl CheckInputs<'_> {
     /// Returns the digest of all inputs. Equal digests mean that the check got the same inputs.
     ///
-    /// Not covered: files outside of the tree, packages outside of the project's own environments, the network, the
-    /// time.
+    /// The digest does not cover files outside of the tree, packages outside of the project's own environments, the
+    /// network, or the time.
     pub(crate) fn digest(&self) -> Digest {
         self.digest_for(GENERATED_BY)
     }
@@ -137,7 +137,7 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place
         processes,
         limits,
         system_call_filter,
-        // Checks never see them.
+        // Checks never see package credentials.
         package_credentials: _,
         snapshot: _,
         max_snapshot_bytes: _,
@@ -177,9 +177,9 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place
         SystemCallFilter::Required => writer.part("system_call_filter", b"require"),
         SystemCallFilter::Off => writer.part("system_call_filter", b"off"),
     };
-    // The settings about the snapshot are left out, because only the place that they led to counts: a result that was earned in the
-    // project is not used for a check on a snapshot. Without a snapshot nothing is added, so that digests of earlier versions stay
-    // valid.
+    // The settings about the snapshot are left out, because only the place that they led to counts: a result from a
+    // check in the project is not used for a check on a snapshot. Without a snapshot nothing is added, so that
+    // digests of earlier versions stay valid.
     let writer = match place {
         PlaceOfCheck::Project => return writer.digest(),
         PlaceOfCheck::Snapshot { inputs: TreeDigest(inputs) } => writer.part("snapshot", inputs.as_bytes()),

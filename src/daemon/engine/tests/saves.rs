@@ -158,7 +158,8 @@ fn a_verdict_of_a_run_that_was_let_finish_is_said_to_be_for_an_older_tree() {
     assert!(starts(&effects));
 }
 
-/// The checks are over in every run before its verdict. That alone makes no result one for an older tree.
+/// The checks are over in every run before its verdict. That alone does not mean that the result is for an older
+/// tree.
 #[test]
 fn a_verdict_for_the_tree_that_is_there_is_not_said_to_be_for_an_older_one() {
     let mut engine = engine();

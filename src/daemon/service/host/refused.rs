@@ -1,4 +1,4 @@
-//! Requests of processes that may ask nothing: they are told in the log, and in the report of the run to which the
+//! Requests of processes that may ask nothing: they are named in the log, and in the report of the run to which the
 //! process belongs.
 
 use std::time::Duration;
@@ -8,12 +8,13 @@ use crate::daemon::service::host::ServiceHost;
 use crate::process::{PeerOrigin, PeerProcess};
 use crate::project::RefusedBefore;
 
-/// How long nothing more is said about refused processes of which no project is known. Such a process could otherwise
-/// fill the log.
+/// After a refused process whose project is unknown was named in the log, no other such process is named for this
+/// time. Such processes could otherwise fill the log.
 const SILENCE: Duration = Duration::from_secs(60);
 
 impl ServiceHost {
-    /// Records a refused request. The first one of every run is told in the log.
+    /// Records a refused request. The first refused request of every run is written to the log. A request that
+    /// belongs to no known project is written to the log at most once per `SILENCE`.
     pub(super) fn refused(&mut self, now: Moment, peer: PeerProcess) {
         let process = peer.pid.unwrap_or_default();
         let launcher = match peer.origin {

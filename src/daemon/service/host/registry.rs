@@ -92,8 +92,8 @@ impl ServiceHost {
         let _gone = reply.send(answer);
     }
 
-    /// Answers which event was last received about a path. One of a few threads waits for the watcher, which may be busy with
-    /// other work. Clients that find all of these threads taken wait without one.
+    /// Answers which event was last received about a path. One of a few threads waits for the watcher, which may be
+    /// busy with other work. If all of these threads are busy, a client waits until one is free.
     pub(super) fn heard(&self, project: &ProjectId, path: TreePath, reply: Reply<PathHistoryV1>) {
         let Some(served) = self.seats.values().find(|served| served.id.as_ref() == Some(project)) else {
             return drop(reply.send(Err(not_served(project))));
