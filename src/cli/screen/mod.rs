@@ -56,7 +56,7 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
     Line::join(parts, " · ")
 }
 
-/// Returns the isolation level if it is weaker than namespaces, with the first reason and with what says how to mend it.
+/// Returns the isolation level if it is weaker than namespaces, with the first reason and with the way to mend it.
 fn weaker_isolation(isolation: &IsolationV2) -> Option<String> {
     let level = isolation.level.weaker_words()?;
     let switched_off = isolation.obstacles.iter().find(|obstacle| obstacle.contains("sandbox.mode"));

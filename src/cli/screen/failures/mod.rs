@@ -189,7 +189,8 @@ fn grouped<'f>(failures: &'f [Failure<'f>]) -> Vec<Group<'f>> {
     groups
 }
 
-/// Shares the lines that the heads leave: every group gets a first further line before any group gets a second.
+/// Distributes the lines that are left after one line for each group's head: every group gets a first further line
+/// before any group gets a second.
 fn share_lines(groups: &mut [Group<'_>]) {
     let mut free = LISTED_LINES - groups.len();
     let mut is_shared = true;
