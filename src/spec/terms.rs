@@ -12,8 +12,8 @@ const SHOWN: usize = 120;
 const ALL: u32 = 10_000;
 
 /// Returns what a plan demands: its actions, limits, conditions and approval terms. Comparing the record of an approved
-/// plan with the record of a new plan shows where the plan became weaker. The project's settings are left out: what of
-/// them is approved is decided apart.
+/// plan with the record of a new plan shows where the plan became weaker. The project's settings are left out:
+/// `settings_weakening` compares them.
 pub fn plan_terms(plan: &Plan) -> PlanTerms {
     let criteria = plan.criteria.as_ref();
     let conditions = |conditions: Option<&Vec<crate::model::TaskCondition>>| -> Vec<String> {

@@ -59,7 +59,8 @@ const MOST_PACKAGES: usize = 256;
 /// Searches one directory for the checks of one tool.
 pub(super) type Finder = fn(&dyn ProjectFiles, &str, &mut FoundChecks) -> Looked;
 
-/// Finds what a command, the last argument, writes into its directory.
+/// Returns patterns of the files that a command writes. The arguments are the project's files, the directory in which
+/// the command runs, and the words of the command.
 pub(super) type WrittenFinder = fn(&dyn ProjectFiles, &str, &[String]) -> Vec<String>;
 
 /// Whether a directory has signs of a tool.
