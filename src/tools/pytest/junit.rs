@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 16;
 /// of their number.
 const MAX_ATTRIBUTES: usize = 64;
 
-/// The numbers that a JUnit report says of itself.
+/// Numbers about a whole JUnit report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ReportTotals {
     /// The sum of the suites' `tests` attributes. It is only compared with the elements and never shown (E5).

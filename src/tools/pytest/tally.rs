@@ -71,7 +71,7 @@ struct SeenTests {
     count: usize,
 }
 
-/// Reads a report and keeps what of it is needed.
+/// Counts the elements of a report while it is read, and keeps the tests that the [`Tally`] lists.
 #[derive(Debug, Default)]
 struct Builder {
     seen: SeenTests,

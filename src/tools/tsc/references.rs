@@ -58,7 +58,8 @@ pub(super) fn references(files: &dyn ProjectFiles, configuration: &str) -> Proje
     }
 }
 
-/// Returns a remark about a written command that checks less than it seems to, or that needs what was built before.
+/// Returns a remark about a written command that checks less than it seems to, or that needs the output of an earlier
+/// build.
 pub(in crate::tools) fn remark(files: &dyn ProjectFiles, directory: &str, command: &CommandLine) -> Option<String> {
     let call = find_arguments(command, files, directory, PROGRAM)?;
     if is_build(&call.0) {
