@@ -23,8 +23,8 @@ use crate::common::{
     Extent, Job, Living, Machine, Owner, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie, poll,
 };
 
-/// The time-outs in milliseconds that are tried one after another for an adversary that runs until the time-out. A
-/// time-out counts only if the adversary got ready before it was over; otherwise the next one is tried.
+/// The time-outs in milliseconds that are tried one after another for an adversary that runs until the time-out. A try
+/// counts only if the adversary got ready before the time-out was over. Otherwise the next time-out is tried.
 const TIMEOUTS_MS: [u64; 3] = [300, 1500, 8000];
 /// The time-out of an adversary that ends by itself. It must not be reached.
 const NO_TIMEOUT_MS: u64 = 20_000;
@@ -57,7 +57,7 @@ enum Kind {
     Escapes,
     /// The processes leave the leader's process group and become root, so that only root may signal them.
     EscapesAsRoot,
-    /// No process is left, but the leader attacks its supervisor.
+    /// No process is left, but the leader attacks the keeper, the process that has started it.
     Strikes(Strike),
 }
 
@@ -164,13 +164,14 @@ struct Cell {
     user: User,
 }
 
-/// What was seen in the run of a cell, and what of it was wrong (`faults`); or why the cell could not be run.
+/// What was seen in the run of a cell, with the differences from the expected result (`faults`), or why the cell could
+/// not be run.
 enum Seen {
     Exercised { text: String, faults: Vec<String> },
     Skipped(String),
 }
 
-/// What all cells that run as the same user share.
+/// The directory, the programs and the namespace that all cells with the same user share.
 struct Field {
     supervised: Supervised,
     user: User,
@@ -262,7 +263,7 @@ fn expected(cell: &Cell) -> Expected {
     }
 }
 
-/// Returns the expected result of an attack on the supervisor when there is only a process group.
+/// Returns the expected result of an attack on the keeper at the level `ProcessGroup`.
 fn expected_in_group(cell: &Cell, strike: Strike) -> Expected {
     let deaf = |fate, verdict| Expected { fate, verdict, slack_ms: DEAF_SLACK_MS };
     let is_quick = |fate, verdict| Expected { fate, verdict, slack_ms: SLACK_MS };
@@ -270,12 +271,12 @@ fn expected_in_group(cell: &Cell, strike: Strike) -> Expected {
         (Strike::Nothing, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         (Strike::Kills, _) => is_quick(Fate::Dead, Verdict::Lost),
         // The stopped keeper neither reports the leader's end nor kills anything. The supervisor waits for the keeper
-        // until the time-out, and then has its processes killed.
+        // until the time-out, and then has the action's processes killed.
         (Strike::Stops, Ending::Exits) => deaf(Fate::Dead, Verdict::TimedOut),
         // The stopped keeper kills nothing. When the action is over, the launcher kills the keeper. The keeper's
         // children then become children of the launcher, which kills them too.
         (Strike::Stops, Ending::TimesOut) => deaf(Fate::DeadSoon, Verdict::TimedOut),
-        // The supervisor is not dumpable, so only root may trace it; and the tracing ends with the tracer.
+        // The keeper is not dumpable, so only root may trace it. The tracing ends when the tracer, the leader, ends.
         (Strike::Traces, Ending::TimesOut) if cell.user.is_root() => deaf(Fate::DeadSoon, Verdict::TimedOut),
         (Strike::Traces, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         (Strike::Starves, _) => deaf(Fate::Either, Verdict::Any),

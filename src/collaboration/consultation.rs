@@ -42,7 +42,8 @@ const GIT_VARIABLES: &[&str] =
 /// The largest output in bytes. A tool or model that prints more is stopped.
 const OUTPUT_CAP: u64 = 4 << 20;
 
-/// How long the writer of a ledger line waits until a run of the project ends. The run holds the project's lock.
+/// The longest time that the writer of a ledger line waits for the end of a run of the project. The run holds the
+/// project's lock.
 const LEDGER_WAIT: Duration = Duration::from_secs(3600);
 
 /// How long a tool of the person may take to stop after SIGTERM, before it is killed.

@@ -80,7 +80,7 @@ fn parse(bytes: &[u8], width: HashWidth) -> Result<IndexContent, GitIndexProblem
         return Err(GitIndexProblem::Version(version));
     }
     let count = take_u32(&mut rest)? as usize;
-    // Each entry takes at least this much, so a wrong number cannot make us reserve much.
+    // Each entry takes at least this much, so a wrong number cannot make the parser reserve much memory.
     let most = rest.len() / (BEFORE_HASH + hash + 3);
     if count > most {
         return Err(Damaged);

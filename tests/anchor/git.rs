@@ -256,7 +256,7 @@ fn a_pipe_in_a_repository_is_not_waited_for() {
     }
 }
 
-/// Returns the paths of everything in a directory; empty for what is no directory.
+/// Returns the paths of everything in a directory; empty if the path is no directory.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
