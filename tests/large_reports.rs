@@ -59,7 +59,8 @@ fn run(project: &Project, name: &str) -> (Output, u64) {
     (output, peak)
 }
 
-/// Holds a run of a check that plays a tool to the bounds. Returns the figures in words.
+/// Runs a check that plays a tool, and fails if memory, counts or lists are not within their limits. Returns the figures
+/// in words.
 #[track_caller]
 fn is_counted_and_listed(name: &str, script: &str, tests: u64, evidence: &str) -> String {
     let toml = format!(

@@ -1,6 +1,7 @@
-//! Kills proctor's processes in the moments in which the snapshot changes on disk: while the copy of the tree is made or updated,
-//! while layers are made, while kept caches are merged, while Python modules are compiled, and while `writes` are copied to the
-//! project. Each time nothing may be mounted or alive, no file of the project may be half, and the next runs must be right.
+//! Kills proctor's processes in the moments in which the snapshot changes on disk: while the copy of the tree is made or
+//! updated, while layers are made, while kept caches are merged, while Python modules are compiled, and while `writes`
+//! are copied to the project. Each time nothing may be mounted or alive, no file of the project may be half written, and
+//! the next runs must be right.
 //!
 //! The moments are seen in the store: the test polls for the file or directory that shows that a phase has begun.
 //!
@@ -21,7 +22,7 @@ use crate::kills::{Dice, await_program, number};
 
 const KILLS: u64 = 300;
 const KILLS_OF_THE_SAMPLE: u64 = 6;
-/// The projects in which the kills of the long tier happen, at the same time.
+/// How many projects are used at the same time in the long tier.
 const PROJECTS: u64 = 3;
 /// How long a phase of a run, or the end of killed processes, may take even on a busy machine.
 const BOUND: Duration = Duration::from_secs(30);
@@ -190,7 +191,7 @@ impl Target {
         listed.map(|entry| entry.path()).next().unwrap_or_else(|| self.state().join("snapshots/none"))
     }
 
-    /// Saves, starts a run or a watch, and kills something of it in a phase.
+    /// Saves, starts a run or a watch, and kills some of its processes in a phase.
     #[track_caller]
     fn round(&mut self, round: u64, dice: &mut Dice) {
         let phase = dice.pick(&PHASES);
@@ -229,7 +230,7 @@ impl Target {
         }
     }
 
-    /// Returns what shows that a phase has begun.
+    /// Returns a function that says whether a phase has begun, by the files in the store.
     fn trace(&self, phase: Phase, snapshot: &Path, dice: &mut Dice) -> Box<dyn Fn() -> bool> {
         let snapshot = snapshot.to_owned();
         match phase {

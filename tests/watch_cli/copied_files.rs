@@ -35,7 +35,7 @@ fn a_file_that_differs_after_every_run_starts_one_more_run_and_then_the_person_i
             project.save("a.txt", "2");
         }
     }
-    // Somebody who changes the file by hand has it tested.
+    // A change of the file by hand starts a run.
     project.save("coverage.xml", "by hand");
     wait_for_verdicts(&mut watch, 1);
     let output = watch.interrupt();
