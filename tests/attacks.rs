@@ -20,7 +20,7 @@ use crate::attacks::expected::{Cell, ROWS};
 use crate::attacks::victim::Victim;
 use crate::common::{Job, LEVELS, Machine, Owner, User, inside, levels};
 
-/// The socket of a container engine.
+/// The path at which a container engine listens.
 const DOCKER: &str = "/run/docker.sock";
 
 /// One line of the output of `fake-tool __attack`.

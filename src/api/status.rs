@@ -91,7 +91,7 @@ pub struct TaskStatusV1 {
     pub problems: Vec<String>,
 }
 
-/// The state of a verdict.
+/// Whether a task's last verdict is for the present tree and the present plan, or why there is no such verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StateV1 {

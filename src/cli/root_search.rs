@@ -36,8 +36,9 @@ pub(super) fn root_above(start: &Path, home: Option<&Path>, state_root: &Path) -
     None
 }
 
-/// Returns whether a directory is registered. Its evidence link, which leads into the store, says so without a look into
-/// the index. A project without this link has a `proctor.toml`, which turns the link off or names another one.
+/// Returns whether a directory is registered. A registered directory has an evidence link into the store, so the index
+/// need not be read. A project without this link has a `proctor.toml`, in which the link is turned off or has another
+/// name.
 fn is_registered(directory: &Path, state_root: &Path) -> bool {
     std::fs::read_link(directory.join(DEFAULT_LINK)).is_ok_and(|target| target.starts_with(evidence_directory(state_root)))
 }

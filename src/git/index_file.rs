@@ -40,7 +40,7 @@ enum HashWidth {
     Sha256,
 }
 
-/// The entries of one index file.
+/// The names of the entries of one index file. A split index also names the file with the shared part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexContent {
     /// The names one after the other, in the order of the entries. An entry that replaces an entry of the shared part has

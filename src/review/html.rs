@@ -110,7 +110,7 @@ pub(super) struct OpenHtml {
     in_block: bool,
 }
 
-/// A tag in a line.
+/// An HTML tag: the element's name, whether it is an end tag, and whether it begins the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Tag {
     name: String,
