@@ -66,13 +66,15 @@ enum Kind {
 enum Strike {
     /// The leader attacks something else, and the keeper is not harmed.
     Nothing,
-    /// The leader kills the keeper.
+    /// The leader kills the keeper, the process that has started it.
     Kills,
-    /// The leader stops the keeper by a signal.
+    /// The leader stops the keeper, the process that has started it, by a signal.
     Stops,
-    /// The leader stops the keeper by tracing it. The keeper goes on when the leader ends.
+    /// The leader stops the keeper, the process that has started it, by tracing the keeper. The keeper goes on when the
+    /// leader ends.
     Traces,
-    /// The leader lowers the keeper's resource limits until the keeper cannot work any more.
+    /// The leader lowers the resource limits of the keeper, the process that has started it, until the keeper cannot
+    /// work any more.
     Starves,
 }
 
@@ -270,13 +272,14 @@ fn expected_in_group(cell: &Cell, strike: Strike) -> Expected {
     match (strike, cell.ending) {
         (Strike::Nothing, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         (Strike::Kills, _) => is_quick(Fate::Dead, Verdict::Lost),
-        // The stopped keeper neither reports the leader's end nor kills anything. The supervisor waits for the keeper
-        // until the time-out, and then has the action's processes killed.
+        // The stopped keeper (the process that has started the leader) neither reports the leader's end nor kills
+        // anything. The supervisor waits for the keeper until the time-out, and then has the action's processes killed.
         (Strike::Stops, Ending::Exits) => deaf(Fate::Dead, Verdict::TimedOut),
-        // The stopped keeper kills nothing. When the action is over, the launcher kills the keeper. The keeper's
-        // children then become children of the launcher, which kills them too.
+        // The stopped keeper (the process that has started the leader) kills nothing. When the action is over, the
+        // launcher kills the keeper. The keeper's children then become children of the launcher, which kills them too.
         (Strike::Stops, Ending::TimesOut) => deaf(Fate::DeadSoon, Verdict::TimedOut),
-        // The keeper is not dumpable, so only root may trace it. The tracing ends when the tracer, the leader, ends.
+        // The keeper (the process that has started the leader) is not dumpable, so only root may trace it. The tracing
+        // ends when the tracer, the leader, ends.
         (Strike::Traces, Ending::TimesOut) if cell.user.is_root() => deaf(Fate::DeadSoon, Verdict::TimedOut),
         (Strike::Traces, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         (Strike::Starves, _) => deaf(Fate::Either, Verdict::Any),

@@ -61,7 +61,7 @@ const PHASES: [Phase; 7] =
 enum Victim {
     /// The process that a person started.
     Proctor,
-    /// That process with everything that is still in its process group.
+    /// The process that a person started, with every process that is still in its process group.
     Group,
     /// The process that starts the actions.
     Launcher,
@@ -408,7 +408,7 @@ text=$(yes "$want" | head -n LINES)
 for n in COVERED; do echo "$text" >coverage/$n; done
 "#;
 
-/// Expects what the first check wrote in this run.
+/// Fails unless it finds the files that the first check wrote in this run.
 const LAYER_CHECK: &str = r#"
 read -r want <want
 for n in MADE; do read -r found <made/$n || exit 3; [ "$found" = "$want" ] || exit 3; done

@@ -61,8 +61,8 @@ fn a_process_with_nothing_but_the_mark_of_an_action_is_refused_and_told_in_the_l
     let curl = format!("curl -s --unix-socket {} http://x/v1/status", socket(&project).display());
     let bash = |script: String| project.command(Path::new("/bin/bash"), ["-c", script.as_str()]).success().json();
     assert!(bash(curl.clone())["service"]["pid"].is_u64(), "a program of the user is answered");
-    // The keeper marks the processes of an action by this resource limit. So the command stands for a process of an
-    // action whose launcher and keeper are dead.
+    // The keeper (the process that starts one action's first process) marks the processes of the action by this resource
+    // limit. So the command stands for a process of an action whose launcher and keeper are dead.
     let answer = bash(format!("ulimit -x 5263939 && {curl}"));
     assert_eq!(answer["error"]["kind"], "refused", "{answer}");
     daemon.wait_for_line("the attempt", LATE, |line| line.contains("it carries the limit that marks actions"));

@@ -93,8 +93,8 @@ pub(super) enum JunitError {
     NotJunit(&'static str),
 }
 
-/// Reads a report and hands over each `<testcase>` element that has a name, in order. If the report cannot be read
-/// completely, the error says why, and what was handed over proves nothing.
+/// Reads a report and passes each `<testcase>` element that has a name to `take`, in order. If the report cannot be read
+/// completely, the error says why, and the elements that were passed before prove nothing.
 pub(super) fn read_each(report: impl BufRead, take: &mut dyn FnMut(Element)) -> Result<ReportTotals, JunitError> {
     let mut reader = Reader::from_reader(Capped { report, left: MAX_BYTES as u64 });
     let mut buffer = Vec::new();
@@ -182,7 +182,7 @@ struct Builder<'t> {
     totals: ReportTotals,
     open: Vec<Open>,
     suites: u64,
-    /// The number of elements that were handed over.
+    /// The number of elements that were passed to `take`.
     elements: u64,
     case: Option<Element>,
     mark: Option<Mark>,

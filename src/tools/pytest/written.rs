@@ -25,7 +25,7 @@ const COVERAGE_REPORTS: &[CoverageReport] = &[
 const INI_FILES: &[(&str, &str)] =
     &[("pytest.ini", "pytest"), (".pytest.ini", "pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")];
 
-/// Files in the format of INI with coverage.py's settings, and what stands before the names of its sections.
+/// Files in the format of INI with coverage.py's settings, and the text before the names of their sections.
 const COVERAGE_INI_FILES: &[(&str, &str)] = &[(".coveragerc", ""), ("setup.cfg", "coverage:"), ("tox.ini", "coverage:")];
 
 /// The options that name the file of the JUnit report. They are read from the command only: proctor adds its own option
