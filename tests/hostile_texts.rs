@@ -154,7 +154,7 @@ fn talker() -> String {
     format!("#!/bin/sh\ncat <<'END' >&2\n{lines}END\nexit 3\n")
 }
 
-/// A project with the whole corpus in it.
+/// A project in which each text of [`CLASSES`] stands in a file's name and in the output of a check.
 fn project() -> Project {
     let toml = "[[check]]\nname = \"tests\"\ncommand = [\"./pytest\", \"-q\"]\n\
                 [[check]]\nname = \"types\"\ncommand = [\"./tsc\", \"--noEmit\"]\n[[check]]\nname = \"talk\"\ncommand = [\"./talker\"]\n";

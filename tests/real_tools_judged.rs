@@ -1,5 +1,5 @@
-//! Real Jest, Vitest, Prettier, mypy and Ruff in complete runs: the arguments that proctor adds to each tool, how it
-//! judges the tool's output, and what it records.
+//! Tests real Jest, Vitest, Prettier, mypy and Ruff in complete runs: the arguments that proctor adds to each tool, how
+//! it judges the tool's output, and what it records.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

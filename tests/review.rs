@@ -1,4 +1,4 @@
-//! `proctor review`, and reviews within a run, with small scripts as reviewers (seed 003).
+//! Tests `proctor review`, and reviews within a run, with small scripts as reviewers (seed 003).
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! proctor as a user's service: under a real service manager, with a cgroup of its own.
+//! Tests proctor as a user's service, under a real service manager and in a cgroup of its own.
 
 use std::collections::BTreeMap;
 use std::env;

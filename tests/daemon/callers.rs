@@ -1,4 +1,5 @@
-//! Who may ask the service: a client of the user, and no process of an action, however it hides where it comes from.
+//! Tests who may ask the service: a client of the user, and no process of an action, however it hides where it comes
+//! from.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

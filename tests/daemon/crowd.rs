@@ -1,4 +1,5 @@
-//! Many connections at once: those that send nothing are closed and delay nobody, and every waiting client is answered.
+//! Tests many connections at once: connections that send nothing are closed and delay nobody, and every waiting client
+//! is answered.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

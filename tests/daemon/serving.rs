@@ -1,5 +1,5 @@
-//! What the service does with its projects: it tests saves, answers waits, runs checks, adds and removes projects, and
-//! ends.
+//! Tests what the service does with its projects: it tests saves, answers waits, runs checks, adds and removes projects,
+//! and ends.
 
 use nix::sys::signal::Signal;
 use serde_json::Value;

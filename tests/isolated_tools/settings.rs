@@ -1,4 +1,4 @@
-//! `[sandbox]` from end to end: what each setting opens, what is closed without it, and the message after a denied
+//! Tests `[sandbox]` from end to end: what each setting opens, what is closed without it, and the message after a denied
 //! write.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Python bytecode on a snapshot: a run uses what proctor compiled from the tree, and never what a check wrote.
+//! Tests Python bytecode on a snapshot: a run uses what proctor compiled from the tree, and never what a check wrote.
 
 use std::fs::{self, File};
 use std::path::PathBuf;

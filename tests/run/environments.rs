@@ -1,5 +1,5 @@
-//! Directories of installed packages: checks see what somebody changes in them from outside, and what a check writes
-//! into them stays with that check.
+//! Tests directories of installed packages: checks see what somebody changes in them from outside, and what a check
+//! writes into them stays with that check.
 
 use std::fs;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The caches of tools: what one project writes, no other project and no tool of the user reads.
+//! Tests the caches of tools: no other project, and no tool of the user, reads what the checks of one project have
+//! written.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! TypeScript projects that refer to each other: the output of earlier builds is never an input of a verdict.
+//! Tests TypeScript projects that refer to each other: the output of earlier builds is never an input of a verdict.
 
 use std::fs;
 use std::time::{Duration, SystemTime};

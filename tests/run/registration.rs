@@ -1,4 +1,4 @@
-//! Which registered project a directory is: in doubt proctor asks and never guesses.
+//! Tests how proctor finds out which registered project a directory is. In doubt proctor asks and never guesses.
 
 use std::fs;
 use std::path::Path;

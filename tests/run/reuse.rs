@@ -1,5 +1,5 @@
-//! Reused results: checks that would get the same result again are not run (`reuse`). Also the order in which checks
-//! run (`order`).
+//! Tests reused results: checks that would get the same result again are not run (`reuse`). Also the order in which
+//! checks run (`order`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,4 +1,4 @@
-//! Checks that run on a snapshot: they see exactly the tree that was digested, and their writes never reach the
+//! Tests checks that run on a snapshot: they see exactly the tree that was digested, and their writes never reach the
 //! project.
 
 use std::fs;

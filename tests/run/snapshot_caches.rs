@@ -1,4 +1,5 @@
-//! The caches of tools that check in a snapshot: each check keeps its own from run to run, and nobody else sees it.
+//! Tests the caches of tools that check on a snapshot: each check keeps its own cache from run to run, and no other
+//! check sees it.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Differences between a snapshot and a plain directory: a note names the difference if a check fails because of it, and
-//! a single check can run without a snapshot.
+//! Tests the differences between a snapshot and a plain directory: a note names the difference if a check fails because
+//! of it, and a single check can run without a snapshot.
 
 use std::fs;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! Prerequisites, services and reviews beside checks on a snapshot: what prerequisites make in the project is seen, and nothing that
-//! is saved later.
+//! Tests prerequisites, services and reviews beside checks on a snapshot: the checks see what prerequisites make in the
+//! project, and see no later save.
 
 use std::fs;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Runs that the command itself does not end: time-outs, interruptions, trees that change, processes that are left
+//! Tests runs that do not end with the last action: time-outs, interruptions, trees that change, processes that are left
 //! behind.
 
 use std::time::Duration;

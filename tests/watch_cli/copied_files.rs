@@ -1,4 +1,5 @@
-//! Files that checks write and that `writes` has copied to the project: what they start, and what they do not.
+//! Tests the files that checks write and that `writes` has copied to the project: when such a file starts a run, and
+//! when it does not.
 
 use crate::common::{Project, Watch};
 use crate::watch_cli::{LATE, expect_no_further_run, wait_until_it_watches};

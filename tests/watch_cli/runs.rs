@@ -1,4 +1,4 @@
-//! Saves during a run: the run is stopped, finished or repeated, and no save is lost.
+//! Tests saves during a run: the run is stopped, finished or repeated, and no save is lost.
 
 use std::fs;
 use std::thread;

@@ -1,5 +1,5 @@
-//! Ignored inputs: the files that git ignores and checks read. Before a run, only the known inputs and the inputs that
-//! hints name are read.
+//! Tests ignored inputs: the files that git ignores and checks read. Before a run, only the known inputs and the inputs
+//! that hints name are read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,5 @@
-//! Properties that hold for any events in any order.
+//! Tests that some properties of a workflow hold for any events in any order, for example that only a person's answer
+//! files an issue.
 
 use proptest::prelude::{Just, Strategy, prop, proptest};
 use proptest::{prop_assert, prop_assert_eq, prop_oneof};

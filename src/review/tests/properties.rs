@@ -1,4 +1,4 @@
-//! Properties that hold for every text.
+//! Tests properties of reading a review that hold for every text.
 
 use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
 use proptest::sample::select;

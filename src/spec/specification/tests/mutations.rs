@@ -1,4 +1,5 @@
-//! The sample specification with one fault at a time, for the schema and for every rule of the lint.
+//! Changes the sample specification so that it has one fault at a time, and tests that the schema or a rule of the lint
+//! finds it.
 
 use std::collections::BTreeSet;
 
