@@ -34,8 +34,9 @@ const DEAF_TIMEOUT_MS: u64 = 1500;
 const GRACE_MS: u64 = 500;
 /// How much longer than time-out and grace period together an action may take, in milliseconds.
 const SLACK_MS: u64 = 1000;
-/// How much longer than time-out and grace period together an action may take if the launcher does not answer, in
-/// milliseconds. The supervisor waits no longer than this for the end of killed processes.
+/// How much longer than time-out and grace period together an action may take if the keeper (the process that has
+/// started the leader) does not report the leader's end, or if processes cannot be killed, in milliseconds. The
+/// supervisor waits no longer than this for the end of killed processes.
 const DEAF_SLACK_MS: u64 = 3000;
 /// How long the launcher may take to release an action, which includes killing its processes and removing its cgroup.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(20);

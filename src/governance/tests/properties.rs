@@ -1,5 +1,5 @@
-//! Tests that some properties of a workflow hold for any events in any order, for example that only a person's answer
-//! files an issue.
+//! Tests that some properties of a workflow hold for any events in any order, for example that a model's text reaches
+//! another model or the tracker only by a person's answer.
 
 use proptest::prelude::{Just, Strategy, prop, proptest};
 use proptest::{prop_assert, prop_assert_eq, prop_oneof};
