@@ -1,5 +1,5 @@
-//! Anchors in git notes. Git itself reads the notes that proctor writes, and makes the repositories that proctor must
-//! read: packs, worktrees, clones.
+//! Tests anchors in git notes. Git itself reads the notes that proctor writes, and makes the repositories that proctor
+//! must read: packs, worktrees, clones.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
