@@ -43,7 +43,7 @@ const RELEASE_PATIENCE: Duration = Duration::from_secs(20);
 /// How often the test of a leader that kills its keeper at once is repeated. Many repetitions are needed because the
 /// leader is not always fast enough to kill the keeper before the keeper has reported the start.
 const KILLS_AT_ONCE: usize = 40;
-/// How many cells run at the same time.
+/// How many adversaries are tried at the same time.
 const WORKERS: usize = 3;
 
 /// What the processes of an adversary do. The leader is the process that the supervisor has started.
@@ -58,7 +58,7 @@ enum Kind {
     Escapes,
     /// The processes leave the leader's process group and become root, so that only root may signal them.
     EscapesAsRoot,
-    /// No process is left, but the leader attacks the keeper, the process that has started it.
+    /// The leader leaves no other process behind, but attacks the keeper, the process that has started the leader.
     Strikes(Strike),
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 /// Elements that begin an HTML block (CommonMark 4.6, kinds 1 and 6), and elements that hide or quote what they contain.
-/// A tag of one of these counts anywhere in a line.
+/// A tag of such an element is recognised anywhere in a line, not only at its beginning.
 const ELEMENTS: &[&str] = &[
     "address",
     "article",

@@ -6,7 +6,7 @@ use crate::model::{
 };
 use crate::spec::digest::canonical;
 
-/// The most characters of an action's command that an approval records, so that people can read what was approved.
+/// An approval records at most this many characters of an action's command. People read them to see what was approved.
 const SHOWN: usize = 120;
 /// A pass rate of 100 %, in basis points: the rate of a plan in which every step must pass.
 const ALL: u32 = 10_000;

@@ -1,6 +1,6 @@
-//! Approval of the settings that decide how a project is judged (S7): under every command that runs checks, a weakening
-//! needs an approval before anything runs. A first run opens nothing of the machine without an approval. Which change of
-//! which setting weakens is tested with a table beside the code that compares settings.
+//! Tests the approval of the settings that decide how a project is judged (S7): under every command that runs checks, a
+//! weakening needs an approval before anything runs. A first run opens nothing of the machine without an approval. Which
+//! change of which setting weakens is tested with a table beside the code that compares settings.
 
 use std::fs;
 use std::os::unix::fs::symlink;

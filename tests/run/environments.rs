@@ -29,7 +29,7 @@ fn project(script: &str, snapshot: &str, settings: &str) -> Project {
         .file("web/node_modules/.bin/tool", "#!/bin/sh\n")
 }
 
-/// Runs, and returns the report, which says that the check succeeded.
+/// Runs `proctor run`, expects exit code 0, and returns the report.
 #[track_caller]
 fn run(project: &Project) -> Value {
     project.proctor(["run"]).success().report()

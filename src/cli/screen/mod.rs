@@ -22,7 +22,7 @@ use crate::model::{
 use crate::project::{RecordedRun, UnmetDependency, decides_the_verdict};
 use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
 
-/// The most findings of one action that are shown. The report has all findings.
+/// At most this many findings of one action are shown. The report has all findings.
 const SHOWN_FINDINGS: usize = 5;
 
 /// The end of the name of a JUnit report.

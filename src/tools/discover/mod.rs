@@ -53,7 +53,7 @@ pub(crate) struct FoundChecks {
 const NO_PACKAGES: &[&str] =
     &["node_modules", "venv", "env", "dist", "build", "target", "evidence", "coverage", "vendor", "site-packages"];
 
-/// The most directories below the root that are searched.
+/// The limit for the number of directories directly below the root that are searched for checks.
 const MOST_PACKAGES: usize = 256;
 
 /// Searches one directory for the checks of one tool.

@@ -12,7 +12,7 @@ use crate::model::{LISTED_TESTS, TestOutcome};
 
 /// The largest report that is read (64 MiB).
 pub(super) const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// The most text of titles and messages that is kept of all tests together, in bytes.
+/// The limit for the titles and messages of all tests together that are kept, in bytes.
 pub(super) const KEPT_TEXT: usize = 8 * 1024 * 1024;
 
 pub(super) const FAILED: &str = "failed";

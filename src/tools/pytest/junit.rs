@@ -17,8 +17,8 @@ pub(super) const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// The deepest nesting that is accepted. pytest uses five levels: suites, suite, case, properties, property.
 const MAX_DEPTH: usize = 16;
 
-/// The most attributes of an element. pytest uses up to eight; finding duplicates takes time proportional to the square
-/// of their number.
+/// The limit for the number of attributes of an element. pytest uses up to eight; finding duplicates takes time
+/// proportional to the square of their number.
 const MAX_ATTRIBUTES: usize = 64;
 
 /// Numbers about a whole JUnit report.

@@ -41,7 +41,7 @@ const NEEDS_BUILD: &str = "a project that this one refers to has not been built 
 /// newer than the source and nevertheless outdated.
 const BUILD: &[&str] = &["-b", "--force"];
 
-/// The most findings that a reason names.
+/// A reason names at most this many findings.
 const NAMED_FINDINGS: usize = 3;
 
 /// Returns tsc's diagnostics in a text, up to the limits of [`Gathered`].

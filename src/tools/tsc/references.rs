@@ -15,7 +15,7 @@ use crate::tools::tsc::strictness::{called_configuration, directory_of, joined};
 /// The name of the program in commands.
 const PROGRAM: &str = "tsc";
 
-/// The most projects of one solution file that are checked one by one.
+/// The projects of a solution file are checked one by one only if they are at most this many.
 const MOST_REFERENCES: usize = 32;
 
 /// The projects that a `tsconfig.json` refers to (`references`), by how they can be checked.

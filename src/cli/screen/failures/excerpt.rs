@@ -3,10 +3,10 @@
 use crate::cli::screen::failures::cause::{frame, is_installed};
 use crate::report::plain_text;
 
-/// The most lines that are shown of the first failure.
+/// At most this many lines of the first failure are shown.
 const SHOWN_LINES: usize = 15;
 
-/// The most characters that are shown of each line.
+/// At most this many characters of each line are shown.
 const SHOWN_WIDTH: usize = 160;
 
 /// If the middle of a long excerpt is left out, this many lines are shown after the gap.

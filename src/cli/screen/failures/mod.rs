@@ -26,10 +26,10 @@ pub(crate) enum FailuresShown {
     None,
 }
 
-/// The most lines that list failures after the first one.
+/// At most this many lines list the failures after the first failure.
 const LISTED_LINES: usize = 12;
 
-/// The most characters of a line that lists a failure.
+/// A line that lists a failure is cut after this many characters.
 const LISTED_WIDTH: usize = 160;
 
 /// The indent of the failures that stand below the head of their group.
