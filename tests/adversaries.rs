@@ -152,7 +152,7 @@ enum Verdict {
     Any,
 }
 
-/// What must be seen after the run of a cell.
+/// What must be seen after the run of a [`Cell`], that is, after one adversary was tried in one way.
 struct Expected {
     fate: Fate,
     verdict: Verdict,
@@ -167,8 +167,8 @@ struct Cell {
     user: User,
 }
 
-/// What was seen in the run of a cell, with the differences from the expected result (`faults`), or why the cell could
-/// not be run.
+/// What was seen in the run of a [`Cell`], with the differences from the expected result (`faults`), or why the cell
+/// could not be run.
 enum Seen {
     Exercised { text: String, faults: Vec<String> },
     Skipped(String),
@@ -354,7 +354,8 @@ fn judge(field: &Field, (count, levels): (usize, &[IsolationLevel]), seen: Vec<(
         cells.sort();
         println!("{:12} {}", adversary.name, cells.join(" | "));
     }
-    // Adversaries that this machine cannot set up: one needs root for its set-user-id program, one needs user namespaces.
+    // A machine may be unable to set up two of the adversaries: one needs root for its set-user-id program, the other
+    // needs user namespaces.
     let impossible = usize::from(field.set_user_id.is_none()) + usize::from(!field.user.has_user_namespaces());
     let wanted = count - levels.len() * 2 * impossible;
     println!("{exercised} cells were exercised, {wanted} of {count} must be, at {} levels", levels.len());

@@ -120,13 +120,14 @@ fn show(tally: &BTreeMap<String, u32>) {
     println!("{tally:#?}");
 }
 
-/// Kills `kills` times in one project, and returns what was killed how often.
+/// Kills the processes of runs in one project, in `kills` rounds. Returns how many rounds met each phase, victim and command.
 fn kill_at_phases(kills: u64, seed: u64) -> BTreeMap<String, u32> {
     let mut dice = Dice(seed);
     let mut target = Target::new();
     for round in 0..kills {
         target.round(round, &mut dice);
-        // Often the next process to be killed finds what several killed ones have left.
+        // The result is checked only after about every third round, so a run often finds what several killed runs have
+        // left.
         if dice.below(3) == 0 || round + 1 == kills {
             target.expect_right(&format!("after round {round}"));
         }
@@ -392,8 +393,9 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Compares all data with the wanted number, and its own cache with itself: a cache is there whole or not at all. Then writes the
-/// cache, files for the next check, and files that are copied to the project.
+/// Expects the wanted number in all data files, and one and the same number in all files of the check's cache, because a
+/// cache must be complete or missing. Then writes the cache, files for the next check, and files that are copied to the
+/// project.
 const DATA_CHECK: &str = r#"
 read -r want <want
 for file in data/*; do read -r found <"$file"; [ "$found" = "$want" ] || exit 1; done

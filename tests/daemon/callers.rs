@@ -126,8 +126,8 @@ fn rests_after(check: &str) -> (Project, i32) {
         }
         if seen.1.elapsed() >= REST { Ok(now) } else { Err(now) }
     });
-    // At most so many runs can begin: the first runs of the service, the run that was handed over, and five repetitions
-    // of each with their restarts.
+    // At most 40 runs can begin: the first runs of the service, the run that was handed over to it, and up to five
+    // repetitions of each of these runs, with their restarts.
     assert!(settled <= 40, "{settled} runs");
     daemon.interrupt();
     (project, output.status)

@@ -34,7 +34,7 @@ fn save(project: &Project, core: &str) {
     project.save("core/src/one.ts", core);
 }
 
-/// Builds in the project, as its author does.
+/// Runs `tsc -b` in the project itself, as the project's author would.
 fn build(project: &Project) {
     let _built = project.command(&project.path().join("node_modules/.bin/tsc"), ["-b"]).success();
     assert!(project.path().join("core/dist/src/one.d.ts").exists(), "it was built");
