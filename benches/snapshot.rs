@@ -34,7 +34,7 @@ use tempfile::TempDir;
 const ROUNDS: usize = 40;
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 const FILES_OF_A_DIRECTORY: usize = 50;
-/// The most first copies of one tree, which takes seconds if it is large.
+/// At most this many first copies of one tree are measured, because a copy of a large tree takes seconds.
 const FIRST_COPIES: usize = 5;
 /// How many saves are measured before the other watches have their turn.
 const SAVES_IN_A_ROW: usize = 10;
@@ -300,7 +300,7 @@ fn measure_saves(sizes: &[usize], rounds: usize) {
         }
     }
     for turn in 0..rounds.div_ceil(SAVES_IN_A_ROW) {
-        // Another order in each turn, so that drifting noise hits all alike.
+        // The order changes in each turn, so that slow changes of the machine's speed affect all watches alike.
         for place in 0..watched.len() {
             let place = (place + turn) % watched.len();
             watched[place].measure(SAVES_IN_A_ROW);
@@ -316,7 +316,7 @@ impl Watched {
     fn new(name: String, program: PathBuf, files: usize, mode: &str) -> Self {
         let home = directory();
         let paths = make_tree(&home.path().join("project"), files);
-        // The child's first act is to print what its clock says.
+        // The check prints the time at once, so that the start of the child can be compared with the save.
         let settings =
             format!("[[check]]\nname = \"clock\"\ncommand = [\"date\", \"+%s%N\"]\n[sandbox]\nsnapshot = \"{mode}\"\n");
         fs::write(home.path().join("project/proctor.toml"), settings).expect("a writable directory");

@@ -23,8 +23,8 @@ use crate::common::{
     Extent, Job, Living, Machine, Owner, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie, poll,
 };
 
-/// The time-outs in milliseconds that are tried one after another for an adversary that runs until the time-out. A
-/// time-out counts only if the adversary got ready before it was over; otherwise the next one is tried.
+/// The time-outs in milliseconds that are tried one after another for an adversary that runs until the time-out. A try
+/// counts only if the adversary got ready before the time-out was over. Otherwise the next time-out is tried.
 const TIMEOUTS_MS: [u64; 3] = [300, 1500, 8000];
 /// The time-out of an adversary that ends by itself. It must not be reached.
 const NO_TIMEOUT_MS: u64 = 20_000;
@@ -34,15 +34,16 @@ const DEAF_TIMEOUT_MS: u64 = 1500;
 const GRACE_MS: u64 = 500;
 /// How much longer than time-out and grace period together an action may take, in milliseconds.
 const SLACK_MS: u64 = 1000;
-/// How much longer than time-out and grace period together an action may take if the launcher does not answer, in
-/// milliseconds. The supervisor waits no longer than this for the end of killed processes.
+/// How much longer than time-out and grace period together an action may take if the keeper (the process that has
+/// started the leader) does not report the leader's end, or if processes cannot be killed, in milliseconds. The
+/// supervisor waits no longer than this for the end of killed processes.
 const DEAF_SLACK_MS: u64 = 3000;
 /// How long the launcher may take to release an action, which includes killing its processes and removing its cgroup.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(20);
 /// How often the test of a leader that kills its keeper at once is repeated. Many repetitions are needed because the
 /// leader is not always fast enough to kill the keeper before the keeper has reported the start.
 const KILLS_AT_ONCE: usize = 40;
-/// How many cells run at the same time.
+/// How many adversaries are tried at the same time.
 const WORKERS: usize = 3;
 
 /// What the processes of an adversary do. The leader is the process that the supervisor has started.
@@ -57,7 +58,7 @@ enum Kind {
     Escapes,
     /// The processes leave the leader's process group and become root, so that only root may signal them.
     EscapesAsRoot,
-    /// No process is left, but the leader attacks its supervisor.
+    /// The leader leaves no other process behind, but attacks the keeper, the process that has started the leader.
     Strikes(Strike),
 }
 
@@ -66,13 +67,15 @@ enum Kind {
 enum Strike {
     /// The leader attacks something else, and the keeper is not harmed.
     Nothing,
-    /// The leader kills the keeper.
+    /// The leader kills the keeper, the process that has started it.
     Kills,
-    /// The leader stops the keeper by a signal.
+    /// The leader stops the keeper, the process that has started it, by a signal.
     Stops,
-    /// The leader stops the keeper by tracing it. The keeper goes on when the leader ends.
+    /// The leader stops the keeper, the process that has started it, by tracing the keeper. The keeper goes on when the
+    /// leader ends.
     Traces,
-    /// The leader lowers the keeper's resource limits until the keeper cannot work any more.
+    /// The leader lowers the resource limits of the keeper, the process that has started it, until the keeper cannot
+    /// work any more.
     Starves,
 }
 
@@ -149,7 +152,7 @@ enum Verdict {
     Any,
 }
 
-/// What must be seen after the run of a cell.
+/// What must be seen after the run of a [`Cell`], that is, after one adversary was tried in one way.
 struct Expected {
     fate: Fate,
     verdict: Verdict,
@@ -164,13 +167,14 @@ struct Cell {
     user: User,
 }
 
-/// What was seen in the run of a cell, and what of it was wrong (`faults`); or why the cell could not be run.
+/// What was seen in the run of a [`Cell`], with the differences from the expected result (`faults`), or why the cell
+/// could not be run.
 enum Seen {
     Exercised { text: String, faults: Vec<String> },
     Skipped(String),
 }
 
-/// What all cells that run as the same user share.
+/// The directory, the programs and the namespace that all cells with the same user share.
 struct Field {
     supervised: Supervised,
     user: User,
@@ -262,20 +266,21 @@ fn expected(cell: &Cell) -> Expected {
     }
 }
 
-/// Returns the expected result of an attack on the supervisor when there is only a process group.
+/// Returns the expected result of an attack on the keeper at the level `ProcessGroup`.
 fn expected_in_group(cell: &Cell, strike: Strike) -> Expected {
     let deaf = |fate, verdict| Expected { fate, verdict, slack_ms: DEAF_SLACK_MS };
     let is_quick = |fate, verdict| Expected { fate, verdict, slack_ms: SLACK_MS };
     match (strike, cell.ending) {
         (Strike::Nothing, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         (Strike::Kills, _) => is_quick(Fate::Dead, Verdict::Lost),
-        // The stopped keeper neither reports the leader's end nor kills anything. The supervisor waits for the keeper
-        // until the time-out, and then has its processes killed.
+        // The stopped keeper (the process that has started the leader) neither reports the leader's end nor kills
+        // anything. The supervisor waits for the keeper until the time-out, and then has the action's processes killed.
         (Strike::Stops, Ending::Exits) => deaf(Fate::Dead, Verdict::TimedOut),
-        // The stopped keeper kills nothing. When the action is over, the launcher kills the keeper. The keeper's
-        // children then become children of the launcher, which kills them too.
+        // The stopped keeper (the process that has started the leader) kills nothing. When the action is over, the
+        // launcher kills the keeper. The keeper's children then become children of the launcher, which kills them too.
         (Strike::Stops, Ending::TimesOut) => deaf(Fate::DeadSoon, Verdict::TimedOut),
-        // The supervisor is not dumpable, so only root may trace it; and the tracing ends with the tracer.
+        // The keeper (the process that has started the leader) is not dumpable, so only root may trace it. The tracing
+        // ends when the tracer, the leader, ends.
         (Strike::Traces, Ending::TimesOut) if cell.user.is_root() => deaf(Fate::DeadSoon, Verdict::TimedOut),
         (Strike::Traces, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         (Strike::Starves, _) => deaf(Fate::Either, Verdict::Any),
@@ -349,7 +354,8 @@ fn judge(field: &Field, (count, levels): (usize, &[IsolationLevel]), seen: Vec<(
         cells.sort();
         println!("{:12} {}", adversary.name, cells.join(" | "));
     }
-    // Adversaries that this machine cannot set up: one needs root for its set-user-id program, one needs user namespaces.
+    // A machine may be unable to set up two of the adversaries: one needs root for its set-user-id program, the other
+    // needs user namespaces.
     let impossible = usize::from(field.set_user_id.is_none()) + usize::from(!field.user.has_user_namespaces());
     let wanted = count - levels.len() * 2 * impossible;
     println!("{exercised} cells were exercised, {wanted} of {count} must be, at {} levels", levels.len());

@@ -1,4 +1,4 @@
-//! What an agent may do and what it may not: the lists of seed 004, and the task list that proctor writes.
+//! Tests what an agent may do and what it may not do, by the lists of seed 004, and the task list that proctor writes.
 
 mod restrictions;
 mod specification_fixes;

@@ -1,6 +1,6 @@
-//! Approval of tasks (S7) through the program: the first run approves, a change that weakens nothing is approved by
-//! itself, and a change that weakens something waits for a person. Which changes are weakenings is tested with a table
-//! beside the code that compares two plans.
+//! Tests the approval of tasks (S7) by running the program: the first run approves, a change that weakens nothing is
+//! approved by itself, and a change that weakens something waits for a person. Which changes are weakenings is tested
+//! with a table beside the code that compares two plans.
 
 mod protected;
 mod settings;

@@ -1,4 +1,4 @@
-//! Archived runs, which are kept in one file each: which runs are archived, and that every command reads them as
+//! Tests archived runs, which are kept in one file each: which runs are archived, and that every command reads them as
 //! before.
 
 use std::fs;

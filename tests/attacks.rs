@@ -1,7 +1,7 @@
 //! Runs the attacks of `fake-tool __attack` at each isolation level and compares the results with a table.
 //!
-//! The test fails and names each attack that succeeds although the table denies it, each need that is denied, each attack without a row, and
-//! each row without an attack.
+//! The test fails and names each attack that succeeds although the table denies it, each operation that is denied
+//! although the table allows it, each attack without a row, and each row without an attack.
 #![expect(clippy::print_stdout, reason = "the log of the tests shows the whole matrix")]
 
 mod expected;
@@ -20,7 +20,7 @@ use crate::attacks::expected::{Cell, ROWS};
 use crate::attacks::victim::Victim;
 use crate::common::{Job, LEVELS, Machine, Owner, User, inside, levels};
 
-/// The socket of a container engine.
+/// The path at which a container engine listens.
 const DOCKER: &str = "/run/docker.sock";
 
 /// One line of the output of `fake-tool __attack`.

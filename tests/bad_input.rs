@@ -1,4 +1,4 @@
-//! Wrong input: each mistake gives one clear error with its place, its exit code and the next step.
+//! Tests wrong input: each mistake must give one clear error with its place, its exit code and the next step.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! What `proctor doctor` says about this machine, and about a machine whose kernel allows no user namespaces. `unshare`
-//! imitates the second one.
+//! Tests what `proctor doctor` says about this machine, and about a machine whose kernel allows no user namespaces.
+//! `unshare` imitates the second one.
 
 use std::path::Path;
 

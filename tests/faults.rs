@@ -1,5 +1,5 @@
-//! Crashes and errors at any moment. Afterwards the sealed runs are all there and verify, the interrupted run is closed, and the next run
-//! succeeds.
+//! Causes crashes and errors at any moment. Afterwards the sealed runs are all there and verify, the interrupted run is
+//! closed, and the next run succeeds.
 
 mod daemon;
 mod index;

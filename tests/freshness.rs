@@ -1,5 +1,5 @@
-//! `proctor status` and `proctor wait --fresh` without a service: what they say about a verdict, and whether they run
-//! the checks to get one.
+//! Tests `proctor status` and `proctor wait --fresh` without a service: what they say about a verdict, and whether they
+//! run the checks to get one.
 
 use std::fs;
 use std::path::Path;

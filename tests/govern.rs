@@ -1,4 +1,5 @@
-//! The 23 scenarios of the governance workflow (seed 002, section 10.1), by their numbers.
+//! Tests the 23 scenarios of the governance workflow (seed 002, section 10.1). A test's name begins with the number of
+//! its scenario.
 //!
 //! Each runs at a pseudo-terminal with a real repository. Small scripts play drafter, reviewer, editor and tracker. The tracker's script keeps
 //! labels and issues in files and records every call; `real_gh` uses the real `gh` where it is installed.

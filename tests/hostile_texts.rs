@@ -154,7 +154,7 @@ fn talker() -> String {
     format!("#!/bin/sh\ncat <<'END' >&2\n{lines}END\nexit 3\n")
 }
 
-/// A project with the whole corpus in it.
+/// A project in which each text of [`CLASSES`] stands in a file's name and in the output of a check.
 fn project() -> Project {
     let toml = "[[check]]\nname = \"tests\"\ncommand = [\"./pytest\", \"-q\"]\n\
                 [[check]]\nname = \"types\"\ncommand = [\"./tsc\", \"--noEmit\"]\n[[check]]\nname = \"talk\"\ncommand = [\"./talker\"]\n";
@@ -304,7 +304,7 @@ fn a_terminal_gets_only_the_sequences_of_proctor_and_a_log_is_escaped_there() {
     assert!(drawn.stdout.contains("\u{1b}[31m"), "it has colours: {}", drawn.stdout);
     for arguments in [&["show"][..], &["show", "--json"], &["show", "--log", "talk"], &["show", "--log", "types"], &["status"]] {
         let drawn = project.proctor(arguments).at_terminal().ended();
-        // The lines of a log are those of the tool: they stay lines.
+        // A log keeps the line ends that the tool printed, so this forged line is no fault.
         let drawn = without_own_sequences(&drawn.stdout).replace("line-end: \nPASSED", "line-end: PASSED");
         expect_clean(&format!("{} at a terminal", arguments.join(" ")), &drawn);
     }

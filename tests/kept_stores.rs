@@ -121,8 +121,9 @@ fn a_kept_store_answers_without_its_index() {
     kept.project.proctor(["verify", "--all"]).success();
 }
 
-/// A store of before has no approved settings. Its first run approves those within the default wall; what opens more is
-/// asked for, also if it was written before the first run of this version.
+/// A store of an older version has no approved settings. The first run of this version approves the settings that open
+/// no more of the machine than the defaults. Settings that open more need an approval, even if they were written before
+/// that run.
 #[test]
 fn a_planted_setting_does_not_become_the_approved_one_by_an_upgrade() {
     let kept = KeptStore::unpack(&repository().join("fixtures/stores/0.1.0/store.tar.zst"));

@@ -1,4 +1,5 @@
-//! Reports with a million tests: they are read piece by piece, every test is counted, and a bounded number is listed.
+//! Tests reports with more than a million tests: a report is read piece by piece, every test is counted, and at most
+//! 10,000 tests of each kind are listed.
 
 use std::fs;
 use std::thread::{self, JoinHandle};
@@ -10,13 +11,13 @@ use crate::common::{Output, Project, fake_tool, poll};
 
 /// The most memory that proctor may need for a report, however many tests it lists.
 const MOST_MEMORY_KIB: u64 = 64 * 1024;
-/// The most tests that are listed of each kind: the first ones, and the failed ones.
+/// At most this many of the first tests are listed, and at most this many of the failed tests.
 const LISTED: u64 = 10_000;
 const BOUND: Duration = Duration::from_secs(30);
 const RUN_BOUND: Duration = Duration::from_secs(300);
-/// As many tests as a report of pytest with 64 MiB has.
+/// The number of tests of a pytest report in the long tier. A Jest report has two thirds of that number.
 const MANY: u64 = 1_500_000;
-/// As many tests as are tried outside of the long tier: a report of this length is read piece by piece, too.
+/// The number of tests of a report outside of the long tier. A report of this length is read piece by piece, too.
 const SOME: u64 = 100_000;
 
 /// A program that plays pytest: every test passes, but for the last one.
@@ -59,7 +60,8 @@ fn run(project: &Project, name: &str) -> (Output, u64) {
     (output, peak)
 }
 
-/// Holds a run of a check that plays a tool to the bounds. Returns the figures in words.
+/// Runs a check that plays a tool, and fails if memory, counts or lists are not within their limits. Returns the figures
+/// in words.
 #[track_caller]
 fn is_counted_and_listed(name: &str, script: &str, tests: u64, evidence: &str) -> String {
     let toml = format!(

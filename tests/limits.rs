@@ -1,4 +1,4 @@
-//! The limits of one action: the result of a command that prints nothing for too long, or that prints too much.
+//! Tests the limits of one action: the result of a command that prints nothing for too long, or that prints too much.
 
 use std::fs;
 

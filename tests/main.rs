@@ -1,7 +1,8 @@
 //! The integration tests: one binary, so that the program is linked against them once (house style T12).
 //!
-//! Every file here is a module of this one; `house` fails when one is forgotten. Tests that install or run real pytest, tsc and
-//! eslint are in modules whose name says so, and can be left out by name (`-- --skip real_tools --skip isolated_tools`).
+//! Every file here is a module of this one; `house` fails when a file is forgotten. Tests that install or run real
+//! pytest, tsc and eslint are in modules whose name says so, and can be left out by name (`-- --skip real_tools --skip
+//! isolated_tools`).
 
 #![expect(
     clippy::disallowed_methods,

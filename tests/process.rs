@@ -1,4 +1,5 @@
-//! The supervisor and its launcher with real processes. Every test runs `fake-tool`, waits a bounded time and leaves no process behind.
+//! Tests the supervisor and its launcher (the process that starts actions) with real processes. Every test runs
+//! `fake-tool`, waits a bounded time and leaves no process behind.
 #![expect(clippy::disallowed_methods, reason = "these tests signal, start and time processes from outside")]
 
 mod endings;

@@ -1,4 +1,5 @@
-//! The real tools that other tests run are installed, at the versions from which those tests' expectations were taken.
+//! Checks that the real tools that other tests run are installed at the versions from which those tests' expectations
+//! were taken.
 
 use std::path::Path;
 

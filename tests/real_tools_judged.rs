@@ -1,5 +1,5 @@
-//! Real Jest, Vitest, Prettier, mypy and Ruff in complete runs: the arguments that proctor adds to each tool, how it
-//! judges the tool's output, and what it records.
+//! Tests real Jest, Vitest, Prettier, mypy and Ruff in complete runs: the arguments that proctor adds to each tool, how
+//! it judges the tool's output, and what it records.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -115,7 +115,8 @@ fn mypy_and_ruff_are_found_in_the_projects_environment() {
     project.proctor(["run"]).success();
 }
 
-/// Vitest writes a snapshot of a test's value where none is there yet. Before, this file counted as a save, so the run was MOVED.
+/// Vitest writes a snapshot of a test's value where none is there yet. In earlier versions this file counted as a save,
+/// so the run was MOVED.
 #[test]
 fn a_new_snapshot_of_vitest_moves_nothing_and_is_kept_where_writes_says() {
     let test = "test('a', () => expect({ a: 1 }).toMatchSnapshot());\n";

@@ -1,4 +1,4 @@
-//! Real pytest, tsc and eslint through a test specification: its declarations and policies decide whether their
+//! Tests real pytest, tsc and eslint through a test specification: its declarations and policies decide whether their
 //! findings block.
 
 use std::fs::Permissions;

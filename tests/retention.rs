@@ -1,4 +1,4 @@
-//! Runs that are removed because of a project's limits: which runs go, which stay, and that the ledger records the
+//! Tests how runs are removed because of a project's limits: which runs go, which stay, and that the ledger records the
 //! removal first.
 
 use std::fs;

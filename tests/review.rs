@@ -1,4 +1,4 @@
-//! `proctor review`, and reviews within a run, with small scripts as reviewers (seed 003).
+//! Tests `proctor review`, and reviews within a run, with small scripts as reviewers (seed 003).
 
 use std::fs;
 
@@ -202,7 +202,8 @@ fn emphasis_around_the_label_alone_can_be_refused() {
     assert!(document["reason"].as_str().expect("a text").contains("identical output"), "{document}");
 }
 
-/// Settings with a review between two checks. The check after it makes a file, which shows that it was started.
+/// Settings with a review between two checks. The check after the review makes a file, which shows that this check was
+/// started.
 const GATED: &str = r#"
 [[check]]
 name = "before"

@@ -1,4 +1,4 @@
-//! `proctor run` from end to end: verdicts, prerequisites, stopping, environment, evidence, the queue, and the
+//! Tests `proctor run` from end to end: verdicts, prerequisites, stopping, environment, evidence, the queue, and the
 //! project's registration in the store.
 //!
 //! Nearly all tests use commands of the tool `generic`, made of `fake-tool`. `run::python` runs real pytest.

@@ -1,4 +1,4 @@
-//! proctor as a user's service: under a real service manager, with a cgroup of its own.
+//! Tests proctor as a user's service, under a real service manager and in a cgroup of its own.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -81,7 +81,7 @@ fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace(
     assert_eq!(value("TWICE"), "0");
 }
 
-/// A hostile check of one project, one save, under a service that a real service manager has started.
+/// Saves a file once in a project whose check is hostile, under a service that a real service manager has started.
 #[test]
 #[ignore = "long tier"]
 fn a_hostile_check_changes_nothing_outside_of_its_run_and_the_report_names_the_attempt() {

@@ -1,5 +1,5 @@
-//! Ways of starting proctor, and signals: it is started from a pipe, by an interactive shell, or by `nohup … &`, and
-//! each signal is sent to it.
+//! Tests ways of starting proctor, and signals: proctor is started from a pipe, by an interactive shell, or by `nohup …
+//! &`, and each signal is sent to it.
 //!
 //! `service` tests a start by a user's service manager.
 

@@ -1,4 +1,4 @@
-//! proctor's signatures, checked by programs that know nothing of proctor: coreutils, OpenSSH, OpenSSL,
+//! Has proctor's signatures checked by programs that know nothing of proctor: coreutils, OpenSSH, OpenSSL,
 //! securesystemslib. Each accepts a real run and refuses a manipulated copy.
 
 use std::fs::{self, Permissions};

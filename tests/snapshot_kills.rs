@@ -1,6 +1,7 @@
-//! Kills proctor's processes in the moments in which the snapshot changes on disk: while the copy of the tree is made or updated,
-//! while layers are made, while kept caches are merged, while Python modules are compiled, and while `writes` are copied to the
-//! project. Each time nothing may be mounted or alive, no file of the project may be half, and the next runs must be right.
+//! Kills proctor's processes in the moments in which the snapshot changes on disk: while the copy of the tree is made or
+//! updated, while layers are made, while kept caches are merged, while Python modules are compiled, and while `writes`
+//! are copied to the project. Each time nothing may be mounted or alive, no file of the project may be half written, and
+//! the next runs must be right.
 //!
 //! The moments are seen in the store: the test polls for the file or directory that shows that a phase has begun.
 //!
@@ -21,7 +22,7 @@ use crate::kills::{Dice, await_program, number};
 
 const KILLS: u64 = 300;
 const KILLS_OF_THE_SAMPLE: u64 = 6;
-/// The projects in which the kills of the long tier happen, at the same time.
+/// How many projects are used at the same time in the long tier.
 const PROJECTS: u64 = 3;
 /// How long a phase of a run, or the end of killed processes, may take even on a busy machine.
 const BOUND: Duration = Duration::from_secs(30);
@@ -60,7 +61,7 @@ const PHASES: [Phase; 7] =
 enum Victim {
     /// The process that a person started.
     Proctor,
-    /// That process with everything that is still in its process group.
+    /// The process that a person started, with every process that is still in its process group.
     Group,
     /// The process that starts the actions.
     Launcher,
@@ -119,13 +120,14 @@ fn show(tally: &BTreeMap<String, u32>) {
     println!("{tally:#?}");
 }
 
-/// Kills `kills` times in one project, and returns what was killed how often.
+/// Kills the processes of runs in one project, in `kills` rounds. Returns how many rounds met each phase, victim and command.
 fn kill_at_phases(kills: u64, seed: u64) -> BTreeMap<String, u32> {
     let mut dice = Dice(seed);
     let mut target = Target::new();
     for round in 0..kills {
         target.round(round, &mut dice);
-        // Often the next process to be killed finds what several killed ones have left.
+        // The result is checked only after about every third round, so a run often finds what several killed runs have
+        // left.
         if dice.below(3) == 0 || round + 1 == kills {
             target.expect_right(&format!("after round {round}"));
         }
@@ -190,7 +192,7 @@ impl Target {
         listed.map(|entry| entry.path()).next().unwrap_or_else(|| self.state().join("snapshots/none"))
     }
 
-    /// Saves, starts a run or a watch, and kills something of it in a phase.
+    /// Saves, starts a run or a watch, and kills some of its processes in a phase.
     #[track_caller]
     fn round(&mut self, round: u64, dice: &mut Dice) {
         let phase = dice.pick(&PHASES);
@@ -229,7 +231,7 @@ impl Target {
         }
     }
 
-    /// Returns what shows that a phase has begun.
+    /// Returns a function that says whether a phase has begun, by the files in the store.
     fn trace(&self, phase: Phase, snapshot: &Path, dice: &mut Dice) -> Box<dyn Fn() -> bool> {
         let snapshot = snapshot.to_owned();
         match phase {
@@ -391,8 +393,9 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Compares all data with the wanted number, and its own cache with itself: a cache is there whole or not at all. Then writes the
-/// cache, files for the next check, and files that are copied to the project.
+/// Expects the wanted number in all data files, and one and the same number in all files of the check's cache, because a
+/// cache must be complete or missing. Then writes the cache, files for the next check, and files that are copied to the
+/// project.
 const DATA_CHECK: &str = r#"
 read -r want <want
 for file in data/*; do read -r found <"$file"; [ "$found" = "$want" ] || exit 1; done
@@ -407,7 +410,7 @@ text=$(yes "$want" | head -n LINES)
 for n in COVERED; do echo "$text" >coverage/$n; done
 "#;
 
-/// Expects what the first check wrote in this run.
+/// Fails unless it finds the files that the first check wrote in this run.
 const LAYER_CHECK: &str = r#"
 read -r want <want
 for n in MADE; do read -r found <made/$n || exit 3; [ "$found" = "$want" ] || exit 3; done

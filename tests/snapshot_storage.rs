@@ -1,4 +1,5 @@
-//! The disk space of snapshots: `proctor doctor` names it, and `prune` and `remove` free it, but never during a run.
+//! Tests the disk space of snapshots: `proctor doctor` names it, and `prune` and `remove` free it, but never during a
+//! run.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

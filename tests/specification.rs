@@ -1,6 +1,6 @@
-//! `proctor check`, `proctor schema` and `proctor plan` through the program: that it finds the files, names the place
-//! of an error, and ends with the right exit code. Which error belongs to which specification is tested with tables
-//! beside the code that reads specifications.
+//! Tests `proctor check`, `proctor schema` and `proctor plan` through the program: that it finds the files, names the
+//! place of an error, and ends with the right exit code. Which error belongs to which specification is tested with
+//! tables beside the code that reads specifications.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `proctor run --task` and `proctor plan --task` through the program: a task of a test specification is found,
+//! Tests `proctor run --task` and `proctor plan --task` through the program: a task of a test specification is found,
 //! executed, judged by its own criteria, and sealed under its own id. How each field becomes a part of the plan is
 //! tested with tables beside the code that makes plans.
 

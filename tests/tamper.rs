@@ -18,7 +18,7 @@ use crate::common::Extent;
 use crate::tamper::rows::ROWS;
 use crate::tamper::victim::{Found, Made, Victim};
 
-/// The manipulations that are tried outside of the long tier.
+/// Outside of the long tier, every 8th manipulation is tried.
 const SAMPLE: Extent = Extent::OneIn(8);
 
 #[test]

@@ -1,4 +1,4 @@
-//! `proctor tdd`, and runs in a cycle of RED, GREEN and REFACTOR with real pytest.
+//! Tests `proctor tdd`, and runs in a cycle of RED, GREEN and REFACTOR with real pytest.
 
 mod cycle;
 mod limits;

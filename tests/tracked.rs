@@ -109,7 +109,7 @@ fn every_form_of_an_index_is_read_as_git_lists_it() {
             git(root, &["update-index", "--split-index"]);
         }
         assert_eq!(assert_equal(root, &what), 309);
-        // Entries that are new, changed, removed, intended, and in conflict.
+        // The index now gets entries that are new, changed, removed, intended and in conflict.
         write(root, "intended", "x");
         git(root, &["add", "-N", "intended"]);
         write(root, "src/b.py", "changed");
@@ -125,7 +125,7 @@ fn every_form_of_an_index_is_read_as_git_lists_it() {
         assert_eq!(is_split, split, "{what}");
         git(root, &["commit", "-qm", "one"]);
         assert_equal(root, &what);
-        // A project below the repository's root.
+        // A project may lie below the repository's root.
         assert_eq!(both(&root.join("sub/project")).0, ["x"]);
         assert_equal(&root.join("sub/project"), &what);
         // A worktree has an index of its own.
@@ -302,7 +302,8 @@ fn what_git_begins_or_ceases_to_track_is_found_by_a_look_at_other_paths() {
         assert_eq!(fresh.digest().to_string(), digest_in_python(root, &[]), "{step:?}");
         index = applied;
     }
-    // A repository that is a link, as some tools make it, and one that is gone.
+    // If the repository is gone, the tree is another one. If `.git` is a link to the repository, as some tools make it,
+    // the tree stays the same.
     fs::rename(root.join(".git"), home.path().join(".hg")).expect("our directory");
     assert_ne!(scan(root).digest(), index.digest());
     symlink(".hg", root.join(".git")).expect("a link");

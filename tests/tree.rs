@@ -1,4 +1,4 @@
-//! The digest of a tree, compared with the independent implementation in Python that docs/reference/tree-digest.md shows.
+//! Compares the digest of a tree with the independent implementation in Python that docs/reference/tree-digest.md shows.
 
 mod command;
 mod model;

@@ -1,4 +1,4 @@
-//! `proctor verify` as a person uses it: its arguments, its output and its exit codes.
+//! Tests `proctor verify` as a person uses it: its arguments, its output and its exit codes.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;

@@ -24,7 +24,8 @@ use crate::common::{Project, WRITES_TO_SHARED, Watch, poll};
 /// The time limit of every wait. A wait normally takes far less.
 const LATE: Duration = Duration::from_secs(60);
 
-/// How long a test looks for something that must not happen: longer than a burst, a repetition and a run together.
+/// How long a test looks for something that must not happen: longer than collecting the saves of one burst, a repetition
+/// and a run together.
 const A_WHILE: Duration = Duration::from_millis(1500);
 
 /// A check that records its start, waits while the file `hold` exists, and succeeds if `state.txt` contains `ok`.

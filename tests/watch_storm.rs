@@ -111,8 +111,8 @@ struct Run {
     over_at: Moment,
 }
 
-/// The hints that the engine has passed on with its orders to start a run. `everything`: one order asked for a scan of
-/// the whole tree.
+/// The hints that the engine has passed on with its orders to start a run. `everything` is true if one of the orders
+/// asked for a scan of the whole tree.
 #[derive(Default)]
 struct Hinted {
     everything: bool,

@@ -1,4 +1,4 @@
-//! Watching real directories: what editors, tools and people do, and the hints that follow.
+//! Watches real directories, and tests which hints follow when editors, tools and people change files.
 //!
 //! Cases that are known to go wrong in other programs, each with the test that shows that it works here (`storms` and
 //! `triggers` are in `watch_cli`, `storm` is `watch_storm.rs`, `engine` is `src/daemon/engine/tests.rs`, `within` is

@@ -1,5 +1,5 @@
-//! `proctor why` through the program: it names the rule that decides about a path, from whichever directory the command
-//! is run.
+//! Tests `proctor why` through the program: it names the rule that decides about a path, from whichever directory the
+//! command is run.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! Input: the text of a condition, and the results of the actions that it asks about.
+//! The input is the text of a condition, and the results of the actions that it asks about.
 
 #![no_main]
 

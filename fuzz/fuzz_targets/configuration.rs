@@ -1,4 +1,4 @@
-//! Input: the text of a `proctor.toml`, and the project's files by which checks are found.
+//! The input is the text of a `proctor.toml`, and the project's files by which checks are found.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Input: the output and the report of eslint.
+//! The input is the output and the report of eslint.
 
 #![no_main]
 

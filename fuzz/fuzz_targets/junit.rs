@@ -1,4 +1,4 @@
-//! Input: a report of pytest. The report is interpreted once for each exit code that pytest may have.
+//! The input is a report of pytest. The report is interpreted once for each exit code that pytest may have.
 
 #![no_main]
 

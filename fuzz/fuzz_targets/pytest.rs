@@ -1,4 +1,4 @@
-//! Input: the output and the report of pytest.
+//! The input is the output and the report of pytest.
 
 #![no_main]
 

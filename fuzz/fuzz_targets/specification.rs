@@ -1,4 +1,4 @@
-//! Input: the text of a test specification. It is read, and the plans of its tasks are made.
+//! The input is the text of a test specification. The target reads the text and makes the plans of its tasks.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Input: the output and the report of any tool, which is recognised by its command.
+//! The input is the output and the report of any tool, which is recognised by its command.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Input: the output of tsc.
+//! The input is the output of tsc.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A report of pytest alone, under each exit code that can come with a report.
+//! Checks that a report of pytest alone has an interpretation under each exit code that can come with a report.
 
 use proctor::model::Tool;
 

@@ -33,7 +33,8 @@ pub enum RouteName {
     Phase,
     /// Changes the state of a task's red, green, refactor cycle.
     SetPhase,
-    /// Answers a request that an agent makes: to set a task's status, to run a task once more, or to accept a corrected specification.
+    /// Answers a request that an agent makes: to say whether a task has the status that the agent claims, to run a task
+    /// once more, or to name the errors in a task's specification.
     Requests,
     /// Always refuses: only a person at a terminal can approve a plan.
     Approval,

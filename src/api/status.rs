@@ -79,7 +79,7 @@ pub struct TaskStatusV1 {
     pub tree: Option<TreeDigest>,
     /// The digest of the present plan; `None` if the configuration has no plan for the task.
     pub plan: Option<Digest>,
-    /// For a stale verdict: what has changed since the verdict, the tree or the plan.
+    /// Why a stale verdict is stale, for example because the tree has changed. `None` for any other state.
     pub outdated: Option<StaleReason>,
     /// The paths that changed during the run; empty unless the state is `Moved` or `Unstable`.
     pub paths: Vec<String>,
@@ -91,7 +91,7 @@ pub struct TaskStatusV1 {
     pub problems: Vec<String>,
 }
 
-/// The state of a verdict.
+/// Whether a task's last verdict is for the present tree and the present plan, or why there is no such verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StateV1 {

@@ -96,7 +96,7 @@ struct Remedy {
     command: String,
 }
 
-/// A row of the table of remedies.
+/// A known obstacle to isolation. [`RULES`] lists all known obstacles.
 struct Rule {
     problem: &'static str,
     /// Returns the command that removes this obstacle; `None` if the facts do not show the obstacle.

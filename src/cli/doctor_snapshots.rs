@@ -75,7 +75,7 @@ fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes.div_ceil(1 << 20))
 }
 
-/// Returns the disk space of a project's snapshots.
+/// Returns the disk space of a project's snapshots. All sizes are 0 if the project has none or is not registered.
 pub(super) fn usage_of(facts: &MachineFacts, project: &ProjectFound) -> SnapshotUsage {
     project.id.as_ref().and_then(|id| facts.snapshots.get(id)).copied().unwrap_or_default()
 }

@@ -132,7 +132,8 @@ impl Environment {
         self.working_directory.join(path)
     }
 
-    /// Returns whether output has no colours: the person asked for none, or the terminal shows no control sequences.
+    /// Returns whether output has no colours: the person asked for none, or the terminal prints control sequences
+    /// instead of obeying them.
     pub(crate) fn refuses_colours(&self) -> bool {
         self.has("NO_COLOR") || self.has_dumb_terminal()
     }

@@ -43,7 +43,7 @@ impl CommandError {
         self
     }
 
-    /// Adds a hint what to do next.
+    /// Adds a hint what to do next. The hints are shown after the causes, in the order in which they were added.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self

@@ -55,7 +55,7 @@ fn draw(events: Events, wanted: &ProjectId, style: Style) {
     }
 }
 
-/// The actions of a run, as its events tell of them.
+/// The running actions of a run and the number of ended ones, counted from the service's events.
 #[derive(Default)]
 struct ActionsOfRun {
     /// The running actions, in the order in which they were started.

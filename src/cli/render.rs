@@ -1,8 +1,8 @@
 //! The only module that prints. Results go to standard output; errors and notes go to standard error (G6).
 //!
 //! No text reaches a terminal as it is. Every function here escapes what a terminal obeys or a person does not see, and
-//! writes the control sequences of proctor itself. So a command hands over any text, whoever made it. The one exception
-//! is [`raw`], for the bytes of a log that a program reads.
+//! writes the control sequences of proctor itself. So a command may pass any text, wherever the text comes from. The one
+//! exception is [`raw`], for the bytes of a log that a program reads.
 
 use std::io::Write as _;
 
@@ -124,7 +124,8 @@ pub(crate) fn end_prompt() {
     write_error("\n");
 }
 
-/// Clears what is visible. What was scrolled away stays: it is not proctor's alone.
+/// Clears the visible part of the screen. Lines that were scrolled away stay, because other programs may have printed
+/// them.
 pub(crate) fn clear() {
     write("\x1b[2J\x1b[H");
 }

@@ -1,4 +1,4 @@
-//! Searches the root of the project in which a command was started, as git does: in the current directory and above.
+//! Searches for the root of the project in which a command was started, as git does: in the current directory and above.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,14 @@ use nix::unistd::geteuid;
 use crate::cli::setup::CONFIGURATION_FILE;
 use crate::evidence::evidence_directory;
 
-/// The evidence link of a project that names no other one in a `proctor.toml`.
+/// The name of a project's evidence link, unless its `proctor.toml` sets another name.
 const DEFAULT_LINK: &str = "evidence";
 
 /// Returns the nearest directory, `start` or one above it, that has a `proctor.toml` or is registered; `None` if there is none.
 ///
-/// The search ends at the root of a git repository, because what is above belongs to another one, and below the home
-/// directory. Above `start`, a `proctor.toml` of another user is no project of this user: in `/tmp` anybody can put one.
+/// The search ends at the root of a git repository, because the directories above belong to another project, and below
+/// the home directory. Above `start`, a `proctor.toml` of another user is no project of this user: in `/tmp` anybody can
+/// put one.
 pub(super) fn root_above(start: &Path, home: Option<&Path>, state_root: &Path) -> Option<PathBuf> {
     let home = home.and_then(|home| home.canonicalize().ok());
     for directory in start.ancestors() {
@@ -35,8 +36,9 @@ pub(super) fn root_above(start: &Path, home: Option<&Path>, state_root: &Path) -
     None
 }
 
-/// Returns whether a directory is registered. Its evidence link, which leads into the store, says so without a look into
-/// the index. A project without this link has a `proctor.toml`, which turns the link off or names another one.
+/// Returns whether a directory is registered. A registered directory has an evidence link into the store, so the index
+/// need not be read. A project without this link has a `proctor.toml`, in which the link is turned off or has another
+/// name.
 fn is_registered(directory: &Path, state_root: &Path) -> bool {
     std::fs::read_link(directory.join(DEFAULT_LINK)).is_ok_and(|target| target.starts_with(evidence_directory(state_root)))
 }

@@ -14,7 +14,7 @@ use crate::spec::{self, DiskFiles};
 
 pub(crate) const CONFIGURATION_FILE: &str = "proctor.toml";
 
-/// A project's settings and plan.
+/// What a command needs of a project: its root, its settings, and the plan of the task that the command is about.
 pub(crate) struct LoadedProject {
     /// The root's path with all links resolved.
     pub(crate) root: PathBuf,

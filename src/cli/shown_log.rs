@@ -2,7 +2,7 @@
 
 use crate::model::shown_lines;
 
-/// The longest character of UTF-8, in bytes.
+/// The number of bytes that the longest UTF-8 characters have.
 const LONGEST_CHARACTER: usize = 4;
 
 /// Escapes the pieces of a log. A character, or a line end of two characters, may be cut at the end of a piece: its

@@ -27,7 +27,7 @@ pub(crate) enum Tone {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Line(Vec<Piece>);
 
-/// A piece of a line.
+/// A part of a [`Line`] that is shown in one colour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) text: String,

@@ -44,7 +44,7 @@ impl Drop for KeyMode {
     }
 }
 
-/// Reads keys until standard input ends. It blocks, so it needs a thread of its own.
+/// Reads keys until standard input ends or `send` returns false. The function blocks, so it needs a thread of its own.
 pub(crate) fn read_keys(mut send: impl FnMut(Key) -> bool) {
     let mut input = std::io::stdin();
     let mut byte = [0_u8; 1];

@@ -152,7 +152,7 @@ fn changes_places(last: Option<OverallResult>, now: Option<OverallResult>) -> bo
 /// The notice after a run whose result is for an older tree, because the tree changed since the run began.
 const OLDER_TREE: &str = "this result is for an older tree";
 
-/// What the keys do.
+/// The lines that explain the keys, shown when the person presses `?` or `h`.
 const KEYS: [&str; 6] = [
     "  Enter  run everything again; during a run: once more when it is over",
     "  f      run what failed last",

@@ -1,6 +1,6 @@
 //! Parses an HTTP answer: head, length and body. Pure.
 
-/// The longest head of an answer, in bytes.
+/// The limit for the head of an answer, in bytes.
 const LONGEST_HEAD: usize = 64 * 1024;
 
 /// A complete HTTP answer: its status code and its body. Headers are used only to find the body's length.

@@ -39,10 +39,11 @@ const INTERPRETERS: &[&str] = &["sh", "bash", "dash", "zsh", "python", "python3"
 const GIT_VARIABLES: &[&str] =
     &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"];
 
-/// The largest output in bytes. A tool or model that prints more is stopped.
+/// The limit for the output, in bytes. A tool or model that prints more is stopped.
 const OUTPUT_CAP: u64 = 4 << 20;
 
-/// How long the writer of a ledger line waits until a run of the project ends. The run holds the project's lock.
+/// The longest time that the writer of a ledger line waits for the end of a run of the project. The run holds the
+/// project's lock.
 const LEDGER_WAIT: Duration = Duration::from_secs(3600);
 
 /// How long a tool of the person may take to stop after SIGTERM, before it is killed.

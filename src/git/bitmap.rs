@@ -3,7 +3,8 @@
 const WORD: u64 = 64;
 
 /// Decodes a bitmap at the start of `bytes`. Returns the positions of the set bits in ascending order, and the bytes
-/// after the bitmap; `None` if the bitmap is damaged or has a set bit at or beyond `limit`.
+/// after the bitmap; `None` if the bitmap is damaged or has a set bit at or beyond `limit`. Set bits beyond `limit` are
+/// ignored only in the last word of a run of ones.
 ///
 /// The format: the number of bits, the number of words, the words, and the place of the last header word. All numbers are
 /// big-endian; a word has 64 bits. A header word says how many words of equal bits come first (the lowest bit is the

@@ -40,7 +40,7 @@ enum HashWidth {
     Sha256,
 }
 
-/// The entries of one index file.
+/// The names of the entries of one index file. A split index also names the file with the shared part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexContent {
     /// The names one after the other, in the order of the entries. An entry that replaces an entry of the shared part has
@@ -80,7 +80,7 @@ fn parse(bytes: &[u8], width: HashWidth) -> Result<IndexContent, GitIndexProblem
         return Err(GitIndexProblem::Version(version));
     }
     let count = take_u32(&mut rest)? as usize;
-    // Each entry takes at least this much, so a wrong number cannot make us reserve much.
+    // Each entry takes at least this much, so a wrong number cannot make the parser reserve much memory.
     let most = rest.len() / (BEFORE_HASH + hash + 3);
     if count > most {
         return Err(Damaged);

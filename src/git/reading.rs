@@ -17,7 +17,7 @@ use crate::git::tracked_paths::TrackedPaths;
 /// The most bytes of an index that are read: enough for some millions of files.
 const MAX_INDEX_BYTES: u64 = 512 * 1024 * 1024;
 
-/// What git's index says of a project.
+/// The paths that git's index tracks below a project's root, or why the index could not be used.
 #[derive(Debug, Clone, Default)]
 pub struct GitIndex {
     /// The index file that was read, and its identity at that time; `None` if the project has no repository or no index.
@@ -41,7 +41,7 @@ impl GitIndex {
         &self.paths
     }
 
-    /// Returns why the index could not be used, if it could not.
+    /// Returns why the index could not be used; `None` if it could be used or does not exist.
     pub fn problem(&self) -> Option<GitIndexProblem> {
         self.problem
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::governance::name::Slug;
 use crate::model::Digest;
 
-/// The kinds of files in a trail.
+/// The kinds of files in a trail. The kind of a file decides how its name ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrailKind {

@@ -40,8 +40,8 @@ const BY_TIME: &[(NameRule, CacheKind)] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheInEnvironment {
     pub name: &'static str,
-    /// Whether a check sees the files that the project's own directory of this name holds. What the check itself writes
-    /// there covers these files.
+    /// Whether a check sees the files that the project's own directory of this name holds. A file that the check itself
+    /// writes there hides the project's file of the same name.
     pub shows_live: bool,
 }
 

@@ -163,7 +163,8 @@ impl Matcher {
         }
     }
 
-    /// Sets the paths that git tracks, for the questions of this matcher that do not name the rules around a path.
+    /// Sets the paths that git tracks. Only the methods that get no [`RulesScope`] use them; a scope has its own tracked
+    /// paths.
     pub fn set_tracked(&mut self, tracked: Arc<TrackedPaths>) {
         self.tracked = tracked;
     }
@@ -194,13 +195,14 @@ impl Matcher {
         IgnoreDecision { verdict, rule }
     }
 
-    /// Returns whether an entry at this path is proctor's own link if it is a link with the right target.
+    /// Returns whether this is the path of proctor's own link. An entry at the path is that link only if
+    /// [`Matcher::is_own_link`] also accepts its target.
     pub fn may_be_own_link(&self, path: &[u8]) -> bool {
         self.own_link.as_ref().is_some_and(|own| own.is_at(path))
     }
 
-    /// Returns whether a link with this path and target is proctor's own link to the evidence. It never belongs to the tree, but
-    /// the other questions of a matcher do not know the target, so the caller has to ask this one too.
+    /// Returns whether a link with this path and target is proctor's own link to the evidence. Such a link never belongs
+    /// to the tree. The other methods of a matcher do not get the target, so the caller must call this one too.
     pub fn is_own_link(&self, path: &[u8], target: &[u8]) -> bool {
         self.own_link.as_ref().is_some_and(|own| own.is_at(path) && own.has_target(target))
     }
@@ -242,8 +244,8 @@ impl Matcher {
         self.judge(scope, path.as_bytes(), is_directory).0
     }
 
-    /// Returns the membership of the root: `In` if the matcher selects the tree. If it selects ignored inputs, it is
-    /// `Passed`: the root itself is no ignored input, but may contain some.
+    /// Returns the membership of the root: `In` if the matcher selects the tree, `Passed` if the matcher selects ignored
+    /// inputs. The root itself is no ignored input, but may contain some.
     pub fn root_membership(&self) -> TreeMembership {
         match self.selects {
             Selects::Tree => TreeMembership::In,

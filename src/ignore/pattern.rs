@@ -19,7 +19,7 @@ pub enum PatternSource {
     File(String),
 }
 
-/// A pattern that cannot be used.
+/// A pattern that cannot be used. In a rules file it matches nothing; in the settings it is an error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("pattern `{pattern}` of {origin}, line {line}: {problem}")]
 pub struct IgnorePatternProblem {

@@ -42,7 +42,8 @@ pub struct RulesScope {
 pub(super) enum SurroundingTree {
     /// The directory belongs to the tree.
     Inside,
-    /// The directory is excluded. The walk is in it because a pattern of `watch.include` may match something in it.
+    /// The directory is excluded. The walk is in it because something in it may be selected: by a pattern of
+    /// `watch.include`, because git tracks it, or because a prerequisite makes it.
     Leading,
     /// The walk selects ignored inputs and is inside an ignored directory, so every entry is ignored.
     Ignored,

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 /// Elements that begin an HTML block (CommonMark 4.6, kinds 1 and 6), and elements that hide or quote what they contain.
-/// A tag of one of these counts anywhere in a line.
+/// A tag of such an element is recognised anywhere in a line, not only at its beginning.
 const ELEMENTS: &[&str] = &[
     "address",
     "article",
@@ -90,12 +90,12 @@ const WITHOUT_CONTENT: &[&str] = &[
     "wbr",
 ];
 
-/// What the readings of Markdown other than HTML say of a line.
+/// Whether programs that show Markdown may take a line for code, a quotation or a comment. Such programs differ.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineReading {
-    /// Every reading takes the line for code or for a quotation, so a tag in it is only text.
+    /// Every program takes the line for code or for a quotation, so a tag in the line is only text.
     pub(super) is_surely_text: bool,
-    /// Some reading takes the line for code, a quotation or a comment, so an end tag in it may be only text.
+    /// Some program takes the line for code, a quotation or a comment, so an end tag in the line may be only text.
     pub(super) may_be_text: bool,
 }
 
@@ -104,13 +104,13 @@ pub(super) struct LineReading {
 pub(super) struct OpenHtml {
     /// How often each element is open.
     elements: BTreeMap<String, usize>,
-    /// What ends a processing instruction, a declaration or a CDATA section that is open.
+    /// The text that ends the open processing instruction, declaration or CDATA section; `None` if none is open.
     special: Option<&'static str>,
     /// Whether an HTML block is open. It ends at an empty line, also after its end tag.
     in_block: bool,
 }
 
-/// A tag in a line.
+/// An HTML tag: the element's name, whether it is an end tag, and whether it begins the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Tag {
     name: String,
@@ -162,15 +162,16 @@ impl OpenHtml {
     }
 }
 
-/// Returns what ends a construct that a line begins and does not end.
+/// Returns the text that ends a processing instruction, declaration or CDATA section which the line begins but does not
+/// end.
 fn special_end(line: &str) -> Option<&'static str> {
     let start = line.trim_start();
     let known = [("<?", "?>"), ("<![CDATA[", "]]>")];
     known.into_iter().find(|(begin, end)| start.starts_with(begin) && !start.contains(end)).map(|(_, end)| end)
 }
 
-/// Returns the tags in a line that count: at the beginning of the line those of any element in lower case, anywhere
-/// else those of [`ELEMENTS`]. `Vec<u8>` and `List<Section>` have none.
+/// Returns the tags in a line. At the beginning of the line the tag of any element in lower case counts, elsewhere only
+/// the tags of [`ELEMENTS`]. So `Vec<u8>` and `List<Section>` in a text are not taken for tags.
 fn tags(line: &str) -> Vec<Tag> {
     let start = line.trim_start_matches(|one: char| one.is_whitespace() || matches!(one, '-' | '*' | '+' | '>'));
     let begin = line.len() - start.len();

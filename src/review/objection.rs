@@ -3,7 +3,7 @@
 use crate::review::html::without_code_spans;
 use crate::review::quoting::MarkdownLine;
 
-/// What says not to merge, in any case.
+/// Phrases that say not to merge, in lower case. A review may write them in upper case, too.
 const OBJECTIONS: &[&str] = &[
     "do not merge",
     "don't merge",

@@ -58,7 +58,7 @@ const WAYS: &[(HidingWay, &str, &str)] = &[
 /// stopped by SIGPIPE.
 const CUTTERS: &[&str] = &["head", "tail"];
 
-/// The most characters of a part that a message shows.
+/// A message shows at most this many characters of a part of a script.
 const SHOWN: usize = 48;
 
 /// Returns the part of a script that hides a failure; `None` if every failure of a deciding command makes the script fail.

@@ -72,7 +72,8 @@ mod tests {
         let plan = plan_command(&["true".to_owned()], &Configuration::default(), &files, "shop").expect("a command is a plan");
         let of_actions = (&plan.task, essence(&plan.prerequisites), essence(&plan.steps), essence(&plan.cleanup));
         assert_eq!(plan_digest(&plan), canonical(&of_actions));
-        // The default lets checks run at the same time, but no approved plan changes by it.
+        // Neither the default of `parallel` nor "auto" nor `false` is part of the digest, so earlier approvals stay
+        // valid.
         let with = |said: &str| {
             let text = format!("[[check]]\nname = \"tests\"\ncommand = \"make\"\n[run]\n{said}\n");
             let configuration = crate::config::read(&text, "proctor.toml").expect("the settings are right");

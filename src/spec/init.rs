@@ -169,7 +169,8 @@ pub(super) fn quoted_list(items: &[String]) -> String {
     format!("[{}]", items.iter().map(|item| quoted_text(item)).collect::<Vec<_>>().join(", "))
 }
 
-/// Escapes hidden characters. TOML does not allow control characters in comments, and a person does not see the others.
+/// Escapes hidden characters. TOML does not allow control characters in comments, and a person would not see other
+/// hidden characters.
 fn uncontrolled(text: &str) -> Cow<'_, str> {
     shown_line(text)
 }

@@ -1,4 +1,4 @@
-//! Proposes what of a check's files is kept (`writes`), for the `proctor.toml` that `proctor init` writes.
+//! Proposes which files that a check writes are kept (`writes`), for the `proctor.toml` that `proctor init` writes.
 
 use std::path::{Component, Path};
 
@@ -24,7 +24,8 @@ pub fn propose_writes(plan: &mut Plan, files: &dyn ProjectFiles) {
     plan.notes.extend(notes);
 }
 
-/// Returns a pattern relative to the project; `None` if it leaves the project, which `writes` cannot say.
+/// Returns a pattern relative to the project; `None` if the pattern leaves the project, because `writes` allows no such
+/// pattern.
 fn below(directory: &str, pattern: &str) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     for component in Path::new(directory).components().chain(Path::new(pattern).components()) {

@@ -38,8 +38,8 @@ pub fn stricter_settings(before: &JudgedSettings, now: &JudgedSettings) -> Vec<S
 }
 
 /// Returns the settings with which a project is compared that has no approved settings: the present ones, except that a
-/// setting that opens files or variables of the user has its default. So nothing that is asked for in a directory opens
-/// the machine by itself.
+/// setting that opens files or variables of the user has its default. So a project's own files cannot open the machine
+/// without an approval.
 pub fn first_settings(now: &JudgedSettings) -> JudgedSettings {
     let value = |key: &String, value: &SettingValue| match default_of(key) {
         Some(default) if opens_the_machine(key, value) => default.clone(),

@@ -6,14 +6,14 @@ use crate::model::{
 };
 use crate::spec::digest::canonical;
 
-/// The most characters of an action's command that an approval records, so that people can read what was approved.
+/// An approval records at most this many characters of an action's command. People read them to see what was approved.
 const SHOWN: usize = 120;
 /// A pass rate of 100 %, in basis points: the rate of a plan in which every step must pass.
 const ALL: u32 = 10_000;
 
 /// Returns what a plan demands: its actions, limits, conditions and approval terms. Comparing the record of an approved
-/// plan with the record of a new plan shows where the plan became weaker. The project's settings are left out: what of
-/// them is approved is decided apart.
+/// plan with the record of a new plan shows where the plan became weaker. The project's settings are left out:
+/// `settings_weakening` compares them.
 pub fn plan_terms(plan: &Plan) -> PlanTerms {
     let criteria = plan.criteria.as_ref();
     let conditions = |conditions: Option<&Vec<crate::model::TaskCondition>>| -> Vec<String> {

@@ -93,7 +93,7 @@ fn each_kind_of_project_is_found() {
                 ),
                 ("node_modules/.bin/tsc", ""),
             ],
-            // `../x` is not to be seen, so nobody knows what it refers to.
+            // `../x` lies outside of the project and cannot be read, so it is not known which projects it refers to.
             &["*$ ./node_modules/.bin/tsc -b --force ."],
         ),
         (
@@ -179,7 +179,8 @@ fn each_kind_of_project_is_found() {
             &[("package.json", r#"{"scripts": {"test": "jest --ci > log"}}"#), ("node_modules/.bin/jest", "")],
             &["*$ npm run test"],
         ),
-        // A configuration with files of its own reads what was built of the projects it refers to.
+        // A configuration with files of its own needs the build results of the projects that it refers to, so tsc must
+        // build.
         (
             &[("tsconfig.json", r#"{"files": ["a.ts"], "references": [{"path": "lib"}]}"#), ("node_modules/.bin/tsc", "")],
             &["*$ ./node_modules/.bin/tsc -b --force ."],

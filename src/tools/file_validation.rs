@@ -5,9 +5,9 @@ use regex::bytes::RegexBuilder;
 use crate::model::{CategoryCode, FileCheck, FileObservation, FileState, FileValidation, FoundFile, Interpretation};
 use crate::tools::json_schema::{SchemaProblem, check_schema};
 
-/// The most memory for a compiled regular expression, in bytes.
+/// The limit for the memory of one compiled regular expression, in bytes.
 const REGEX_CAP: usize = 1024 * 1024;
-/// The most characters of a quoted text; the rest is cut off.
+/// A quoted text is cut off after this many characters.
 const QUOTED: usize = 80;
 
 /// Why a validation failed, and whether the file or the check is at fault.

@@ -15,7 +15,7 @@ const LISTED_TEXT: usize = 1024 * 1024;
 /// The most bytes that are read of one line. A finding's place and level stand at the beginning of its line.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// The most findings that the reason of a result names one by one.
+/// The reason of a result names at most this many findings one by one.
 const NAMED: usize = 3;
 
 /// The diagnostics of one tool that have been read so far.

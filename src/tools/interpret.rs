@@ -13,7 +13,8 @@ use crate::tools::places::Place;
 use crate::tools::table::row_of;
 use crate::tools::{service, signals};
 
-/// The longest reason, in characters. proctor's own sentences are far shorter; only quoted text can reach this length.
+/// The limit for a reason, in characters. proctor's own sentences are far shorter; only quoted text can reach this
+/// length.
 const LONGEST_REASON: usize = 2000;
 
 /// Everything that is known about an action after its end.

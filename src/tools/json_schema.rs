@@ -6,11 +6,11 @@ use serde_json::Value;
 
 /// The largest document that is checked, in bytes. Parsed values take about ten times as much memory.
 const DOCUMENT_CAP: usize = 8 * 1024 * 1024;
-/// The most violations that an error names.
+/// An error names at most this many violations.
 const NAMED: usize = 5;
-/// The most characters of one violation, because some violations quote the whole document.
+/// The text of a violation is cut after this many characters, because some violations quote the whole document.
 const WIDTH: usize = 240;
-/// The most memory for a compiled pattern of a schema, in bytes.
+/// The limit for the memory of one compiled pattern of a schema, in bytes.
 const PATTERN_CAP: usize = 1024 * 1024;
 
 /// Why a document cannot be checked against a schema, or does not satisfy it.

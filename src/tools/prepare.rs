@@ -1,6 +1,6 @@
-//! Makes the command that is really run: it adds arguments so that the tool writes the report by which it is judged
-//! (E5, E6). It also says how the tool is stopped (E10). It never adds a plugin or anything else that changes a tool's
-//! result.
+//! Makes the command that is really run: adds arguments so that the tool writes the report by which the action is judged
+//! (E5, E6). This module also says how a tool is stopped (E10). No plugin is added, nor anything else that changes a
+//! tool's result.
 
 use std::path::{Path, PathBuf};
 

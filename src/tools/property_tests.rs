@@ -1,4 +1,4 @@
-//! Properties that hold for every input: no interpreter panics, and no run is a success without proof.
+//! Tests two properties with random input: no interpreter panics, and no run is a success without proof.
 
 use proptest::prelude::{Just, Strategy, any, prop_assert, prop_oneof, proptest};
 use proptest::sample::select;

@@ -8,7 +8,7 @@ use crate::tools::ansi::plain_text;
 use crate::tools::interpret::{Input, interpret};
 use crate::tools::signals;
 
-/// The most characters of a log line that a reason quotes.
+/// A reason quotes at most this many characters of a log line.
 const QUOTED: usize = 200;
 
 /// How far a service got: it became ready, was not ready in time, ended too early, or was stopped.

@@ -76,7 +76,7 @@ pub trait WorkflowHost {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditorFailure(pub String);
 
-/// The person at the terminal.
+/// The person at the terminal, who answers questions and edits texts.
 pub trait Person {
     /// Shows a line on the terminal. The text has no newline at its end.
     fn show(&mut self, line: &str);

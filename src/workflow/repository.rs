@@ -13,8 +13,8 @@ use crate::workflow::runner::WorkflowRunner;
 /// Settings that keep git from running the repository's hooks and from starting its maintenance in the background.
 const QUIET: &[&str] = &["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false"];
 
-/// How often git is started while another process holds the lock of its index. [`BUSY_PAUSE`] is the wait between two
-/// starts.
+/// The most times that git is started while another process holds the lock of git's index. [`BUSY_PAUSE`] is the wait
+/// between two starts.
 const BUSY_ATTEMPTS: u32 = 50;
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 

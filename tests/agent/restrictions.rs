@@ -1,4 +1,5 @@
-//! Seed 004, "Agent Restrictions": each sentence is a row, tried on the command line and over the control socket.
+//! Tests the section "Agent Restrictions" of seed 004. Each sentence is a row, which is tried on the command line and
+//! over the control socket.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};

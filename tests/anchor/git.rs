@@ -1,5 +1,5 @@
-//! Anchors in git notes. Git itself reads the notes that proctor writes, and makes the repositories that proctor must
-//! read: packs, worktrees, clones.
+//! Tests anchors in git notes. Git itself reads the notes that proctor writes, and makes the repositories that proctor
+//! must read: packs, worktrees, clones.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -256,7 +256,7 @@ fn a_pipe_in_a_repository_is_not_waited_for() {
     }
 }
 
-/// Returns the paths of everything in a directory; empty for what is no directory.
+/// Returns the paths of everything in a directory; empty if the path is no directory.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {

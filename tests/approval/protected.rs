@@ -1,5 +1,5 @@
-//! Protected files through the program: their digest in the report, the changes since the approval, and when a person
-//! has to approve them.
+//! Tests protected files through the program: their digest in the report, the changes since the approval, and when a
+//! person has to approve them.
 
 use serde_json::{Value, json};
 

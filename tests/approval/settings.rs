@@ -1,6 +1,6 @@
-//! Approval of the settings that decide how a project is judged (S7): a weakening is asked for before anything runs, under
-//! every command that runs checks; a first run opens nothing of the machine by itself. Which change of which setting
-//! weakens is tested with a table beside the code that compares settings.
+//! Tests the approval of the settings that decide how a project is judged (S7): under every command that runs checks, a
+//! weakening needs an approval before anything runs. A first run opens nothing of the machine without an approval. Which
+//! change of which setting weakens is tested with a table beside the code that compares settings.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ use crate::daemon::{LATE, project as served, start_serving};
 
 const CHECK: &str = "[[check]]\nname = \"check\"\ncommand = [\"sh\", \"-c\", \"touch ../shared/ran; test -e src/calc.py\"]\n";
 
-/// A project that nothing is allowed to beforehand, with one file in `src`.
+/// A project with one file in `src`, of a user whose own configuration allows nothing.
 fn project(settings: &str) -> Project {
     Project::new().allowing_nothing().toml(&format!("{CHECK}{settings}")).file("src/calc.py", "ok = True\n")
 }
@@ -58,7 +58,7 @@ fn a_weaker_setting_is_refused_before_anything_runs_and_approved_at_a_terminal()
     project.proctor(["run"]).success();
     let approved = last_approval(&project);
     assert_eq!((&approved["reason"], &approved["terms"]["settings"]["sandbox.mode"]), (&"person".into(), &"off".into()));
-    // The way back is stricter and needs nobody; after it, the weaker setting is asked for again.
+    // The change back is stricter and needs no approval. After it, the weaker setting needs an approval again.
     project.save("proctor.toml", CHECK);
     project.proctor(["run"]).success();
     project.save("proctor.toml", &format!("{CHECK}[sandbox]\nmode = \"off\"\n"));
@@ -86,7 +86,7 @@ fn a_first_run_opens_nothing_of_the_machine_by_itself() {
         project.proctor(["run"]).success();
         assert!(last_approval(&project)["terms"]["settings"].is_object());
     }
-    // Settings within the default wall need nobody.
+    // Settings that open no more of the machine than the defaults need no approval.
     project("[sandbox]\nmemory = \"1GiB\"\ncaches = \"fresh\"\n[watch]\nignore = [\"out/\"]\n").proctor(["run"]).success();
 }
 
@@ -128,7 +128,7 @@ fn a_file_that_leaves_the_tree_is_asked_for_whatever_takes_it_out() {
     for (way, take) in ways {
         let project = project("").file("notes.log", "a note\n");
         project.proctor(["run"]).success();
-        // A rule that takes no file of the tree out is free.
+        // A new rule that excludes no file of the tree needs no approval.
         project.save(".ignore", "*.tmp\n");
         project.proctor(["run"]).success();
         take(&project);
@@ -229,8 +229,8 @@ fn what_decides_the_verdict_cannot_be_written_by_an_action_that_works_in_the_pro
     }
 }
 
-/// W1 as a whole: an action takes the wall down for the next run. The run that did it is no success and names the file, and
-/// the next run is refused before anything starts.
+/// W1: an action weakens the settings for the next run. The action's own run must be no success and must name the
+/// changed file, and the next run must be refused before anything starts.
 #[test]
 fn a_change_that_no_level_can_hold_is_named_and_no_success() {
     let takes_wall_down = "sed -i '1a mode = \"off\"' proctor.toml";
@@ -271,7 +271,7 @@ fn no_check_writes_what_the_user_allows() {
     assert_eq!(fs::read(project.root().join(USER_CONFIGURATION)).expect("it is there"), before);
     assert!(project.root().join("config/tried").exists());
     assert!(!project.root().join("config/proctor/more").exists());
-    // A directory that is missing is not left for a check to make.
+    // If the directory of the user's own configuration is missing, a check must not be able to make it.
     fs::remove_dir_all(project.root().join("config/proctor")).expect("it is ours");
     project.proctor(["run"]).status(3);
     project.approve();

@@ -1,4 +1,4 @@
-//! Approvals by SSH signatures, made by OpenSSH itself with keys that proctor never sees.
+//! Tests approvals by SSH signatures. The signatures are made by OpenSSH itself with keys that proctor never sees.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;

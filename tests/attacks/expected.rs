@@ -1,4 +1,4 @@
-//! The table of expected results: a row for each attack, a column for each isolation level.
+//! The table of expected results. It has a row for each attack and a column for each isolation level.
 //!
 //! If a result depends on the machine, the row names the [`Condition`]. If it depends on more than that, the cell gives a reason
 //! ([`Cell::Either`]).

@@ -1,4 +1,4 @@
-//! Cheats that change tests, findings or files until the checks pass, or repeat runs until they do.
+//! Tries cheats that change tests, findings or files until the checks pass, or repeat runs until they do.
 
 use std::os::unix::fs::symlink;
 

@@ -1,4 +1,5 @@
-//! Cheats that claim a result without a run: statements, edited reports, ticked boxes, and speaking for somebody else.
+//! Tries cheats that claim a result without a run: statements, edited reports, ticked boxes, and speaking for somebody
+//! else.
 
 use std::fs;
 use std::fs::Permissions;

@@ -1,4 +1,4 @@
-//! Cheats that replace the command, the tool or their environment by another one.
+//! Tries cheats that replace the command, the tool, or the environment in which they run.
 
 use std::os::unix::fs::symlink;
 

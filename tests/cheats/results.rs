@@ -1,4 +1,4 @@
-//! Cheats that forge results, end the tests early, or hide failures in a lot of output.
+//! Tries cheats that forge results, end the tests early, or hide failures in a lot of output.
 
 use crate::cheats::{code, command, pytest};
 use crate::common::{fake_tool, processes_of};

@@ -1,4 +1,4 @@
-//! Cheats by hooks of pytest that rewrite results, and the control test that reveals them.
+//! Tries cheats by hooks of pytest that rewrite results, and the control test that reveals them.
 
 use serde_json::Value;
 

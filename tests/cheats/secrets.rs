@@ -1,4 +1,5 @@
-//! Secrets that a command prints. No report or screen shows them; only the exact logs hold them, which nobody but the user can read.
+//! Tests what happens to secrets that a command prints: no report or screen shows such a secret. Only the exact logs
+//! contain it, and only the user can read these logs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

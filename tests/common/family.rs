@@ -1,4 +1,4 @@
-//! Processes and their descendants, as `/proc` shows them.
+//! Finds processes and their descendants in `/proc`, and waits for their end.
 
 use std::fs;
 use std::time::Duration;

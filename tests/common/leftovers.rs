@@ -26,7 +26,8 @@ pub(crate) fn processes_of(root: &Path) -> Vec<(i32, String)> {
     ids.filter(|id| id.unsigned_abs() != process::id() && belongs(*id, root)).map(|id| (id, command_line(id))).collect()
 }
 
-/// Waits a bounded time until no process belongs to `root`. Kills those that are left and returns them.
+/// Waits a bounded time until no process belongs to `root`. Kills the processes that are left after that time, and
+/// returns them.
 ///
 /// One scan is not enough: it misses a process that is started after the list of processes was read, by a parent that ends before it is
 /// looked at.

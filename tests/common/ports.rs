@@ -1,4 +1,4 @@
-//! Ports for servers of tests that no other program gets by chance.
+//! Chooses ports for servers of tests, so that no other program gets the same port by chance.
 
 use std::net::TcpListener;
 use std::process;

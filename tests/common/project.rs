@@ -31,7 +31,8 @@ pub(crate) const SHARED_AND_IN_PLACE: &str = "[sandbox]\nwritable = [\"../shared
 pub(crate) const IN_PLACE: &str = "[sandbox]\nsnapshot = \"off\"\n";
 /// The path of the user's own configuration below [`Project::root`].
 pub(crate) const USER_CONFIGURATION: &str = "config/proctor/config.toml";
-/// What the user of most tests always allows: settings that open more of the machine. So tests of other things are not asked.
+/// The user's own configuration in most tests. It allows every setting that opens more of the machine, so that tests of
+/// other things need no approval.
 const ALLOWS_THE_WALL: &str = "\
 [[allow]]
 projects = [\"/**\"]
@@ -138,7 +139,7 @@ impl Project {
         self
     }
 
-    /// Removes the user's own configuration, so that every setting that opens more of the machine is asked for.
+    /// Removes the user's own configuration, so that every setting that opens more of the machine needs an approval.
     #[track_caller]
     pub(crate) fn allowing_nothing(self) -> Self {
         fs::remove_dir_all(self.root.join("config/proctor")).expect("it was just made");

@@ -1,4 +1,4 @@
-//! The repository's own files, for the tests that check the source text against rules.
+//! Reads the repository's own files, for the tests that check the source text against rules.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -23,7 +23,7 @@ use crate::common::project::Project;
 
 const END_BOUND: Duration = Duration::from_secs(120);
 
-/// A command at a terminal. It is killed when this is dropped.
+/// A command at a terminal. Dropping this value kills the command.
 #[must_use = "dropping it kills the command"]
 pub(crate) struct Terminal<'project> {
     project: &'project Project,

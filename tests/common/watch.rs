@@ -18,7 +18,7 @@ const VERDICT_BOUND: Duration = Duration::from_secs(120);
 /// How long the program may take to end after it was told to.
 const END_BOUND: Duration = Duration::from_secs(120);
 
-/// A command that runs until it is told to end. It is killed when this is dropped.
+/// A command that runs until it is told to end. Dropping this value kills the command.
 #[must_use = "dropping it kills the command"]
 pub(crate) struct Watch<'project> {
     project: &'project Project,

@@ -1,4 +1,5 @@
-//! Who may ask the service: a client of the user, and no process of an action, however it hides where it comes from.
+//! Tests who may ask the service: a client of the user, and no process of an action, however it hides where it comes
+//! from.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,8 +9,8 @@ use serde_json::Value;
 use super::{LATE, ask, project, project_id, settings, socket, start, start_serving};
 use crate::common::{Project, SHARED_AND_IN_PLACE, poll};
 
-/// How long no run begins before a project counts as at rest. The longest pause before a repetition is half of that with the
-/// settings of the test.
+/// A project counts as at rest if no run begins for this long. With the settings of the test, the longest pause before a
+/// repetition is half as long.
 const REST: Duration = Duration::from_secs(2);
 
 /// Returns a project whose check sends requests to the service in every way of `ask_from_a_check.py`.
@@ -61,7 +62,8 @@ fn a_process_with_nothing_but_the_mark_of_an_action_is_refused_and_told_in_the_l
     let curl = format!("curl -s --unix-socket {} http://x/v1/status", socket(&project).display());
     let bash = |script: String| project.command(Path::new("/bin/bash"), ["-c", script.as_str()]).success().json();
     assert!(bash(curl.clone())["service"]["pid"].is_u64(), "a program of the user is answered");
-    // The limit is the mark that the keeper sets. It stands for an action whose launcher and keeper are dead.
+    // The keeper (the process that starts one action's first process) marks the processes of the action by this resource
+    // limit. So the command stands for a process of an action whose launcher and keeper are dead.
     let answer = bash(format!("ulimit -x 5263939 && {curl}"));
     assert_eq!(answer["error"]["kind"], "refused", "{answer}");
     daemon.wait_for_line("the attempt", LATE, |line| line.contains("it carries the limit that marks actions"));
@@ -124,7 +126,8 @@ fn rests_after(check: &str) -> (Project, i32) {
         }
         if seen.1.elapsed() >= REST { Ok(now) } else { Err(now) }
     });
-    // The first runs of the service, the run that was handed over, and five repetitions of each with their restarts.
+    // At most 40 runs can begin: the first runs of the service, the run that was handed over to it, and up to five
+    // repetitions of each of these runs, with their restarts.
     assert!(settled <= 40, "{settled} runs");
     daemon.interrupt();
     (project, output.status)

@@ -1,4 +1,5 @@
-//! Many connections at once: those that send nothing are closed and delay nobody, and every waiting client is answered.
+//! Tests many connections at once: connections that send nothing are closed and delay nobody, and every waiting client
+//! is answered.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -10,9 +11,9 @@ use serde_json::Value;
 use super::{LATE, ask, project, project_id, settings, socket, start, start_serving};
 use crate::common::{Project, WRITES_TO_SHARED, poll};
 
-/// The connections of each kind that send no whole request.
+/// How many connections of each kind are opened that send no whole request.
 const EACH: usize = 96;
-/// The clients that wait at the same time.
+/// How many clients wait at the same time.
 const WAITING: usize = 1000;
 
 fn begun(project: &Project, text: &str) -> UnixStream {
@@ -47,7 +48,7 @@ fn connections_without_a_request_delay_nobody_and_are_closed() {
     let open: Vec<(usize, UnixStream)> =
         (0..EACH).flat_map(|_| (0..kinds.len()).map(|kind| (kind, begun(&project, kinds[kind])))).collect();
     assert!(open.len() > 256);
-    // All of them are open, and nobody has closed one of them.
+    // All these connections are still open. A complete request must be answered nevertheless.
     assert_eq!(ask(&project, "GET /v1/projects", "").0, 200);
     for (kind, stream) in open {
         let answer = rest_of(stream);
@@ -71,7 +72,7 @@ fn a_thousand_waiting_clients_are_answered_and_cost_no_threads() {
     let id = project_id(&project);
     let limit = || fs::read_to_string(project.shared("limit")).ok().filter(|text| text.ends_with('\n'));
     let limit = poll(LATE, "the check to run", limit);
-    // Only this test's own limit is raised, after the service was started with the usual one.
+    // Only this test's own limit on open files is raised, after the service was started with the usual limit.
     setrlimit(Resource::RLIMIT_NOFILE, needed.max(soft), hard).expect("it may be raised");
     let threads = || fs::read_dir(format!("/proc/{}/task", daemon.id())).expect("it lives").count();
     let before = threads();

@@ -1,4 +1,4 @@
-//! The control socket as any program sees it, and the messages to the service manager.
+//! Tests the control socket as any program sees it, and the messages that the service sends to the service manager.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,5 +1,5 @@
-//! What the service does with its projects: it tests saves, answers waits, runs checks, adds and removes projects, and
-//! ends.
+//! Tests what the service does with its projects: it tests saves, answers waits, runs checks, adds and removes projects,
+//! and ends.
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -241,7 +241,7 @@ fn files_that_the_checks_write_anew_in_every_run_are_named_by_the_status_and_do_
     assert_eq!(project.store().committed_runs().len(), 2);
     let shown = project.proctor(["status"]).any_status().stdout;
     assert!(shown.contains("stale") && shown.contains("ignore = [\"/coverage.xml\"]"), "{shown}");
-    // A wait has the tree tested again, but not for ever.
+    // A wait makes the service test the tree again, but only a limited number of times.
     project.proctor(["wait", "--fresh"]).any_status();
     assert!(project.store().committed_runs().len() < 10);
     assert_eq!(daemon.interrupt().status, 130);

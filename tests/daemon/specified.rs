@@ -1,5 +1,5 @@
-//! Tasks of test specifications in the service: it runs them after a save, answers questions about them, and keeps a
-//! state for each.
+//! Tests tasks of test specifications in the service, which runs them after a save, answers questions about them, and
+//! keeps a state for each.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! A task's TDD cycle and an agent's requests: with the service, which then is the only writer, and without it.
+//! Tests a task's TDD cycle and an agent's requests, with the service, which then is the only writer of the ledger, and
+//! without it.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Fenced blocks of a page, and the comments that mark them.
+//! Reads the fenced blocks of a page, and the comments that mark them.
 
 /// A fenced block, with the text of the comment directly before it.
 #[derive(Debug, Clone, PartialEq, Eq)]

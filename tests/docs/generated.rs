@@ -1,4 +1,4 @@
-//! Texts that the program prints about itself, kept as files: the help texts, and the pages that are made from them.
+//! Checks that the files with the program's help texts, and the pages that are made from such texts, are up to date.
 //!
 //! `PROCTOR_UPDATE_HELP=1 cargo test --test integration -- readme docs` writes `tests/help/*.txt` and the pages anew.
 

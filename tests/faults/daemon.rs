@@ -1,4 +1,4 @@
-//! A service whose store disappears, and a service that is started twice.
+//! Tests a service whose store disappears, and a service that is started twice.
 
 use std::fs;
 use std::path::PathBuf;

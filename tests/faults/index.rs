@@ -1,4 +1,5 @@
-//! The index is damaged or locked by another process. It is rebuilt from the ledger, and people are told.
+//! Tests an index that is damaged, or locked by another process. It must be rebuilt from the ledger, and people must be
+//! told.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;

@@ -17,7 +17,7 @@ pub(super) const KILLED: i32 = 137;
 const OWN_FAULT: i32 = 70;
 /// How many operations fail in one project before a new project is used: each verification reads all earlier runs, so old projects are slow.
 const MISHAPS_OF_A_PROJECT: usize = 10;
-/// The operations that go wrong outside of the long tier.
+/// Outside of the long tier, every 12th operation goes wrong.
 pub(super) const SAMPLE: Extent = Extent::OneIn(12);
 /// The beginning of the line that records a finished durable step.
 const DONE: &str = "done ";
@@ -102,7 +102,7 @@ const PRUNING: Scenario = Scenario {
     command: &["prune"],
     prepare: |project| {
         project.save("proctor.toml", &format!("{}[evidence]\nkeep_runs = 1\n", check()));
-        // The lower limit is asked for once. Later preparations find it approved.
+        // The lower limit needs an approval once. In later preparations it is approved already.
         if project.proctor(["run"]).any_status().status == 3 {
             project.approve();
         }

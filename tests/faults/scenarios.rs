@@ -1,4 +1,5 @@
-//! More commands that write to the store: each is killed at, and fails at, every operation.
+//! Tests more commands that write to the store: each command is killed at every operation, and each operation is made to
+//! fail.
 
 use std::fs;
 use std::path::Path;

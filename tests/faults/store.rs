@@ -1,4 +1,5 @@
-//! A store that cannot be written or is gone, too few file descriptors, a replaced link to the store, and a clock that is set back.
+//! Tests a store that cannot be written or is gone, too few file descriptors, a replaced link to the store, and a clock
+//! that is set back.
 
 use std::fs;
 use std::os::unix::fs::symlink;

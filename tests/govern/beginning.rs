@@ -1,4 +1,4 @@
-//! Scenarios 010 to 040: how a workflow begins.
+//! Tests scenarios 010 to 040: how a workflow begins.
 
 use std::fs;
 

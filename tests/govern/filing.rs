@@ -1,4 +1,4 @@
-//! Scenarios 100 to 140, 180 and 190: filing the issue, and what happens to the trail and the repository.
+//! Tests scenarios 100 to 140, 180 and 190: filing the issue, and what happens to the trail and the repository.
 
 use std::fs;
 

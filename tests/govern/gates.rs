@@ -1,4 +1,4 @@
-//! Scenarios 050 to 090 and 170: the decisions of a person at the gates.
+//! Tests scenarios 050 to 090 and 170: the decisions of a person at the gates.
 
 use crate::govern::scene::{APPROVAL, APPROVE, BLOCK, BOUND, DRAFT, SEND, Scene, ended, say};
 

@@ -1,4 +1,4 @@
-//! Signals, and text that is typed before a question is asked: neither counts as an answer.
+//! Tests that neither a signal nor a text that is typed before a question is asked counts as an answer.
 
 use nix::sys::signal::Signal;
 use nix::sys::termios::LocalFlags;

@@ -1,4 +1,4 @@
-//! Scenarios 150 and 160: processes that are killed, and two workflows at the same time.
+//! Tests scenarios 150 and 160: processes that are killed, and two workflows at the same time.
 
 use nix::sys::signal::Signal;
 

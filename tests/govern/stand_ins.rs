@@ -1,4 +1,4 @@
-//! The demonstration of docs/guides/govern.md, run exactly as it is printed there.
+//! Runs the demonstration of docs/guides/govern.md exactly as it is printed there.
 
 use std::path::Path;
 

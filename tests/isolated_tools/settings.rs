@@ -1,4 +1,4 @@
-//! `[sandbox]` from end to end: what each setting opens, what is closed without it, and the message after a denied
+//! Tests `[sandbox]` from end to end: what each setting opens, what is closed without it, and the message after a denied
 //! write.
 
 use std::fs;
@@ -16,7 +16,7 @@ fn script(text: &str) -> String {
 }
 
 /// Makes a project at a place that the level keeps closed. Under Landlock, every directory for temporary files is open.
-/// None: there is no such place.
+/// None: there is no writable place outside of them.
 fn project_at(level: &str) -> Option<Project> {
     let project = if level == "landlock" { Project::outside_of_temporary_directories() } else { Some(Project::new()) };
     if project.is_none() {

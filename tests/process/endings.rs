@@ -1,4 +1,4 @@
-//! Commands that end by themselves, and commands that cannot be started.
+//! Tests commands that end by themselves, and commands that cannot be started.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;

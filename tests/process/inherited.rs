@@ -1,4 +1,4 @@
-//! What a command inherits from the supervisor, and what it must not inherit.
+//! Tests what a command inherits from the supervisor, and what it must not inherit.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The output of a command that is kept: its bytes, and which stream each piece came from.
+//! Tests which output of a command is kept: its bytes, and which stream each piece came from.
 
 use std::fs::{self, File};
 use std::io::Read as _;

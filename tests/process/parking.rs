@@ -1,5 +1,5 @@
-//! Keepers that are started in advance ("parked"). A keeper is the process that starts one action's first process and
-//! ends the action's processes. A parked keeper waits until the next action is requested.
+//! Tests keepers that are started in advance ("parked"). A keeper is the process that starts one action's first process
+//! and ends the action's processes. A parked keeper waits until the next action is requested.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;

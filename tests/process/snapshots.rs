@@ -1,4 +1,4 @@
-//! A snapshot mounted over the project: what an action sees, and where its writes go.
+//! Tests a snapshot that is mounted over the project: what an action sees, and where its writes go.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};

@@ -1,4 +1,4 @@
-//! Time-outs, requests to stop, and the signals that are sent one after another.
+//! Tests time-outs, requests to stop, and the signals that are sent to a command one after another.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! Modules that cannot be collected, and conftest files that cannot be imported.
+//! Scenarios with modules that cannot be collected, and conftest files that cannot be imported.
 
 use super::{PLAIN, Scenario};
 

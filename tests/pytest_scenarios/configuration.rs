@@ -1,4 +1,4 @@
-//! Command lines, settings and hooks that pytest refuses or fails on.
+//! Scenarios with command lines, settings and hooks that pytest refuses, or at which pytest fails.
 
 use super::{PLAIN, Scenario};
 

@@ -1,4 +1,5 @@
-//! Runs that do not finish normally: interrupts, signals, crashes, early exits with another code than 0.
+//! Scenarios in which a run of pytest does not finish normally: interrupts, signals, crashes, early exits with another
+//! code than 0.
 
 use super::{PLAIN, Scenario};
 

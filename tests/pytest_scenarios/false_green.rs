@@ -1,4 +1,4 @@
-//! Runs that end with exit code 0 and prove nothing. None of them may be a success.
+//! Scenarios in which pytest ends with exit code 0 and proves nothing. None of these runs may be a success.
 
 use super::{Form, PLAIN, Scenario};
 

@@ -1,4 +1,4 @@
-//! What tests themselves do: pass, fail, raise in fixtures, print too much, warn.
+//! Scenarios by what the tests themselves do: pass, fail, raise in fixtures, print too much, warn.
 
 use super::{PLAIN, Scenario};
 

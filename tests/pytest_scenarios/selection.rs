@@ -1,4 +1,4 @@
-//! Runs that select nothing, skip everything, or stop early on purpose.
+//! Scenarios in which pytest selects no test, skips all tests, or stops early on purpose.
 
 use super::{PLAIN, Scenario};
 

@@ -1,4 +1,4 @@
-//! File validations and HTTP requests in real runs, and seed 004's detailed examples 2 and 4, key by key.
+//! Tests file validations and HTTP requests in real runs, and seed 004's detailed examples 2 and 4, key by key.
 
 use std::fs;
 use std::io::{ErrorKind, Read as _};

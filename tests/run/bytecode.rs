@@ -1,4 +1,4 @@
-//! Python bytecode on a snapshot: a run uses what proctor compiled from the tree, and never what a check wrote.
+//! Tests Python bytecode on a snapshot: a run uses what proctor compiled from the tree, and never what a check wrote.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -51,7 +51,8 @@ fn save_unnoticed(project: &Project, path: &str, text: &str) {
     file.set_modified(UNIX_EPOCH + Duration::from_secs(1_700_000_000)).expect("the file is ours");
 }
 
-/// Lists the directory before the module is imported, and says whether the import wrote anything.
+/// Prints which compiled modules the package has before the import, the package's mode, and a value of the module. Then
+/// changes the module and imports it in another process.
 const SEEN: &str = "import os, sys\n\
      before = sorted(os.listdir('pkg/__pycache__')) if os.path.isdir('pkg/__pycache__') else []\n\
      import pkg.m, pkg.plain\n\
@@ -91,7 +92,7 @@ fn modules_that_a_run_used_are_compiled_for_the_next_one() {
     assert!(!project.path().join("pkg/__pycache__").exists());
 }
 
-/// Writes a compiled module that prints something else, beside each module, with the right stamp or the right hash.
+/// Writes a compiled module with other contents for each module, with the stamp or the hash of the real source.
 const PLANT: &str = "import importlib.util as u, marshal, os, struct, sys\n\
      os.makedirs('__pycache__', exist_ok=True)\n\
      for name in ('m', 'test_m'):\n\
@@ -111,7 +112,8 @@ fn a_compiled_module_that_a_check_plants_is_never_run_by_a_later_run() {
     let pytest = python_plain().with_file_name("pytest");
     for how in ["time", "hash", "unchecked"] {
         let plant = PLANT.replace("HOW", &format!("'{how}'"));
-        // Even the run that plants it imports the real module first, so that proctor compiles it after the run.
+        // Even the run that plants the false compiled module imports the real module first, so that proctor compiles it
+        // after the run.
         let program = format!(
             "import m\nassert m.X == 'real', m.X\nimport os\n\
              if os.path.exists('plant.txt'):\n{}",

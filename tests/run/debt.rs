@@ -1,5 +1,5 @@
-//! `technical-debt-data.json` of real runs: its contents, that it is evidence, and that open items keep their ids while
-//! others are fixed.
+//! Tests `technical-debt-data.json` of real runs: its contents, that it is evidence, and that open items keep their ids
+//! while others are fixed.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! The environment in which a check starts: an allow-list of variables, no input, no other descriptors (E12).
+//! Tests the environment in which a check starts: an allow-list of variables, no input, no other descriptors (E12).
 
 use proctor::model::IsolationLevel;
 

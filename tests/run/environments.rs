@@ -1,4 +1,5 @@
-//! Directories of installed packages: what somebody changes in them from outside is seen, what a check writes into them stays with it.
+//! Tests directories of installed packages: checks see what somebody changes in them from outside, and what a check
+//! writes into them stays with that check.
 
 use std::fs;
 use std::time::Duration;
@@ -28,7 +29,7 @@ fn project(script: &str, snapshot: &str, settings: &str) -> Project {
         .file("web/node_modules/.bin/tool", "#!/bin/sh\n")
 }
 
-/// Runs, and returns the report, which says that the check succeeded.
+/// Runs `proctor run`, expects exit code 0, and returns the report.
 #[track_caller]
 fn run(project: &Project) -> Value {
     project.proctor(["run"]).success().report()
@@ -104,7 +105,8 @@ fn an_environment_that_is_changed_while_a_check_runs_is_found() {
         poll(LATE, "the check", || if begun.exists() { Ok(()) } else { Err("it has not begun") });
         project.save(&format!("{PACKAGES}/planted.pth"), "import os\n");
         project.save("web/node_modules/.bin/tool", "#!/bin/sh\nexit 0\n");
-        // The same content again, and files that do not decide.
+        // These saves write the same content again, or write files that do not decide how tools work. So they do not
+        // count as moved.
         project.save(".venv/pyvenv.cfg", "home = /usr/bin\n");
         project.save(&format!("{PACKAGES}/good/__init__.py"), "");
         project.save("web/node_modules/.vite/results.json", "{}");
@@ -157,7 +159,7 @@ fn a_file_that_is_edited_by_hand_deep_in_a_package_is_seen_with_fresh_caches_onl
     let fresh = |project: &Project| project.proctor(["run", "--fresh-caches"]).success().report();
     let (kept, full) = (run(&project), fresh(&project));
     assert_eq!(digest(&fresh(&project)), digest(&full));
-    // The times are those of before, so only the content shows the edit.
+    // The files keep their earlier times, so only the content shows the edit.
     for path in deep {
         let path = project.path().join(path);
         let before = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("a time");
@@ -174,7 +176,7 @@ fn a_file_that_is_edited_by_hand_deep_in_a_package_is_seen_with_fresh_caches_onl
         };
         assert_ne!(component(&edited), component(&full), "{name}");
     }
-    // An edit while the checks run moves such a run, and what tools write themselves does not.
+    // An edit while the checks run makes a run with fresh caches MOVED. A file that tools write themselves does not.
     fs::write(project.shared("hold"), "").expect("it is ours");
     fs::remove_file(project.shared("begun")).expect("a run began");
     let running = project.proctor(["run", "--fresh-caches"]).watch();

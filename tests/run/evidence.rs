@@ -1,4 +1,4 @@
-//! Evidence that can be checked without proctor: files, hashes, manifest, exact bytes.
+//! Tests that evidence can be checked without proctor: files, hashes, manifest, exact bytes.
 
 use std::collections::BTreeSet;
 use std::fs;

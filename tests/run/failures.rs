@@ -1,4 +1,4 @@
-//! What `run`, `show` and `watch` say of failed tests, with real pytest.
+//! Tests what `run`, `show` and `watch` say about failed tests, with real pytest.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! How the steps of a run affect each other: attempts, failures after which the run stops, dependencies, order, the
-//! time limit of the whole run.
+//! Tests how the steps of a run affect each other: attempts, failures after which the run stops, dependencies, order,
+//! the time limit of the whole run.
 
 use std::time::Duration;
 
@@ -27,7 +27,8 @@ fn ids(report: &Value) -> Vec<String> {
     steps(report).into_iter().map(|(id, _)| id).collect()
 }
 
-/// A check that fails `failures` times and then succeeds. It counts its attempts in a file beside the project.
+/// A project whose check fails `failures` times and then succeeds. The check counts its attempts in a file beside the
+/// project.
 fn flaky(failures: usize) -> Project {
     let script = "#!/bin/sh\ncount=$(cat ../shared/count 2>/dev/null || echo 0)\necho \"attempt $((count + 1))\"\necho $((count + 1)) > ../shared/count\n[ \"$count\" -ge FAILURES ]\n";
     let toml = WRITES_TO_SHARED.to_owned() + "[[check]]\nname = \"flaky\"\ncommand = [\"bin/flaky\"]\n";

@@ -1,4 +1,5 @@
-//! Checks that run in the project itself: what counts as a move of the tree (S6). Content decides, and directories are compared too.
+//! Tests checks that run in the project itself: what counts as a move of the tree (S6). Content decides, and directories
+//! are compared too.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! What a check can and cannot reach, tried by a project's checks, and what the report says about it.
+//! Tests what a check can and cannot reach, by a project's checks that try it, and what the report says about the
+//! isolation.
 
 use std::ffi::OsStr;
 
@@ -6,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::{Project, fake_tool, proctor};
 
-/// A check that runs a shell script of the project and always succeeds.
+/// A project whose check runs a shell script of the project and always succeeds.
 fn scripted(script: &str) -> Project {
     Project::new()
         .toml("[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n")

@@ -1,4 +1,5 @@
-//! Files that checks write on a snapshot and that `writes` names: they are copied to the project after the run.
+//! Tests the files that checks write on a snapshot and that `writes` names: they are copied to the project after the
+//! run.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};

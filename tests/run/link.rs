@@ -1,4 +1,4 @@
-//! The link in the project that leads to its evidence (S1).
+//! Tests the link in a project that leads to the project's evidence (S1).
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,5 @@
-//! The caches of tools: what one project writes, no other project and no tool of the user reads.
+//! Tests the caches of tools: no other project, and no tool of the user, reads what the checks of one project have
+//! written.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -75,7 +76,7 @@ fn what_a_project_writes_to_its_caches_no_other_project_reads_and_the_home_stays
         let reader = project(READ, &home, &state, level);
         assert_eq!(log(&reader), "of the home\nmodel\n2\nwrote\n", "{level}");
         assert_eq!(files_below(&home), before, "{level}");
-        // The poisoner itself keeps what it wrote.
+        // The project that wrote the poison finds it again in its own cache.
         poisoner.save("script.sh", "cat \"$PIP_CACHE_DIR/http-v2/entry\"\n");
         assert_eq!(log(&poisoner), "poison\n", "{level}");
     }

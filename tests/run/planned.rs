@@ -1,5 +1,4 @@
-//! Runs of plans that cannot be written in `proctor.toml`, executed through the library in the same way as the program
-//! does.
+//! Runs plans that cannot be written in `proctor.toml`, through the library and in the same way as the program does.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

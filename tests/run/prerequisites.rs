@@ -4,7 +4,7 @@
 use crate::common::{Output, Project, WRITES_TO_SHARED};
 use crate::run::{beside, check, cleanup, exists, prerequisite, project, result};
 
-/// A prerequisite that depends on `packages.lock` and makes the file `made`, which is ignored by the tree.
+/// A project with a prerequisite that depends on `packages.lock` and makes the ignored file `made`.
 fn installing() -> Project {
     let packages = prerequisite("packages", &["--touch", "made"]) + "when_changed = [\"packages.lock\"]\ncreates = [\"made\"]\n";
     project(&(packages + &check("a", &[]))).file("packages.lock", "one").file(".gitignore", "made\n")

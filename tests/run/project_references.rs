@@ -1,4 +1,4 @@
-//! TypeScript projects that refer to each other: the output of earlier builds is never an input of a verdict.
+//! Tests TypeScript projects that refer to each other: the output of earlier builds is never an input of a verdict.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -34,7 +34,7 @@ fn save(project: &Project, core: &str) {
     project.save("core/src/one.ts", core);
 }
 
-/// Builds in the project, as its author does.
+/// Runs `tsc -b` in the project itself, as the project's author would.
 fn build(project: &Project) {
     let _built = project.command(&project.path().join("node_modules/.bin/tsc"), ["-b"]).success();
     assert!(project.path().join("core/dist/src/one.d.ts").exists(), "it was built");
@@ -52,7 +52,7 @@ fn stale_declarations_never_make_a_success_and_a_clean_clone_is_judged_like_a_us
     let clean = project.proctor(["run"]).success().report();
     assert_eq!(clean["tree"]["snapshot"]["tested"], "snapshot");
     assert!(!project.path().join("core/dist").exists(), "nothing is built in the project");
-    // What is built now is right, and stays when its source is broken.
+    // The build output is made from right sources, and stays when a source is broken afterwards.
     build(&project);
     save(&project, BROKEN);
     let used = project.proctor(["run"]).failure().report();
@@ -70,7 +70,7 @@ fn v24_a_build_that_is_newer_than_a_save_that_it_did_not_see_is_not_believed() {
         let project = project(toml);
         build(&project);
         save(&project, BROKEN);
-        // The save came while tsc was building: what was built is newer than the broken source.
+        // As after a save while tsc was building, the build output is newer than the broken source.
         for built in ["core/dist/src/one.js", "core/dist/src/one.d.ts", "core/dist/tsconfig.tsbuildinfo"] {
             let file = fs::File::options().append(true).open(project.path().join(built)).expect("it was built");
             file.set_modified(SystemTime::now() + Duration::from_secs(5)).expect("the file is ours");

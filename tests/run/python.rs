@@ -1,5 +1,5 @@
-//! Python projects with real pytest: checks found without a configuration, a configuration written by `init`, coverage,
-//! changed configuration files.
+//! Tests Python projects with real pytest: checks found without a configuration, a configuration written by `init`,
+//! coverage, changed configuration files.
 
 use std::fs;
 use std::os::unix::fs::symlink;

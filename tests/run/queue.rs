@@ -1,4 +1,4 @@
-//! The machine-wide queue: runs of different projects whose actions wait for each other.
+//! Tests the machine-wide queue: runs of different projects whose actions wait for each other.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `proctor log` and `proctor show`: sealed runs can be read again, and the index can be rebuilt from the ledger.
+//! Tests `proctor log` and `proctor show`: sealed runs can be read again, and the index can be rebuilt from the ledger.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Which registered project a directory is: in doubt proctor asks and never guesses.
+//! Tests how proctor finds out which registered project a directory is. In doubt proctor asks and never guesses.
 
 use std::fs;
 use std::path::Path;
@@ -157,10 +157,11 @@ fn a_command_below_a_project_finds_the_project_above() {
     assert!(output.stderr.contains(&format!("project: {}", project.path().display())), "{}", output.snapshot());
     let shown = project.proctor(["show"]).directory("src/deep").success();
     assert!(shown.stdout.contains("STEP.1    one"), "{}", shown.snapshot());
-    // A directory that is named is the project itself.
+    // A directory that is named on the command line is itself the project. The directories above it are not searched.
     let named = project.proctor(["run", "../deep"]).directory("src/deep").status(4);
     assert!(named.stderr.contains("no checks"), "{}", named.snapshot());
-    // A registered project without a `proctor.toml` is found too, and one name belongs to each `--check`.
+    // A registered project without a `proctor.toml` is found too, and each `--check` takes one name, so `.` is the
+    // directory.
     let one = project.proctor(["run", "--check", "one", "."]).directory("src/deep").success();
     assert!(one.stdout.contains("PASSED"), "{}", one.snapshot());
 }

@@ -1,5 +1,5 @@
-//! Reused results: checks that would get the same result again are not run (`reuse`). Also the order in which checks
-//! run (`order`).
+//! Tests reused results: checks that would get the same result again are not run (`reuse`). Also the order in which
+//! checks run (`order`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -51,7 +51,7 @@ fn directory_of(project: &Project, run_id: &str) -> PathBuf {
     directories.into_iter().find(|path| path.ends_with(run_id)).expect("the run has a directory")
 }
 
-/// A manipulation of the evidence of a run, which is given by its id.
+/// A manipulation of a run's evidence. The second argument is the run's id.
 type Harm = fn(&Project, &str);
 
 /// Replaces a text in a file of the evidence, as somebody can do outside of a run.
@@ -265,7 +265,8 @@ fn what_failed_last_is_carried_out_first_and_keeps_its_number() {
     assert_eq!(carried_out(&project).join(""), "abcbacabacabc");
 }
 
-/// What a check reads of ignored files is no part of the tree, so a result of before must not stand for other ignored files.
+/// What a check reads of ignored files is no part of the tree, so an earlier result must not be reused after an ignored
+/// file has changed.
 #[test]
 fn a_result_is_not_reused_for_another_ignored_input_or_another_place() {
     let project = always().file(".gitignore", ".env\npipe\n").file(".env", "A=1\n");
@@ -276,7 +277,8 @@ fn a_result_is_not_reused_for_another_ignored_input_or_another_place() {
     assert_eq!((from, &second["tree"]["before"]), (None, &first["tree"]["before"]), "another ignored input");
     project.save(".env", "A=1\n");
     assert!(run(&project).1.is_some(), "the first input again");
-    // In the project itself, and back on a snapshot. Results are used only for the place in which they were earned.
+    // The pipe makes the checks run in the project itself. Without it they run on a snapshot again. A result is reused
+    // only in the place in which it was produced.
     let pipe = project.path().join("pipe");
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
     for from_before in [false, true] {

@@ -1,5 +1,5 @@
-//! Services: prerequisites that keep running during the checks, are ready before the checks start, and end with the
-//! run.
+//! Tests services: prerequisites that keep running during the checks, are ready before the checks start, and end with
+//! the run.
 
 use std::fs;
 use std::net::TcpListener;

@@ -1,5 +1,5 @@
-//! Steps that run at the same time: what they wait for, how they end, and that the report is the same as if they had
-//! run one after another.
+//! Tests steps that run at the same time: what they wait for, how they end, and that the report is the same as if they
+//! had run one after another.
 
 use std::fs;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Checks that run at the same time because proctor decides so (`parallel = "auto"`): which do, what they see of each
-//! other's writes, and that the report is the one of a run in which they went one by one.
+//! Tests checks that run at the same time because proctor decides so (`parallel = "auto"`): which checks do so, what
+//! they see of each other's writes, and that the report equals that of a run in which the checks run one after another.
 
 use std::fs;
 use std::time::Duration;

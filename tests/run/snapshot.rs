@@ -1,4 +1,4 @@
-//! Checks that run on a snapshot: they see exactly the tree that was digested, and their writes never reach the
+//! Tests checks that run on a snapshot: they see exactly the tree that was digested, and their writes never reach the
 //! project.
 
 use std::fs;
@@ -272,7 +272,8 @@ fn a_directory_that_is_swapped_and_swapped_back_during_a_run_is_never_seen() {
     assert!(log.contains("digested b.txt") && !log.contains("fake"), "{log}");
 }
 
-/// Checks that go one by one see what those before them wrote, so a file that makes every test pass has to be named.
+/// Checks that run one after another see the files that earlier checks wrote. So the report must name a file that makes
+/// every test pass.
 #[test]
 fn a_transient_conftest_is_named_by_the_report_although_a_later_check_removes_it() {
     let project =
@@ -296,7 +297,8 @@ fn a_transient_conftest_is_named_by_the_report_although_a_later_check_removes_it
     assert!(!quiet.stdout.contains("decides how a check works"), "{}", quiet.stdout);
 }
 
-/// A save each second beside a check that takes three seconds. Before, every save ended the run, so there was no verdict.
+/// A file is saved each second while a check takes three seconds. In earlier versions every save ended the run, so there
+/// was no verdict.
 #[test]
 #[ignore = "long tier"]
 fn a_save_each_second_for_a_minute_leaves_a_verdict_at_least_every_seven_seconds() {
@@ -322,7 +324,7 @@ fn a_save_each_second_for_a_minute_leaves_a_verdict_at_least_every_seven_seconds
     }
     watch.interrupt();
     assert!(verdicts >= 9, "{verdicts}");
-    // Each verdict names the tree that its check saw, to the last one.
+    // Every verdict, the last one included, names the tree that its check saw.
     let mut trees = std::collections::BTreeSet::new();
     for run in project.store().committed_runs().iter().filter(|run| run["overallStatus"] == "SUCCESS") {
         let id = run["runId"].as_str().expect("an id");

@@ -1,4 +1,5 @@
-//! Strange projects and places: the checks run on a snapshot, or in the project with the reason, and never on half of it.
+//! Tests strange projects and places: the checks run on a snapshot, or in the project with the reason, and never on a
+//! part of the project.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
@@ -62,7 +63,7 @@ fn special_files_are_a_reason_to_run_in_place_tracked_or_ignored() {
         ("pipe", |path| mkfifo(path, Mode::S_IRWXU).expect("the project is ours")),
         ("socket", |path| drop(UnixListener::bind(path).expect("the project is ours"))),
         ("device", |path| {
-            // Every user may make this one: overlayfs uses it to hide files.
+            // Every user may make the device with the number 0, because overlayfs uses it to hide files.
             mknod(path, SFlag::S_IFCHR, Mode::S_IRWXU, 0).expect("the project is ours");
             assert!(fs::symlink_metadata(path).expect("it was made").file_type().is_char_device());
         }),
@@ -96,7 +97,8 @@ fn every_name_and_length_of_path_can_have_a_snapshot() {
 #[test]
 fn a_tree_is_copied_whole_however_deep_and_linked_it_is() {
     let deep = ["d".repeat(200).as_str(); 15].join("/");
-    // A path of 3,000 bytes cannot be longer than what the kernel takes at once, with the store's own path before it.
+    // The path has about 3,000 bytes. Together with the store's own path before it, it stays below the kernel's limit of
+    // 4,096.
     let project =
         checking("set -e; cd d*; for n in 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do cd d*; done; cat f").file("b.txt", "one");
     project.save(&format!("{deep}/f"), "deep");
@@ -140,8 +142,9 @@ fn what_is_mounted_in_and_around_a_project_is_copied_or_named() {
     assert_in_place(&output, "perhaps another file system is mounted inside of it");
 }
 
-/// The file system inside of the packages is unmounted while `watch` runs. A keeper that was started ahead still sees it, so the next
-/// run may be in place too, and one after that is on a snapshot.
+/// The file system inside of the packages is unmounted while `watch` runs. A keeper (the process that starts one
+/// action's first process) that was started in advance still sees the file system. So the next run may be in place too;
+/// a later run is on a snapshot.
 #[test]
 fn a_snapshot_that_could_not_be_mounted_is_tried_again_by_later_runs_of_the_same_process() {
     let project = checking("cat a.txt").file(".gitignore", "node_modules\n").file("node_modules/m/x", "");
@@ -204,7 +207,7 @@ fn a_store_on_an_overlay_is_named_where_there_is_no_memory_and_nothing_runs_wher
     assert!(!project.path().join("ran").exists(), "nothing was run");
 }
 
-/// Runs proctor as a user for whom permissions count.
+/// Runs proctor as a user other than root, because permissions do not restrict root.
 fn run_as_plain_user(project: &Project) -> Output {
     if !geteuid().is_root() {
         return project.proctor(["run", "--json"]).any_status();

@@ -1,4 +1,5 @@
-//! The caches of tools that check in a snapshot: each check keeps its own from run to run, and nobody else sees it.
+//! Tests the caches of tools that check on a snapshot: each check keeps its own cache from run to run, and no other
+//! check sees it.
 
 use std::fs;
 use std::path::Path;
@@ -63,7 +64,7 @@ fn a_check_finds_its_own_cache_again_and_nobody_else_sees_it() {
     for made in [".mypy_cache", "web/.ruff_cache", "node_modules/.vite/m"] {
         assert!(!project.path().join(made).exists(), "{made} reached the project");
     }
-    // A check that runs another command is another check.
+    // A check with another command counts as another check, so its cache begins empty.
     let changed =
         text(&project.path().join("proctor.toml")).expect("settings").replace("\"check-1.sh\"", "\"check-1.sh\", \"again\"");
     project.save("proctor.toml", &changed);
@@ -179,7 +180,8 @@ fn a_save_that_is_older_than_the_kept_build_information_is_tested() {
     let run = project.proctor(["run"]).watch();
     let begun = project.shared("begun");
     poll(LATE, "the check", || if begun.exists() { Ok(()) } else { Err("it has not begun") });
-    // Another size: a file of the same size can get a time that lies up to a second ahead, and then it is checked once more.
+    // The new content has another size. A file of the same size can get a time up to a second in the future, and then it
+    // is checked once more.
     project.save("src/a.ts", "bad");
     set_back(&project, "src/a.ts");
     fs::remove_file(project.shared("hold")).expect("it was held");
@@ -190,7 +192,7 @@ fn a_save_that_is_older_than_the_kept_build_information_is_tested() {
     assert!(log(&project, "STEP.1").contains("checked"));
     project.proctor(["run"]).success();
     assert!(log(&project, "STEP.1").contains("up-to-date"), "the build information is kept");
-    // A removed file and a file that was moved have no new time.
+    // No file has a new time after a file is removed or moved. The check must run all the same.
     fs::remove_file(project.path().join("src/b.ts")).expect("a file");
     project.proctor(["run"]).success();
     assert!(log(&project, "STEP.1").contains("checked"));
@@ -232,7 +234,7 @@ fn real_tsc_tests_a_save_that_is_older_than_its_kept_build_information() {
     assert!(last.contains("had-it") && last.contains("TS2322"), "{last}");
 }
 
-/// mypy takes a file for unchanged if its size is the same, and the whole second of its time.
+/// mypy takes a file for unchanged if its size and the whole second of its time are the same.
 #[test]
 fn real_mypy_tests_two_saves_of_one_size_in_one_second() {
     let mypy = python_checkers();
@@ -247,7 +249,8 @@ fn real_mypy_tests_two_saves_of_one_size_in_one_second() {
     let mut watch = project.watch(["."]);
     watch.wait_for_line("the first verdict", LATE, |line| line.starts_with("PASSED"));
     for _ in 0..5 {
-        // Both runs are over within a second, so both contents are copied in the same one if it has just begun.
+        // Both runs are over within a second, so both contents are copied in the same second if that second has just
+        // begun.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
         std::thread::sleep(Duration::from_millis(1_000 - u64::from(now.subsec_millis())));
         project.save("m.py", "X: int = 2\n");
@@ -274,18 +277,18 @@ fn real_make_builds_anew_whatever_somebody_built_by_hand() {
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stdout));
     };
     project.proctor(["run"]).success();
-    // It is built by hand from right sources, and then broken.
+    // `app` is built by hand from right sources, and then the source is broken.
     project.save("a.c", "good two\n");
     make();
     project.save("a.c", "broken\n");
     project.proctor(["run"]).status(1);
-    // The save came while `make` was running by hand, so what was made is newer than the source.
+    // The save came while `make` was running by hand, so the build output is newer than the source.
     project.save("a.c", "good\n");
     make();
     project.save("a.c", "wrong\n");
     set_back(&project, "a.c");
     project.proctor(["run"]).status(1);
-    // The source is again what it was in the last run, and what was built in between is newer.
+    // The source has the content of the last run again, and the output that was built in between is newer.
     project.save("a.c", "good\n");
     make();
     project.save("a.c", "wrong\n");

@@ -1,4 +1,5 @@
-//! What differs between a snapshot and a plain directory: it is named when a check fails by it, and one check can do without.
+//! Tests the differences between a snapshot and a plain directory: a note names the difference if a check fails because
+//! of it, and a single check can run without a snapshot.
 
 use std::fs;
 use std::process::Command;
@@ -35,7 +36,8 @@ fn a_rename_of_a_directory_that_fails_is_named_as_an_effect_and_works_in_the_pro
     let project = checks(&[("renames", "", script)]).file("d/a.txt", "");
     let output = project.proctor(["run"]).failure();
     assert!(notes(&output).contains("a rename failed with EXDEV, which is an effect of the snapshot"), "{}", notes(&output));
-    // An ignored directory, because to rename one of the tree away and back counts as a move of the tree.
+    // The check renames an ignored directory. Renaming a directory of the tree away and back would count as a move of
+    // the tree.
     let project = checks(&[("renames", "snapshot = \"off\"", script)]).file("d/a.txt", "").file(".gitignore", "/d/\n/e/\n");
     let output = project.proctor(["run"]).success();
     assert!(notes(&output).contains("it runs in the project itself"), "{}", notes(&output));

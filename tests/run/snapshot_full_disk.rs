@@ -1,5 +1,5 @@
-//! A disk that is full while a snapshot is made, used or taken down: the run says so and what to do, runs in place or refuses as
-//! set, and nothing is lost or half.
+//! Tests a disk that is full while a snapshot is made, used or taken down: the run says so and what to do, runs in place
+//! or refuses to run, by the project's setting, and no file is lost or half written.
 //!
 //! The disks are small file systems that the script mounts in a mount namespace of its own.
 

@@ -1,5 +1,5 @@
-//! Prerequisites, services and reviews beside checks on a snapshot: what prerequisites make in the project is seen, and nothing that
-//! is saved later.
+//! Tests prerequisites, services and reviews beside checks on a snapshot: the checks see what prerequisites make in the
+//! project, and see no later save.
 
 use std::fs;
 use std::time::Duration;
@@ -107,8 +107,8 @@ fn a_service_and_its_checks_see_one_tree_and_what_a_service_writes_stays_apart()
     assert!(!project.path().join("written").exists());
 }
 
-/// The prerequisite after the service needs it, and it works in the project. So the service works there too, and a save during the
-/// checks moves the tree that the service could see.
+/// The prerequisite after the service needs the service, and works in the project itself. So the service works in the
+/// project too, and a save during the checks moves the tree that the service could see.
 #[test]
 fn a_service_before_a_prerequisite_works_in_the_project_and_the_closing_look_is_made() {
     let port = free_port();
@@ -184,7 +184,8 @@ fn a_save_that_changes_no_content_stops_nothing_and_starts_nothing() {
         let mut watch = project.watch(["."]);
         let runs = || fs::read_to_string(project.shared("runs")).unwrap_or_default().lines().count();
         poll(LATE, "the check", || if runs() == 1 { Ok(()) } else { Err(runs()) });
-        // The file is replaced in one step: if it was written in place, a look could see it empty, and that is a change of content.
+        // The file is replaced in one step: if it was written in place, a scan of the tree could see an empty file,
+        // which is a change of content.
         let save_again = || {
             fs::write(project.shared("a.txt"), "same").expect("the directory is ours");
             fs::rename(project.shared("a.txt"), project.path().join("a.txt")).expect("both are on one file system");

@@ -1,5 +1,5 @@
 //! Random changes of a project while its checks run on snapshots. Each check computes the digest of the tree that it
-//! sees, with the script of the documentation. It must equal the digest in the verdict.
+//! sees, with the script of the documentation. This digest must equal the digest in the verdict.
 //!
 //! `PROCTOR_STORM_SEED` repeats a sequence of changes; the seed of a sequence that fails is printed.
 

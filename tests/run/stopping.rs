@@ -1,4 +1,4 @@
-//! Runs that the command itself does not end: time-outs, interruptions, trees that change, processes that are left
+//! Tests runs that do not end with the last action: time-outs, interruptions, trees that change, processes that are left
 //! behind.
 
 use std::time::Duration;
@@ -156,7 +156,7 @@ fn a_tree_that_moves_under_the_run_has_no_verdict() {
     assert_eq!(report["tree"]["moved"], serde_json::json!(["snapshots/new.txt"]));
     assert_ne!(report["tree"]["before"], report["tree"]["after"]);
     assert!(report["route"].is_null() && report["validationCriteriaEvaluation"]["overallResult"].is_null());
-    // What the hint says mends it, once a person has approved that files leave the tree.
+    // The hint's advice solves the problem, once a person has approved that files leave the tree.
     project.save("proctor.toml", &(writes + "[watch]\nignore = [\"snapshots\"]\n"));
     project.approve();
     project.proctor(["run"]).success();

@@ -1,4 +1,5 @@
-//! The end of a run: exit code, screen, the one JSON document, and what a run of only some checks does not claim.
+//! Tests the end of a run: the exit code, the screen, the one JSON document, and what a run of only some checks must not
+//! claim.
 
 use std::fs;
 

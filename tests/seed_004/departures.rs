@@ -66,27 +66,27 @@ pub(super) const DEPARTURES: &[Departure] = &[
     added("example-5", "classification.code", "\"TIMED_OUT\""),
     added("example-6", "classification.code", "\"SPECIFICATION_INVALID\""),
     added("example-3", "classification.policyApplied.policySource", POLICY_SOURCE),
-    // Example 1: the result of a test run.
+    // The differences in example 1, the result of a test run.
     added("example-1", "result.testResults.skipped", "0"),
     absent("example-1", "result.testResults.failures[].column", "reports of tests name a line and no column (E5)"),
     form("example-1", "result.testResults.failures[].expected", "\"200\"", TEXTS),
     form("example-1", "result.testResults.failures[].received", "\"404\"", TEXTS),
-    // Example 3A: the result of a type check.
+    // The differences in example 3A, the result of a type check.
     absent("example-3a", "result.diagnostics[].category", ONE_SHAPE),
     added("example-3a", "result.diagnostics[].severity", "\"error\""),
     absent("example-3a", "result.diagnostics[].relatedInformation", "a list is there where the tool gives some (E16)"),
     not_seen("example-3a", "result.diagnostics[].length", "the compiler prints no length (E16)"),
     not_seen("example-3a", "result.diagnostics[].fix", "the compiler prints no suggestion for this error (E16)"),
-    // Example 4: the result of a service.
+    // The differences in example 4, the result of a service.
     added("example-4", "result.diagnostics.portCheck.process.user", "\"dev\""),
     not_seen("example-4", "result.serverOutput", "a service whose port is held is not started (C08)"),
     not_seen("example-4", "result.healthCheck.duration", "a service whose port is held is not waited for (C08)"),
-    // Example 6: the result of an action with a wrong specification.
+    // The differences in example 6, the result of an action with a wrong specification.
     added("example-6", "result.schemaValidation.errors[].code", "\"SCHEMA\""),
     added("example-6", "result.schemaValidation.errors[].file", "\"T117-test-specification.json\""),
     added("example-6", "result.schemaValidation.errors[].line", "1"),
     added("example-6", "result.schemaValidation.errors[].column", "1"),
-    // The evidence files of a command.
+    // The differences in the evidence files of a command.
     added("evidence-", "schema", "\"proctor-v1\""),
     added("evidence-", "runId", "\"exec-20250930T143000.000Z-000001\""),
     added("evidence-terminal", "name", "\"compile\""),
@@ -109,7 +109,7 @@ pub(super) const DEPARTURES: &[Departure] = &[
         "names, the values of an allow-list, and a digest of the rest (C77, E12)",
     ),
     form("evidence-terminal", "authenticity.outputHash", DIGEST, NO_HASH),
-    // The evidence file with the results of tests.
+    // The differences in the evidence file with the results of tests.
     added("evidence-test-results", "execution.signal", "null"),
     added("evidence-test-results", "execution.killed", "false"),
     added("evidence-test-results", "authenticity.timestamp", "\"2025-09-30T14:33:02.100Z\""),
@@ -117,13 +117,13 @@ pub(super) const DEPARTURES: &[Departure] = &[
     absent("evidence-test-results", "results.testResults[].location.column", "reports of tests name a line and no column (E5)"),
     absent("evidence-test-results", "authenticity.jestVersion", "the record of the action has the program and its version (E15)"),
     form("evidence-test-results", "authenticity.outputHash", DIGEST, NO_HASH),
-    // The evidence file of a request.
+    // The differences in the evidence file of a request.
     added("evidence-http", "name", "\"quotes\""),
     added("evidence-http", "diagnostics.serverHealthCheck.attempted", "true"),
     added("evidence-http", "judgement", "{\"code\": \"NO_ANSWER\", \"reason\": \"refused\"}"),
     not_seen("evidence-http", "request.headers.Content-Type", "a request has the headers its specification gives it (E8)"),
     not_seen("evidence-http", "request.headers.Accept", "a request has the headers its specification gives it (E8)"),
-    // A debt item. The example has only the keys that seed 004 adds to the original item.
+    // The differences in a debt item. The example has only the keys that seed 004 adds to the original item.
     added("debt-item", "fingerprint", DIGEST),
     added("debt-item", "actionId", "\"STEP.4\""),
     added("debt-item", "tool", "\"jest\""),
@@ -149,7 +149,7 @@ pub(super) const DEPARTURES: &[Departure] = &[
     added("debt-item", "agentInstructions", "{\"markdownFormat\": \"\"}"),
     form("debt-item", "errorDetails.originalError.expected", "\"200\"", TEXTS),
     form("debt-item", "errorDetails.originalError.received", "\"404\"", TEXTS),
-    // The master report, which is the report of a whole run.
+    // The differences in the master report, which is the report of a whole run.
     added("execution-report", "project", "{\"id\": \"web-0a1b2c3d\"}"),
     added("execution-report", "custody", "\"same-user\""),
     added("execution-report", "evidenceFiles", "[]"),

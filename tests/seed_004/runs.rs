@@ -1,5 +1,5 @@
-//! The detailed results and the evidence standards of the design document seed 004. Each is produced by a real run and
-//! compared with the document's example key by key.
+//! Tests the detailed results and the evidence standards of the design document seed 004. Each is produced by a real run
+//! and compared with the document's example key by key.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

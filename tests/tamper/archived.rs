@@ -1,4 +1,4 @@
-//! Manipulations of archived runs.
+//! Tests that `proctor verify` finds manipulations of archived runs, each kept in one file `RUN.tar.zst`.
 
 use std::fs;
 use std::io::Read as _;

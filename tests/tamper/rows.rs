@@ -78,7 +78,7 @@ fn copy(from: &Path, to: &Path) -> Act {
 }
 
 pub(super) const ROWS: &[Row] = &[
-    // Manipulations of the files of a run.
+    // The following rows manipulate the files of a run.
     row("a log is edited", FaultKind::FileChanged, LOG, |it| replace(&it.run(0).join(LOG), "said", "sung")),
     row("a log is padded", FaultKind::FileChanged, LOG, |it| append(&it.run(0).join(LOG), b" ")),
     row("a log is cut", FaultKind::FileChanged, LOG, |it| shorten(&it.run(0).join(LOG), 1)),
@@ -139,7 +139,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row("a run's directory is opened to all", FaultKind::WrongMode, "runs/exec", |it| mode(&it.run(0), 0o755)),
     row("a run's directory is given away", FaultKind::WrongOwner, "runs/exec", |it| give_away(&it.run(0))),
-    // Manipulations of report, start record and manifest.
+    // The following rows manipulate a report, a start record or a manifest.
     row("a report's verdict is edited", FaultKind::ReportHash, REPORT, |it| {
         replace(&it.run(1).join(REPORT), "\"overallResult\": \"FAILED\"", "\"overallResult\": \"PASSED\"")
     }),
@@ -198,7 +198,7 @@ pub(super) const ROWS: &[Row] = &[
         it.seal_again(0);
         Act::Done
     }),
-    // Manipulations of signatures.
+    // The following rows manipulate signatures.
     row("a report's signature is removed", FaultKind::FileMissing, "json.sig", |it| {
         remove(&it.run(0).join("execution-report.json.sig"))
     }),
@@ -232,7 +232,7 @@ pub(super) const ROWS: &[Row] = &[
     row("statements name another key", FaultKind::SignatureWrong, ".intoto.jsonl", |it| {
         replace(&statements(it, 0), "\"keyid\":\"", "\"keyid\":\"0")
     }),
-    // Manipulations of the ledger.
+    // The following rows manipulate the ledger.
     row("the ledger is removed", FaultKind::LedgerMissing, "ledger/", |it| remove(&it.ledger())),
     row("the ledger is emptied", FaultKind::RunUnnamed, "runs/exec", |it| put(&it.ledger(), b"")),
     row("the ledger becomes a link", FaultKind::NotAFile, "ledger/", |it| {
@@ -374,7 +374,7 @@ pub(super) const ROWS: &[Row] = &[
         Act::Done
     }),
     row("a name beside the runs is gone", FaultKind::NameWrong, LOG, |it| remove(&it.task().join(LOG))),
-    // Manipulations of keys.
+    // The following rows manipulate keys.
     row("a private key is opened to all", FaultKind::WrongMode, "private-", |it| mode(&it.private_of(2), 0o644)),
     row("the keys are opened to all", FaultKind::WrongMode, "keys", |it| mode(&it.root().join("keys"), 0o755)),
     row("a private key is another", FaultKind::KeyUnreadable, "private-", |it| copy(&it.private_of(1), &it.private_of(2))),
@@ -391,7 +391,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row("the last key is taken back", FaultKind::LineSignature, "ledger/", |it| remove(&it.key_file("key-0002"))),
     row("a file lies among the keys", FaultKind::Foreign, "keys/note", |it| put(&it.root().join("keys/note"), b"")),
-    // Manipulations of the index.
+    // The following rows manipulate the index.
     row("the index has another verdict", FaultKind::IndexDiffers, "state.db", |it| {
         it.sql("UPDATE runs SET result = 'PASSED' WHERE result = 'FAILED'")
     }),

@@ -1,4 +1,5 @@
-//! A store with real runs, and copies of it to manipulate. It is made once for all tests that run at the same time.
+//! A store with real runs, and copies of it to manipulate. The store is made once for all tests that run at the same
+//! time.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

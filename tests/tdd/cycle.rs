@@ -1,4 +1,4 @@
-//! The phases of a TDD cycle, one after another, and the commands that show them.
+//! Tests the phases of a TDD cycle, one after another, and the commands that show them.
 
 use std::fs;
 

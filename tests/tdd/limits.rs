@@ -1,4 +1,4 @@
-//! The limits on scaffold errors and attempts, repeated failures, and the policies on collection errors.
+//! Tests the limits on scaffold errors and attempts, repeated failures, and the policies on collection errors.
 
 use serde_json::json;
 

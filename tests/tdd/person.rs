@@ -1,4 +1,4 @@
-//! A task that waits for a person, and the person's decision.
+//! Tests a task that waits for a person, and the person's decision.
 
 use std::fs;
 use std::time::Duration;

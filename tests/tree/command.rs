@@ -1,4 +1,4 @@
-//! The output of `proctor tree`.
+//! Tests the output of `proctor tree`: the digest of the tree, and with options its entries.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,5 @@
-//! Files that checks write and that `writes` has copied to the project: what they start, and what they do not.
+//! Tests the files that checks write and that `writes` has copied to the project: when such a file starts a run, and
+//! when it does not.
 
 use crate::common::{Project, Watch};
 use crate::watch_cli::{LATE, expect_no_further_run, wait_until_it_watches};
@@ -35,7 +36,7 @@ fn a_file_that_differs_after_every_run_starts_one_more_run_and_then_the_person_i
             project.save("a.txt", "2");
         }
     }
-    // Somebody who changes the file by hand has it tested.
+    // A change of the file by hand starts a run.
     project.save("coverage.xml", "by hand");
     wait_for_verdicts(&mut watch, 1);
     let output = watch.interrupt();

@@ -1,4 +1,4 @@
-//! How a watch ends, what it costs while nothing happens, and two watches at the same time.
+//! Tests how a watch ends, how much time and memory it uses while nothing happens, and two watches at the same time.
 
 use std::fs;
 use std::thread;

@@ -1,5 +1,5 @@
-//! The bundled project under watch, with real pytest, tsc and eslint: each kind of mistake is found, and gone after it
-//! is corrected.
+//! Tests the bundled project under watch, with real pytest, tsc and eslint: each kind of mistake is found, and gone
+//! after it is corrected.
 
 use std::fs;
 

@@ -1,9 +1,9 @@
-//! `reuse = "watch"`: a watch reuses known results, and a person who asks for a run gets one.
+//! Tests `reuse = "watch"`: a watch reuses known results, and a person who asks for a run gets one.
 
 use crate::common::{Project, WRITES_TO_SHARED};
 use crate::watch_cli::{LATE, report_of, steps, wait_for_verdict_on_the_tree, wait_until_it_watches};
 
-/// Two checks that record their names. Each is triggered only by its own file.
+/// A project with two checks that record their names. Each check is triggered only by its own file.
 fn project() -> Project {
     let check = |name: &str| {
         let script = format!("echo {name} >> ../shared/steps; grep -q ok {name}.txt");

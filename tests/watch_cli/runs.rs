@@ -1,4 +1,4 @@
-//! Saves during a run: the run is stopped, finished or repeated, and no save is lost.
+//! Tests saves during a run: the run is stopped, finished or repeated, and no save is lost.
 
 use std::fs;
 use std::thread;
@@ -157,11 +157,11 @@ fn a_save_in_the_last_moment_of_a_run_is_never_lost() {
 /// What the check writes to `out.txt` in each run.
 #[derive(Clone, Copy)]
 enum Written {
-    /// The same bytes into `out.txt`.
+    /// The check writes the same bytes to `out.txt` in every run.
     Same,
-    /// Other bytes into `out.txt`.
+    /// The check writes other bytes to `out.txt` in every run.
     Other,
-    /// Nothing, but it renames the directory `src` away and back.
+    /// The check does not write `out.txt`, but renames the directory `src` away and back.
     ExchangedDirectory,
 }
 

@@ -1,4 +1,4 @@
-//! Many saves at once, lost events, and git at work.
+//! Tests a watch during many saves at once, after lost events, and while git changes the tree.
 
 use std::fs;
 use std::io::Read as _;

@@ -1,4 +1,4 @@
-//! Tasks of test specifications on the screen of a watch.
+//! Tests how a watch shows the tasks of test specifications on its screen.
 
 use super::LATE;
 use crate::specification_runs::{project, task};

@@ -1,4 +1,4 @@
-//! A watch at a terminal: the live line, the keys, and the terminal modes afterwards.
+//! Tests a watch at a terminal: the live line, the keys, and the terminal modes after the end of the watch.
 
 use crate::watch_cli::{LATE, hold, project, release, steps, wait_for_steps};
 

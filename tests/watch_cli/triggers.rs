@@ -1,4 +1,4 @@
-//! Changes that start a run, and changes that do not.
+//! Tests which changes start a run under watch, and which do not.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -145,7 +145,8 @@ fn a_wrong_configuration_is_shown_and_watching_goes_on() {
     watch.interrupt();
 }
 
-/// Three checks that record their names. `only` and `web` are triggered by some files, `any` by all files.
+/// A project with three checks that record their names. `python` and `web` are triggered by some files, `any` by both
+/// kinds of files and by `state.txt`.
 fn with_paths() -> Project {
     let check =
         |name: &str, paths: &str| format!("[[check]]\nname = \"{name}\"\ncommand = [\"/bin/sh\", \"{name}.sh\"]\n{paths}");

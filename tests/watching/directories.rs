@@ -1,4 +1,4 @@
-//! Directories that are made, moved, linked, removed and made again, the root among them.
+//! Tests the hints for directories that are made, moved, linked, removed and made again, the project's root among them.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,5 @@
-//! Ignored inputs: the files that git ignores and checks read. Before a run, only the known ones and those that hints name are read.
+//! Tests ignored inputs: the files that git ignores and checks read. Before a run, only the known inputs and the inputs
+//! that hints name are read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -188,7 +189,7 @@ fn change(root: &Path, dice: &mut Dice) {
     let _not_possible = match dice.below(12) {
         0..=3 => fs::create_dir_all(at(file).parent().expect("a path below the root"))
             .and_then(|()| fs::write(at(file), format!("{}", dice.below(10)))),
-        // No event of a creation: the file is opened as it is.
+        // The existing file is opened and extended, so no event reports a creation.
         4 => fs::File::options().append(true).open(at(file)).and_then(|mut file| file.write_all(b"more")),
         5 => fs::remove_file(at(file)),
         6 => fs::remove_dir_all(at(dice.one_of(&DIRECTORIES))),

@@ -1,4 +1,4 @@
-//! The kernel's limits on watches and on instances.
+//! Tests a watcher at the kernel's limits on inotify watches and on inotify instances.
 
 use std::fs;
 use std::process::Command;

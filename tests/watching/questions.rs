@@ -1,4 +1,4 @@
-//! A watcher's answers to syncs and sweeps, the last event of a path, and the git operation that is under way.
+//! Tests a watcher's answers to syncs and sweeps, the last event of a path, and the git operation that is under way.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Which files belong to the tree, and what happens when the rules change.
+//! Tests which files a watcher counts as part of the tree, and what happens when the ignore rules change.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! The hints for one save: by a program, by editors, through links, and for changes of mode.
+//! Tests the hints for one save: by a program, by editors, through links, and for changes of mode.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;

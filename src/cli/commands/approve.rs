@@ -80,8 +80,8 @@ fn refused(question: &ApprovalQuestion) -> CommandError {
     lines.fold(error, |error, line| error.detail(line.trim_start().to_owned()))
 }
 
-/// Asks the person at the terminal, where there is one, to approve what a run has refused, and returns whether the person
-/// did. A plan that only a signature approves is not asked for.
+/// Asks the person at the terminal, where there is one, to approve what a run has refused, and returns whether the
+/// person did. The person is not asked if only a signature can approve the plan.
 pub(super) fn ask_in_place(
     workspace: &mut Workspace,
     scope: &ProjectScope,

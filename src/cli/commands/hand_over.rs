@@ -25,7 +25,7 @@ use crate::sandbox::passed_on;
 /// The longest wait for a run in the service. The time limits of the checks end any run long before.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 
-/// How many runs are looked through for the one before a run.
+/// To find the previous run of the same task, at most this many of the project's newest runs are looked through.
 const EARLIER_RUNS: u32 = 20;
 
 /// Lets the service run the checks. Returns `None` if this process must run them itself: the service does not watch the
@@ -71,8 +71,8 @@ pub(super) fn hand_over(
     }
 }
 
-/// Translates the checks that the person called into names, because the service knows only names. The person may call a
-/// step of a specification by its id.
+/// Returns the names of the checks that the person gave on the command line. The person may give the id of a
+/// specification's step; the service knows only names.
 fn checks(loaded: &LoadedProject, called: &[String]) -> Vec<String> {
     called.iter().filter_map(|name| name_of(loaded, name)).collect()
 }
@@ -138,7 +138,7 @@ pub(super) fn show(
     Ok(exit)
 }
 
-/// Returns the notes about how the checks were discovered that the run of the task before this one had too.
+/// Returns those notes about the discovery of the checks that the previous run of the same task already had.
 fn told_notes(archive: &StoreReader, loaded: &LoadedProject, served: &ServedProject, run: &RecordedRun) -> Vec<PlanNote> {
     if loaded.plan.origin != PlanOrigin::Discovered {
         return Vec::new();

@@ -79,7 +79,7 @@ fn export(store: &Store, ssh: bool, number: Option<u32>) -> Result<CommandExit, 
 /// Converts an error about evidence into a command error.
 pub(super) fn from_evidence_error(error: &EvidenceError) -> CommandError {
     let exit = match error {
-        // The file is a pipe, a device or too large: whoever named it has to name another one.
+        // The file is a pipe, a device or too large: the person has to name another file.
         EvidenceError::File { source, .. } if source.kind() == std::io::ErrorKind::InvalidInput => CommandExit::Usage,
         EvidenceError::Key { .. } | EvidenceError::LedgerLine { .. } => CommandExit::EvidenceWrong,
         EvidenceError::NotSigned { .. }

@@ -48,7 +48,6 @@ struct TreeIssueV1 {
     path: String,
 }
 
-/// The name of the digest's format.
 const FORMAT: TreeFormat = TreeFormat::CURRENT;
 
 pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

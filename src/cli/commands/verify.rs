@@ -260,7 +260,7 @@ impl Total {
         self.sum.faults.extend(checked.faults);
     }
 
-    /// Adds all `anchors` to the anchors that hold. Adds none if any fault was found.
+    /// Sets the anchors that hold to all `anchors`. Does nothing if any fault was found.
     fn hold(&mut self, anchors: &[Anchor]) {
         if self.sum.faults.is_empty() {
             self.held = anchors.iter().filter_map(anchored::from_anchor).collect();

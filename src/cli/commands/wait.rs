@@ -26,7 +26,7 @@ use crate::project::{ProjectError, RunOutcome, RunRequest, StoreReader};
 
 /// How often the state is read again while another process runs the checks.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// The most runs that one `proctor wait` starts. If none of them gives a fresh verdict, for example because the tree
+/// One `proctor wait` starts at most this many runs. If none of them gives a fresh verdict, for example because the tree
 /// changes each time, the command gives up.
 const MOST_RUNS: u32 = 3;
 

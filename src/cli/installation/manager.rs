@@ -81,7 +81,7 @@ pub(crate) fn version() -> Result<Option<u32>, ManagerError> {
     Ok(parse_version(&systemctl(&["--version"])?))
 }
 
-/// Returns the states of both units. It fails if the user's service manager cannot be reached.
+/// Returns the states of both units. Fails if the user's service manager cannot be reached.
 pub(crate) fn states() -> Result<UnitStates, ManagerError> {
     let said = systemctl(&["--user", "show", &format!("--property={PROPERTIES}"), SERVICE.name, SOCKET.name])?;
     Ok(parse_states(&said))

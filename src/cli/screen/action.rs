@@ -7,7 +7,8 @@ use crate::model::{Action, CategoryCode, DurationMs, LimitKind, ResultType, show
 use crate::report::{ActionResultV2, DispositionV2, SkipReason};
 use crate::verdict::{READY, SummaryWords, is_explained_by_output, summary_words};
 
-/// The number of last output lines that are shown of a failed command, and the most characters of each.
+/// Of a failed command, at most this many of the last output lines are shown, each with at most [`SHOWN_OUTPUT_WIDTH`]
+/// characters.
 const SHOWN_OUTPUT_LINES: usize = 5;
 const SHOWN_OUTPUT_WIDTH: usize = 160;
 
@@ -187,7 +188,7 @@ fn findings(result: &ActionResultV2, shown: FailuresShown) -> Vec<String> {
     if result.status.is_none_or(|status| status == ResultType::Success) || was_stopped(result) {
         return warnings(result);
     }
-    // What the policy allows is no reason to look at it, unless a person asks for everything.
+    // Failures that do not block are shown only if the person asks for all failures.
     let is_shown = result.blocking != Some(false) || shown == FailuresShown::All;
     let mut lines = if is_shown { failures(result, shown) } else { Vec::new() };
     if !has_failures(result) {

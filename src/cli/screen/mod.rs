@@ -22,7 +22,7 @@ use crate::model::{
 use crate::project::{RecordedRun, UnmetDependency, decides_the_verdict};
 use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
 
-/// The most findings of one action that are shown. The report has all findings.
+/// At most this many findings of one action are shown. The report has all findings.
 const SHOWN_FINDINGS: usize = 5;
 
 /// The end of the name of a JUnit report.
@@ -56,7 +56,7 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
     Line::join(parts, " · ")
 }
 
-/// Returns the isolation level if it is weaker than namespaces, with the first reason and with what says how to mend it.
+/// Returns the isolation level if it is weaker than namespaces, with the first reason and with the way to mend it.
 fn weaker_isolation(isolation: &IsolationV2) -> Option<String> {
     let level = isolation.level.weaker_words()?;
     let switched_off = isolation.obstacles.iter().find(|obstacle| obstacle.contains("sandbox.mode"));

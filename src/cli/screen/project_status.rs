@@ -5,7 +5,7 @@ use crate::cli::error::indented;
 use crate::cli::style::{Line, Style, Tone};
 use crate::model::{Digest, IsolationLevel, OverallResult, Serving, StaleReason, TreeDigest, approve_command};
 
-/// The most changed paths that are shown.
+/// At most this many changed paths are shown.
 const SHOWN_PATHS: usize = 5;
 
 /// Returns the lines about a project: one for each task, then the problems.

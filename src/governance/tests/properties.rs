@@ -1,4 +1,5 @@
-//! Properties that hold for any events in any order.
+//! Tests that some properties of a workflow hold for any events in any order, for example that a model's text reaches
+//! another model or the tracker only by a person's answer.
 
 use proptest::prelude::{Just, Strategy, prop, proptest};
 use proptest::{prop_assert, prop_assert_eq, prop_oneof};

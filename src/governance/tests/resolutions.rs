@@ -1,5 +1,5 @@
-//! The decisions B1 to B19 on points that seed document 002 leaves open, by their numbers. B18 is about documents and
-//! has no test.
+//! Tests the decisions B1 to B19 on points that seed document 002 leaves open. A test's name begins with the number of
+//! its decision. B18 is about documents and has no test.
 
 use crate::governance::tests::samples::{APPROVAL, BLOCK, BRIEF, DRAFT, Driven, consulted};
 use crate::governance::{

@@ -1,4 +1,4 @@
-//! The steps of seed document 002, section 2.5: each test's name begins with the number of its step.
+//! Tests the steps of seed document 002, section 2.5. Each test's name begins with the number of its step.
 
 use crate::governance::tests::samples::{APPROVAL, BLOCK, BRIEF, DRAFT, Driven};
 use crate::governance::{

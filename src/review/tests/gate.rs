@@ -1,4 +1,5 @@
-//! Rows 40 to 44 of the decision table: two outputs, and the sentences about them.
+//! Tests rows 40 to 44 of seed 003's decision table, in which a reviewer gives two outputs, and the sentences for people
+//! about them.
 
 use super::{read, read_bytes};
 use crate::model::Digest;

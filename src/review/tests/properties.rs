@@ -1,4 +1,4 @@
-//! Properties that hold for every text.
+//! Tests with random texts that only a review with exactly one exact approval line is approved.
 
 use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
 use proptest::sample::select;

@@ -1,5 +1,5 @@
-//! Rows 1 to 39 of the table of seed 003 that says how a review is read, with one output each. Rows 40 to 44 are in `gate`.
-//! Row 45 shows a review that is still taken for an approval by mistake.
+//! Tests rows 1 to 39 of the table of seed 003 that says how a review is read. Each row has one output. Rows 40 to 44
+//! are in `gate`. Row 45 shows a review that is still taken for an approval by mistake.
 
 use super::{read, read_bytes};
 use crate::review::{

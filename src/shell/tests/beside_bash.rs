@@ -14,8 +14,8 @@ use proptest::test_runner::RngSeed;
 use crate::shell::tests::reads;
 use crate::shell::{hidden_failure, quote_word};
 
-/// A fixed seed of the random generator, so that every run tests the same scripts. If another seed finds a failure, its
-/// script is added to the tables of `tests.rs`.
+/// A fixed seed of the random generator, so that every run tests the same scripts. If a test with another seed fails,
+/// the failing script is added to the tables of `tests.rs`.
 const SEED: RngSeed = RngSeed::Fixed(19);
 /// The number of scripts that one bash process runs.
 const AT_ONCE: usize = 40;

@@ -1,5 +1,5 @@
-//! Every key of `proctor.toml` whose row in `src/config/keys.rs` names a weakening, tried as a person would write it: the
-//! weaker value is asked for, and the way back is not.
+//! Every key of `proctor.toml` whose row in `src/config/keys.rs` names a weakening, tried as a person would write it:
+//! the change to the weaker value needs an approval, and the change back does not.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -187,7 +187,7 @@ fn planned(root: &TempDir, text: &str) -> Plan {
     plan(&configuration, &DiskFiles::new(root.path()), "shop").unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
 }
 
-/// Returns everything that is asked for when the plan `now` comes after the plan `before`.
+/// Returns everything that a person must approve when the plan `now` replaces the plan `before`.
 fn asked(before: &Plan, now: &Plan) -> Vec<String> {
     let settings = weaker_settings(&before.settings.now, &now.settings.now, &now.settings.allowed);
     let plan = weakenings(&plan_terms(before), &plan_terms(now));
@@ -208,7 +208,7 @@ fn the_weaker_value_of_every_setting_is_asked_for_and_the_stricter_one_is_not() 
 #[test]
 fn every_key_that_can_weaken_has_a_row_here() {
     let tried: BTreeSet<&str> = ROWS.iter().map(|Row(key, ..)| *key).collect();
-    // The policies of all tools are compared by the same rules as that of eslint.
+    // The policies of all tools are compared by the same rules, so only the keys of eslint's policy have rows.
     let is_other_tool =
         |key: &str| key.starts_with("policy.") && key.matches('.').count() == 2 && !key.starts_with("policy.eslint.");
     let missing: Vec<String> =

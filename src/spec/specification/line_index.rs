@@ -54,7 +54,7 @@ mod tests {
         for text in ["", "\n", "a", "a\n\nbä\nc", "ü\nü\n", "{\n  \"a\": [\n1,\n2]}\n"] {
             assert_counts(text);
         }
-        // Known positions lie inside a character, directly after a newline, and several times within one line.
+        // Multiples of `SPACING` fall inside a character, directly after a newline, and several times into one line.
         assert_counts(&"a€".repeat(900));
         assert_counts(&format!("{}\n{}\n", "ä".repeat(511), "b".repeat(2100)));
     }

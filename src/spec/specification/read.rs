@@ -27,7 +27,7 @@ const OLD_FAMILY: &str = "testPlanVersion";
 /// The code of the lint rule for placeholders. A placeholder causes all other faults of the same value.
 const PLACEHOLDER: &str = "PLACEHOLDER";
 
-/// The project to which a specification belongs. Its paths must stay inside of this project.
+/// The project to which a specification belongs. The paths in the specification must stay inside of this project.
 #[derive(Debug, Clone, Copy)]
 pub struct SpecificationContext<'s> {
     pub project_root: &'s Path,

@@ -58,7 +58,7 @@ pub(super) fn shape_faults(document: &Value) -> Vec<ShapeFault> {
     VALIDATOR.iter_errors(document).flat_map(|error| faults_of(&error)).collect()
 }
 
-/// The most memory in bytes for a compiled regular expression, the same limit as during runs.
+/// The limit for the memory of one compiled regular expression, in bytes. The same limit holds during runs.
 const PATTERN_CAP: usize = 1024 * 1024;
 
 /// Returns what is wrong with a regular expression; `None` if it can be used. Runs use the same engine, which takes

@@ -22,10 +22,10 @@ const COMMAND_TIMEOUT: u64 = 30_000;
 /// The default time limit of an HTTP request, in milliseconds (schema 2.0.0).
 const REQUEST_TIMEOUT: u64 = 10_000;
 
-/// The longest name of an action, in characters. A longer description is cut, and the action's id is appended.
+/// The limit for an action's name, in characters. A longer description is cut, and the action's id is appended.
 const LONGEST_NAME: usize = 100;
 
-/// The tool of an action, and the policy that its command implies.
+/// The tool of an action, and the policy that the action's command implies; `None` if the command implies no policy.
 struct Taken {
     tool: Tool,
     found: Option<FoundPolicy>,

@@ -40,7 +40,7 @@ fn condition(raw: &RawCondition) -> TaskCondition {
     TaskCondition { condition: raw.condition.clone(), description: raw.description.clone() }
 }
 
-/// Converts per cent to basis points. It rounds up, so that rounding never lowers the required rate.
+/// Converts per cent to basis points and rounds up, so that rounding never lowers the required rate.
 fn basis_points(percent: f64) -> u32 {
     // Decimal fractions are not exact in binary. A remainder smaller than this comes from the binary form and must not
     // be rounded up.

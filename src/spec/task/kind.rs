@@ -1,4 +1,5 @@
-//! Makes what an action does from its type: a command to start, or a file or request that proctor checks itself.
+//! Decides from an action's type what the action does: it starts a command, or proctor itself checks a file or sends a
+//! request.
 
 use std::collections::BTreeMap;
 
@@ -100,7 +101,8 @@ pub(super) fn http_request(raw: &RawHttpRequestParameters, settings: Option<&Raw
     ResolvedAction { kind: ActionKind::HttpRequest(Box::new(request)), command }
 }
 
-/// Combines the environment variables for all actions with those of one action, which override them.
+/// Combines the environment variables for all actions with those of one action. If both set a variable, the value of the
+/// one action counts.
 pub(super) fn merged(global: &BTreeMap<String, String>, own: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut merged = global.clone();
     merged.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));

@@ -1,5 +1,5 @@
-//! Tests of which changes of a plan are weaker and which are not, with one row for each kind of change. The kinds are
-//! those of S7 and of the agent protocol.
+//! Tests of which changes of a plan are weaker and which are not, with one row for each kind of change. S7 and the agent
+//! protocol list these kinds.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -53,13 +53,14 @@ pub(crate) struct FoundChecks {
 const NO_PACKAGES: &[&str] =
     &["node_modules", "venv", "env", "dist", "build", "target", "evidence", "coverage", "vendor", "site-packages"];
 
-/// The most directories below the root that are searched.
+/// The limit for the number of directories directly below the root that are searched for checks.
 const MOST_PACKAGES: usize = 256;
 
 /// Searches one directory for the checks of one tool.
 pub(super) type Finder = fn(&dyn ProjectFiles, &str, &mut FoundChecks) -> Looked;
 
-/// Finds what a command, the last argument, writes into its directory.
+/// Returns patterns of the files that a command writes. The arguments are the project's files, the directory in which
+/// the command runs, and the words of the command.
 pub(super) type WrittenFinder = fn(&dyn ProjectFiles, &str, &[String]) -> Vec<String>;
 
 /// Whether a directory has signs of a tool.

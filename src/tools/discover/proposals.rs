@@ -47,7 +47,7 @@ const NO_TEST: &str = "no test specified";
 /// How many levels below a directory tests of Python are looked for.
 const DEPTH: usize = 3;
 
-/// The most proposals.
+/// At most this many proposals are returned.
 const MOST: usize = 12;
 
 /// Returns the checks that the files in the root suggest, or those of the directories one level below if the root

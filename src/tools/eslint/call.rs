@@ -7,7 +7,7 @@ use crate::tools::project_files::{ProjectFiles, within};
 /// A call of eslint in a project's own script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EslintCall {
-    /// Where the script is: `package.json scripts.lint`.
+    /// Where the script is, for example `package.json scripts.lint`.
     pub(super) place: String,
     /// The options that influence which findings eslint reports.
     pub(super) options: Vec<String>,

@@ -12,7 +12,7 @@ use crate::model::{LISTED_TESTS, TestOutcome};
 
 /// The largest report that is read (64 MiB).
 pub(super) const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// The most text of titles and messages that is kept of all tests together, in bytes.
+/// The limit for the titles and messages of all tests together that are kept, in bytes.
 pub(super) const KEPT_TEXT: usize = 8 * 1024 * 1024;
 
 pub(super) const FAILED: &str = "failed";
@@ -96,8 +96,8 @@ pub(super) struct Location {
     pub(super) line: u64,
 }
 
-/// Reads a report, and hands over its files in order. A truncated report is not valid JSON, so a report that can be read
-/// is complete; if it cannot be read, what was handed over proves nothing.
+/// Reads a report and passes its test files to `take`, in order. A truncated report is not valid JSON, so a report that
+/// can be read is complete. If the report cannot be read, the files that were passed before the error prove nothing.
 pub(super) fn read_each(report: impl Read, take: &mut dyn FnMut(File)) -> Result<ReportTotals, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_reader(report);
     let totals = DocumentReader { take }.deserialize(&mut reader)?;
@@ -105,7 +105,7 @@ pub(super) fn read_each(report: impl Read, take: &mut dyn FnMut(File)) -> Result
     Ok(totals)
 }
 
-/// Reads the object of the whole run.
+/// Reads the outermost object of the report, which describes the whole run, and passes each test file to `take`.
 struct DocumentReader<'t> {
     take: &'t mut dyn FnMut(File),
 }
@@ -162,7 +162,7 @@ fn once<T, E: Error>(place: &mut Option<T>, name: &'static str, value: T) -> Res
     }
 }
 
-/// Reads the list of files, and hands each over.
+/// Reads the list of test files and passes each file to `take`.
 struct FilesReader<'t> {
     take: &'t mut dyn FnMut(File),
 }

@@ -7,7 +7,7 @@ use crate::model::{CategoryCode, Tool};
 use crate::tools::node_tests::tally::Tally;
 use crate::tools::node_tests::{ReportState, Seen, failures, words};
 
-/// The most failures that a reason names one by one; the reason only counts further failures.
+/// A reason names at most this many failures one by one; further failures are only counted.
 const NAMED_FAILURES: usize = 3;
 
 struct Rule {

@@ -34,7 +34,7 @@ pub(super) struct Tally {
     outcomes: BTreeMap<TestOutcome, u64>,
     /// The number of files that failed as a whole, whether they are kept or not.
     broken_files: u64,
-    /// How many of them were loaded.
+    /// How many of the files that failed as a whole were loaded.
     loaded_broken_files: u64,
     kept_failed: usize,
     /// How many bytes of titles and messages are kept.

@@ -7,7 +7,8 @@ use crate::tools::interpret::Exited;
 /// Messages that say that there is no test file.
 const NO_TESTS: &[&str] = &["No tests found, exiting with code", "No test files found, exiting with code"];
 
-/// Headings of messages about a wrong command line or configuration. The line after the heading names the problem.
+/// Headings of messages about a wrong command line or configuration. A heading with `CACError:` or ` config` names the
+/// problem itself; after the other headings, the next line names it.
 const REFUSED: &[&str] = &[
     "Unrecognized CLI Parameter",
     "Validation Error:",

@@ -12,7 +12,8 @@ struct CoverageSettings {
     configurations: &'static [&'static str],
     /// The key that names the directory of the reports.
     directory: &'static str,
-    /// Texts of which one must be in the configuration for coverage to be collected without an option, each without spaces.
+    /// If the configuration contains one of these texts, the tool collects coverage without an option. White space in
+    /// the configuration is ignored.
     collects: &'static [&'static str],
 }
 
@@ -28,12 +29,13 @@ const VITEST: CoverageSettings = CoverageSettings {
     collects: &["coverage:{enabled:true", "enabled:true,provider", "enabled:true,reporter", "enabled:true,reportsDirectory"],
 };
 
-/// Where both tools write coverage reports unless told otherwise.
+/// The directory to which both tools write coverage reports by default, relative to the directory of the command.
 const DEFAULT_DIRECTORY: &str = "coverage";
 
 const SNAPSHOTS: &str = "__snapshots__";
 
-/// Directories in which no snapshots are looked for, and how deep they are looked for.
+/// Snapshots are not looked for in directories with these names, nor more than [`DEPTH`] levels below the working
+/// directory.
 const NOT_SEARCHED: &[&str] = &["node_modules", "dist", "build", "coverage"];
 const DEPTH: usize = 5;
 const MOST_DIRECTORIES: usize = 2_000;

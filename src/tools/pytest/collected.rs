@@ -6,7 +6,7 @@
 //! be pytest's header, and the last line must be a summary between rules. With `-q`, behind a wrapper, with xdist, or with text
 //! before or after, these lines differ. Then no number is returned and nothing is compared.
 
-/// The text of pytest's header line.
+/// The text of pytest's header line, without the signs `=` on both sides.
 const HEADER: &str = "test session starts";
 
 /// Returns the number of tests that pytest was going to run; `None` if its output does not say so reliably.

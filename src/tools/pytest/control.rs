@@ -32,7 +32,8 @@ pub struct ControlPreparation {
     pub argv: Vec<String>,
     /// Environment variables that are set in addition to those of the action.
     pub environment: Vec<(String, String)>,
-    /// The file name and the text of the plugin. The file must be written into the directory that was passed.
+    /// The file name and the text of the plugin. The file must be written into the directory that was passed to
+    /// [`prepare_control`].
     pub plugin: (String, String),
     /// Where pytest writes the report of the control.
     pub report_file: PathBuf,

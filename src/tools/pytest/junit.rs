@@ -17,11 +17,11 @@ pub(super) const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// The deepest nesting that is accepted. pytest uses five levels: suites, suite, case, properties, property.
 const MAX_DEPTH: usize = 16;
 
-/// The most attributes of an element. pytest uses up to eight; finding duplicates takes time proportional to the square
-/// of their number.
+/// The limit for the number of attributes of an element. pytest uses up to eight; finding duplicates takes time
+/// proportional to the square of their number.
 const MAX_ATTRIBUTES: usize = 64;
 
-/// The numbers that a JUnit report says of itself.
+/// Numbers about a whole JUnit report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ReportTotals {
     /// The sum of the suites' `tests` attributes. It is only compared with the elements and never shown (E5).
@@ -93,8 +93,8 @@ pub(super) enum JunitError {
     NotJunit(&'static str),
 }
 
-/// Reads a report and hands over each `<testcase>` element that has a name, in order. If the report cannot be read
-/// completely, the error says why, and what was handed over proves nothing.
+/// Reads a report and passes each `<testcase>` element that has a name to `take`, in order. If the report cannot be read
+/// completely, the error says why, and the elements that were passed before prove nothing.
 pub(super) fn read_each(report: impl BufRead, take: &mut dyn FnMut(Element)) -> Result<ReportTotals, JunitError> {
     let mut reader = Reader::from_reader(Capped { report, left: MAX_BYTES as u64 });
     let mut buffer = Vec::new();
@@ -182,7 +182,7 @@ struct Builder<'t> {
     totals: ReportTotals,
     open: Vec<Open>,
     suites: u64,
-    /// The number of elements that were handed over.
+    /// The number of elements that were passed to `take`.
     elements: u64,
     case: Option<Element>,
     mark: Option<Mark>,

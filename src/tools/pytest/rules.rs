@@ -14,7 +14,7 @@ use crate::tools::signals;
 /// pytest's documented exit codes. Code 6 exists since version 9.1.
 const KNOWN_CODES: std::ops::RangeInclusive<i32> = 0..=6;
 
-/// The most failed tests that a reason names; further failed tests are only counted.
+/// A reason names at most this many failed tests; further failed tests are only counted.
 const NAMED_FINDINGS: usize = 3;
 
 /// A rule: its name, its condition, the category that follows, and the reason as a sentence.

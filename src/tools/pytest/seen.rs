@@ -27,8 +27,8 @@ pub(super) enum ReportState {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Seen {
     pub(super) code: i32,
-    /// Whether another program started pytest. It may have changed the exit code; make, for example, turns every
-    /// failure into 2.
+    /// Whether another program started pytest. That program may have changed the exit code; make, for example, turns
+    /// every failure into 2.
     pub(super) behind_wrapper: bool,
     /// The report, or why no report could be read.
     pub(super) report: ReportState,

@@ -13,9 +13,9 @@ const COLLECTION_FAILURE: &str = "collection failure";
 /// The class and the name under which pytest reports an internal error as a test.
 const INTERNAL_ERROR: (&str, &str) = ("pytest", "internal");
 
-/// The most elements that are kept of one test.
+/// At most this many elements of one test are kept. The first failed element is kept even beyond this limit.
 const LISTED_ELEMENTS: usize = 100;
-/// The most text of names and messages that is kept of all tests together, in bytes.
+/// The limit for the names and messages of all tests together that are kept, in bytes.
 const KEPT_TEXT: usize = 8 * 1024 * 1024;
 
 /// The content of a report. Elements that belong to one test are counted as one.
@@ -71,7 +71,7 @@ struct SeenTests {
     count: usize,
 }
 
-/// Reads a report and keeps what of it is needed.
+/// Counts the elements of a report while it is read, and keeps the tests that the [`Tally`] lists.
 #[derive(Debug, Default)]
 struct Builder {
     seen: SeenTests,

@@ -25,11 +25,11 @@ const COVERAGE_REPORTS: &[CoverageReport] = &[
 const INI_FILES: &[(&str, &str)] =
     &[("pytest.ini", "pytest"), (".pytest.ini", "pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")];
 
-/// Files in the format of INI with coverage.py's settings, and what stands before the names of its sections.
+/// Files in the format of INI with coverage.py's settings, and the text before the names of their sections.
 const COVERAGE_INI_FILES: &[(&str, &str)] = &[(".coveragerc", ""), ("setup.cfg", "coverage:"), ("tox.ini", "coverage:")];
 
-/// The options for the JUnit report. They count in the command only: proctor asks for a report of its own by an argument, which
-/// replaces the one of the settings.
+/// The options that name the file of the JUnit report. They are read from the command only: proctor adds its own option
+/// to the command, and it replaces an option in pytest's settings.
 const JUNIT_OPTIONS: &[&str] = &["--junitxml", "--junit-xml"];
 
 /// Returns the paths of the reports that a command of pytest writes in a directory, relative to that directory.

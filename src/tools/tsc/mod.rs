@@ -36,11 +36,12 @@ const NOT_BUILT: &str = "TS6305";
 /// The advice for a check that needs what a build would make.
 const NEEDS_BUILD: &str = "a project that this one refers to has not been built here: check with `tsc -b`, which builds it first";
 
-/// The options with which a discovered check builds projects that refer to each other. Without `--force`, tsc would take what an
-/// earlier build left for current if it is newer than the sources. A save during that build makes it newer and wrong.
+/// The options with which a discovered check builds projects that refer to each other. Without `--force`, tsc reuses the
+/// output of an earlier build that is newer than the sources. If a source was saved during that build, the output is
+/// newer than the source and nevertheless outdated.
 const BUILD: &[&str] = &["-b", "--force"];
 
-/// The most findings that a reason names.
+/// A reason names at most this many findings.
 const NAMED_FINDINGS: usize = 3;
 
 /// Returns tsc's diagnostics in a text, up to the limits of [`Gathered`].
@@ -53,7 +54,7 @@ fn is_build(arguments: &[String]) -> bool {
     arguments.iter().any(|word| word.eq_ignore_ascii_case("-b") || word.eq_ignore_ascii_case("--build"))
 }
 
-/// Keeps a discovered build out of the project: it writes what it builds, so it runs on a snapshot only.
+/// Requires a snapshot for a discovered build: `tsc -b` writes files, and it must not write them into the project.
 pub(super) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation) {
     if task.action.command_is_ours && is_build(&task.located.arguments) {
         preparation.needs_snapshot = Some(

@@ -15,7 +15,7 @@ use crate::tools::tsc::strictness::{called_configuration, directory_of, joined};
 /// The name of the program in commands.
 const PROGRAM: &str = "tsc";
 
-/// The most projects of one solution file that are checked one by one.
+/// The projects of a solution file are checked one by one only if they are at most this many.
 const MOST_REFERENCES: usize = 32;
 
 /// The projects that a `tsconfig.json` refers to (`references`), by how they can be checked.
@@ -58,7 +58,8 @@ pub(super) fn references(files: &dyn ProjectFiles, configuration: &str) -> Proje
     }
 }
 
-/// Returns a remark about a written command that checks less than it seems to, or that needs what was built before.
+/// Returns a remark about a written command that checks less than it seems to, or that needs the output of an earlier
+/// build.
 pub(in crate::tools) fn remark(files: &dyn ProjectFiles, directory: &str, command: &CommandLine) -> Option<String> {
     let call = find_arguments(command, files, directory, PROGRAM)?;
     if is_build(&call.0) {

@@ -3,7 +3,7 @@
 use crate::cli::screen::failures::first_line;
 use crate::model::TestFailure;
 
-/// What is the same for failures that have one cause.
+/// The cause of a failure. Failures with the same kind and place are shown as one group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cause {
     /// The name of the exception, the rule, or the words of the error.
@@ -29,15 +29,15 @@ pub(super) fn of_test(failure: &TestFailure) -> Cause {
     Cause { kind, place: python.place.or(script).or_else(own_place) }
 }
 
-/// What the traceback of a Python test says of the error.
+/// The kind and the place of an error, as far as the traceback of a Python test names them.
 #[derive(Default)]
 struct PythonPlace {
     kind: Option<String>,
     place: Option<String>,
 }
 
-/// Reads the lines `stock.py:40: KeyError` and `stock.py:40: in price`. The last one of the project is where the error
-/// arose; the last one of all names the exception.
+/// Reads the lines `stock.py:40: KeyError` and `stock.py:40: in price`. The last such line with a file of the project is
+/// the place of the error. The last such line of all names the exception.
 fn python_place(stack: &str) -> PythonPlace {
     let mut found = PythonPlace::default();
     for line in stack.lines().filter(|line| !line.starts_with([' ', '>']) && !line.starts_with("E ")) {
@@ -56,8 +56,8 @@ fn python_place(stack: &str) -> PythonPlace {
     found
 }
 
-/// Reads the frames of JavaScript, `at price (/project/stock.ts:40:11)`. The first one of the project is where the error
-/// arose. The project's directory is known from a frame of the test's own file.
+/// Reads the frames of JavaScript, `at price (/project/stock.ts:40:11)`. The first frame in a file of the project is the
+/// place of the error. The project's directory is known from a frame of the test's own file.
 fn script_place(stack: &str, test_file: Option<&str>) -> Option<String> {
     let frames = || stack.lines().filter_map(frame).filter(|(file, _)| !is_installed(file));
     let root = frames().find_map(|(file, _)| file.strip_suffix(test_file?));

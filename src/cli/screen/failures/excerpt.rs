@@ -3,19 +3,19 @@
 use crate::cli::screen::failures::cause::{frame, is_installed};
 use crate::report::plain_text;
 
-/// The most lines that are shown of the first failure.
+/// At most this many lines of the first failure are shown.
 const SHOWN_LINES: usize = 15;
 
-/// The most characters of each line.
+/// At most this many characters of each line are shown.
 const SHOWN_WIDTH: usize = 160;
 
-/// The lines that always stay before and after a long difference.
+/// If the middle of a long excerpt is left out, this many lines are shown after the gap.
 const LAST_LINES: usize = 2;
 
 /// What stands before each line that a tool printed.
 const BAR: &str = "│";
 
-/// What stands for a tab: a terminal would move to a column that has nothing to do with the source.
+/// Replaces a tab. A terminal would move to a column that has nothing to do with the source.
 const TAB: &str = "    ";
 
 /// Returns a tool's text without control sequences and tabs, and without the frames of installed packages and of the
@@ -29,7 +29,7 @@ pub(super) fn readable(text: &str) -> String {
                 .map_or_else(|| line.contains("(node:") || line.contains("<anonymous>"), |(file, _)| is_installed(file)))
     };
     let lines = plain.lines().map(str::trim_end).filter(|line| !is_foreign(line));
-    // pytest parts the frames of a traceback by a line of underscores as wide as its terminal.
+    // pytest separates the frames of a traceback by a line of underscores as wide as its terminal.
     let lines = lines.map(|line| if is_separator(line) { "" } else { line });
     let mut lines: Vec<&str> = lines.collect();
     while lines.last().is_some_and(|line| line.is_empty()) {
@@ -38,13 +38,13 @@ pub(super) fn readable(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Returns all lines.
+/// Returns all lines of the text, each with a bar before it.
 pub(super) fn whole(printed: &str) -> Vec<String> {
     printed.lines().map(barred).collect()
 }
 
-/// Returns about [`SHOWN_LINES`] lines: those that end with the error and its place. Of a long difference the middle is
-/// left out, of a long function or traceback the beginning.
+/// Returns about [`SHOWN_LINES`] lines, among them the error and its place. The middle of a long difference is left out,
+/// and the beginning of a long function or traceback.
 pub(super) fn short(printed: &str) -> Vec<String> {
     let lines: Vec<&str> = printed.lines().collect();
     if lines.len() <= SHOWN_LINES {
@@ -79,7 +79,7 @@ fn window(lines: &[&str]) -> (usize, usize) {
         let errors = lines[..error].iter().rev().take_while(|line| line.starts_with("E ")).count();
         (error - errors).saturating_sub(2)
     });
-    // Lines before the source line fill what the error leaves free.
+    // If the lines from the source line on are fewer than `SHOWN_LINES`, lines before the source line are shown too.
     let needed = lines.len() - begin;
     (begin.saturating_sub(SHOWN_LINES.saturating_sub(needed)), lines.len())
 }

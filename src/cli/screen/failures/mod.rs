@@ -26,10 +26,10 @@ pub(crate) enum FailuresShown {
     None,
 }
 
-/// The most lines that list failures after the first one.
+/// At most this many lines list the failures after the first failure.
 const LISTED_LINES: usize = 12;
 
-/// The most characters of a line that lists a failure.
+/// A line that lists a failure is cut after this many characters.
 const LISTED_WIDTH: usize = 160;
 
 /// The indent of the failures that stand below the head of their group.
@@ -189,7 +189,8 @@ fn grouped<'f>(failures: &'f [Failure<'f>]) -> Vec<Group<'f>> {
     groups
 }
 
-/// Shares the lines that the heads leave: every group gets a first further line before any group gets a second.
+/// Distributes the lines that are left after one line for each group's head: every group gets a first further line
+/// before any group gets a second.
 fn share_lines(groups: &mut [Group<'_>]) {
     let mut free = LISTED_LINES - groups.len();
     let mut is_shared = true;

@@ -1,9 +1,10 @@
-//! Makes the command that runs one failed test alone. A person pastes it, so there is none where it would be a guess.
+//! Makes the command that runs one failed test alone. A person pastes the command, so none is made that would be a
+//! guess.
 
 use crate::model::{OneTest, TestFailure, Tool, is_hidden_character};
 use crate::report::ActionResultV2;
 
-/// The characters that a shell leaves as they are.
+/// The characters, in addition to letters and digits, that a shell leaves as they are.
 const PLAIN: &str = "_./:=@%+,-";
 
 /// Returns the command that runs a failed test alone; `None` if the check's command is no plain call of its test runner,
@@ -59,7 +60,7 @@ fn node_id(failure: &TestFailure) -> Option<String> {
     let file = failure.test_file.as_ref()?;
     let module = file.strip_suffix(".py")?.replace('/', ".");
     let ends = class.match_indices('.').map(|(dot, _)| dot).chain([class.len()]);
-    // Where the whole class name is a module, and so is a part of it, the longer one is the test's file.
+    // If several beginnings of the class name could be the module of the test's file, the longest one is taken.
     let is_module = |end: &usize| module == class[..*end] || module.ends_with(&format!(".{}", &class[..*end]));
     let end = ends.filter(is_module).max()?;
     let classes = class[end..].split('.').filter(|part| !part.is_empty());

@@ -263,7 +263,7 @@ fn words_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> Vec<
 }
 
 /// Returns the class of a step's tool: the tool that the step names, or the one that its command is recognised as.
-/// Other actions have no tool and are generic.
+/// Actions that are no steps are generic.
 pub(super) fn class_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> ToolClass {
     if action.phase != ActionPhase::Step {
         return ToolClass::Generic;

@@ -117,7 +117,7 @@ pub(super) fn red_without_tests(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().filter_map(of_task).collect()
 }
 
-/// Reports a time limit of the whole run that is shorter than that of one action.
+/// Reports a time limit of the whole run that is shorter than the time limit of one action.
 pub(super) fn suite_timeout(subject: &Subject<'_>) -> Vec<Problem> {
     let whole = subject.raw.global_configuration.timeout.unwrap_or(SUITE_TIMEOUT);
     let longer = subject.actions().filter(|action| action.raw.timeout.is_some_and(|timeout| timeout > whole));

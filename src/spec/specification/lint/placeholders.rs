@@ -110,8 +110,8 @@ fn placeholder(text: &str, is_command: bool) -> Option<String> {
     first("{{", "}}", |written| !TEMPLATE_WORDS.contains(&written.trim_matches(['{', '}', ' ']))).or_else(variable)
 }
 
-/// Returns the placeholder at the beginning of a text. No more than the longest name is read, because texts may be
-/// long.
+/// Returns the placeholder at the beginning of a text. At most [`LONGEST_NAME`] bytes of the text are read, because it
+/// may be long.
 fn opened<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
     let inner = text.strip_prefix(open)?;
     let inner = inner.get(..inner.floor_char_boundary(LONGEST_NAME)).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The sample specification with one fault at a time, for the schema and for every rule of the lint.
+//! Changes the sample specification so that it has one fault at a time, and tests that the schema or a rule of the lint
+//! finds it.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,8 @@ use super::{ROUNDING, read, said};
 use crate::model::Gravity;
 use crate::spec::specification::LINTS;
 
-/// An edit: a JSON pointer and the value to write there. `"-"` after a list's pointer appends, and [`GONE`] removes.
+/// An edit: a JSON pointer and the value to write there. A pointer that ends with `/-` appends the value to a list, and
+/// the value [`GONE`] removes the key.
 pub(super) type Edit = (&'static str, Value);
 
 /// An expected fault: its code, and the JSON pointer to it.
