@@ -42,8 +42,8 @@ pub enum ProjectFileError {
     Write { path: PathBuf, problem: io::Error },
 }
 
-/// Reads the file `relative` of a project as text, or returns `None` if it does not exist. Links are not followed, and
-/// at most 4 MiB are read.
+/// Reads the file `relative` of a project as text, or returns `None` if it does not exist. A link, and a file that is
+/// longer than 4 MiB, is refused.
 pub fn read_project_file(root: &Path, relative: &str) -> Result<Option<String>, ProjectFileError> {
     let path = root.join(relative);
     match read_artifact(root, Path::new(relative), LONGEST_FILE) {

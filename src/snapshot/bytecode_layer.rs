@@ -160,7 +160,7 @@ impl BytecodeLayer {
         }
     }
 
-    /// Reads the record again if another process has changed the layer.
+    /// Reads the record if it was not read yet, or if another process has changed the layer since.
     fn notice_others(&mut self) {
         if self.record.as_ref().is_none_or(|record| !record.is_as_left()) {
             self.record = BytecodeRecord::open(&self.directory, &self.boot);

@@ -139,7 +139,7 @@ impl ProjectCopy {
         }
         let times = if is_new { CopiedTimes::AtMost(now) } else { CopiedTimes::Now(now) };
         let outcome = self.follow(index.root(), &steps, (times, is_aged));
-        // Every path that is about to change counts as doubtful until its new content is verified.
+        // Every path that was to be changed counts as doubtful until its new content is verified, also if the copying failed.
         self.doubtful.extend(steps.paths().cloned());
         let moved = outcome?;
         self.doubtful.clone_from(&moved);

@@ -109,7 +109,7 @@ fn dropping_a_watcher_ends_its_threads() {
 fn idle_worker(root: &Path) -> (Worker, Receiver<WatchHint>) {
     let (handle, inbox) = open_inbox();
     let (sender, hints) = channel();
-    // The tests call the worker directly and need no queue.
+    // The tests call the worker directly and need no inbox.
     drop(inbox);
     let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
     let send = Box::new(move |hint| drop(sender.send(hint)));

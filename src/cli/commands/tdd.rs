@@ -51,7 +51,7 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
 fn hand_over(environment: &Environment, root: &Path, request: &CycleRequest) -> Result<Option<TddState>, CommandError> {
     let Some(served) = service::serving(environment, root) else { return Ok(None) };
     let path = format!("/v1/projects/{}/phase", served.project.id);
-    // The service waits for the end of a run as long as another writer would wait for the lock.
+    // The service waits for the end of a run at most for the time that another writer would wait for the lock.
     let within = Configuration::default().evidence.lock_wait + MARGIN;
     match served.client.send::<CycleV1>(MethodV1::Post, &path, request, within) {
         Ok(answer) => Ok(Some(answer.state)),

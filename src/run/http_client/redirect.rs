@@ -21,7 +21,7 @@ pub(super) fn with_body<B>(request: &Request<Vec<u8>>, body: B) -> Request<B> {
 }
 
 /// Returns the request that an answer redirects to, or why the redirect cannot be followed; `None` if the answer is no
-/// redirect.
+/// redirect, or names no location.
 pub(super) fn redirected(
     request: &Request<Vec<u8>>,
     status: StatusCode,

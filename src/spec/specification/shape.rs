@@ -28,7 +28,7 @@ struct Keyword {
     message: &'static str,
 }
 
-/// The keywords whose report depends only on their value in the schema.
+/// The keywords of JSON Schema whose error message needs only the value that the schema gives the keyword.
 const KEYWORDS: &[Keyword] = &[
     Keyword { name: "const", param: "allowedValue", message: "must be equal to constant" },
     Keyword { name: "enum", param: "allowedValues", message: "must be equal to one of the allowed values" },

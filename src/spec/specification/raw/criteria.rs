@@ -30,7 +30,7 @@ pub struct RawCondition {
     pub description: String,
 }
 
-/// What the steps must print, and the exit code that they must end with.
+/// What the steps must print, and the exit code with which the last step that runs tests must end.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
