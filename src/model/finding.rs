@@ -419,6 +419,9 @@ impl ExaminedUnit {
 pub struct ControlObservation {
     /// Whether all tests of the control failed. If one passed, the runner's results for other tests prove nothing.
     pub held: bool,
+    /// `false` if the control's tests had an error before they ran. Then the control says nothing about the runner. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applicable: Option<bool>,
     /// What the control's tests did, in words.
     pub reason: String,
 }
