@@ -110,7 +110,7 @@ mod tests {
         let names = |directory: &Path| {
             let below = |file: &&str| Path::new("/project").join(file).strip_prefix(directory).ok().map(Path::to_owned);
             let first = |path: PathBuf| path.components().next().map(|name| name.as_os_str().to_string_lossy().into_owned());
-            files.iter().filter_map(|file| below(file)).filter_map(first).collect()
+            files.iter().filter_map(below).filter_map(first).collect()
         };
         let found = hiding_module(&action, Path::new("/project"), Path::new("/project"), &names);
         found.map(|path| path.display().to_string())
