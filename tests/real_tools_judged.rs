@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::common::{Project, jest_modules, python_checkers, vitest_modules};
+use crate::common::{Project, jest_modules, node_modules, python_checkers, vitest_modules};
 
 const PASSING: &str = "test('adds', () => { expect(1 + 1).toBe(2); });\n";
 const FAILING: &str = "test('adds', () => { expect(1 + 1).toBe(2); });\ndescribe('quotes', () => { test('answers 200', () => { expect(404).toBe(200); }); });\n";
@@ -145,4 +145,85 @@ fn a_new_snapshot_of_vitest_moves_nothing_and_is_kept_where_writes_says() {
     project.save("a.test.js", &test.replace("a: 1", "a: 2"));
     let (code, tests) = outcome(&project.proctor(["run"]).failure().report(), "testResults");
     assert_eq!((code, &tests["failed"]), (json!("TESTS_FAILED"), &json!(1)));
+}
+
+/// Each of these commands ends with exit code 0 and checked nothing.
+#[test]
+fn v4_v22_commands_that_check_nothing_are_no_success() {
+    let python = python_checkers();
+    let ruff = python.with_file_name("ruff").display().to_string();
+    let (eslint, tsc) = (program(&node_modules(), "eslint"), program(&node_modules(), "tsc"));
+    let (python, prettier) = (python.display().to_string(), program(&jest_modules(), "prettier"));
+    let rows = [
+        ("eslint", format!("{eslint} --print-config a.js"), "USAGE_ERROR"),
+        ("eslint", format!("{eslint} --no-error-on-unmatched-pattern nope"), "USAGE_ERROR"),
+        ("eslint", format!("{eslint} -f json --no-error-on-unmatched-pattern nope"), "NOTHING_CHECKED"),
+        ("tsc", format!("{tsc} --showConfig"), "USAGE_ERROR"),
+        ("tsc", format!("{tsc} -b --dry"), "USAGE_ERROR"),
+        ("tsc", format!("{tsc} -p solution --diagnostics"), "NOTHING_CHECKED"),
+        ("ruff", format!("{ruff} check --show-files"), "USAGE_ERROR"),
+        ("ruff", format!("{ruff} rule F401"), "USAGE_ERROR"),
+        ("mypy", format!("{python} -m mypy --version"), "USAGE_ERROR"),
+        ("prettier", format!("{prettier} --version"), "USAGE_ERROR"),
+        ("generic", format!("{python} -m unittest discover -s none"), "NOTHING_CHECKED"),
+        ("generic", format!("{python} -m unittest discover -s skipped"), "NOTHING_CHECKED"),
+    ];
+    let checks: String = rows
+        .iter()
+        .enumerate()
+        .map(|(number, (tool, command, _))| {
+            let tool = if *tool == "generic" { String::new() } else { format!("tool = \"{tool}\"\n") };
+            format!("[[check]]\nname = \"c{number}\"\n{tool}command = \"{command}\"\n")
+        })
+        .collect();
+    let project = Project::new()
+        .file("a.js", "const x = 1;\n")
+        .file("eslint.config.mjs", "export default [{ rules: {} }];\n")
+        .file("a.ts", "export const x: number = 1;\n")
+        .file("a.py", "x = 1\n")
+        .file("tsconfig.json", "{ \"files\": [\"a.ts\"], \"compilerOptions\": { \"noEmit\": true, \"types\": [] } }\n")
+        .file("solution/tsconfig.json", "{ \"files\": [], \"references\": [{ \"path\": \"..\" }] }\n")
+        .file("none/readme.txt", "no test\n")
+        .file(
+            "skipped/test_a.py",
+            "import unittest\n\n\nclass A(unittest.TestCase):\n    @unittest.skip('later')\n    def test_a(self):\n        pass\n",
+        )
+        .toml(&checks);
+    let report = project.proctor(["run"]).failure().report();
+    let results = report["stepExecution"]["results"].as_array().expect("a list of results");
+    for ((_, command, expected), result) in rows.iter().zip(results) {
+        let classification = &result["classification"];
+        assert_eq!(classification["code"], *expected, "{command}: {}", classification["reason"]);
+        assert_ne!(result["status"], "SUCCESS", "{command}");
+    }
+    assert_eq!(results.len(), rows.len());
+    assert_eq!(results[2]["result"]["examined"], json!({ "what": "files", "count": 0 }));
+}
+
+#[test]
+fn what_a_tool_looked_at_is_in_the_report_and_unknown_is_said_as_such() {
+    let mypy = python_checkers().display().to_string();
+    let eslint = program(&node_modules(), "eslint");
+    let toml = [check("mypy", &format!("{mypy} -m mypy a.py")), check("eslint", &format!("{eslint} a.js"))].concat();
+    let project = Project::new()
+        .file("a.py", "x = 1\n")
+        .file("a.js", "const x = 1;\n")
+        .file("eslint.config.mjs", "export default [{ rules: {} }];\n")
+        .toml(&toml);
+    let report = project.proctor(["run"]).success().report();
+    let examined = |number: usize| report["stepExecution"]["results"][number]["result"]["examined"].clone();
+    assert_eq!(examined(0), json!({ "what": "files", "count": 1 }));
+    assert_eq!(examined(1), json!({ "what": "files", "count": null }), "its text for people has no number of files");
+}
+
+#[test]
+fn a_policy_can_allow_that_nothing_is_checked_and_the_report_says_so() {
+    let eslint = program(&node_modules(), "eslint");
+    let command = format!("{eslint} -f json --no-error-on-unmatched-pattern nope");
+    let toml = format!("{}policy = {{ block_on = \"never\" }}\n", check("eslint", &command));
+    let project = Project::new().file("eslint.config.mjs", "export default [];\n").toml(&toml);
+    let report = project.proctor(["run"]).success().report();
+    let classification = &report["stepExecution"]["results"][0]["classification"];
+    assert_eq!(classification["code"], "NOTHING_CHECKED");
+    assert_eq!(classification["policyApplied"]["strategy"], "NEVER");
 }

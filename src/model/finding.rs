@@ -107,6 +107,8 @@ pub enum CategoryCode {
     TestsMissing,
     /// The specification of the action is wrong; nothing was run.
     SpecificationInvalid,
+    /// The tool ended well and said that it looked at nothing: no file, no test.
+    NothingChecked,
 }
 
 /// The outcome of one test case in a test report.
@@ -382,8 +384,37 @@ pub struct Interpretation {
     /// Possible causes of the failure, each based on something that proctor observed. If the list is empty, reports
     /// show the usual causes for the category code.
     pub causes: Vec<String>,
+    /// What the tool looked at, and how many; `None` if nothing more is known than the exit code.
+    pub examined: Option<Examined>,
     /// The result of the check's control, a run of tests that must fail; `None` if the check has no control.
     pub control: Option<ControlObservation>,
+}
+
+/// What a tool looked at, as the tool itself said it. It is never guessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Examined {
+    pub what: ExaminedUnit,
+    /// How many of them the tool looked at; `None` (`null` in a report) if the tool does not say it.
+    pub count: Option<u64>,
+}
+
+/// The kind of thing that a tool looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExaminedUnit {
+    Files,
+    Tests,
+}
+
+impl ExaminedUnit {
+    /// Returns the word for a number of them: `files` or `tests`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Tests => "tests",
+        }
+    }
 }
 
 /// The result of a check's control: the check's command ran tests that must fail.
@@ -392,6 +423,9 @@ pub struct Interpretation {
 pub struct ControlObservation {
     /// Whether all tests of the control failed. If one passed, the runner's results for other tests prove nothing.
     pub held: bool,
+    /// `false` if the control's tests had an error before they ran. Then the control says nothing about the runner. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applicable: Option<bool>,
     /// What the control's tests did, in words.
     pub reason: String,
 }
@@ -414,6 +448,7 @@ impl Interpretation {
             report_channel: None,
             error_type: None,
             causes: Vec::new(),
+            examined: None,
             control: None,
         }
     }

@@ -73,8 +73,9 @@ pub use errno::errno_name;
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;
 pub use finding::{
-    CategoryCode, ControlObservation, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation, LISTED_TESTS,
-    RelatedInformation, TestCase, TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
+    CategoryCode, ControlObservation, Coverage, Diagnostic, DiagnosticSummary, Examined, ExaminedUnit, FindingLevel, Fix,
+    Interpretation, LISTED_TESTS, RelatedInformation, TestCase, TestCounts, TestFailure, TestOutcome, TestResults, ToolReport,
+    UnlistedCount, UnlistedFindings,
 };
 pub use freshness::{
     Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, LastVerdict, MovedRun, ProjectStatus,

@@ -161,6 +161,7 @@ fn build_outcome(action: &Action, executed: &ExecutedAction) -> ActionOutcomeV2 
         summary: executed.judgement.summary,
         coverage: finite(interpretation.coverage),
         report_channel: interpretation.report_channel.map(str::to_owned),
+        examined: interpretation.examined,
         control: interpretation.control.clone(),
         warnings,
         survivors: ended.survivors.clone(),

@@ -1,17 +1,24 @@
-//! Judges a plain command by its exit code alone. Its output is stored and has no influence on the result.
+//! Judges a plain command by its exit code alone: nothing more is known of it. Its output is stored and has no influence on the
+//! result, except for the totals of the test runners in `printed_tests`, which can only make it worse.
 
-use crate::model::{CategoryCode, Interpretation};
+use crate::model::{CategoryCode, Examined, ExaminedUnit, Interpretation};
 use crate::tools::interpret::Exited;
-use crate::tools::{launch_failure, signals};
+use crate::tools::{launch_failure, printed_tests, signals};
 
 /// Judges a plain command: an expected exit code is a success, any other code a failure.
 pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let code = exited.code;
+    let totals = printed_tests::totals(exited);
+    let examined = totals.map(|totals| Examined { what: ExaminedUnit::Tests, count: Some(totals.ran) });
+    if code == 0 && exited.action.expected_exit_codes.contains(&code) && totals.is_some_and(|totals| totals.passed == 0) {
+        let ran = totals.map_or(0, |totals| totals.ran);
+        let reason = format!("Exit code 0, but no test passed, as the runner itself says ({ran} test(s), none of them passed)");
+        return Interpretation { examined, ..Interpretation::plain(CategoryCode::NothingChecked, reason) };
+    }
     if exited.action.expected_exit_codes.contains(&code) {
-        return Interpretation::plain(
-            CategoryCode::ExpectedExit,
-            format!("The command ended with exit code {code}, as expected"),
-        );
+        let plain =
+            Interpretation::plain(CategoryCode::ExpectedExit, format!("The command ended with exit code {code}, as expected"));
+        return Interpretation { examined, ..plain };
     }
     if let Some(failure) = launch_failure::find(exited) {
         return failure;

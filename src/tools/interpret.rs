@@ -11,7 +11,7 @@ use crate::model::{
 use crate::tools::ansi::plain_text;
 use crate::tools::places::Place;
 use crate::tools::table::row_of;
-use crate::tools::{service, signals};
+use crate::tools::{no_work, service, signals};
 
 /// The limit for a reason, in characters. proctor's own sentences are far shorter; only quoted text can reach this
 /// length.
@@ -101,7 +101,7 @@ fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
         stderr_is_complete: input.stderr.is_complete(),
         place: Place { root: input.project_root, directory: &input.action.directory },
     };
-    (row_of(input.action.tool).interpret)(&exited, input)
+    no_work::or_usage_error(&exited, (row_of(input.action.tool).interpret)(&exited, input))
 }
 
 /// Returns the result for an exit code by which a wrapper reports that a signal ended the tool.

@@ -4,7 +4,7 @@
 use crate::model::{InstalledPackage, Tool};
 use crate::shell::{is_assignment, simple_commands};
 use crate::tools::recognise::{CommandForm, Recognition};
-use crate::tools::table::{ROWS, ToolRow};
+use crate::tools::table::{ROWS, ToolRow, row_of};
 
 /// A program that starts another program with the rest of its arguments, unchanged.
 struct Launcher {
@@ -145,6 +145,11 @@ pub(super) fn locate_in_script(script: &str) -> Located {
     // counts as a call of the test tool.
     if candidates.iter().any(|found| !found.recognition.tool.gives_way()) {
         candidates.retain(|found| !found.recognition.tool.gives_way());
+    }
+    // A script may print a tool's version before it runs the tool. The first call checks nothing, so the second one counts.
+    let is_at_work = |found: &Located| row_of(found.recognition.tool).no_work.find(&found.arguments).is_none();
+    if candidates.iter().any(is_at_work) {
+        candidates.retain(is_at_work);
     }
     let (Some(found), true) = (candidates.pop(), candidates.is_empty()) else {
         let note = (!candidates.is_empty()).then(|| {
@@ -295,9 +300,11 @@ fn of_no_tool(form: CommandForm, note: Option<String>) -> Located {
 }
 
 /// Returns the row of the tool that a program with these arguments runs. Several tools may share a program and differ
-/// by subcommand.
+/// by subcommand. A call that keeps the tool from its checks, such as `--version`, counts as a call of the tool, which
+/// is then judged as a usage error.
 fn row_of_call(program: &str, arguments: &[String]) -> Option<&'static ToolRow> {
-    ROWS.iter().find(|row| row.programs.contains(&program) && (row.checks)(program, arguments))
+    let is_call = |row: &&ToolRow| (row.checks)(program, arguments) || row.no_work.find(arguments).is_some();
+    ROWS.iter().filter(|row| row.programs.contains(&program)).find(is_call)
 }
 
 /// Returns the words that must come before additional arguments so that a script runner passes them to its script. npm

@@ -26,10 +26,12 @@ mod launch_failure;
 mod launchers;
 mod linter;
 mod located;
+mod no_work;
 mod node_tests;
 mod package_json;
 mod places;
 mod prepare;
+mod printed_tests;
 mod project_files;
 mod pytest;
 mod recognise;
@@ -51,7 +53,9 @@ pub use interpret::{Input, interpret};
 pub(crate) use package_json::{script_name, scripts};
 pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
 pub use project_files::ProjectFiles;
-pub use pytest::{ControlPreparation, interpret_control, may_have_control, not_found, prepare_control};
+pub use pytest::{
+    ControlPreparation, hiding_module, interpret_control, judge_hidden, may_have_control, not_found, prepare_control,
+};
 pub(crate) use recognise::remark;
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
 pub use service::{ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};

@@ -4,6 +4,7 @@
 use crate::model::{CategoryCode, CommandLine, Interpretation, StopStage, Tool, ToolReport};
 use crate::tools::discover::{Finder, WrittenFinder};
 use crate::tools::interpret::{Exited, Input};
+use crate::tools::no_work::{self, NoWork};
 use crate::tools::prepare::{Preparation, ReportTask};
 use crate::tools::project_files::ProjectFiles;
 use crate::tools::strictness::StrictnessReader;
@@ -18,6 +19,8 @@ pub(super) struct ToolRow {
     /// clean`, for example, check nothing and print no findings. If they were judged by findings, they would always be
     /// a success.
     pub(super) checks: fn(&str, &[String]) -> bool,
+    /// The options and subcommands with which the tool ends with exit code 0 and checks nothing.
+    pub(super) no_work: NoWork,
     /// Whether the tool reads no arguments from the environment. Behind a wrapper that passes no arguments on, such a
     /// tool cannot be asked for its report.
     pub(super) is_asked_by_argument_only: bool,
@@ -52,6 +55,7 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         tool,
         programs,
         checks: |_, _| true,
+        no_work: no_work::NONE,
         is_asked_by_argument_only: false,
         no_colour: None,
         ask: |_, _| {},
@@ -97,6 +101,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ..row(Tool::Vitest, &["vitest", "vitest.mjs"], |exited, input| node_tests::interpret(exited, input.report))
     },
     ToolRow {
+        no_work: tsc::NO_WORK,
         no_colour: Some(("NO_COLOR", "1")),
         ask: tsc::ask,
         find: Some(tsc::find),
@@ -105,11 +110,13 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ..row(Tool::Tsc, &["tsc", "tsc.js"], |exited, _| tsc::interpret(exited))
     },
     ToolRow {
+        no_work: linter::NO_WORK_OF_MYPY,
         find: Some(linter::find_mypy),
         strictness: Some(StrictnessReader { read: linter::strictness, typed_option: linter::UNTYPED }),
         ..row(Tool::Mypy, &["mypy"], |exited, _| linter::interpret(exited))
     },
     ToolRow {
+        no_work: eslint::NO_WORK,
         no_colour: Some(("FORCE_COLOR", "0")),
         ask: eslint::ask,
         find: Some(eslint::find),
@@ -119,14 +126,16 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     },
     ToolRow {
         checks: linter::ruff_checks,
+        no_work: linter::NO_WORK_OF_RUFF,
         ask: linter::ask_ruff,
         find: Some(linter::find_ruff),
         ..row(Tool::Ruff, &["ruff"], |exited, _| linter::interpret(exited))
     },
-    row(Tool::Flake8, &["flake8"], |exited, _| linter::interpret(exited)),
-    row(Tool::Pylint, &["pylint"], |exited, _| linter::interpret(exited)),
+    ToolRow { no_work: linter::NO_WORK_OF_FLAKE8, ..row(Tool::Flake8, &["flake8"], |exited, _| linter::interpret(exited)) },
+    ToolRow { no_work: linter::NO_WORK_OF_PYLINT, ..row(Tool::Pylint, &["pylint"], |exited, _| linter::interpret(exited)) },
     ToolRow {
         checks: linter::prettier_checks,
+        no_work: linter::NO_WORK_OF_PRETTIER,
         ..row(Tool::Prettier, &["prettier", "prettier.cjs"], |exited, _| linter::interpret(exited))
     },
     ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },

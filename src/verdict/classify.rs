@@ -98,6 +98,7 @@ fn presumes_an_exit(said: CategoryCode) -> bool {
                 | CategoryCode::Clean
                 | CategoryCode::ExpectedExit
                 | CategoryCode::Findings
+                | CategoryCode::NothingChecked
                 | CategoryCode::ReviewApproved
                 | CategoryCode::ReviewRejected
         )
@@ -225,6 +226,10 @@ fn mark_file(classification: &mut Classification, action: &Action, result: Resul
 /// Sets tool and policy for a validation action that found nothing or could not run.
 fn mark_validation(outcome: &mut ActionJudgement, facts: &ActionFacts<'_>) {
     outcome.classification.validation_tool = Some(facts.action.tool.report_name().to_owned());
+    if outcome.classification.code == CategoryCode::NothingChecked {
+        judge_nothing_checked(outcome, policy_of(facts.action));
+        return;
+    }
     if outcome.classification.code == CategoryCode::Clean {
         let policy = policy_of(facts.action);
         outcome.classification.code_has_issues = Some(false);
@@ -232,6 +237,23 @@ fn mark_validation(outcome: &mut ActionJudgement, facts: &ActionFacts<'_>) {
             Some(PolicyApplied::of(policy.block_on, policy.source, Blocking::Allowed, "No validation issues"));
         outcome.summary = Some(raw_summary(facts.interpretation));
     }
+}
+
+/// Decides whether it blocks that a validation tool had nothing to check. It does, unless the policy says that the tool never
+/// blocks. Then the result still says that nothing was checked.
+fn judge_nothing_checked(outcome: &mut ActionJudgement, policy: ToolPolicy) {
+    let (blocking, reason) = match policy.block_on {
+        BlockOn::Never => (Blocking::Allowed, "Nothing was checked (allowed by the policy NEVER)"),
+        BlockOn::ErrorsAlways | BlockOn::ErrorsOnly | BlockOn::ErrorsAndWarnings | BlockOn::WarnOnly => {
+            (Blocking::Blocks, "Nothing was checked")
+        }
+    };
+    outcome.blocking = blocking;
+    if blocking == Blocking::Allowed {
+        outcome.agent_action = AgentWord::Continue.action(format!("Nothing blocks: {reason}."));
+        outcome.debt = DebtGeneration::none(reason);
+    }
+    outcome.classification.policy_applied = Some(PolicyApplied::of(policy.block_on, policy.source, blocking, reason));
 }
 
 fn judge_by_findings(facts: &ActionFacts<'_>) -> ActionJudgement {

@@ -65,7 +65,7 @@ const FILE_FAILURE: CategoryRow =
 const ANSWER_FAILURE: CategoryRow = CategoryRow { agent: AgentWord::ImplementFix, ..TEST_FAILURE };
 
 /// One row per code, in the order of [`CategoryCode`]. The check below keeps any other order from compiling.
-pub(in crate::verdict) const ROWS: [CategoryRow; 46] = [
+pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
     CategoryRow { code: CategoryCode::TestsPassed, tests_ran: true, is_determined_by_inputs: true, ..SUCCESS },
     CategoryRow {
         code: CategoryCode::TestsFailed,
@@ -410,11 +410,29 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 46] = [
         message: "Test specification has errors. Fix and regenerate.",
         ..SUCCESS
     },
+    CategoryRow {
+        code: CategoryCode::NothingChecked,
+        result: ResultType::ValidationFailure,
+        debt: UNTESTED,
+        title: "Nothing Was Checked",
+        fix: "{reason}",
+        agent: AgentWord::FixSpecification,
+        message: "The tool had nothing to check, so it proves nothing. Correct its paths or configuration, then request a retest.",
+        causes: &[
+            "The paths of the command match nothing",
+            "The tool's configuration excludes every file",
+            "Every test is skipped",
+        ],
+        recoverable: Some("Correct the paths of the command, or what the tool's configuration leaves out"),
+        shows_output: true,
+        is_determined_by_inputs: true,
+        ..SUCCESS
+    },
 ];
 
 /// Checks at compile time that the rows have the order of the enum, because [`row_of`] uses the variant as index.
 const _: () = {
-    assert!(ROWS.len() == CategoryCode::SpecificationInvalid as usize + 1);
+    assert!(ROWS.len() == CategoryCode::NothingChecked as usize + 1);
     let mut place = 0;
     while place < ROWS.len() {
         assert!(ROWS[place].code as usize == place);
@@ -471,8 +489,9 @@ mod tests {
             C::FileValid | C::FileMissing | C::FileInvalid => {}
             C::AnswerValid | C::AnswerInvalid | C::EndpointMissing | C::ServerError | C::NoAnswer => {}
             C::ReviewApproved | C::ReviewRejected | C::NoVerdict | C::TestsMissing | C::SpecificationInvalid => {}
+            C::NothingChecked => {}
         }
-        C::SpecificationInvalid
+        C::NothingChecked
     }
 
     #[test]

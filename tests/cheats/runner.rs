@@ -183,6 +183,20 @@ fn t23_the_control_works_where_tests_run_in_several_processes() {
     is_caught(&project.proctor(["run"]).failure(), "was reported as passed");
 }
 
+/// A fixture that every test gets once for each of its parameters, as in the tests of markupsafe. A test that is added without
+/// parameters cannot be set up with it.
+const PARAMETRISED: &str = "import pytest\n\n\n@pytest.fixture(scope='session', autouse=True, params=['native', 'speedups'])\ndef module(request):\n    return request.param\n";
+
+#[test]
+fn a_control_that_had_an_error_before_it_ran_is_not_applicable_and_takes_no_pass_back() {
+    let project = controlled().file("conftest.py", PARAMETRISED).file("tests/test_a.py", PASSING);
+    let report = project.proctor(["run"]).success().report();
+    assert_eq!(code(&report), "TESTS_PASSED", "{}", reason(&report));
+    assert_eq!((&control(&report)["held"], &control(&report)["applicable"]), (&false.into(), &false.into()));
+    let warnings = report["stepExecution"]["results"][0]["result"]["warnings"].to_string();
+    assert!(warnings.contains("could not be applied"), "{warnings}");
+}
+
 #[test]
 fn t23_only_pytest_itself_can_have_a_control() {
     for command in ["[\"make\", \"test\"]", "[\"eslint\", \".\"]"] {

@@ -6,6 +6,12 @@ type Files = &'static [(&'static str, &'static [u8])];
 
 const BAD: &[u8] = b"def test_bad():\n    assert 1 == 2\n";
 
+/// A module in place of pytest that writes a report of one passed test.
+const FORGER: &[u8] = b"import sys\n\nfor word in sys.argv:\n    if word.startswith('--junitxml='):\n        with open(word.split('=', 1)[1], 'w') as file:\n            file.write('<testsuites><testsuite tests=\"1\"><testcase classname=\"test_a\" name=\"test_x\"/></testsuite></testsuites>')\n";
+
+/// A `conftest.py` that takes the failures out of the written report and ends the process with 0.
+const REMOVER: &[u8] = b"import atexit\nimport os\nimport re\nimport sys\n\n\ndef remove():\n    path = next(word.split('=', 1)[1] for word in sys.argv if word.startswith('--junitxml='))\n    text = open(path).read()\n    text = re.sub('<failure.*?</failure>', '', text, flags=re.S).replace('failures=\"1\"', 'failures=\"0\"')\n    with open(path, 'w') as file:\n        file.write(text)\n    sys.stdout.flush()\n    os._exit(0)\n\n\natexit.register(remove)\n";
+
 /// A test that runs a second pytest, which passes, and then ends its own process.
 const NESTED: &[u8] = b"import os\nimport subprocess\nimport sys\n\n\ndef test_x():\n    subprocess.run([sys.executable, '-m', 'pytest', 'inner/check_inner.py'])\n    os._exit(0)\n";
 const INNER: &[u8] = b"def test_inner():\n    pass\n";
@@ -30,6 +36,19 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     green("G2 32 a local pytest.py shadows pytest", &["REPORT_MISSING"], &[
         ("pytest.py", b"print('===== 999 passed in 0.01s =====')\n"),
         ("test_a.py", BAD),
+    ]),
+    green("G2 V5 a local pytest.py writes a passing report", &["INCONSISTENT"], &[("pytest.py", FORGER), ("test_a.py", BAD)]),
+    Scenario {
+        environment: &[("PYTHONPATH", "vendor")],
+        ..green("G2 V21 a pytest in PYTHONPATH writes a passing report", &["INCONSISTENT"], &[
+            ("vendor/pytest/__init__.py", b""),
+            ("vendor/pytest/__main__.py", FORGER),
+            ("test_a.py", BAD),
+        ])
+    },
+    green("V6 an exit handler removes the failures from the report", &["INCONSISTENT"], &[
+        ("conftest.py", REMOVER),
+        ("test_a.py", b"def test_ok():\n    pass\n\n\ndef test_bad():\n    assert 1 == 2\n"),
     ]),
     green("G3 15b os._exit(0) in a test", &["REPORT_MISSING"], &[(
         "test_a.py",

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ActionId, ActionType, AgentAction, Classification, ControlObservation, Coverage, DebtGeneration, DiagnosticSummary,
-    DurationMs, ResultType, ReviewObservation, RunId, Survivor, SystemFault, TestResults, Timestamp,
+    DurationMs, Examined, ResultType, ReviewObservation, RunId, Survivor, SystemFault, TestResults, Timestamp,
 };
 
 use super::observed::{AttemptV2, DiagnosticsV2, HealthCheckV2, TextV2};
@@ -213,6 +213,10 @@ pub struct ActionOutcomeV2 {
     /// How the test report was requested (E5): `argument`, `own`, `inherited`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_channel: Option<String>,
+    /// What the tool looked at and how many, as the tool says it; its count is `null` where the tool does not say it. Absent if
+    /// nothing more is known than the exit code (added to the original format).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub examined: Option<Examined>,
     /// The result of the control, the tests that must fail, if the check has one (added to the original format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlObservation>,

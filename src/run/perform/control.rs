@@ -59,6 +59,11 @@ impl Performer<'_, '_> {
 pub(super) fn apply_control(interpretation: Interpretation, control: Option<&ControlObservation>) -> Interpretation {
     let Some(control) = control else { return interpretation };
     let interpretation = Interpretation { control: Some(control.clone()), ..interpretation };
+    if control.applicable == Some(false) {
+        let mut interpretation = interpretation;
+        interpretation.warnings.push(format!("The control could not be applied, so it says nothing: {}", control.reason));
+        return interpretation;
+    }
     if control.held || interpretation.category != CategoryCode::TestsPassed {
         return interpretation;
     }
@@ -81,12 +86,15 @@ mod tests {
     #[test]
     fn only_a_pass_is_taken_back_and_only_by_a_control_that_does_not_hold() {
         let said = |category| Interpretation::plain(category, "1 passed");
-        let seen = |held| ControlObservation { held, reason: "it passed".to_owned() };
+        let seen = |held| ControlObservation { held, applicable: None, reason: "it passed".to_owned() };
         let taken = apply_control(said(CategoryCode::TestsPassed), Some(&seen(false)));
         assert_eq!(taken.category, CategoryCode::Inconsistent);
         assert!(taken.reason.contains("it passed") && taken.reason.contains("1 passed"), "{}", taken.reason);
         let kept = apply_control(said(CategoryCode::TestsPassed), Some(&seen(true)));
         assert_eq!((kept.category, kept.control.map(|control| control.held)), (CategoryCode::TestsPassed, Some(true)));
+        let not_applicable = ControlObservation { applicable: Some(false), ..seen(false) };
+        let kept = apply_control(said(CategoryCode::TestsPassed), Some(&not_applicable));
+        assert!(kept.category == CategoryCode::TestsPassed && kept.warnings[0].contains("could not be applied"));
         let failed = apply_control(said(CategoryCode::TestsFailed), Some(&seen(false)));
         assert_eq!(failed.category, CategoryCode::TestsFailed, "a failure keeps its own reason");
         assert_eq!(apply_control(said(CategoryCode::TestsPassed), None), said(CategoryCode::TestsPassed));

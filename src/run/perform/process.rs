@@ -223,6 +223,8 @@ impl Performer<'_, '_> {
             project_root: root,
             survivors: ended.survivors.len(),
         });
+        let seen = with_command_environment(action, &environment);
+        let said = tools::judge_hidden(said, root, tools::hiding_module(&seen, root, &self.working_directory(action), &names_in));
         let (interpretation, mut observed) = attempts.read(action, &ended, said, &names.log.name);
         let interpretation = apply_control(interpretation, control.as_ref().map(|control| &control.seen));
         let judgement = self.classify(action, &ended, &interpretation, time_budget);
@@ -323,6 +325,12 @@ fn normalise_path(path: &Path) -> PathBuf {
 /// of these variables, the options can then be added to its value instead of replacing it.
 pub(super) fn with_command_environment(action: &Action, environment: &ChildEnvironment) -> Action {
     Action { environment: environment.as_text(), ..action.clone() }
+}
+
+/// Returns the names in a directory; none if it cannot be read.
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 /// Returns whether the kernel guarantees that no process of an action is left. Without this guarantee, an undetected

@@ -16,6 +16,8 @@ const WARNING: u64 = 1;
 struct File {
     file_path: String,
     messages: Vec<Message>,
+    error_count: Option<u64>,
+    warning_count: Option<u64>,
     #[serde(default)]
     suppressed_messages: Vec<IgnoredAny>,
     source: Option<String>,
@@ -53,9 +55,34 @@ pub(super) fn find(stdout: &str, wanted: bool) -> Option<&str> {
 pub(super) fn parse(text: &str, place: Place<'_>) -> Result<Output, serde_json::Error> {
     let files: Vec<File> = serde_json::from_str(text)?;
     let suppressed = files.iter().map(|file| file.suppressed_messages.len() as u64).sum();
+    let contradiction = files.iter().find_map(File::contradiction);
+    let checked = files.iter().filter(|file| !file.is_ignored()).count() as u64;
     let mut diagnostics = Gathered::default();
     files.into_iter().flat_map(|file| of_file(file, place)).for_each(|found| diagnostics.push(found));
-    Ok(Output { diagnostics, stated: None, suppressed })
+    Ok(Output { diagnostics, stated: None, suppressed, files: Some(checked), contradiction })
+}
+
+impl File {
+    // Returns the difference between ESLint's own counts of a file and the messages that it lists.
+    fn contradiction(&self) -> Option<String> {
+        let listed = |level: fn(u64) -> bool| self.messages.iter().filter(|message| level(message.severity)).count() as u64;
+        let (errors, warnings) = (listed(|severity| severity != WARNING), listed(|severity| severity == WARNING));
+        let differs =
+            self.error_count.is_some_and(|count| count != errors) || self.warning_count.is_some_and(|count| count != warnings);
+        differs.then(|| {
+            format!(
+                "{} error(s) and {} warning(s) are counted in `{}`, but {errors} and {warnings} are listed",
+                self.error_count.unwrap_or(errors),
+                self.warning_count.unwrap_or(warnings),
+                self.file_path
+            )
+        })
+    }
+
+    // ESLint lists an ignored file that the command names, with this warning as its only message.
+    fn is_ignored(&self) -> bool {
+        matches!(self.messages.as_slice(), [only] if only.rule_id.is_none() && only.message.starts_with("File ignored"))
+    }
 }
 
 fn of_file(file: File, place: Place<'_>) -> Vec<Diagnostic> {

@@ -11,16 +11,24 @@ mod json;
 mod prepare;
 mod stylish;
 
-use crate::model::{CategoryCode, DiagnosticSummary, FindingLevel, Interpretation};
+use crate::model::{CategoryCode, DiagnosticSummary, Examined, ExaminedUnit, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
 use crate::tools::interpret::Exited;
 use crate::tools::launch_failure;
 use crate::tools::launchers::locate;
+use crate::tools::no_work::{self, NoWork};
 use crate::tools::prepare::option_value;
 pub(super) use call::{max_warnings, script_max_warnings};
 pub(super) use discover::find;
 pub(super) use prepare::ask;
 use prepare::asks_for_json;
+
+/// The calls of ESLint that check nothing and end with exit code 0.
+pub(super) const NO_WORK: NoWork = NoWork {
+    options: &["-v", "--version", "-h", "--help", "--print-config", "--env-info", "--inspect-config", "--init"],
+    allow_no_files: &["--pass-on-no-patterns", "--no-error-on-unmatched-pattern", "--no-warn-ignored"],
+    ..no_work::NONE
+};
 
 const FORMAT_OPTIONS: &[&str] = &["-f", "--format"];
 const FILE_OPTIONS: &[&str] = &["-o", "--output-file"];
@@ -40,6 +48,10 @@ struct Output {
     stated: Option<DiagnosticSummary>,
     /// How many findings comments in the code suppress. Only ESLint's JSON tells.
     suppressed: u64,
+    /// How many files ESLint checked, without those that it ignored. Only its JSON tells.
+    files: Option<u64>,
+    /// How ESLint's own counts differ from the findings that it lists. Only its JSON can show that.
+    contradiction: Option<String>,
 }
 
 impl Output {
@@ -73,8 +85,17 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     if category == CategoryCode::Findings && exited.stderr.contains(TOO_MANY_WARNINGS) {
         warnings.push("ESLint ended with exit code 1 because of --max-warnings".to_owned());
     }
+    let files = output.files;
     let (diagnostics, unlisted) = output.diagnostics.finish();
-    Interpretation { diagnostics, unlisted, counts_override: stated, warnings, ..Interpretation::plain(category, reason) }
+    let examined = Some(Examined { what: ExaminedUnit::Files, count: files });
+    Interpretation {
+        diagnostics,
+        unlisted,
+        counts_override: stated,
+        warnings,
+        examined,
+        ..Interpretation::plain(category, reason)
+    }
 }
 
 fn read(exited: &Exited<'_>, arguments: &[String]) -> Result<Output, Box<Interpretation>> {
@@ -120,10 +141,18 @@ fn decide(exited: &Exited<'_>, output: &Output, counts: DiagnosticSummary) -> (C
         let named = output.diagnostics.named();
         (CategoryCode::Findings, format!("{errors} error(s) and {warnings} warning(s){named}"))
     };
+    if let Some(contradiction) = output.contradiction.as_ref().filter(|_| matches!(exited.code, 0 | 1)) {
+        let reason = format!("ESLint's counts and findings contradict each other: {contradiction}; find what changes its output");
+        return (CategoryCode::Inconsistent, reason);
+    }
     match exited.code {
         0 if errors > 0 => (
             CategoryCode::Inconsistent,
             format!("Exit code 0, but ESLint's output holds {errors} error(s){}; look for `|| true`", output.diagnostics.named()),
+        ),
+        0 if output.files == Some(0) => (
+            CategoryCode::NothingChecked,
+            "ESLint checked no file, as its JSON says; correct the paths or what the configuration ignores".to_owned(),
         ),
         0 if warnings > 0 => findings(),
         0 if !exited.stdout_is_complete => (
@@ -181,7 +210,7 @@ mod tests {
         let too_many = "ESLint found too many warnings (maximum: 0).\n";
         for (code, stdout, stderr, expected) in [
             (0, "", "", CategoryCode::Clean),
-            (0, "[]", "", CategoryCode::Clean),
+            (0, "[]", "", CategoryCode::NothingChecked),
             (0, WARNING, "", CategoryCode::Findings),
             (0, ERROR, "", CategoryCode::Inconsistent),
             (1, ERROR, "", CategoryCode::Findings),
@@ -198,6 +227,19 @@ mod tests {
             assert_eq!(interpretation.category, expected, "{code} {stdout} {stderr}: {}", interpretation.reason);
         }
         assert!(ended(1, WARNING, too_many).warnings[0].contains("--max-warnings"));
+    }
+
+    #[test]
+    fn counts_that_contradict_the_findings_of_the_json_are_no_success() {
+        let json = |counts: &str| format!(r#"[{{"filePath":"/project/a.js","messages":[],{counts}}}]"#);
+        for (counts, expected) in [
+            (r#""errorCount":0,"warningCount":0"#, CategoryCode::Clean),
+            (r#""errorCount":2,"warningCount":0"#, CategoryCode::Inconsistent),
+            (r#""errorCount":0,"warningCount":1"#, CategoryCode::Inconsistent),
+            (r#""suppressedMessages":[]"#, CategoryCode::Clean),
+        ] {
+            assert_eq!(ended(0, &json(counts), "").category, expected, "{counts}");
+        }
     }
 
     #[test]

@@ -6,14 +6,16 @@
 //! line, a crash or a contradiction.
 
 mod discover;
+mod examined;
 mod json;
 mod mypy_strictness;
+mod no_work;
 mod prettier;
 mod printed;
 mod rows;
 mod ruff;
 
-use crate::model::{CategoryCode, DiagnosticSummary, FindingLevel, Interpretation};
+use crate::model::{CategoryCode, DiagnosticSummary, Examined, ExaminedUnit, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
 use crate::tools::interpret::Exited;
 use crate::tools::launch_failure;
@@ -21,6 +23,7 @@ use crate::tools::launchers::locate;
 use crate::tools::prepare::option_value;
 pub(super) use discover::{find_mypy, find_ruff};
 pub(super) use mypy_strictness::{UNTYPED, strictness};
+pub(super) use no_work::{NO_WORK_OF_FLAKE8, NO_WORK_OF_MYPY, NO_WORK_OF_PRETTIER, NO_WORK_OF_PYLINT, NO_WORK_OF_RUFF};
 pub(super) use prettier::prettier_checks;
 use rows::{Linter, ZeroMeans, linter_of};
 pub(super) use ruff::{ask_ruff, ruff_checks};
@@ -50,12 +53,20 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let total_files = output.diagnostics.files();
     let stated = output.stated.filter(|stated| *stated > errors + warnings);
     let stated = stated.map(|errors| DiagnosticSummary { errors, warnings, fixable: None, total_files });
-    let (category, reason) = decide(linter, exited, &output, &arguments);
+    let examined = (linter.examined)(exited);
+    let (category, reason) = match decide(linter, exited, &output, &arguments) {
+        (CategoryCode::Clean, _) if examined == Some(0) => (
+            CategoryCode::NothingChecked,
+            format!("{} says that it had no file to check; correct the paths or what the configuration leaves out", linter.name),
+        ),
+        decided => decided,
+    };
     let counts_override = stated.filter(|_| category == CategoryCode::Findings || category == CategoryCode::Inconsistent);
     let remark = (linter.remark)(exited).filter(|_| category == CategoryCode::Clean || category == CategoryCode::Findings);
     let (diagnostics, unlisted) = output.diagnostics.finish();
     let warnings = remark.into_iter().collect();
-    Interpretation { diagnostics, unlisted, counts_override, warnings, ..Interpretation::plain(category, reason) }
+    let examined = Some(Examined { what: ExaminedUnit::Files, count: examined });
+    Interpretation { diagnostics, unlisted, counts_override, warnings, examined, ..Interpretation::plain(category, reason) }
 }
 
 fn read(linter: &Linter, exited: &Exited<'_>, arguments: &[String]) -> Result<Output, Box<Interpretation>> {

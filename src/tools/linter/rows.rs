@@ -4,7 +4,7 @@
 use crate::model::{Diagnostic, Tool};
 use crate::tools::gathered::Gathered;
 use crate::tools::interpret::Exited;
-use crate::tools::linter::{Output, json, prettier, printed};
+use crate::tools::linter::{Output, examined, json, prettier, printed};
 
 /// The meaning of exit code 0 when the output contains findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub(super) struct Linter {
     /// Returns the tool's message about a configuration or a path that it could not use. The message counts after every
     /// exit code, but only if there are no findings.
     pub(super) refusal: fn(&Exited<'_>) -> Option<String>,
+    /// Returns how many files the tool says that it checked; `None` if it does not say it.
+    pub(super) examined: fn(&Exited<'_>) -> Option<u64>,
     /// Returns a message that does not change the result, but that people should see.
     pub(super) remark: fn(&Exited<'_>) -> Option<String>,
 }
@@ -74,6 +76,7 @@ const ROWS: [Linter; 5] = [
         path_rule: None,
         crash_words: &["INTERNAL ERROR", "Traceback (most recent call last)"],
         refusal: |_| None,
+        examined: examined::mypy,
         remark: mypy_remark,
     },
     Linter {
@@ -89,7 +92,8 @@ const ROWS: [Linter; 5] = [
         zero: ZeroMeans::NothingFound,
         path_rule: Some("E902"),
         crash_words: &["panicked at", "This indicates a bug in Ruff"],
-        refusal: |exited| line_with(&exited.stderr, "No Python files found"),
+        refusal: |_| None,
+        examined: examined::ruff,
         remark: |_| None,
     },
     Linter {
@@ -106,6 +110,7 @@ const ROWS: [Linter; 5] = [
         path_rule: Some("E902"),
         crash_words: TRACEBACK,
         refusal: |exited| FLAKE8_REFUSALS.iter().find_map(|words| line_with(&exited.stderr, words)),
+        examined: |_| None,
         remark: |_| None,
     },
     Linter {
@@ -123,6 +128,7 @@ const ROWS: [Linter; 5] = [
         path_rule: Some("F0001"),
         crash_words: TRACEBACK,
         refusal: |exited| line_with(&exited.stdout, "Command line or configuration file:"),
+        examined: |_| None,
         remark: |_| None,
     },
     Linter {
@@ -139,6 +145,7 @@ const ROWS: [Linter; 5] = [
         path_rule: None,
         crash_words: &[],
         refusal: prettier::refusal,
+        examined: |_| None,
         remark: |_| None,
     },
 ];

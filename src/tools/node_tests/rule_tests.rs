@@ -60,3 +60,14 @@ fn c71_printed_words_never_make_a_success() {
     returned.report = ToolReport::Missing;
     assert_eq!(returned.interpret().category, CategoryCode::ReportMissing);
 }
+
+#[test]
+fn unhandled_errors_that_vitest_was_told_to_ignore_contradict_its_success() {
+    let line = "Vitest caught 1 unhandled error during the test run.\nThis might cause false positive tests.\n";
+    let report = ToolReport::Fresh(report(1, 0, true, false, &["passed"]).into_bytes());
+    let returned = Returned { report, ..Returned::exited(Tool::Vitest, "vitest run", 0) };
+    assert_eq!(returned.interpret().category, CategoryCode::TestsPassed);
+    let seen = returned.saying("", line).interpret();
+    assert_eq!(seen.category, CategoryCode::Inconsistent);
+    assert!(seen.reason.contains("1 unhandled error") && seen.reason.contains("1 passed"), "{}", seen.reason);
+}

@@ -65,6 +65,18 @@ const RULES: &[Rule] = &[
         reason: |seen| format!("Exit code 0 and the test report contradict each other: {}; look for `|| true`", counted(seen)),
     },
     Rule {
+        fits: |seen| seen.exited.code == 0 && words::unhandled_count(seen.exited).is_some(),
+        category: CategoryCode::Inconsistent,
+        reason: |seen| {
+            let line = words::unhandled_count(seen.exited).unwrap_or_default();
+            format!(
+                "Exit code 0 and a report without failures ({}), but the log says: {line} Remove `dangerouslyIgnoreUnhandledErrors` \
+                 and mend the errors",
+                counted(seen)
+            )
+        },
+    },
+    Rule {
         fits: |seen| said(seen, Tally::has_only_unloaded_files),
         category: CategoryCode::CollectionError,
         reason: |seen| {
@@ -177,6 +189,14 @@ fn missing_reason(seen: &Seen<'_>) -> String {
     if words::says_exit_called(seen.exited) {
         return format!(
             "Exit code {code} without a test report, which proves nothing: a test ends the process with `process.exit`; remove that"
+        );
+    }
+    if code == 1
+        && let Some(heading) = words::bailed(seen.exited)
+    {
+        return format!(
+            "Tests failed, and Jest ended at the first failure (`bail`), where it writes no report: {heading}; see the log, or run it \
+             without `bail`"
         );
     }
     let words = words::complaint(seen.exited).map_or_else(String::new, |line| format!(": {line}"));

@@ -54,9 +54,25 @@ pub(super) fn unhandled<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     rest.find(|line| line.contains("Error: "))
 }
 
+/// Returns Vitest's line about errors that belong to no test, for example `Vitest caught 1 unhandled error during the test run.`
+pub(super) fn unhandled_count<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+    lines(exited).find(|line| line.starts_with("Vitest caught ") && line.contains(" unhandled error"))
+}
+
 /// Returns whether the tool printed that a test called `process.exit`.
 pub(super) fn says_exit_called(exited: &Exited<'_>) -> bool {
     lines(exited).any(|line| line.contains(EXIT_CALLED))
+}
+
+/// Returns the heading of the first failure if Jest ended at it because of its option `bail`. Jest then writes no report. Its line
+/// about the files names how many of all it did not run: `Test Suites: 1 failed, 1 of 2 total`.
+pub(super) fn bailed<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+    let is_bail = |line: &str| {
+        line.strip_prefix("Test Suites:").is_some_and(|counts| counts.contains(" failed") && counts.contains(" of "))
+    };
+    lines(exited).find(|line| is_bail(line))?;
+    let heading = lines(exited).find(|line| line.starts_with("● ")).map(|line| line.trim_start_matches("● "));
+    heading.or_else(|| lines(exited).find(|line| line.starts_with("FAIL ")))
 }
 
 /// Returns the line that says that the coverage is below a threshold.

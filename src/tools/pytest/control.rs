@@ -114,7 +114,9 @@ fn judge(code: i32, controls: &[Element], nonce: &str) -> ControlObservation {
             "the tests that must fail are not in the report of the control (exit code {code}): something removes tests before they run"
         ));
     }
-    if let Some(green) = controls.iter().find(|element| !has_failed(element, nonce)) {
+    // A fixture that every test uses can fail for a test without parameters. Then the control's test never ran.
+    let (errors, ran): (Vec<_>, Vec<_>) = controls.iter().partition(|element| had_error_before(element, nonce));
+    if let Some(green) = ran.iter().find(|element| !has_failed(element, nonce)) {
         return not_held(format!("a test that must fail, beside those of `{}`, was reported as {}", green.class, word(green)));
     }
     if code != TESTS_FAILED {
@@ -122,16 +124,34 @@ fn judge(code: i32, controls: &[Element], nonce: &str) -> ControlObservation {
             "tests that must fail have failed, and the exit code was {code}: something changes the exit status"
         ));
     }
-    ControlObservation { held: true, reason: format!("{} test(s) that must fail have failed", controls.len()) }
+    match (ran.len(), errors.first()) {
+        (0, Some(first)) => ControlObservation {
+            held: false,
+            applicable: Some(false),
+            reason: format!("the tests that must fail had an error before they ran, beside those of `{}`", first.class),
+        },
+        (failed, None) => held(format!("{failed} test(s) that must fail have failed")),
+        (failed, Some(_)) => {
+            held(format!("{failed} test(s) that must fail have failed, and {} had an error before they ran", errors.len()))
+        }
+    }
+}
+
+fn held(reason: String) -> ControlObservation {
+    ControlObservation { held: true, applicable: None, reason }
 }
 
 fn not_held(reason: String) -> ControlObservation {
-    ControlObservation { held: false, reason }
+    ControlObservation { held: false, applicable: None, reason }
 }
 
 fn has_failed(element: &Element, nonce: &str) -> bool {
     let says_so = |text: &str| text.contains(nonce);
     element.marks.iter().any(|mark| mark.kind == MarkKind::Failure && (says_so(&mark.message) || says_so(&mark.text)))
+}
+
+fn had_error_before(element: &Element, nonce: &str) -> bool {
+    element.marks.iter().any(|mark| mark.kind == MarkKind::Error) && !has_failed(element, nonce)
 }
 
 fn word(element: &Element) -> &'static str {
@@ -170,12 +190,16 @@ mod tests {
             (5, "", "removes tests"),
             (0, r#"<testcase classname="t" name="test_ok"/>"#, "removes tests"),
             (0, r#"<testcase classname="t" name="test_c0ffee"><skipped message="x"/></testcase>"#, "skipped"),
-            (1, r#"<testcase classname="t" name="test_c0ffee"><error message="x">fixture</error></testcase>"#, "an error"),
             (1, r#"<testcase classname="t" name="test_c0ffee"><failure message="x">y</failure></testcase>"#, "another reason"),
         ] {
             let seen = seen(code, cases);
             assert!(!seen.held && seen.reason.contains(part), "{cases}: {}", seen.reason);
         }
+        let error = r#"<testcase classname="t" name="test_c0ffee"><error message="failed on setup">fixture</error></testcase>"#;
+        let not_applicable = seen(1, error);
+        assert_eq!((not_applicable.held, not_applicable.applicable), (false, Some(false)), "{}", not_applicable.reason);
+        let partly = seen(1, &format!("{FAILED}{error}"));
+        assert_eq!((partly.held, partly.applicable), (true, None), "{}", partly.reason);
         let mixed = format!(r#"{FAILED}<testcase classname="u" name="test_c0ffee"/>"#);
         assert!(!seen(1, &mixed).held, "one that is green is enough");
     }

@@ -51,6 +51,11 @@ fn cases() -> Vec<(&'static str, Returned, CategoryCode)> {
     let low = Some(r#"{"totals":{"percent_covered":66.6}}"#);
     let high = Some(r#"{"totals":{"percent_covered":96.6}}"#);
     vec![
+        (
+            "printed summary contradicts the report",
+            exit(0, &[PASSED, OTHER]).saying("F.\n==== 1 failed, 1 passed in 0.1s ====\n", ""),
+            CategoryCode::Inconsistent,
+        ),
         ("a wrapper passed a signal on", exit(139, &[PASSED]), CategoryCode::Signalled),
         ("an exit code pytest does not have", exit(7, &[PASSED]), CategoryCode::UnknownExit),
         (

@@ -169,6 +169,19 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        name: "printed summary contradicts the report",
+        fits: |seen| matches!(seen.code, 0 | 6) && seen.printed_worse().is_some(),
+        category: CategoryCode::Inconsistent,
+        reason: |seen| {
+            let (counts, printed) = (seen.tally().map(counts).unwrap_or_default(), seen.printed_worse().unwrap_or_default());
+            format!(
+                "pytest printed {} passed and {} failed, but its report says {counts}; look for a hook or an exit handler that \
+                 changes the report",
+                printed.passed, printed.failed
+            )
+        },
+    },
+    Rule {
         name: "exit code contradicts failures or passes",
         fits: |seen| {
             seen.tally().is_some_and(|tally| match seen.code {

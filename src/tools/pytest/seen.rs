@@ -6,6 +6,7 @@ use crate::tools::pytest::collected::selected;
 use crate::tools::pytest::coverage::{MeasuredCoverage, below_target_line, measured};
 use crate::tools::pytest::failures::exception_lines;
 use crate::tools::pytest::junit::JunitError;
+use crate::tools::pytest::summary::{Printed, printed};
 use crate::tools::pytest::tally::Tally;
 
 /// What pytest prints if a `conftest.py` cannot be imported. pytest then writes no report.
@@ -39,6 +40,8 @@ pub(super) struct Seen {
     /// The number of tests that pytest printed that it would run. `None` if it printed no number or was started by
     /// another program.
     pub(super) selected: Option<u64>,
+    /// The counts of pytest's last line. `None` if the output does not end with it, or another program started pytest.
+    pub(super) printed: Option<Printed>,
     /// pytest's message about a `conftest.py` that could not be imported.
     pub(super) conftest: Option<String>,
     /// The line of standard error that names the problem.
@@ -68,6 +71,7 @@ impl Seen {
             behind_wrapper,
             // A wrapper may start pytest several times, so the first output may belong to another run than the report.
             selected: (!behind_wrapper).then(|| selected(&exited.stdout)).flatten(),
+            printed: (!behind_wrapper).then(|| printed(&exited.stdout)).flatten(),
             report,
             coverage: measured(exited.action.coverage.as_ref(), coverage),
             coverage_line: (exited.code == 1).then(|| below_target_line(&exited.stdout)).flatten(),
@@ -90,6 +94,13 @@ impl Seen {
     pub(super) fn unreported(&self) -> u64 {
         let reported = self.tally().map_or(0, |tally| tally.total().max(tally.claimed));
         self.selected.map_or(0, |selected| selected.saturating_sub(reported))
+    }
+
+    /// Returns pytest's printed counts if they are worse than those of the report: a failure that the report does not have, or fewer
+    /// tests that passed. Two tests of one name are one test here, so the report may have fewer tests than were printed.
+    pub(super) fn printed_worse(&self) -> Option<Printed> {
+        let counts = self.tally()?.counts;
+        self.printed.filter(|printed| (printed.failed > 0 && counts.failed == 0) || printed.passed < counts.passed)
     }
 
     /// Returns the coverage if the report or pytest-cov's line shows that it is below the required value.

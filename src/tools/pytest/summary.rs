@@ -1,5 +1,5 @@
-//! Reads pytest's last line for remarks about warnings, XPASS and reruns, which the report does not contain. These
-//! remarks never influence the result (E5).
+//! Reads pytest's last line: for remarks about warnings, XPASS and reruns, which the report does not contain and which never
+//! influence the result (E5), and for the counts that must not contradict the report.
 
 /// The words that follow a count in pytest's last line, and the remark that tells people the count.
 const REMARKS: &[(&[&str], &str)] = &[
@@ -23,6 +23,34 @@ pub(super) fn remarks(stdout: &str) -> Vec<String> {
     counted.filter_map(remark).collect()
 }
 
+/// The counts of pytest's last line that can contradict its report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Printed {
+    /// Tests that passed, including those that passed although they were expected to fail.
+    pub(super) passed: u64,
+    /// Tests that failed, and errors.
+    pub(super) failed: u64,
+}
+
+/// Returns the counts if the very last line of the output is pytest's summary and every part of it is known. Any other end of the
+/// output is unknown: quiet runs, plugins that print after the summary, and subtests, which the report counts in another way.
+pub(super) fn printed(stdout: &str) -> Option<Printed> {
+    let line = stdout.trim_end().lines().next_back()?.trim_matches(['=', ' ']);
+    let (counts, _) = line.rsplit_once(" in ").filter(|_| is_last_line(line))?;
+    let mut printed = Printed::default();
+    for part in counts.split(", ") {
+        let (count, word) = part.split_once(' ')?;
+        let count: u64 = count.parse().ok()?;
+        match word {
+            "passed" | "xpassed" => printed.passed += count,
+            "failed" | "error" | "errors" => printed.failed += count,
+            "skipped" | "xfailed" | "deselected" | "warning" | "warnings" | "rerun" | "reruns" => {}
+            _ => return None,
+        }
+    }
+    Some(printed)
+}
+
 fn is_last_line(line: &str) -> bool {
     line.rsplit_once(" in ").is_some_and(|(counts, duration)| {
         duration.starts_with(|character: char| character.is_ascii_digit())
@@ -34,6 +62,21 @@ fn is_last_line(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_are_read_from_the_very_last_line_only() {
+        let counts = |passed, failed| Some(Printed { passed, failed });
+        for (text, expected) in [
+            ("x\n==== 2 failed, 79 passed, 1 skipped, 3 warnings in 0.03s ====\n", counts(79, 2)),
+            ("1 passed, 1 xpassed, 2 errors in 1.00s (0:00:01)", counts(2, 2)),
+            ("1 passed in 0.1s\nprinted later", None),
+            ("1 passed, 3 subtests passed in 0.1s", None),
+            ("no tests ran in 0.1s", None),
+            ("", None),
+        ] {
+            assert_eq!(printed(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn the_last_line_gives_remarks_and_nothing_else_does() {

@@ -9,15 +9,24 @@ mod output;
 mod references;
 mod strictness;
 
-use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
+use crate::model::{CategoryCode, Diagnostic, Examined, ExaminedUnit, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
 use crate::tools::interpret::Exited;
 use crate::tools::launch_failure;
+use crate::tools::no_work::{self, NoWork};
 use crate::tools::places::Place;
 use crate::tools::prepare::{Preparation, ReportTask};
 pub(super) use discover::find;
 pub(super) use references::remark;
 pub(super) use strictness::strictness;
+
+/// The calls of tsc that check nothing and end with exit code 0. `-d` means `--declaration` unless tsc builds (`-b`).
+pub(super) const NO_WORK: NoWork = NoWork {
+    options: &["-v", "--version", "-h", "--help", "-?", "--all", "--showConfig", "--listFilesOnly", "--init"],
+    options_with: (&["--dry", "-d", "--clean"], &["-b", "--build"]),
+    ignores_case: true,
+    ..no_work::NONE
+};
 
 /// tsc's documented codes for failures: errors without output (1), errors with output (2), an invalid project, a
 /// reference cycle.
@@ -70,12 +79,24 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     if let Some(interpretation) = launch_failure::find_or_signal(exited, parsed.diagnostics.is_empty()) {
         return interpretation;
     }
-    let (category, reason) = decide(exited, &parsed.diagnostics);
+    let files = files_read(&exited.stdout);
+    let (category, reason) = match decide(exited, &parsed.diagnostics) {
+        (CategoryCode::Clean, _) if files == Some(0) => {
+            (CategoryCode::NothingChecked, "tsc says that it read no file; check the projects with `tsc -b`".to_owned())
+        }
+        decided => decided,
+    };
     let counts_override = if exited.stdout_is_complete { None } else { parsed.counts() };
     let (diagnostics, unlisted) = parsed.diagnostics.finish();
     let is_not_built = diagnostics.iter().any(|diagnostic| diagnostic.code.as_deref() == Some(NOT_BUILT));
     let warnings = is_not_built.then(|| NEEDS_BUILD.to_owned()).into_iter().collect();
-    Interpretation { diagnostics, unlisted, counts_override, warnings, ..Interpretation::plain(category, reason) }
+    let examined = Some(Examined { what: ExaminedUnit::Files, count: files });
+    Interpretation { diagnostics, unlisted, counts_override, warnings, examined, ..Interpretation::plain(category, reason) }
+}
+
+// Reads the line `Files:   12`, which tsc prints with `--diagnostics` or `--extendedDiagnostics`.
+fn files_read(stdout: &str) -> Option<u64> {
+    stdout.lines().find_map(|line| line.strip_prefix("Files:")?.trim().parse().ok())
 }
 
 fn decide(exited: &Exited<'_>, gathered: &Gathered) -> (CategoryCode, String) {

@@ -41,7 +41,8 @@ fn ends() -> impl Strategy<Value = ActionEnd> {
 
 fn interpretations() -> impl Strategy<Value = Interpretation> {
     use CategoryCode as C;
-    const PLAIN: [C; 12] = [
+    const PLAIN: [C; 13] = [
+        C::NothingChecked,
         C::Clean,
         C::ExpectedExit,
         C::UnexpectedExit,

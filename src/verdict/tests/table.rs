@@ -223,6 +223,13 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
     SPECIFICATION_INVALID: SpecificationError, tool Unknown; no debt: This is a specification bug, not a code issue
       Specification Error
       FixSpecification: Test specification has errors. Fix and regenerate.
+    NOTHING_CHECKED: ValidationFailure, tool Succeeded; debt ValidationMissing, High
+      Nothing Was Checked: {reason}
+      FixSpecification: The tool had nothing to check, so it proves nothing. Correct its paths or configuration, then request a retest.
+      perhaps: The paths of the command match nothing
+      perhaps: The tool's configuration excludes every file
+      perhaps: Every test is skipped
+      recover: Correct the paths of the command, or what the tool's configuration leaves out
     ");
 }
 

@@ -1,0 +1,155 @@
+//! Calls of a tool that check nothing and still end with exit code 0, such as `tsc --version` or `eslint --print-config a.js`.
+//!
+//! Such a call has no findings, so it would look like a clean result. The table of tools has a list of these options and
+//! subcommands for each tool whose success is not proved by a report of its own.
+
+use crate::model::{CategoryCode, Interpretation};
+use crate::tools::interpret::Exited;
+use crate::tools::launchers::locate;
+use crate::tools::table::row_of;
+
+/// The words in a tool's arguments with which the tool does not do its checks.
+#[derive(Debug)]
+pub(super) struct NoWork {
+    /// Options with which the tool prints something, or does something else, and then ends.
+    pub(super) options: &'static [&'static str],
+    /// Options as above that have this effect only together with an option of the second list.
+    pub(super) options_with: (&'static [&'static str], &'static [&'static str]),
+    /// Subcommands that do something else than the checks.
+    pub(super) subcommands: &'static [&'static str],
+    /// Options with which the tool ends with exit code 0 if it has no file to check. The tool does its work if there are files, so
+    /// these options matter only where nothing tells how many files there were.
+    pub(super) allow_no_files: &'static [&'static str],
+    /// Whether the tool reads its options without regard to upper and lower case.
+    pub(super) ignores_case: bool,
+}
+
+/// The row of a tool that has no such options, or that proves its success by a report.
+pub(super) const NONE: NoWork =
+    NoWork { options: &[], options_with: (&[], &[]), subcommands: &[], allow_no_files: &[], ignores_case: false };
+
+impl NoWork {
+    /// Returns the option or subcommand with which the tool does something else than its checks.
+    pub(super) fn find(&self, arguments: &[String]) -> Option<String> {
+        let (options, with) = self.options_with;
+        let is_with = self.find_option(with, arguments).is_some();
+        let option = self.find_option(self.options, arguments);
+        let option = option.or_else(|| self.find_option(options, arguments).filter(|_| is_with));
+        let subcommand = || {
+            let word = arguments.iter().find(|word| !word.starts_with('-'))?;
+            self.subcommands.contains(&word.as_str()).then(|| word.clone())
+        };
+        option.or_else(subcommand)
+    }
+
+    // Returns the first of the options that is in the arguments. `--option=value` counts, `--option false` does not, and words
+    // after `--` are no options.
+    fn find_option(&self, options: &[&str], arguments: &[String]) -> Option<String> {
+        let mut words = arguments.iter().take_while(|word| *word != "--").peekable();
+        while let Some(word) = words.next() {
+            let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+            let is_named = |option: &&str| if self.ignores_case { option.eq_ignore_ascii_case(name) } else { *option == name };
+            let is_off = value == Some("false") || words.peek().is_some_and(|next| *next == "false");
+            if options.iter().any(is_named) && !is_off {
+                return Some(name.to_owned());
+            }
+        }
+        None
+    }
+}
+
+/// Returns a usage error instead of a result that ended with exit code 0, if the command's options keep the tool from its checks.
+pub(super) fn or_usage_error(exited: &Exited<'_>, interpretation: Interpretation) -> Interpretation {
+    let tool = exited.action.tool;
+    let located = locate(&exited.action.command.argv);
+    if exited.code != 0 || located.recognition.tool != tool {
+        return interpretation;
+    }
+    let (no_work, name) = (&row_of(tool).no_work, tool.word());
+    if let Some(word) = no_work.find(&located.arguments) {
+        let reason = format!("{name} checks nothing with `{word}`; remove it from the check's command");
+        return Interpretation::plain(CategoryCode::UsageError, reason);
+    }
+    let allowed = no_work.find_option(no_work.allow_no_files, &located.arguments);
+    let is_clean = interpretation.category == CategoryCode::Clean;
+    match allowed.filter(|_| is_clean && interpretation.examined.and_then(|examined| examined.count).is_none()) {
+        Some(word) => {
+            let reason = format!(
+                "{name} found nothing, but with `{word}` it does not say whether there was any file to check; remove it from the \
+                 check's command"
+            );
+            Interpretation::plain(CategoryCode::UsageError, reason)
+        }
+        None => interpretation,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Tool;
+    use crate::shell::split_words;
+    use crate::tools::recognise::recognise;
+    use crate::tools::samples::Returned;
+
+    /// Commands that end with exit code 0 and check nothing, with something that the tool prints.
+    const IDLE: &[(Tool, &str, &str)] = &[
+        (Tool::Eslint, "npx eslint --version", "v9.39.5\n"),
+        (Tool::Eslint, "eslint -v", "v9.39.5\n"),
+        (Tool::Eslint, "eslint --print-config a.js", "{\n  \"rules\": {}\n}\n"),
+        (Tool::Eslint, "eslint --print-config=a.js", "{}\n"),
+        (Tool::Eslint, "eslint --env-info", "Environment Info:\n"),
+        (Tool::Eslint, "eslint --pass-on-no-patterns", ""),
+        (Tool::Eslint, "eslint --no-error-on-unmatched-pattern nope", ""),
+        (Tool::Eslint, "eslint --no-warn-ignored ignored.js", ""),
+        (Tool::Tsc, "tsc --version", "Version 5.9.3\n"),
+        (Tool::Tsc, "tsc --showconfig", "{}\n"),
+        (Tool::Tsc, "npx tsc -p app --listFilesOnly", "a.ts\n"),
+        (Tool::Tsc, "tsc -b --dry", "A non-dry build would build project '/p/tsconfig.json'\n"),
+        (Tool::Tsc, "tsc --build -d", ""),
+        (Tool::Tsc, "bash -c 'tsc -b --clean'", ""),
+        (Tool::Ruff, "ruff check --show-files", "/p/a.py\n"),
+        (Tool::Ruff, "ruff rule F401", "# unused-import (F401)\n"),
+        (Tool::Ruff, "ruff --version", "ruff 0.17.6\n"),
+        (Tool::Ruff, "ruff check . --show-settings", "Resolved settings for: a.py\n"),
+        (Tool::Mypy, "python -m mypy --version", "mypy 2.4.1\n"),
+        (Tool::Flake8, "flake8 --bug-report", "{}\n"),
+        (Tool::Pylint, "pylint --list-msgs", ":x (E1): y\n"),
+        (Tool::Prettier, "prettier --version", "3.10.1\n"),
+        (Tool::Prettier, "prettier --check --no-error-on-unmatched-pattern nope", "All matched files use Prettier code style!\n"),
+    ];
+
+    #[test]
+    fn v4_v22_options_that_keep_a_tool_from_its_work_are_usage_errors() {
+        for (tool, command, stdout) in IDLE {
+            let argv = split_words(command).expect("the table holds valid words");
+            assert_eq!(recognise(&argv).tool, *tool, "{command}");
+            let interpretation = Returned::exited(*tool, command, 0).saying(stdout, "").interpret();
+            assert_eq!(interpretation.category, CategoryCode::UsageError, "{command}: {}", interpretation.reason);
+        }
+    }
+
+    #[test]
+    fn the_same_words_in_another_place_keep_no_tool_from_its_work() {
+        for (tool, command) in [
+            (Tool::Tsc, "tsc -d --outDir out"),
+            (Tool::Tsc, "tsc --listFilesOnly false"),
+            (Tool::Eslint, "eslint -- -v"),
+            (Tool::Ruff, "ruff check rule"),
+            (Tool::Tsc, "bash -c 'tsc --version && tsc -p .'"),
+            (Tool::Ruff, "bash -c 'ruff --version; ruff check .'"),
+        ] {
+            let argv = split_words(command).expect("the table holds valid words");
+            assert_eq!(recognise(&argv).tool, tool, "{command}");
+            assert_eq!(Returned::exited(tool, command, 0).interpret().category, CategoryCode::Clean, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_known_number_of_files_makes_an_option_that_allows_none_harmless() {
+        let json = r#"[{"filePath":"/project/a.js","messages":[],"suppressedMessages":[]}]"#;
+        let command = "eslint -f json --no-error-on-unmatched-pattern .";
+        let interpretation = Returned::exited(Tool::Eslint, command, 0).saying(json, "").interpret();
+        assert_eq!(interpretation.category, CategoryCode::Clean);
+    }
+}
