@@ -25,6 +25,7 @@ mod generated;
 mod links;
 mod messages;
 mod running;
+mod threat_model;
 
 use std::fs;
 

@@ -11,6 +11,7 @@ mod environments;
 mod evidence;
 mod failures;
 mod flow;
+mod home_copy;
 mod in_place;
 mod isolation;
 mod kept_files;

@@ -81,25 +81,93 @@ fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace(
     assert_eq!(value("TWICE"), "0");
 }
 
-/// Saves a file once in a project whose check is hostile, under a service that a real service manager has started.
+/// What is expected at a level of a hostile check that tries W1 to W8 in one run.
+struct ExpectedAttack {
+    level: &'static str,
+    /// What `attacked.sh` prints for each attempt that changed or reached something. Every other attempt got nothing.
+    got: &'static [(&'static str, &'static str)],
+    /// Whether the socket of the service can be reached, which then refuses.
+    reaches_socket: bool,
+    /// What the run after the attack ends with.
+    returned: &'static str,
+    /// What the next `git status` of the user runs of the check's.
+    git: &'static str,
+}
+
+/// The names of the attempts in `attacked.sh`: W1 to W8, and the evidence.
+const ATTEMPTS: [&str; 9] = ["wall", "manager", "stranger", "service", "tree", "screen", "repository", "swap", "evidence"];
+
+/// What the attempts do to the project, or to the snapshot of it.
+const IN_PROJECT: [(&str, &str); 4] = [
+    ("wall", "CHANGED settings;"),
+    ("tree", "CHANGED tree;"),
+    ("repository", "CHANGED .git;CHANGED lib/.git;"),
+    ("swap", "CHANGED files;"),
+];
+
+/// Below namespaces a process that the service manager starts is out of reach.
+const BEYOND: [(&str, &str); 5] = [IN_PROJECT[0], IN_PROJECT[1], IN_PROJECT[2], IN_PROJECT[3], ("manager", "REACHED manager;")];
+
+const EXPECTED: [ExpectedAttack; 2] = [
+    ExpectedAttack { level: "namespace", got: &IN_PROJECT, reaches_socket: false, returned: "0", git: "0" },
+    ExpectedAttack { level: "landlock", got: &BEYOND, reaches_socket: true, returned: "3", git: "1" },
+];
+
+/// A hostile check of one project, one save, under a service that a real service manager has started.
 #[test]
 #[ignore = "long tier"]
 fn a_hostile_check_changes_nothing_outside_of_its_run_and_the_report_names_the_attempt() {
-    for (level, reaches_socket) in [("namespace", false), ("landlock", true)] {
+    for expected in EXPECTED {
+        let level = expected.level;
         let Some(said) = inside("attacked.sh", Owner::Person, &[level]) else { return };
         let value = |name: &str| said.get(name).unwrap_or_else(|| panic!("{level}: no {name} in {said:#?}")).trim();
-        assert_eq!((value("ATTACKED"), value("FAULTS")), ("1", "0"), "{level}: {said:#?}");
+        assert_eq!(value("FAULTS"), "0", "{level}: {said:#?}");
+        for name in ATTEMPTS {
+            let got = expected.got.iter().find(|(attempt, _)| *attempt == name).map_or("", |(_, got)| got);
+            let tried = value(&format!("ATTEMPT-{name}"));
+            assert_eq!(tried, format!("BEGIN {name};{got}"), "{level}: {said:#?}");
+        }
         let report: Value = serde_json::from_str(value("REPORT")).expect("a report is JSON");
         assert_eq!(report["isolation"]["level"], level, "{:#}", report["isolation"]);
         let is_named = report["notes"].to_string().contains("requests to proctor's service");
         let seen = [is_named, value("REFUSED") != "0", value("JOURNAL") == "1"];
-        assert_eq!(seen, [reaches_socket; 3], "{level}: in the report, by the check, in the journal: {said:#?}");
-        for name in ["UNTOUCHED", "LINES", "APPROVALS"] {
+        assert_eq!(seen, [expected.reaches_socket; 3], "{level}: in the report, by the check, in the journal: {said:#?}");
+        names_the_attempts(&report, level);
+        for name in ["UNTOUCHED", "LINES", "APPROVALS", "FILES"] {
             assert_eq!(value(name), "same", "{level}, {name}: {said:#?}");
         }
+        // Below namespaces a check works in the project itself: its run is no success, and the next one asks a person.
+        let is_namespace = level == "namespace";
+        assert_eq!(value("PROJECTFILES"), if is_namespace { "same" } else { "changed" }, "{level}: {said:#?}");
+        assert_eq!((value("RETURNED"), value("GIT")), (expected.returned, expected.git), "{level}: {said:#?}");
+        if !is_namespace {
+            assert!(value("SAID").contains("sandbox.mode: \"off\" instead of \"auto\""), "{level}: {said:#?}");
+            assert!(value("SAID").contains("not tested any more: src/calc.py"), "{level}: {said:#?}");
+            assert!(value("STATUS").contains("\"notApproved\""), "{level}: {said:#?}");
+        }
+        let runs: u32 = value("RUNS").parse().expect("a number");
+        assert!(runs <= 4, "{level}: the check does not make the service run again: {said:#?}");
+        assert_eq!((value("PAINTED"), value("SURVIVED")), ("0", "0"), "{level}: {said:#?}");
         assert!(value("PROJECTS").ends_with(" 0"), "{level}: {said:#?}");
         assert_eq!(value("VERIFIED"), "yes", "{level}: {said:#?}");
     }
+}
+
+/// Asserts that the report of an attack names what the check wrote to files that decide, what else it wrote to the project, and what it
+/// left behind.
+#[track_caller]
+fn names_the_attempts(report: &Value, level: &str) {
+    let is_namespace = level == "namespace";
+    let tree = &report["tree"];
+    let written = if is_namespace { tree["snapshot"]["written"].to_string() } else { tree["moved"].to_string() };
+    let notes = report["notes"].to_string();
+    let git = if is_namespace { [".git/config", "lib/.git/config"] } else { [".git", "lib/.git"] };
+    for path in ["proctor.toml", ".gitignore", "src/calc.py", "a.txt", "b.txt", "forged", git[0], git[1]] {
+        assert!(written.contains(path), "{level}, {path}: {written}");
+    }
+    assert_eq!(notes.contains("which decides how the project is judged"), is_namespace, "{level}: {notes}");
+    assert_eq!(report["executionSummary"]["overallStatus"] == "MOVED", !is_namespace, "{level}: {report:#}");
+    assert!(report["isolation"]["survivors"].to_string().contains("forged"), "{level}: {report:#}");
 }
 
 #[test]

@@ -1,8 +1,21 @@
 //! Which files of a project decide how it is judged (S7). Pure.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
 use crate::ignore::RulesFile;
+use crate::model::Digest;
 use crate::project::approval::CONFIGURATION_FILE;
 use crate::spec::specification::SPECIFICATION_SUFFIX;
+
+/// The files of git that decide what a command of git does, as they were before a run. All paths are relative to the project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct GitFilesBefore {
+    /// The contents of git's configuration files and hooks; `None` if there was no such file.
+    pub(crate) programs: BTreeMap<String, Option<Digest>>,
+    /// The directories of git itself.
+    pub(crate) directories: BTreeSet<PathBuf>,
+}
 
 /// Returns whether a file decides how the project is judged: `proctor.toml`, a specification, an ignore file, or a file of
 /// git itself. The path is relative to the project.

@@ -53,6 +53,7 @@ pub use approval::{ApprovalQuestion, ApprovedBy};
 pub use approval_request::{approval_counts, approval_faults};
 pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
 pub use cycle::PersonPresence;
+pub(crate) use deciding_files::GitFilesBefore;
 pub use deciding_files::decides_the_verdict;
 pub use dependency::{UnmetDependency, UnmetReason};
 pub use environment_digest::LookedEnvironments;

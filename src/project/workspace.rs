@@ -16,6 +16,7 @@ use crate::model::{
 };
 use crate::process::{LauncherHandle, clock};
 use crate::project::approved_tree::ApprovedTrees;
+use crate::project::deciding_files::GitFilesBefore;
 use crate::project::environment_digest::{KnownDigests, KnownEnvironments};
 use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApprovals;
@@ -71,6 +72,8 @@ pub struct Workspace {
     /// them.
     pub(crate) mountable: BTreeSet<ProjectId>,
     pub(crate) approvals: KnownApprovals,
+    /// Git's files before a run that a save stopped and whose actions changed them. The next run reports the change.
+    pub(crate) git_before_stopped_run: BTreeMap<ProjectId, GitFilesBefore>,
     pub(crate) approved_trees: ApprovedTrees,
     /// The notes of each task's last plan in this process.
     pub(crate) last_notes: BTreeMap<(ProjectId, TaskId), Vec<PlanNote>>,
@@ -121,6 +124,7 @@ impl Workspace {
             refused_requests: Arc::default(),
             mountable: BTreeSet::new(),
             approvals: KnownApprovals::default(),
+            git_before_stopped_run: BTreeMap::new(),
             approved_trees: ApprovedTrees::default(),
             last_notes: BTreeMap::new(),
             to_prune: None,

@@ -10,7 +10,6 @@ use crate::project::Workspace;
 use crate::project::select_checks;
 use std::collections::BTreeMap;
 
-use crate::config::ProtectionMode;
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
 use crate::model::{
     Action, ActionPhase, CheckOrder, Digest, ExpectedFailure, Phase, RunId, Service, StopReason, SupersededRecord, TddState,
@@ -130,12 +129,8 @@ impl Workspace {
             CheckOrder::Plan => Vec::new(),
             CheckOrder::FailedFirst => self.last_failed_checks(request),
         };
-        let root = &request.scope.root;
-        let in_place = request.settings.sandbox.snapshot == ProtectionMode::Off;
-        let signers = request.settings.allowed_signers.as_deref();
-        let guarded = GuardedFiles::find(root, request.plan, signers, &index, in_place);
         let started = clock::now();
-        let context = RunContext {
+        let mut context = RunContext {
             request,
             run_id: RunId::new(started, ledger.next_sequence().0),
             looked,
@@ -148,10 +143,12 @@ impl Workspace {
             selected,
             order: order_checks(request.plan, request.settings.order, &failed),
             met: self.prerequisites_met(&request.scope.project)?,
-            guarded,
+            guarded: GuardedFiles::default(),
         };
         self.run_preparation.open(&lock)?;
         let place = self.place_of_checks(request, copies)?;
+        let guarded = GuardedFiles::find(request, &index, &place);
+        context.guarded = guarded.since(self.git_before_stopped_run.remove(&request.scope.project));
         show(Progress::Begun {
             run_id: context.run_id.clone(),
             project_name: request.plan.project_name.clone(),
@@ -185,6 +182,8 @@ impl Workspace {
         let PerformedActions { performed, stopped, known, prepared } = perform_all(&context, &mut performer, index)?;
         if stopped == Some(StopReason::Superseded) {
             let met = prerequisites_met(&context, &performed);
+            let git_files = context.guarded.git_files_if_changed(&request.scope.root, index);
+            self.git_before_stopped_run.extend(git_files.map(|files| (request.scope.project.clone(), files)));
             return self.drop_superseded(&context, met, directory, ledger);
         }
         let once = known.finish(index);

@@ -10,7 +10,7 @@ use crate::model::{
     TestedPlace, Timestamp, TreeDigest, TreePath,
 };
 use crate::process::{Layers, WrittenChange, written_entries};
-use crate::project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, is_by_product};
+use crate::project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, decides_the_verdict, is_by_product};
 use crate::report::{CachesV2, SnapshotV2, WrittenV2};
 use crate::run::bytecode::RunBytecode;
 use crate::run::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
@@ -208,10 +208,10 @@ impl RunSnapshot {
         self.bytecode.note_written(&action.id, &self.base, &entries);
         self.layers.keep(&mount.written, &action.id);
         self.configuration.note_written(action, mount.written.upper.clone(), &entries);
-        // A directory of the project that is called `.git` is a by-product too, but a check should not make one, so it is listed.
+        let deciding = entries.iter().map(|entry| &entry.path).filter(|path| is_deciding(path) && !self.kept.is_candidate(path));
+        self.configuration.note_deciding(action, &deciding.collect::<Vec<_>>());
         let mut listed = 0;
-        let is_shown = |path: &TreePath| !is_by_product(path) || path.as_bytes().starts_with(b".git/");
-        let is_shown = |path: &TreePath| is_shown(path) || self.kept.is_candidate(path);
+        let is_shown = |path: &TreePath| !is_by_product(path) || is_deciding(path) || self.kept.is_candidate(path);
         for entry in entries.into_iter().filter(|entry| is_shown(&entry.path)) {
             let bytes = match entry.change {
                 // A directory is not counted itself, only the files in it.
@@ -281,6 +281,13 @@ impl RunSnapshot {
         written.truncate(LISTED);
         written
     }
+}
+
+/// Returns whether a file decides how the project is judged. A directory of the project that is called `.git` is a by-product,
+/// but a check should not make one. What lies in another by-product decides nothing: tools write ignore files to their caches.
+fn is_deciding(path: &TreePath) -> bool {
+    let is_made_by_tools = |part: &[u8]| part != b".git" && TreePath::try_from(part).is_ok_and(|part| is_by_product(&part));
+    decides_the_verdict(path.as_bytes()) && !path.as_bytes().split(|byte| *byte == b'/').any(is_made_by_tools)
 }
 
 /// Returns where a file is read from that an action itself wrote at `path`, which is absolute. `None` if the path is outside of

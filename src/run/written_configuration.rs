@@ -30,16 +30,28 @@ impl WrittenConfiguration {
         }
     }
 
+    /// Notes that an action wrote or removed files that decide how the project is judged. It did so on its snapshot.
+    pub(crate) fn note_deciding(&mut self, action: &Action, paths: &[&TreePath]) {
+        if paths.is_empty() {
+            return;
+        }
+        let message = format!(
+            "it wrote or removed {}, which decides how the project is judged: on the snapshot only, so nothing of it reaches the project",
+            named(paths)
+        );
+        let note = PlanNote { subject: action.name.clone(), message };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// Notes that an action sees these layers of earlier actions.
     pub(crate) fn note_seen(&mut self, action: &Action, seen: &[PathBuf]) {
         let others = seen.iter().filter_map(|layer| self.layers.get(layer)).filter(|(writer, _)| *writer != action.name);
         for (writer, paths) in others {
-            let more = paths.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let named: Vec<_> = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
             let message = format!(
-                "the check `{writer}` wrote or removed {}{more} before this one: what decides how a check works was not as it is in the tree",
-                named.join(", ")
+                "the check `{writer}` wrote or removed {} before this one: what decides how a check works was not as it is in the tree",
+                named(&paths.iter().collect::<Vec<_>>())
             );
             let note = PlanNote { subject: action.name.clone(), message };
             // Another attempt of the same action sees the same files, so the note may be there already.
@@ -53,4 +65,12 @@ impl WrittenConfiguration {
     pub(crate) fn take_notes(&mut self) -> Vec<PlanNote> {
         std::mem::take(&mut self.notes)
     }
+}
+
+/// Returns the first of some paths in words, and how many more there are.
+fn named(paths: &[&TreePath]) -> String {
+    let more = paths.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named: Vec<_> = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
+    format!("{}{more}", named.join(", "))
 }

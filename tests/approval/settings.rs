@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::Value;
 
-use crate::common::{Output, Project, USER_CONFIGURATION};
+use crate::common::{Output, Project, USER_CONFIGURATION, poll};
 use crate::daemon::{LATE, project as served, start_serving};
 
 const CHECK: &str = "[[check]]\nname = \"check\"\ncommand = [\"sh\", \"-c\", \"touch ../shared/ran; test -e src/calc.py\"]\n";
@@ -197,6 +197,9 @@ fn watch_and_the_service_refuse_a_weaker_wall_as_run_does() {
     project.save("proctor.toml", &format!("{text}\n[sandbox]\nmode = \"off\"\n"));
     let waited = project.proctor(["wait", "--fresh"]).status(3);
     assert!(waited.stdout.contains("sandbox.mode") || waited.stderr.contains("sandbox.mode"), "{}", waited.snapshot());
+    // A run that is handed over asks nobody in place, and says how to approve.
+    let run = project.proctor(["run"]).status(3);
+    assert!(run.stderr.contains("sandbox.mode") && run.stderr.contains("proctor approve"), "{}", run.snapshot());
     assert_eq!(project.store().committed_runs().len(), runs);
     daemon.interrupt();
 }
@@ -237,15 +240,20 @@ fn a_change_that_no_level_can_hold_is_named_and_no_success() {
     for (level, command, named) in [
         ("namespace", "mkdir .git && touch .git/config", ".git"),
         ("landlock", "mkdir lib/.git && echo x > lib/.git/config", "lib/.git"),
+        ("landlock", "echo true > web/.git/hooks/pre-commit", "web/.git/hooks/pre-commit"),
         ("process-group", takes_wall_down, "proctor.toml"),
         ("landlock", takes_wall_down, "proctor.toml"),
     ] {
-        for (table, snapshot) in [("prerequisite", ""), ("check", "snapshot = \"off\"\n")] {
+        for (table, snapshot) in [("prerequisite", ""), ("check", "snapshot = \"off\"\n"), ("check", "")] {
+            if (table, snapshot, level) == ("check", "", "namespace") {
+                continue;
+            }
             let attack = format!("test -e ../shared/done && exit 0\n{command} && touch ../shared/done\n");
             let action = format!("[[{table}]]\nname = \"attack\"\ncommand = \"sh attack.sh\"\n{snapshot}");
             let wall = "[sandbox]\nwritable = [\"../shared\"]\n";
             let text = format!("{wall}[[check]]\nname = \"check\"\ncommand = \"true\"\n{action}");
             let project = Project::new().toml(&text).file("lib/a.txt", "a\n").file("attack.sh", &attack);
+            let project = project.file("web/a.txt", "a\n").file("web/.git/hooks/commit-msg.sample", "true\n");
             let project = project.env("PROCTOR_TEST_ISOLATION", level);
             let allow = "[[allow]]\nprojects = [\"/**\"]\nsandbox.writable = [\"../shared\"]\n";
             fs::write(project.root().join(USER_CONFIGURATION), allow).expect("it is ours");
@@ -259,6 +267,42 @@ fn a_change_that_no_level_can_hold_is_named_and_no_success() {
             }
         }
     }
+}
+
+#[test]
+fn what_a_check_writes_to_deciding_files_of_its_snapshot_is_named_by_the_report() {
+    let attack =
+        "echo x >> proctor.toml; mkdir -p lib/.git .pytest_cache; echo x > lib/.git/config; echo x > .pytest_cache/.gitignore\n";
+    let project = Project::new().toml("[[check]]\nname = \"attack\"\ncommand = \"sh attack.sh\"\n");
+    let project = project.file("attack.sh", attack).file("lib/a.txt", "a\n");
+    let run = project.proctor(["run"]).success();
+    assert!(
+        run.stdout.contains("attack: it wrote or removed `lib/.git/config`, `proctor.toml`, which decides"),
+        "{}",
+        run.snapshot()
+    );
+    let report = project.proctor(["show", "--json"]).success().json();
+    let written = report["tree"]["snapshot"]["written"].to_string();
+    assert!(written.contains("lib/.git/config") && written.contains("proctor.toml"), "{written}");
+    assert!(!written.contains(".pytest_cache"), "{written}");
+}
+
+#[test]
+fn a_repository_that_a_check_makes_is_named_although_a_save_of_the_check_stops_the_run() {
+    // Each run saves a file, so that the service stops the run and begins another one.
+    let attack = "test -e lib/.git || { mkdir lib/.git; echo x > lib/.git/config; echo x > saved.txt; sleep 60; }\n";
+    let text = "[sandbox]\nsnapshot = \"off\"\n[[check]]\nname = \"attack\"\ncommand = \"sh attack.sh\"\n";
+    let project = Project::new().toml(text).file("lib/a.txt", "a\n").file("attack.sh", "true\n");
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    project.save("attack.sh", attack);
+    let moved = || {
+        let runs = project.store().committed_runs();
+        if runs.iter().any(|run| run["overallStatus"] == "MOVED") { Ok(()) } else { Err(format!("{runs:?}")) }
+    };
+    poll(LATE, "a run that names the repository", moved);
+    daemon.interrupt();
+    assert!(project.path().join("lib/.git").exists());
 }
 
 #[test]

@@ -83,6 +83,8 @@ fn the_hint_after_a_move_proposes_to_ignore_only_what_git_does_not_track() {
     let moved = project.proctor(["run"]).status(5);
     assert!(moved.stderr.contains(tracked) && !moved.stderr.contains("add to `[watch]`"), "{}", moved.snapshot());
     git(&project.path(), &["rm", "-q", "-f", "--cached", "a.txt"]);
+    // The file leaves the tree only now.
+    project.approve();
     project.proctor(["run"]).success();
 }
 

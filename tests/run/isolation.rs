@@ -262,6 +262,7 @@ fn credentials_of_package_indexes_are_shown_to_prerequisites_that_were_allowed_t
         let hint = "put `package_credentials = \"prerequisites\"` in `[sandbox]`";
         assert!(hidden.stdout.contains(hint) && hidden.stdout.contains("`~/.npmrc`"), "{level}: {}", hidden.snapshot());
         project.save("proctor.toml", &format!("{plan}[sandbox]\npackage_credentials = \"prerequisites\"\n"));
+        project.approve();
         let shown = project.proctor(["run"]).any_status();
         let report = shown.report();
         assert_eq!(report["prerequisiteExecution"]["results"][0]["status"], "SUCCESS", "{level}: {}", shown.snapshot());
