@@ -22,6 +22,7 @@ use crate::tools::prepare::option_value;
 pub(super) use discover::{find_mypy, find_ruff};
 pub(super) use mypy_strictness::{UNTYPED, strictness};
 pub(super) use prettier::prettier_checks;
+pub(super) use rows::readable_formats;
 use rows::{Linter, ZeroMeans, linter_of};
 pub(super) use ruff::{ask_ruff, ruff_checks};
 
