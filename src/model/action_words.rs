@@ -16,7 +16,7 @@ pub struct ActionWords {
     pub tool: Tool,
     /// The digest of everything about the action except its command.
     pub rest: Digest,
-    /// The parts of `rest` by name. A variable of the environment has the digest of its value in place of the value,
+    /// The parts of `rest` by name. A variable or a header of a request has the digest of its value in place of the value,
     /// because the value may be a secret.
     pub parts: BTreeMap<String, String>,
 }

@@ -117,7 +117,9 @@ fn words(action: &Action, naming: Naming) -> ActionWords {
     let mut parts = BTreeMap::new();
     let value = serde_json::to_value(&rest).expect("an action holds nothing that JSON cannot");
     collect_parts(String::new(), &value, &mut parts);
-    for (_, value) in parts.iter_mut().filter(|(name, _)| name.starts_with(VARIABLE)) {
+    // The value of a variable or of a request's header may be a secret, so the ledger has only its digest.
+    let may_be_secret = |name: &str| name.starts_with(VARIABLE) || name.contains("headers.");
+    for (_, value) in parts.iter_mut().filter(|(name, _)| may_be_secret(name)) {
         *value = Digest::of(value.as_bytes()).hex();
     }
     ActionWords { command, tool: action.tool, rest: canonical(&rest), parts }
