@@ -2,6 +2,7 @@
 //! approved by itself, and a change that weakens something waits for a person. Which changes are weakenings is tested
 //! with a table beside the code that compares two plans.
 
+mod honest;
 mod protected;
 mod settings;
 pub(crate) mod signed;
@@ -57,9 +58,9 @@ fn the_first_run_approves_and_what_asks_for_more_approves_itself() {
     assert!(stricter.stderr.contains("asks for nothing less than before"), "{}", stricter.snapshot());
     let lines = approvals(&project);
     assert_eq!((lines.len(), &lines[1]["reason"]), (2, &"weakensNothing".into()));
-    // A plan is compared with the last approved one, which has the stricter time-out of 5 s. So a return to the
-    // time-out of the first plan is a weakening.
-    save(&project, |_| ());
+    // A plan is compared with the last approved one, which has the stricter time-out of 5 s. So a time-out that is longer
+    // than twice that, and longer than the default, is a weakening.
+    save(&project, |task| step(task, 0)["timeout"] = json!(301_000));
     let looser = project.proctor(["run", "--task", "T117"]).status(3);
     assert!(looser.stderr.contains("STEP.1: timeout"), "{}", looser.snapshot());
     assert_eq!(approvals(&project).len(), 2);
@@ -75,7 +76,7 @@ fn what_weakens_is_named_and_not_run_until_a_person_approves_it_at_a_terminal() 
     exit status: 3
     --- stderr
     error: task `T117` of `specs/T117-test-specification.json` asks for less than was approved: nothing was run
-      STEP.1: does something else: cat other.txt instead of cat totals.txt
+      STEP.1: does something else: cat other.txt instead of cat totals.txt (removed `totals.txt`, added `other.txt`)
       STEP.2: exit codes that did not succeed before succeed: 1
       these texts need not be printed any more: half-even
       hint: take it back, or have a person approve it at a terminal: `proctor approve --task T117`
@@ -168,7 +169,7 @@ fn a_change_of_the_checks_that_weakens_waits_for_a_person_who_is_shown_all_of_it
     let project = Project::new().toml(&format!("{UNIT}{LINT}"));
     project.proctor(["run"]).success();
     let runs = project.store().committed_runs().len();
-    let weaker = UNIT.replace("\"unit\"", "\"tests\"").replace("20s", "30s") + "idle_timeout = \"5s\"\n";
+    let weaker = UNIT.replace("\"unit\"", "\"tests\"").replace("20s", "6m") + "idle_timeout = \"5s\"\n";
     project.save("proctor.toml", &weaker);
     insta::assert_snapshot!(project.proctor(["run"]).status(3).snapshot(), @"
     exit status: 3
@@ -185,7 +186,7 @@ fn a_change_of_the_checks_that_weakens_waits_for_a_person_who_is_shown_all_of_it
     assert_eq!((project.store().committed_runs().len(), approvals(&project).len()), (runs, 0), "nothing was run or approved");
     let shown = project.approve();
     for line in [
-        "weakened: unit: timeout 30000 ms instead of 20000 ms",
+        "weakened: unit: timeout 360000 ms instead of 20000 ms",
         "weakened: lint is removed: true lint",
         "strengthened: tests: before, longest time without output none instead of 5000 ms",
         "neutral: unit is called tests now",

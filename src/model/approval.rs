@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, ActionPhase, ApprovalTerms, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, JudgedSettings, OnSurvivors,
-    ProtectedFiles, Reuse, Sequence, Severity, TaskId, ToolPolicy,
+    ActionId, ActionPhase, ActionWords, ApprovalTerms, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, JudgedSettings,
+    OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, TaskId, ToolPolicy,
 };
 
 /// Stands in place of a file name for a plan that was discovered from the project's own files.
@@ -76,6 +76,9 @@ pub struct ActionTerms {
     pub does_with_found: Option<Digest>,
     /// What the action does, in words for people.
     pub shown: String,
+    /// What the action runs, part by part; `None` in approvals that were written before the parts were recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<ActionWords>,
     /// The action's phase; `None` for a check. Prerequisites and clean-up work in the project itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<ActionPhase>,
@@ -171,6 +174,8 @@ pub struct UnapprovedPlan {
     pub opens_more: bool,
     /// What the plan and the settings weaken compared with what was approved, one sentence each.
     pub weakened: Vec<String>,
+    /// The names of the settings and checks that `weakened` is about; empty if it is about the plan as a whole.
+    pub names: Vec<String>,
     /// Which protected files differ from the approved ones, one sentence each.
     pub protected: Vec<String>,
     /// What the plan demands in addition to the approved plan, one sentence each.
@@ -178,6 +183,14 @@ pub struct UnapprovedPlan {
     /// Other changes of the plan that do not make the verdict easier to pass, one sentence each.
     pub neutral: Vec<String>,
     pub way: ApprovalWay,
+}
+
+impl UnapprovedPlan {
+    /// Returns the name that a person types to approve the plan in place: that of the first setting or check that is
+    /// weaker; without one, that of the task.
+    pub fn name_to_type(&self) -> &str {
+        self.names.first().map_or_else(|| self.task.as_str(), String::as_str)
+    }
 }
 
 /// In which way a person can approve a plan.

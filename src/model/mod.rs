@@ -6,6 +6,7 @@
 
 mod action_kind;
 mod action_type;
+mod action_words;
 mod approval;
 mod completion;
 mod criteria;
@@ -57,6 +58,7 @@ pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
 };
 pub use action_type::{ActionOutline, ActionType};
+pub use action_words::ActionWords;
 pub use approval::{
     ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, CurrentApproval, FOUND_IN_PROJECT, PlanTerms, UnapprovedPlan,
     approve_command, plan_subject,

@@ -17,7 +17,7 @@ use crate::project::protected::{approvable, approved_by_rule, change_texts, prot
 use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
 use crate::project::settings_approval::{SettingsDecision, decide_settings, digest_with_settings};
 use crate::project::workspace::Workspace;
-use crate::spec::{plan_digest, plan_terms, renamings, strengthenings, weakenings};
+use crate::spec::{plan_digest, plan_terms, renamings, strengthenings, terms_by_rule, weakenings, weaker_actions};
 use crate::store;
 use crate::tree::{self, TreeHints};
 
@@ -40,6 +40,7 @@ enum Decision {
 /// The differences between two plans, in words for people, sorted by their effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Difference {
+    names: Vec<String>,
     weakened: Vec<String>,
     strengthened: Vec<String>,
     neutral: Vec<String>,
@@ -102,7 +103,10 @@ impl Workspace {
             let now = (!globs.is_empty()).then(|| protected_files(tree, globs));
             let protected = now.map(|now| approvable(approved_by_rule(known.as_ref(), now, globs))).transpose()?;
             let said = said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at));
-            let record = ApprovalRecord { protected, ..record(plan, file, digest, reason, settings.by_rule) };
+            let mut record = ApprovalRecord { protected, ..record(plan, file, digest, reason, settings.by_rule) };
+            if let Some(known) = &known {
+                record.terms = terms_by_rule(&known.terms, record.terms);
+            }
             self.append(ledger, scope, LedgerBody::Approval(Box::new(record)))?;
             show(Progress::Note(said));
         }
@@ -263,7 +267,11 @@ pub(crate) fn terms_of_registration(
     if !is_own || judgement.weakens_plan() {
         return Ok(None);
     }
-    Ok(Some(Box::new(PlanTerms { settings: judgement.settings.by_rule, ..plan_terms(plan) })))
+    let terms = PlanTerms { settings: judgement.settings.by_rule, ..plan_terms(plan) };
+    Ok(Some(Box::new(match &judgement.known {
+        Some(known) => terms_by_rule(&known.terms, terms),
+        None => terms,
+    })))
 }
 
 /// Returns the file that an approval of this plan names; `None` for a typed command, which needs no approval.
@@ -285,6 +293,7 @@ fn decide(known: Option<&CurrentApproval>, plan: &Plan, digest: Digest) -> Decis
             match weakenings(before, &now) {
                 weakened if weakened.is_empty() => Decision::WeakensNothing,
                 weakened => Decision::Weakens(Difference {
+                    names: weaker_actions(before, &now),
                     weakened,
                     strengthened: strengthenings(before, &now),
                     neutral: renamings(before, &now),
@@ -367,7 +376,7 @@ impl ApprovalJudgement {
         let difference = match self.decision {
             Decision::Weakens(difference) => difference,
             Decision::Approved | Decision::New | Decision::WeakensNothing => {
-                Difference { weakened: Vec::new(), strengthened: Vec::new(), neutral: Vec::new() }
+                Difference { names: Vec::new(), weakened: Vec::new(), strengthened: Vec::new(), neutral: Vec::new() }
             }
         };
         let is_typed = plan.origin == PlanOrigin::CommandLine;
@@ -377,6 +386,7 @@ impl ApprovalJudgement {
             file: file_of(plan).unwrap_or(CONFIGURATION_FILE).to_owned(),
             opens_more,
             weakened: [self.settings.weakened, self.left, difference.weakened].concat(),
+            names: [self.settings.names, difference.names].concat(),
             protected: Vec::new(),
             strengthened: [self.settings.strengthened, difference.strengthened].concat(),
             neutral: difference.neutral,

@@ -12,6 +12,8 @@ use crate::spec::{WeakerSetting, first_settings, settings_by_rule, stricter_sett
 pub(super) struct SettingsDecision {
     /// Where the present settings are weaker, one sentence each. A person must approve them before anything runs.
     pub(super) weakened: Vec<String>,
+    /// The settings that `weakened` is about, such as `sandbox.mode`.
+    pub(super) names: Vec<String>,
     /// Where the present settings are stricter, one sentence each.
     pub(super) strengthened: Vec<String>,
     /// Whether everything in `weakened` opens more of the machine to actions.
@@ -34,6 +36,7 @@ pub(super) fn decide_settings(held: Option<&JudgedSettings>, settings: &PlanSett
         let by_rule = held.cloned();
         return SettingsDecision {
             weakened: Vec::new(),
+            names: Vec::new(),
             strengthened: Vec::new(),
             opens_more: false,
             by_rule,
@@ -53,6 +56,7 @@ pub(super) fn decide_settings(held: Option<&JudgedSettings>, settings: &PlanSett
     let opens = |setting: &WeakerSetting| now.values.get(&setting.key).is_some_and(|now| opens_the_machine(&setting.key, now));
     SettingsDecision {
         opens_more: !weaker.is_empty() && weaker.iter().all(opens),
+        names: weaker.iter().map(|setting| setting.key.clone()).collect(),
         weakened: weaker.into_iter().map(|setting| setting.text).collect(),
         strengthened: if held.is_some() { stricter_settings(before, now) } else { Vec::new() },
         is_recorded: held == Some(&by_rule),

@@ -25,6 +25,7 @@ mod terms;
 #[cfg(test)]
 mod tests;
 mod weakening;
+mod word_difference;
 
 pub use crate::tools::ProjectFiles;
 pub use approval::approval_terms;
@@ -38,4 +39,4 @@ pub use settings_weakening::{WeakerSetting, first_settings, settings_by_rule, st
 pub use strictness::compare_with_project;
 pub use task::{TaskContext, resolve_task};
 pub use terms::plan_terms;
-pub use weakening::{renamings, strengthenings, weakenings};
+pub use weakening::{renamings, strengthenings, terms_by_rule, weakenings, weaker_actions};

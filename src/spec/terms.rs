@@ -1,10 +1,15 @@
 //! Lists what a plan demands, in the form that approvals record.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
 use crate::model::{
-    Action, ActionId, ActionPhase, ActionTerms, Digest, EvidenceCapture, OnSurvivors, Plan, PlanTerms, PolicySource,
+    Action, ActionId, ActionPhase, ActionTerms, ActionWords, Digest, EvidenceCapture, OnSurvivors, Plan, PlanTerms, PolicySource,
     TaskCriteria, ToolPolicy,
 };
 use crate::spec::digest::canonical;
+use crate::spec::word_difference::VARIABLE;
 
 /// An approval records at most this many characters of an action's command. People read them to see what was approved.
 const SHOWN: usize = 120;
@@ -82,6 +87,7 @@ fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
         }),
         phase: Some(action.phase).filter(|phase| *phase != ActionPhase::Step),
         in_place: action.in_place,
+        words: Some(words(action, naming)),
         shown: action.command.display.chars().take(SHOWN).collect(),
         expected_exit_codes: action.expected_exit_codes.clone(),
         timeout_ms: millis(action.timeout),
@@ -101,6 +107,47 @@ fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
 /// Returns the digest of the parts of an action that have no field of their own in `ActionTerms`. Texts for people and
 /// the order of actions are left out, because they do not make a verdict easier.
 fn does(action: &Action, naming: Naming) -> Digest {
+    canonical(&what_it_does(action, naming))
+}
+
+/// Returns the parts of what an action does. A part that has no value is left out.
+fn words(action: &Action, naming: Naming) -> ActionWords {
+    let mut rest = what_it_does(action, naming);
+    let command = std::mem::take(&mut rest.command.argv);
+    let mut parts = BTreeMap::new();
+    let value = serde_json::to_value(&rest).expect("an action holds nothing that JSON cannot");
+    collect_parts(String::new(), &value, &mut parts);
+    // The value of a variable or of a request's header may be a secret, so the ledger has only its digest.
+    let may_be_secret = |name: &str| name.starts_with(VARIABLE) || name.contains("headers.");
+    for (_, value) in parts.iter_mut().filter(|(name, _)| may_be_secret(name)) {
+        *value = Digest::of(value.as_bytes()).hex();
+    }
+    ActionWords { command, tool: action.tool, rest: canonical(&rest), parts }
+}
+
+fn collect_parts(name: String, value: &Value, parts: &mut BTreeMap<String, String>) {
+    let text = match value {
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                let name = if name.is_empty() { field.clone() } else { format!("{name}.{field}") };
+                collect_parts(name, value, parts);
+            }
+            return;
+        }
+        Value::Null | Value::Bool(false) => return,
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) if values.is_empty() => return,
+        Value::Array(_) => value.to_string(),
+    };
+    if !text.is_empty() || name.starts_with(VARIABLE) {
+        parts.insert(name, text);
+    }
+}
+
+/// Returns an action without what [`does`] leaves out.
+fn what_it_does(action: &Action, naming: Naming) -> Action {
     let mut rest = action.clone();
     if naming == Naming::Names {
         rest.id = ActionId::numbered(rest.phase.prefix(), 0);
@@ -119,7 +166,7 @@ fn does(action: &Action, naming: Naming) -> Digest {
     rest.after.clear();
     (rest.paths, rest.writes, rest.reuse, rest.control, rest.in_place) = Default::default();
     rest.capture = EvidenceCapture::default();
-    canonical(&rest)
+    rest
 }
 
 fn millis(duration: std::time::Duration) -> u64 {

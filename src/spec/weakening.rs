@@ -6,9 +6,12 @@
 
 use std::fmt::Display;
 
+use crate::config::Configuration;
 use crate::model::{
     ActionId, ActionPhase, ActionTerms, ApprovalTerms, BlockOn, OnProtectedChange, OnSurvivors, PlanTerms, Reuse, ToolPolicy,
 };
+use crate::spec::word_difference::differing_parts;
+use crate::tools::{differs_in_neutral_words_only, recognise};
 
 /// Compares an action in two plans and returns, in words, where the second plan asks for less.
 type ActionRule = fn(&ActionTerms, &ActionTerms) -> Vec<String>;
@@ -51,10 +54,11 @@ const PLAN_RULES: &[PlanRule] = &[
 /// Returns, in words, where `now` is weaker than `before`; empty if it is nowhere weaker.
 pub fn weakenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     let mut found = Vec::new();
+    let may_fail = may_fail(before, now);
     for (id, old) in &before.actions {
         match counterpart(id, old, before, now) {
             None => found.push(format!("{} is removed: {}", label(id, old), old.shown)),
-            Some(new) => found.extend(action_weakenings(label(id, old), old, new)),
+            Some(new) => found.extend(action_weakenings(label(id, old), old, new, may_fail)),
         }
     }
     found.extend(PLAN_RULES.iter().flat_map(|rule| rule(before, now)));
@@ -63,6 +67,20 @@ pub fn weakenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     found.extend(writes_of_new_actions(before, now));
     found.extend(new_work_in_project(before, now));
     found
+}
+
+/// Returns the names of the actions in which `now` is weaker than `before`.
+pub fn weaker_actions(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
+    let is_weaker = |(id, old): &(&ActionId, &ActionTerms)| match counterpart(id, old, before, now) {
+        None => true,
+        Some(new) => !action_weakenings("", old, new, may_fail(before, now)).is_empty(),
+    };
+    before.actions.iter().filter(is_weaker).map(|(id, old)| label(id, old).to_owned()).collect()
+}
+
+/// Returns whether a test is expected to fail, before or now.
+fn may_fail(before: &PlanTerms, now: &PlanTerms) -> bool {
+    [before, now].iter().any(|terms| !terms.expected_failing_tests.is_empty())
 }
 
 /// Returns, in words, where `now` is stricter than `before`: what was added, and what would be weaker after going back.
@@ -108,20 +126,34 @@ fn label<'a>(id: &'a ActionId, action: &'a ActionTerms) -> &'a str {
     action.name.as_deref().unwrap_or(id.as_str())
 }
 
-fn action_weakenings(label: &str, old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
-    let texts = does_something_else(old, new).into_iter().chain(ACTION_RULES.iter().flat_map(|rule| rule(old, new)));
+fn action_weakenings(label: &str, old: &ActionTerms, new: &ActionTerms, may_fail: bool) -> Vec<String> {
+    let longer_by_rule = is_moderate(old, new).then(|| old.timeout_ms.max(new.timeout_ms));
+    let old = &ActionTerms { timeout_ms: longer_by_rule.unwrap_or(old.timeout_ms), ..old.clone() };
+    let texts = does_something_else(old, new, may_fail).into_iter();
+    let texts = texts.chain(ACTION_RULES.iter().flat_map(|rule| rule(old, new)));
     texts.map(|text| format!("{label}: {text}")).collect()
 }
 
-fn does_something_else(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
-    let text = || {
-        if old.shown == new.shown {
-            format!("does something else than before: {}", new.shown)
-        } else {
-            format!("does something else: {} instead of {}", new.shown, old.shown)
-        }
+fn does_something_else(old: &ActionTerms, new: &ActionTerms, may_fail: bool) -> Vec<String> {
+    if is_same(old, new) || differs_neutrally(old, new, may_fail) {
+        return Vec::new();
+    }
+    let what = if old.shown == new.shown {
+        format!("does something else than before: {}", new.shown)
+    } else {
+        format!("does something else: {} instead of {}", new.shown, old.shown)
     };
-    (!is_same(old, new)).then(text).into_iter().collect()
+    let parts = differing_parts(old, new);
+    vec![if parts.is_empty() { what } else { format!("{what} ({})", parts.join("; ")) }]
+}
+
+/// Returns whether two actions run the same, except for neutral words of their command.
+fn differs_neutrally(old: &ActionTerms, new: &ActionTerms, may_fail: bool) -> bool {
+    let (Some(before), Some(now)) = (&old.words, &new.words) else { return false };
+    before.rest == now.rest
+        && before.tool == now.tool
+        && recognise(&now.command).tool == now.tool
+        && differs_in_neutral_words_only(&before.command, &now.command, may_fail)
 }
 
 fn more_exit_codes(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
@@ -132,6 +164,25 @@ fn more_exit_codes(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
 fn longer_time_outs(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
     let wall = longer("timeout", Some(old.timeout_ms), Some(new.timeout_ms));
     wall.into_iter().chain(longer("longest time without output", old.idle_timeout_ms, new.idle_timeout_ms)).collect()
+}
+
+/// Returns whether a time-out is at most twice the approved one, or at most the default. A check that needs more time than
+/// before asks for no less, so nobody is asked.
+fn is_moderate(old: &ActionTerms, new: &ActionTerms) -> bool {
+    let default = Configuration::default().defaults.timeout.as_millis();
+    u128::from(new.timeout_ms) <= u128::from(old.timeout_ms.saturating_mul(2)).max(default)
+}
+
+/// Returns the terms that an approval without a person records: those of the new plan, but with the approved time-outs where
+/// the new ones are longer. So a time-out cannot be doubled again and again.
+pub fn terms_by_rule(before: &PlanTerms, now: PlanTerms) -> PlanTerms {
+    let mut terms = now.clone();
+    for (id, action) in &mut terms.actions {
+        if let Some(old) = counterpart(id, &now.actions[id], &now, before) {
+            action.timeout_ms = action.timeout_ms.min(old.timeout_ms);
+        }
+    }
+    terms
 }
 
 fn more_output(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {

@@ -26,6 +26,7 @@ mod launch_failure;
 mod launchers;
 mod linter;
 mod located;
+mod neutral_words;
 mod no_work;
 mod node_tests;
 mod package_json;
@@ -50,6 +51,7 @@ pub(crate) use discover::{
 pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;
 pub use interpret::{Input, interpret};
+pub use neutral_words::differs_in_neutral_words_only;
 pub(crate) use package_json::{script_name, scripts};
 pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
 pub use project_files::ProjectFiles;

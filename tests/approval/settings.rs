@@ -326,17 +326,25 @@ fn no_check_writes_what_the_user_allows() {
 }
 
 #[test]
-fn a_person_at_the_terminal_is_asked_in_place_and_the_checks_run_after_a_yes() {
+fn a_person_at_the_terminal_is_asked_in_place_and_the_checks_run_after_the_name_was_typed() {
     let project = project("[sandbox]\nwritable = [\"../shared\"]\n");
+    for answer in ["no\n", "yes\n", "\n", "sandbox\n", "sandbox.writable\nsandbox.writable\n"] {
+        let mut terminal = project.proctor(["run"]).at_terminal();
+        let shown = terminal.wait_for("approves nothing: ", LATE);
+        assert!(shown.contains("sandbox.writable: asks for more: [\"../shared\"]"), "{shown}");
+        terminal.press(answer);
+        assert_eq!(terminal.ended().status, 3, "{answer}");
+        assert!(!project.shared("ran").exists(), "{answer}");
+    }
+    // What was typed before the question was shown is no answer.
     let mut terminal = project.proctor(["run"]).at_terminal();
-    let shown = terminal.wait_for("[n]o ", LATE);
-    assert!(shown.contains("sandbox.writable: asks for more: [\"../shared\"]"), "{shown}");
-    terminal.press("no\n");
+    terminal.press("sandbox.writable\n");
+    terminal.wait_for("approves nothing: ", LATE);
+    terminal.press("\n");
     assert_eq!(terminal.ended().status, 3);
-    assert!(!project.shared("ran").exists());
     let mut terminal = project.proctor(["run"]).at_terminal();
-    terminal.wait_for("[n]o ", LATE);
-    terminal.press("yes\n");
+    terminal.wait_for("approves nothing: ", LATE);
+    terminal.press("sandbox.writable\n");
     assert_eq!(terminal.ended().status, 0);
     assert!(project.shared("ran").exists());
     project.proctor(["run"]).success();

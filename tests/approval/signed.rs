@@ -150,7 +150,7 @@ fn a_signature_holds_once_and_for_what_was_signed_alone() {
     project.save("proctor.toml", &format!("{UNIT}{SETTINGS}"));
     let signature = sign(&project, &lead, "proctor-approval");
     // The settings are changed after the signing, so the signature is for another plan and must be refused.
-    project.save("proctor.toml", &format!("{}{SETTINGS}", UNIT.replace("20s", "30s")));
+    project.save("proctor.toml", &format!("{}{SETTINGS}", UNIT.replace("20s", "6m")));
     approve_by(&project, &signature, 3);
     project.save("proctor.toml", &format!("{UNIT}{SETTINGS}"));
     approve_by(&project, &signature, 0);
@@ -204,7 +204,7 @@ fn a_listed_key_approves_without_a_terminal_where_an_answer_would_do_as_well() {
     project.save("proctor.toml", &format!("{UNIT}{settings}"));
     approve_by(&project, &sign(&project, &lead, "proctor-approval"), 0);
     project.proctor(["run"]).success();
-    project.save("proctor.toml", &format!("{}{settings}", UNIT.replace("20s", "30s")));
+    project.save("proctor.toml", &format!("{}{settings}", UNIT.replace("20s", "6m")));
     project.approve();
     project.proctor(["run"]).success();
     project.proctor(["verify"]).success();

@@ -13,6 +13,7 @@ use crate::cli::specification_files;
 use crate::cli::terminal;
 use crate::evidence::read_regular_text;
 use crate::model::{ApprovalWay, CommandExit, Plan, UnapprovedPlan, approve_command};
+use crate::process::Control;
 use crate::project::{ApprovalQuestion, ApprovedBy, PersonPresence, ProjectScope, ProjectSettings, Workspace};
 
 /// The most bytes read of a signature file. Signatures are far shorter.
@@ -88,18 +89,34 @@ pub(super) fn ask_in_place(
     settings: &ProjectSettings,
     plan: &Plan,
     unapproved: &UnapprovedPlan,
+    control: &Control,
 ) -> Result<bool, CommandError> {
     if unapproved.way != ApprovalWay::Answer || !terminal::is_input_terminal() {
         return Ok(false);
     }
     let found = workspace.approval_question(scope, settings, plan).map_err(|error| super::from_run_error(&error))?;
     let Some(question) = found else { return Ok(false) };
-    if !ask(&question) {
+    if !ask_for_name(&question.unapproved, control) {
         return Ok(false);
     }
     let by = ApprovedBy::Answer(PersonPresence::Person);
     workspace.approve(scope, settings, plan, &question, by).map_err(|error| super::from_run_error(&error))?;
     Ok(true)
+}
+
+/// Asks once, and returns whether the person typed the name of what is approved. Whatever was typed before the question was
+/// shown is no answer, and neither is a pasted text of several lines: a person who expects no question approves nothing by
+/// that.
+fn ask_for_name(unapproved: &UnapprovedPlan, control: &Control) -> bool {
+    screen::difference(unapproved).iter().for_each(render::note);
+    terminal::forget_input();
+    let name = unapproved.name_to_type();
+    render::prompt(&format!("type `{name}` to approve this; anything else approves nothing: "));
+    let answer = terminal::read_answer(control);
+    if answer.is_none() {
+        render::end_prompt();
+    }
+    answer.is_some_and(|answer| answer.strip_suffix('\n').unwrap_or(&answer) == name)
 }
 
 /// Asks until the person answers yes or no. The end of standard input means no.

@@ -69,7 +69,7 @@ pub(super) fn run_here(
     let mut carried = run_plan(&mut workspace, &request)?;
     if let RunOutcome::NotApproved(unapproved) = &carried
         && !options.json
-        && approve::ask_in_place(&mut workspace, &scope, &settings, &loaded.plan, unapproved)?
+        && approve::ask_in_place(&mut workspace, &scope, &settings, &loaded.plan, unapproved, &control)?
     {
         carried = run_plan(&mut workspace, &request)?;
     }

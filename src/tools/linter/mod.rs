@@ -25,6 +25,7 @@ pub(super) use discover::{find_mypy, find_ruff};
 pub(super) use mypy_strictness::{UNTYPED, strictness};
 pub(super) use no_work::{NO_WORK_OF_FLAKE8, NO_WORK_OF_MYPY, NO_WORK_OF_PRETTIER, NO_WORK_OF_PYLINT, NO_WORK_OF_RUFF};
 pub(super) use prettier::prettier_checks;
+pub(super) use rows::readable_formats;
 use rows::{Linter, ZeroMeans, linter_of};
 pub(super) use ruff::{ask_ruff, ruff_checks};
 

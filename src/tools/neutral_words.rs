@@ -1,0 +1,389 @@
+//! Decides whether two commands of one tool differ only in words that make no verdict easier: how much the tool prints,
+//! and further paths where the tool then still checks every path that it checked before (S7).
+//!
+//! The table [`ROWS`] names the neutral words of each tool. A person is asked about every word that the table does not
+//! name: `-qq`, formatters, reporters and eslint's `--quiet` are missing on purpose, because they can hide what proctor
+//! reads.
+
+use crate::model::Tool;
+use crate::tools::launchers::locate;
+use crate::tools::linter::readable_formats;
+use crate::tools::recognise::CommandForm;
+
+/// The neutral words of one tool.
+struct NeutralRow {
+    tool: Tool,
+    /// Words that stand alone.
+    flags: &'static [&'static str],
+    /// Options with a value, written `--name=value` or `--name value`.
+    valued: &'static [(&'static str, NeutralValues)],
+    /// Whether `-v`, `-vv` and `--verbose` make the tool print more, and nothing else.
+    has_verbosity: bool,
+    /// Whether a tool that has paths already checks the same files under them when it gets further paths. That is so
+    /// where the tool looks for its configuration in the working directory, or beside each file. It is not so for pytest
+    /// (paths move the rootdir, and with it the configuration), for mypy and Pylint (paths decide what is imported), for
+    /// tsc (files declare types for each other), and for Jest and Vitest (the words are filters).
+    takes_more_paths: bool,
+    /// The words before the first path, for example `check` of `ruff check`.
+    subcommands: &'static [&'static str],
+    /// Words that are not neutral, and after which no value of theirs can come.
+    without_value: &'static [&'static str],
+}
+
+/// The values with which an option is neutral.
+#[derive(Clone, Copy)]
+enum NeutralValues {
+    /// These values.
+    Of(&'static [&'static str]),
+    /// A number.
+    Number,
+    /// The output formats that proctor reads.
+    ReadFormats,
+}
+
+const COLOURS: NeutralValues = NeutralValues::Of(&["yes", "no", "auto"]);
+
+const fn row(tool: Tool) -> NeutralRow {
+    NeutralRow {
+        tool,
+        flags: &[],
+        valued: &[],
+        has_verbosity: false,
+        takes_more_paths: false,
+        subcommands: &[],
+        without_value: &[],
+    }
+}
+
+const ROWS: &[NeutralRow] = &[
+    NeutralRow {
+        valued: &[
+            // `--tb=no` is missing: it hides the message of a failure.
+            ("--tb", NeutralValues::Of(&["auto", "long", "short", "line", "native"])),
+            ("--color", COLOURS),
+            ("--durations", NeutralValues::Number),
+        ],
+        has_verbosity: true,
+        ..row(Tool::Pytest)
+    },
+    NeutralRow {
+        valued: &[("--output-format", NeutralValues::ReadFormats)],
+        has_verbosity: true,
+        takes_more_paths: true,
+        subcommands: &["check", "format"],
+        without_value: &["--check"],
+        ..row(Tool::Ruff)
+    },
+    NeutralRow {
+        valued: &[("--format", NeutralValues::ReadFormats)],
+        has_verbosity: true,
+        takes_more_paths: true,
+        ..row(Tool::Flake8)
+    },
+    NeutralRow { valued: &[("--output-format", NeutralValues::ReadFormats)], ..row(Tool::Pylint) },
+    // `--pretty` is missing: it breaks long messages into lines, and the code of the error may stand on the second line.
+    NeutralRow { valued: &[("--output", NeutralValues::ReadFormats)], has_verbosity: true, ..row(Tool::Mypy) },
+    NeutralRow { flags: &["--color", "--no-color"], takes_more_paths: true, ..row(Tool::Eslint) },
+    NeutralRow { flags: &["--color", "--no-color"], takes_more_paths: true, without_value: &["--check"], ..row(Tool::Prettier) },
+    NeutralRow { flags: &["--pretty"], without_value: &["--noEmit"], ..row(Tool::Tsc) },
+];
+
+/// The words with which pytest ends after the first failing test.
+const ENDS_EARLY: &[&str] = &["-x", "--exitfirst"];
+/// Letters that make pytest list what did not pass, also when they stand alone. Other letters can take a kind of result
+/// out of the list.
+const LISTS_ALL: &[char] = &['a', 'A'];
+
+/// Returns whether a command differs from the command before it only in neutral words. `may_fail` says whether a test is
+/// expected to fail: then a run that ends after the first failure does not show the others.
+pub fn differs_in_neutral_words_only(before: &[String], now: &[String], may_fail: bool) -> bool {
+    let (Some(before), Some(now)) = (ToolCall::read(before, may_fail), ToolCall::read(now, may_fail)) else { return false };
+    let has_all_paths = if before.row.takes_more_paths && !before.paths.is_empty() {
+        before.paths.iter().all(|path| now.paths.contains(path))
+    } else {
+        before.paths == now.paths
+    };
+    let prints_enough = now.verbosity >= before.verbosity.min(0);
+    (before.row.tool, before.start, &before.rest) == (now.row.tool, now.start, &now.rest) && has_all_paths && prints_enough
+}
+
+/// A command, sorted by what its words mean for the verdict.
+struct ToolCall<'a> {
+    row: &'static NeutralRow,
+    /// The words up to the tool's own arguments.
+    start: &'a [String],
+    /// The arguments that are not neutral.
+    rest: Vec<&'a str>,
+    paths: Vec<&'a str>,
+    /// How much more the tool prints than by default; negative if it prints less.
+    verbosity: i32,
+}
+
+impl<'a> ToolCall<'a> {
+    fn read(argv: &'a [String], may_fail: bool) -> Option<Self> {
+        let located = locate(argv);
+        if located.recognition.form != CommandForm::Direct {
+            return None;
+        }
+        let row = ROWS.iter().find(|row| row.tool == located.recognition.tool)?;
+        let (start, arguments) = argv.split_at_checked(located.arguments_from)?;
+        let mut call = Self { row, start, rest: Vec::new(), paths: Vec::new(), verbosity: 0 };
+        let mut words = arguments.iter().map(String::as_str).peekable();
+        // A word after an option that the table does not name may be the option's value, so such a word is never neutral:
+        // in `-k -v`, the word `-v` selects tests.
+        let mut may_be_value = false;
+        while let Some(word) = words.next() {
+            if word == "--" {
+                call.rest.push(word);
+                call.rest.extend(words.by_ref());
+                break;
+            }
+            if may_be_value {
+                call.rest.push(word);
+                may_be_value = word.starts_with('-');
+                continue;
+            }
+            match call.meaning(word, words.peek().copied(), may_fail) {
+                WordMeaning::Neutral => {}
+                WordMeaning::NeutralWithNext => drop(words.next()),
+                WordMeaning::Path => call.paths.push(word),
+                WordMeaning::Verbosity(steps) => call.verbosity += steps,
+                WordMeaning::Rest => {
+                    call.rest.push(word);
+                    may_be_value = word.starts_with('-') && !word.contains('=') && !row.without_value.contains(&word);
+                }
+            }
+        }
+        Some(call)
+    }
+
+    fn meaning(&self, word: &str, next: Option<&str>, may_fail: bool) -> WordMeaning {
+        let row = self.row;
+        if row.flags.contains(&word) {
+            // `--pretty` of tsc may have a value, and a value is not neutral.
+            return if next.is_none_or(|next| next.starts_with('-')) || row.tool != Tool::Tsc {
+                WordMeaning::Neutral
+            } else {
+                WordMeaning::Rest
+            };
+        }
+        if row.has_verbosity
+            && let Some(steps) = verbosity(row.tool, word)
+        {
+            return WordMeaning::Verbosity(steps);
+        }
+        if row.tool == Tool::Pytest && (lists_results(word) || (!may_fail && ENDS_EARLY.contains(&word))) {
+            return WordMeaning::Neutral;
+        }
+        let is_value = |values: NeutralValues, value: &str| is_neutral_value(row.tool, values, value);
+        for (name, values) in row.valued {
+            if word == *name && next.is_some_and(|next| is_value(*values, next)) {
+                return WordMeaning::NeutralWithNext;
+            }
+            let value = word.strip_prefix(name).and_then(|rest| rest.strip_prefix('='));
+            if value.is_some_and(|value| is_value(*values, value)) {
+                return WordMeaning::Neutral;
+            }
+        }
+        let is_subcommand = self.rest.is_empty() && self.paths.is_empty() && row.subcommands.contains(&word);
+        if row.takes_more_paths && is_plain_path(word) && !is_subcommand { WordMeaning::Path } else { WordMeaning::Rest }
+    }
+}
+
+/// What one word means for the verdict.
+enum WordMeaning {
+    Neutral,
+    /// The word and the word after it, its value, are neutral.
+    NeutralWithNext,
+    Path,
+    Verbosity(i32),
+    Rest,
+}
+
+/// Returns by how much a word changes what the tool prints; `None` if the word is about something else. Only for pytest
+/// is `-q` such a word: it takes one `-v` back.
+fn verbosity(tool: Tool, word: &str) -> Option<i32> {
+    if word == "--verbose" {
+        return Some(1);
+    }
+    if word == "--quiet" && tool == Tool::Pytest {
+        return Some(-1);
+    }
+    let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty())?;
+    let steps = i32::try_from(letters.len()).ok()?;
+    match (letters.bytes().all(|letter| letter == b'v'), letters.bytes().all(|letter| letter == b'q')) {
+        (true, _) => Some(steps),
+        (_, true) if tool == Tool::Pytest => Some(-steps),
+        (_, _) => None,
+    }
+}
+
+/// Returns whether a word of pytest lists all results that are no success, such as `-ra`.
+fn lists_results(word: &str) -> bool {
+    let Some(letters) = word.strip_prefix("-r") else { return false };
+    letters.contains(LISTS_ALL) && letters.chars().all(|letter| "fEsxXpPaA".contains(letter))
+}
+
+fn is_neutral_value(tool: Tool, values: NeutralValues, value: &str) -> bool {
+    match values {
+        NeutralValues::Of(named) => named.contains(&value),
+        NeutralValues::Number => !value.is_empty() && value.len() < 10 && value.bytes().all(|byte| byte.is_ascii_digit()),
+        NeutralValues::ReadFormats => readable_formats(tool).contains(&value),
+    }
+}
+
+/// Returns whether a word can be nothing but the path of a file or directory below the working directory. A pattern, a
+/// negated pattern, a file with further arguments (`@file`), standard input (`-`) and a path that leads upwards are not
+/// such paths.
+fn is_plain_path(word: &str) -> bool {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "._/-+".contains(character);
+    !word.is_empty()
+        && !word.starts_with(['-', '/', '+'])
+        && word.chars().all(is_plain)
+        && word.split('/').all(|part| part != "..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn is_neutral(before: &str, now: &str) -> bool {
+        differs_in_neutral_words_only(&words(before), &words(now), false)
+    }
+
+    #[test]
+    fn neutral_words_of_each_tool() {
+        let rows = [
+            ("pytest", "pytest -v"),
+            ("pytest", "pytest -vv"),
+            ("pytest -q", "pytest"),
+            ("pytest -q", "pytest -q -v"),
+            ("pytest -v", "pytest"),
+            ("pytest tests", "pytest -ra tests"),
+            ("pytest tests", "pytest tests -rA --verbose"),
+            ("pytest", "pytest --tb=short"),
+            ("pytest", "pytest --tb short --color=no"),
+            ("pytest", "pytest --durations=10"),
+            ("pytest", "pytest --durations 10"),
+            ("pytest", "pytest -x"),
+            ("pytest -k slow", "pytest -k slow -v"),
+            ("python -m pytest", "python -m pytest -v"),
+            ("uv run pytest", "uv run pytest -ra"),
+            ("ruff check src", "ruff check src tests"),
+            ("ruff check src", "ruff check tests src"),
+            ("ruff check .", "ruff check . --output-format=json"),
+            ("ruff check .", "ruff check --output-format concise ."),
+            ("ruff check --select E src tests", "ruff check --select E src tests -v"),
+            ("ruff format --check src", "ruff format --check src"),
+            ("flake8 src", "flake8 src tests"),
+            ("pylint src", "pylint --output-format=json src"),
+            ("mypy src", "mypy src -v"),
+            ("npx eslint src", "npx eslint src test"),
+            ("eslint src", "eslint --color src"),
+            ("prettier --check src", "prettier --check src docs"),
+            ("tsc --noEmit", "tsc --noEmit --pretty"),
+        ];
+        for (before, now) in rows {
+            assert!(is_neutral(before, now), "{before} -> {now}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_named_is_asked() {
+        let rows = [
+            // Verbosity: less is printed, `-q` hides in a cluster, `-v` is the value of another option or behind `--`.
+            ("pytest", "pytest -q"),
+            ("pytest", "pytest -qq"),
+            ("pytest -q", "pytest -qq"),
+            ("pytest -q", "pytest -q -q -q -v"),
+            ("pytest -v", "pytest -q"),
+            ("pytest", "pytest -vk nothing"),
+            ("pytest -k slow", "pytest -k -v slow"),
+            ("pytest -k", "pytest -k -v"),
+            ("pytest -p x -v", "pytest -p -v x"),
+            ("pytest -- a", "pytest -- a -v"),
+            ("pytest", "pytest -- -v"),
+            ("pytest --lf", "pytest --lf -v"),
+            // What is listed.
+            ("pytest", "pytest -rN"),
+            ("pytest", "pytest -raN"),
+            ("pytest", "pytest -r"),
+            ("pytest", "pytest -rp"),
+            ("pytest", "pytest --tb=no"),
+            ("pytest", "pytest --tb -k"),
+            ("pytest", "pytest --tb="),
+            ("pytest", "pytest --color=-k"),
+            ("pytest", "pytest --durations=x"),
+            ("pytest", "pytest --durations nothing.py"),
+            ("pytest", "pytest --durations-min=5 --co"),
+            // Fewer tests.
+            ("pytest", "pytest -k fast"),
+            ("pytest", "pytest --maxfail=5"),
+            ("pytest", "pytest -x tests/good.py"),
+            ("pytest", "pytest --co"),
+            ("pytest", "pytest -p no:junitxml"),
+            ("pytest tests", "pytest tests other"),
+            ("pytest tests", "pytest other"),
+            ("pytest", "pytest --ignore=tests"),
+            ("pytest", "pytest --verbose=-1"),
+            // Another program, or another tool.
+            ("pytest -v", "./pytest -v"),
+            ("python -m pytest", "pytest"),
+            ("pytest", "ruff check ."),
+            ("pytest", "sh -c pytest"),
+            ("true", "true -v"),
+            ("npm test", "npm test -v"),
+            ("uv run pytest", "uv run -v pytest"),
+            ("env pytest", "env -v pytest"),
+            ("env pytest", "env PYTEST_ADDOPTS=--co pytest"),
+            // More paths: none was named, words that are no plain paths, other tools.
+            ("ruff check", "ruff check src"),
+            ("ruff check .", "ruff check src tests"),
+            ("ruff check src", "ruff check src @options"),
+            ("ruff check src", "ruff check src -"),
+            ("ruff check src", "ruff check - src"),
+            ("ruff check src", "ruff check src --exit-zero"),
+            ("ruff check src", "ruff check --exclude src tests src"),
+            ("ruff check src", "ruff check src ../other"),
+            ("ruff check src", "ruff format --check src"),
+            ("ruff check src", "ruff check src --output-format=github"),
+            ("ruff check src", "ruff check src --output-format=json --output-file=x"),
+            ("ruff check --select E src", "ruff check --select src E"),
+            ("ruff check src", "ruff check src -q"),
+            ("eslint src", "eslint src !src/bad.js"),
+            ("eslint src", "eslint src --quiet"),
+            ("eslint src", "eslint src -f unix"),
+            ("eslint src", "eslint src --ignore-pattern src"),
+            ("eslint src", "eslint src **/*.js"),
+            ("eslint .", "eslint src"),
+            ("flake8 src", "flake8 src --exit-zero"),
+            ("flake8 src", "flake8 src --format=quiet-nothing"),
+            ("pylint src", "pylint src tests"),
+            ("pylint src", "pylint src --exit-zero"),
+            ("mypy src", "mypy src tests"),
+            ("mypy src", "mypy --pretty src"),
+            ("tsc --noEmit", "tsc --noEmit --pretty false"),
+            ("tsc --noEmit", "tsc --noEmit src/good.ts"),
+            ("tsc --noEmit", "tsc --noEmit --pretty src/good.ts"),
+            ("tsc --noEmit src/a.ts", "tsc --noEmit src/a.ts src/b.ts"),
+            ("npx jest src", "npx jest src other"),
+            ("npx vitest run", "npx vitest run --reporter=dot"),
+            ("prettier --check src", "prettier --check src !src/bad.js"),
+        ];
+        for (before, now) in rows {
+            assert!(!is_neutral(before, now), "{before} -> {now}");
+        }
+    }
+
+    #[test]
+    fn a_run_may_end_early_only_where_no_failure_is_expected() {
+        let (before, now) = (words("pytest"), words("pytest -x"));
+        assert!(differs_in_neutral_words_only(&before, &now, false));
+        assert!(!differs_in_neutral_words_only(&before, &now, true));
+        assert!(differs_in_neutral_words_only(&before, &words("pytest -v"), true));
+    }
+}
