@@ -18,6 +18,7 @@ mod archiving;
 mod attacks;
 mod bad_input;
 mod cheats;
+mod check_freshness;
 mod common;
 mod counters;
 mod crash;

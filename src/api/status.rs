@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Digest, Freshness, IsolationLevel, LastVerdict, OverallResult, OverallStatus, ProjectId, ProjectStatus, RunId, Serving,
-    StaleReason, TaskId, TestedPlace, Timestamp, TreeDigest, VerdictStatus,
+    CheckStanding, Digest, Freshness, IsolationLevel, LastVerdict, OverallResult, OverallStatus, ProjectId, ProjectStatus, RunId,
+    Serving, StaleReason, TaskId, TestedPlace, Timestamp, TreeDigest, VerdictStatus,
 };
 
 /// The answer of `GET /v1/status`.
@@ -85,6 +85,10 @@ pub struct TaskStatusV1 {
     pub paths: Vec<String>,
     /// The last verdict, fresh or not.
     pub verdict: Option<VerdictV1>,
+    /// The checks of the present plan, and which of them have a result for the present tree. The key is absent if plan or
+    /// tree are not known, or if the checks never ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckStanding>,
     /// Errors of the task's specification, and the places where its plan is weaker than the approved plan. The key is
     /// absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -199,6 +203,7 @@ impl From<&VerdictStatus> for TaskStatusV1 {
             outdated,
             paths: moved,
             verdict: standing.verdict.as_ref().map(VerdictV1::from),
+            checks: standing.checks.clone(),
             problems: standing.problems.clone(),
         }
     }

@@ -7,8 +7,9 @@
 
 use crate::evidence::{self, Store};
 use crate::model::{
-    CommandExit, CompletionStatus, Digest, Freshness, LastVerdict, LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId,
-    ProjectStatus, ResultType, RetestRecord, RunId, TaskCompletion, TaskId, TreeDigest, VerdictStatus,
+    CheckCoverage, CommandExit, CompletionStatus, Digest, Freshness, LastVerdict, LedgerBody, LedgerLine, OverallResult,
+    PauseRecord, ProjectId, ProjectStatus, ResultType, RetestRecord, RunId, StaleReason, TaskCompletion, TaskId, TreeDigest,
+    VerdictStatus, checks_sentence, newest_fresh_failure,
 };
 use crate::project::DescribedProject;
 use crate::project::ProjectError;
@@ -91,19 +92,15 @@ impl Workspace {
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(project)?;
-        let last = self.index.last_run(project, task).map_err(ProjectError::Index)?;
         let retests = read_retests(&self.store, project, task)?;
+        let tree = self.trees.scan(&self.store, settings, scope, &TreeHints::Everything)?.digest();
+        let plan = crate::spec::plan_digest(described.plan);
         let facts = RetestFacts {
             paused: self.tdd(project, task)?.paused,
-            last: last.map(|run| Judged {
-                run_id: run.run_id,
-                tree: run.tree_digest,
-                plan: run.plan_digest,
-                passed: run.result == Some(OverallResult::Passed),
-            }),
+            last: self.judged(project, task, (plan, tree))?,
             waiting: retests.waiting,
-            tree: self.trees.scan(&self.store, settings, scope, &TreeHints::Everything)?.digest(),
-            plan: crate::spec::plan_digest(described.plan),
+            tree,
+            plan,
             used: retests.used,
             budget: settings.routing.max_retests,
         };
@@ -111,6 +108,26 @@ impl Workspace {
         let record = RetestRecord { task: task.clone(), tree_digest: facts.tree, number: granted.number };
         self.append(&mut ledger, scope, LedgerBody::Retest(record))?;
         Ok(granted)
+    }
+}
+
+impl Workspace {
+    /// Returns the run after which a retest of this plan and tree would show nothing new: the last one if it covers every
+    /// check, otherwise the newest one in which a check failed on this tree.
+    fn judged(
+        &self,
+        project: &ProjectId,
+        task: &TaskId,
+        (plan, tree): (Digest, TreeDigest),
+    ) -> Result<Option<Judged>, ProjectError> {
+        let last = self.index.last_run(project, task).map_err(ProjectError::Index)?;
+        if let Some(last) = last.filter(|run| run.coverage == Some(CheckCoverage::Whole)) {
+            let passed = last.result == Some(OverallResult::Passed);
+            return Ok(Some(Judged { run_id: last.run_id, tree: last.tree_digest, plan: last.plan_digest, passed }));
+        }
+        let checks = self.index.checks(project, task).map_err(ProjectError::Index)?;
+        let failed = newest_fresh_failure(&checks, plan, tree).map(|last| last.run_id.clone());
+        Ok(failed.map(|run_id| Judged { run_id, tree: Some(tree), plan: Some(plan), passed: false }))
     }
 }
 
@@ -204,7 +221,8 @@ fn completion(
     let Some((project, report)) = judged else {
         let unknown = || "no run of it was sealed: REQUEST_RETEST".to_owned();
         let own = task.map_or_else(unknown, |task| reason(&task.freshness));
-        let reasons = std::iter::once(own).chain(standing.problems.iter().cloned()).collect();
+        let checks = task.and_then(|task| checks_sentence(&task.checks));
+        let reasons = std::iter::once(own).chain(checks).chain(standing.problems.iter().cloned()).collect();
         let status = CompletionStatus::Incomplete;
         return Ok(TaskCompletion { task: name, status, reasons, open: Vec::new(), run_id: None, exit });
     };
@@ -241,6 +259,7 @@ fn reason(freshness: &Freshness) -> String {
         Freshness::Fresh { .. } => "there is a verdict, and no report of it",
         Freshness::Running => "a run is under way",
         Freshness::Queued => "a run waits for its turn",
+        Freshness::Stale(StaleReason::Checks) => "not every check has a result on this tree: REQUEST_RETEST",
         Freshness::Stale(_) => "the last verdict is for other files or another plan than there are now: REQUEST_RETEST",
         Freshness::Moved { .. } => "the tree changed while it was tested: REQUEST_RETEST",
         Freshness::Unstable { .. } => "the tree changes whenever it is tested",

@@ -141,7 +141,7 @@ impl Engine {
             Event::Timer => self.on_timer(now),
             Event::Key(key) => self.on_key(key),
             Event::Requested(task, selection) => self.on_request(task, selection, TriggerKind::Request),
-            Event::Awaited(task) => self.on_request(task, Selection::All, TriggerKind::Wait),
+            Event::Awaited(task) => self.on_request(task, Selection::Missing, TriggerKind::Wait),
             Event::Signal(signal) => self.on_signal(signal),
             Event::Settings(settings) => {
                 self.settings = settings;

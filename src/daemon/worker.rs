@@ -449,7 +449,9 @@ fn finished_of(carried: &Result<RunOutcome, ProjectError>, selection: &Selection
         Ok(RunOutcome::Judged(sealed)) => {
             let (failed, paused) = (sealed.failed.clone(), sealed.paused);
             match selection {
-                Selection::All | Selection::Triggered { .. } => RunFinish::Verdict { tree: sealed.tree, failed, paused },
+                Selection::All | Selection::Missing | Selection::Triggered { .. } => {
+                    RunFinish::Verdict { tree: sealed.tree, failed, paused }
+                }
                 Selection::Named(_) => RunFinish::Partial { failed, paused },
             }
         }

@@ -1,8 +1,9 @@
 //! Decides whether a verdict still applies to what is on disk now. The decision compares digests and uses no file
 //! events. Pure.
 //!
-//! A verdict is fresh while tree and plan have the digests that the verdict was made for. Every other state is a reason
-//! why there is no fresh verdict. Installed tools are not compared: a verdict on the same files by another compiler is
+//! A verdict is fresh while tree and plan have the digests that the verdict was made for, and its run covers every check on
+//! this tree. What triggers a check (its `paths`) is no proof of what the check reads, so a check that did not run on this
+//! tree keeps the task stale. Every other state is a reason why there is no fresh verdict. Installed tools are not compared: a verdict on the same files by another compiler is
 //! still called fresh.
 
 use std::path::PathBuf;
@@ -10,8 +11,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    CommandExit, Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, RunId, TaskId, TestedPlace, Timestamp,
-    TreeDigest, TreeFormat,
+    Blocking, CheckCoverage, CheckStanding, CommandExit, Digest, IsolationLevel, KnownCheck, OverallResult, OverallStatus,
+    ProjectId, RunId, Sequence, TaskId, TestedPlace, Timestamp, TreeDigest, TreeFormat, newest_fresh_failure,
 };
 
 /// How a task's last verdict relates to the present tree and plan.
@@ -61,6 +62,8 @@ pub enum StaleReason {
     TreeAndPlan,
     /// The configuration no longer has the task.
     TaskGone,
+    /// Tree and plan are the same, but the run does not cover every check on this tree.
+    Checks,
 }
 
 /// What a command that waits for a fresh verdict does next.
@@ -83,7 +86,10 @@ pub struct FreshnessFacts {
     /// The digest of the present tree; `None` if it was not computed, because a run was under way.
     pub tree: Option<TreeDigest>,
     pub activity: Activity,
+    /// The last verdict; or, if a check blocks on this tree in a newer run of some checks, the verdict of that run.
     pub verdict: Option<LastVerdict>,
+    /// The task's checks, each with its last result.
+    pub checks: Vec<KnownCheck>,
     /// The runs after the last verdict during which the tree changed, newest first. Empty if the tree did not change
     /// during the newest run.
     pub moved: Vec<MovedRun>,
@@ -137,6 +143,10 @@ pub enum Attention {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastVerdict {
     pub run_id: RunId,
+    /// The number of the run's line in the ledger.
+    pub sequence: Sequence,
+    /// Whether the run covers every check; `None` if its ledger line, by an older version, does not say it.
+    pub coverage: Option<CheckCoverage>,
     /// The tree that was tested; `None` if the run ended before it read the tree.
     pub tree: Option<TreeDigest>,
     /// The format of the digest of the tree that was tested.
@@ -179,6 +189,9 @@ pub struct VerdictStatus {
     pub plan: Option<Digest>,
     /// The last verdict, fresh or not.
     pub verdict: Option<LastVerdict>,
+    /// The checks of the present plan and which of them have a result for the present tree; empty if plan or tree are not
+    /// known.
+    pub checks: Vec<CheckStanding>,
     /// Lines for people: the errors in the task's specification, or what its plan weakens compared with the approved
     /// plan.
     pub problems: Vec<String>,
@@ -231,7 +244,9 @@ pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
         CurrentPlan::Known(plan) => Some(plan),
         CurrentPlan::WithoutTask => None,
     };
-    let outdated = facts.verdict.as_ref().map(|verdict| outdated(verdict, facts.tree, plan));
+    let outdated = facts.verdict.as_ref().map(|verdict| {
+        outdated(verdict, facts.tree, plan).or_else(|| (!covers_checks(verdict, &facts.checks)).then_some(StaleReason::Checks))
+    });
     if let (Some(None), Some(verdict)) = (outdated, &facts.verdict) {
         let result = verdict.result.unwrap_or(OverallResult::Failed);
         return Freshness::Fresh { result, exit: verdict.exit };
@@ -264,6 +279,29 @@ fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest
         (true, false) => Some(StaleReason::Plan),
         (false, false) => Some(StaleReason::TreeAndPlan),
     }
+}
+
+/// Returns whether a verdict for the current tree and plan says what is known of every check on this tree. If it does not, a
+/// run of the missing checks brings a verdict that does.
+fn covers_checks(verdict: &LastVerdict, checks: &[KnownCheck]) -> bool {
+    let Some((plan, tree)) = verdict.plan.zip(verdict.tree) else { return false };
+    let fails = newest_fresh_failure(checks, plan, tree).is_some();
+    match (verdict.result, verdict.coverage) {
+        (Some(OverallResult::Failed) | None, _) if fails => true,
+        (Some(OverallResult::Failed) | None, Some(CheckCoverage::Whole)) => !is_repaired(verdict, checks, (plan, tree)),
+        (Some(OverallResult::Passed), Some(CheckCoverage::Whole)) => !fails,
+        (_, Some(CheckCoverage::Partial) | None) => false,
+    }
+}
+
+/// Returns whether every check succeeded on this tree, at least one of them after a verdict that is FAILED.
+fn is_repaired(verdict: &LastVerdict, checks: &[KnownCheck], (plan, tree): (Digest, TreeDigest)) -> bool {
+    let succeeded = |check: &KnownCheck| {
+        check.fresh_result(plan, tree).filter(|last| last.blocking == Blocking::Allowed).map(|last| last.sequence)
+    };
+    let Some(sequences) = checks.iter().map(succeeded).collect::<Option<Vec<_>>>() else { return false };
+    // A failure that a cycle expects is no failure to be repaired.
+    verdict.exit != CommandExit::Proceed && sequences.iter().any(|sequence| *sequence > verdict.sequence)
 }
 
 /// Returns `Moved` or `Unstable` after runs during which the tree changed. Returns `None` if there is no such run, or

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ApprovalRecord, ArchiveRecord, CommandExit, Digest, GovernanceRecord, IsolationLevel, OverallResult, OverallStatus, Phase,
-    PlanTerms, ProjectId, PruneRecord, RouteEntry, RunId, Sequence, TaskId, TaskListRecord, TddState, TestedPlace, Timestamp,
-    TreeDigest, TreeFormat, ViolationRecord,
+    ApprovalRecord, ArchiveRecord, CheckRecord, CommandExit, Digest, GovernanceRecord, IsolationLevel, OverallResult,
+    OverallStatus, Phase, PlanTerms, ProjectId, PruneRecord, RouteEntry, RunId, Sequence, TaskId, TaskListRecord, TddState,
+    TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
 };
 
 /// The name and version of the format, in the `schema` field of every line.
@@ -257,6 +257,10 @@ pub struct RunRecord {
     /// a definite result are listed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Digest>,
+    /// The checks of the plan in the plan's order, and how the run came to each result. `None` in older lines, for a run that
+    /// does not count, and for a command that was typed, which is no check of the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<Vec<CheckRecord>>,
     /// The earlier runs from which results were reused, sorted. The files of these runs are part of the proof of this
     /// verdict. Older lines have no such list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -337,6 +341,7 @@ impl RunRecord {
             prerequisites: BTreeMap::new(),
             configuration: BTreeMap::new(),
             inputs: BTreeMap::new(),
+            results: None,
             reused: Vec::new(),
             started: time.0,
             ended: time.1,

@@ -8,6 +8,8 @@ mod action_kind;
 mod action_type;
 mod action_words;
 mod approval;
+mod check_record;
+mod check_standing;
 mod completion;
 mod criteria;
 mod cycle;
@@ -63,6 +65,8 @@ pub use approval::{
     ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, CurrentApproval, FOUND_IN_PROJECT, PlanTerms, UnapprovedPlan,
     approve_command, plan_subject,
 };
+pub use check_record::{CheckCoverage, CheckOutcome, CheckRecord, KnownCheck, LastCheckResult, newest_fresh_failure};
+pub use check_standing::{CheckStanding, CheckState, checks_sentence};
 pub use completion::TaskCompletion;
 pub use criteria::{
     ActualValue, ConditionValue, CriteriaEvaluation, ExpectedFailure, ExpectedOutput, JudgedCondition, JudgedExpectation,

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use crate::model::{CompletionStatus, RunId, TaskId, TreeDigest};
+use crate::model::{CompletionStatus, RunId, TaskId, TreeDigest, newest_fresh_failure};
 use crate::project::error::ProjectError;
 use crate::project::request::ProjectScope;
 use crate::project::sealed_report;
 use crate::project::workspace::Workspace;
+use crate::store::IndexedRun;
 
 /// A task that is not complete on the current tree, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,11 +59,25 @@ impl Workspace {
                 None => Some(UnmetReason::NeverRun),
                 Some(last) if !self.is_complete(scope, task, &last.run_id)? => Some(UnmetReason::Incomplete(last.run_id)),
                 Some(last) if last.tree_digest != Some(tree) => Some(UnmetReason::OtherTree(last.run_id)),
-                Some(_) => None,
+                Some(last) => self.failed_since(scope, task, &last, tree)?.map(UnmetReason::Incomplete),
             };
             unmet.extend(why.map(|why| UnmetDependency { task: task.clone(), why }));
         }
         Ok(unmet)
+    }
+
+    /// Returns the run in which a check of the task failed on this tree after the task's last verdict, by a run of some
+    /// checks.
+    fn failed_since(
+        &self,
+        scope: &ProjectScope,
+        task: &TaskId,
+        verdict: &IndexedRun,
+        tree: TreeDigest,
+    ) -> Result<Option<RunId>, ProjectError> {
+        let checks = self.index.checks(&scope.project, task).map_err(ProjectError::Index)?;
+        let failure = verdict.plan_digest.and_then(|plan| newest_fresh_failure(&checks, plan, tree));
+        Ok(failure.filter(|failure| failure.sequence > verdict.sequence).map(|failure| failure.run_id.clone()))
     }
 
     fn is_complete(&self, scope: &ProjectScope, task: &TaskId, run: &RunId) -> Result<bool, ProjectError> {

@@ -7,27 +7,23 @@
 use std::path::Path;
 
 use crate::config::Configuration;
-use crate::evidence::{self, Store};
+use crate::evidence::Store;
 use crate::model::{
-    Activity, Approval, Attention, CommandExit, CurrentPlan, CurrentRoot, FreshnessFacts, LastVerdict, MovedRun, OverallResult,
-    OverallStatus, Plan, ProjectId, ProjectStatus, RunId, Serving, TaskId, TddState, TreeDigest, VerdictStatus, ViolationRecord,
-    compute_freshness,
+    Activity, Approval, Attention, CurrentPlan, CurrentRoot, FreshnessFacts, LastVerdict, Plan, ProjectId, ProjectStatus,
+    Serving, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
 };
 use crate::project::approval::unapproved_in;
+use crate::project::checked_trees::CheckedTrees;
 use crate::project::error::ProjectError;
 use crate::project::known_trees::scan_once;
 use crate::project::registration::{DirectoryOwner, RootDirectory};
 use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::specifications::{Specifications, TaskError};
 use crate::project::store_reader::StoreReader;
+use crate::project::task_history::TaskHistory;
 use crate::project::workspace::{Workspace, catch_up};
-use crate::report::{EXECUTION_REPORT_FILE, parse};
-use crate::store::{self, IndexedRun};
-use crate::tree::{self, TreeHints};
-
-/// The number of a task's newest runs that are read to find out whether the tree changed during them. If the tree
-/// changed during two runs in a row, it keeps changing.
-const MOVED_RUNS: u32 = 2;
+use crate::store;
+use crate::tree::{self, TreeHints, TreeIndex};
 
 /// A project as its files describe it now.
 #[derive(Debug, Clone, Copy)]
@@ -75,6 +71,8 @@ struct ScannedState<'a> {
     wanted: Vec<TaskId>,
     /// The test specifications in the tree, and the configuration for their plans; `None` if they were not read.
     specifications: Option<(&'a Specifications, &'a Configuration)>,
+    /// The current tree, and the trees on which checks had their last results; `None` if the tree was not read.
+    trees: Option<(TreeIndex, &'a CheckedTrees)>,
 }
 
 /// The state of a task's current plan, whether the plan is approved, and its problems in words for people.
@@ -101,7 +99,8 @@ impl StoreReader {
         let question =
             StatusQuestion { project: project.as_ref(), approval, root, asked: FilesRead::Described(described), wanted };
         let look = |settings: &ProjectSettings| scan_once(&self.store, settings, project.as_ref(), root);
-        stand(&self.store, &mut self.index, &mut Specifications::default(), &question, look)
+        // Another process ran the checks, so their trees are not known here.
+        stand(&self.store, &mut self.index, (&mut Specifications::default(), &CheckedTrees::default()), &question, look)
     }
 
     /// Returns the states of a project's verdicts without reading its tree. Because the tree is unknown, no verdict is
@@ -123,7 +122,7 @@ impl StoreReader {
             &self.store,
             &mut self.index,
             &question,
-            &ScannedState { tree: None, activity, wanted: wanted.to_vec(), specifications: None },
+            &ScannedState { tree: None, activity, wanted: wanted.to_vec(), specifications: None, trees: None },
         )
     }
 
@@ -187,16 +186,16 @@ impl Workspace {
             asked: FilesRead::Described(described),
         };
         let look = |settings: &ProjectSettings| self.trees.scan(&self.store, settings, scope, hints);
-        stand(&self.store, &mut self.index, &mut self.specifications, &question, look)
+        stand(&self.store, &mut self.index, (&mut self.specifications, &self.checked_trees), &question, look)
     }
 }
 
 fn stand(
     store: &Store,
     index: &mut store::StoreIndex,
-    specifications: &mut Specifications,
+    (specifications, checked_trees): (&mut Specifications, &CheckedTrees),
     question: &StatusQuestion<'_>,
-    look: impl FnOnce(&ProjectSettings) -> Result<tree::TreeIndex, ProjectError>,
+    look: impl FnOnce(&ProjectSettings) -> Result<TreeIndex, ProjectError>,
 ) -> Result<ProjectStatus, ProjectError> {
     let holder =
         question.project.map(|project| store.lock_holder(project).map_err(ProjectError::Evidence)).transpose()?.flatten();
@@ -212,14 +211,14 @@ fn stand(
     let watched = readable.map(|(_, configuration)| &configuration.watch.tasks);
     let named = watched.map(|watched| watched.named.clone()).unwrap_or_default();
     let wanted = [question.wanted, &named].concat();
-    let mut seen = ScannedState { tree: None, activity, wanted, specifications: None };
+    let mut seen = ScannedState { tree: None, activity, wanted, specifications: None, trees: None };
     // While a run is under way, the tree is not read. Without a digest of the tree no verdict is called fresh, and
     // the run brings a new verdict.
     if let (Some((settings, configuration)), Activity::Idle) = (readable, activity)
         && question.root.is_dir()
     {
         let tree = look(settings)?;
-        seen.tree = Some(tree.digest());
+        (seen.tree, seen.trees) = (Some(tree.digest()), Some((tree.clone(), checked_trees)));
         let watched = &configuration.watch.tasks;
         if watched.asks_for_specifications() || needs_specifications(index, question, &seen.wanted)? {
             specifications.update(question.root, &tree);
@@ -254,16 +253,27 @@ fn judge(
     }
     let mut tasks = Vec::new();
     for task in tasks_of(index, question, &look.wanted)? {
-        let history = question.project.map(|project| History::read(store, index, project, &task)).transpose()?;
+        let history = question.project.map(|project| TaskHistory::read(store, index, project, &task)).transpose()?;
         let history = history.unwrap_or_default();
         let plan = plan_facts(index, question, look, &task, history.verdict.as_ref())?;
+        let now = (plan.now, look.tree);
+        let verdict = match question.project {
+            Some(project) => history.deciding_verdict(store, index, project, now)?,
+            None => None,
+        };
+        let files_since = |earlier| {
+            let (tree, checked_trees) = look.trees.as_ref()?;
+            Some(tree::changed_paths(checked_trees.find(question.root, earlier)?, tree).len() as u64)
+        };
+        let checks = history.check_standings(now, files_since);
         let facts = FreshnessFacts {
             root: if question.root.is_dir() { CurrentRoot::Present } else { CurrentRoot::Missing },
             approval: plan.approval,
             plan: plan.now,
             tree: look.tree,
             activity: look.activity,
-            verdict: history.verdict,
+            verdict,
+            checks: history.checks,
             moved: history.moved,
             attention: if history.tdd.paused.is_some() { Attention::Needed } else { Attention::NotNeeded },
         };
@@ -273,7 +283,7 @@ fn judge(
         };
         let freshness = compute_freshness(&facts);
         let (tree, verdict, problems) = (look.tree, facts.verdict, plan.problems);
-        tasks.push(VerdictStatus { freshness, task, tree, plan: digest, verdict, problems });
+        tasks.push(VerdictStatus { freshness, task, tree, plan: digest, verdict, checks, problems });
     }
     let mut problems = match &question.asked {
         FilesRead::Described(Err(undescribed)) => undescribed.problems.to_vec(),
@@ -352,70 +362,4 @@ fn plan_facts(
 
 fn plan_of_verdict(verdict: Option<&LastVerdict>) -> CurrentPlan {
     verdict.and_then(|verdict| verdict.plan).map_or(CurrentPlan::WithoutTask, CurrentPlan::Known)
-}
-
-/// What the ledger says about a task's past: the last verdict, runs during which the tree changed, and the TDD state.
-#[derive(Default)]
-struct History {
-    verdict: Option<LastVerdict>,
-    moved: Vec<MovedRun>,
-    tdd: TddState,
-}
-
-impl History {
-    fn read(store: &Store, index: &store::StoreIndex, project: &ProjectId, task: &TaskId) -> Result<Self, ProjectError> {
-        let tdd = index.tdd(project, task).map_err(ProjectError::Index)?;
-        let verdict = index.last_run(project, task).map_err(ProjectError::Index)?;
-        let newest = index.runs(project, Some(task), MOVED_RUNS).map_err(ProjectError::Index)?;
-        let newest = newest.into_iter().take_while(|run| run.status == OverallStatus::Moved);
-        let moved = newest.map(|run| moved_run(store, project, &run)).collect::<Result<_, _>>()?;
-        let verdict = verdict.map(|run| last_verdict(store, project, run, &tdd));
-        Ok(Self { verdict, moved, tdd })
-    }
-}
-
-fn last_verdict(store: &Store, project: &ProjectId, run: IndexedRun, tdd: &TddState) -> LastVerdict {
-    LastVerdict {
-        exit: exit(&run, tdd),
-        report: store.run_directory(project, &run.task, &run.run_id).join(EXECUTION_REPORT_FILE),
-        run_id: run.run_id,
-        tree: run.tree_digest,
-        tree_format: run.tree_format,
-        tested: run.tested,
-        plan: run.plan_digest,
-        status: run.status,
-        result: run.result,
-        blocking: run.blocking,
-        ended: run.ended,
-        isolation: run.weaker_isolation,
-    }
-}
-
-/// Returns the exit code that a command gives for this run now. If the task's TDD cycle changed after the run, only the
-/// result counts: a failure that was right in phase RED is wrong in another phase.
-fn exit(run: &IndexedRun, tdd: &TddState) -> CommandExit {
-    let by_result = match (run.status, run.result) {
-        (OverallStatus::SpecificationError, _) => CommandExit::SpecificationWrong,
-        (_, Some(OverallResult::Passed)) => CommandExit::Proceed,
-        (_, Some(OverallResult::Failed) | None) => CommandExit::CodeNeedsWork,
-    };
-    match run.exit {
-        Some(exit) if tdd.sequence.is_none_or(|changed| changed <= run.sequence) => exit,
-        Some(_) | None => by_result,
-    }
-}
-
-fn moved_run(store: &Store, project: &ProjectId, run: &IndexedRun) -> Result<MovedRun, ProjectError> {
-    let bytes = evidence::read_report(store, project, &run.task, &run.run_id).map_err(ProjectError::Evidence)?;
-    let report = parse(&bytes).map_err(|error| report_error(&run.run_id, &error))?;
-    let tree = report.tree;
-    Ok(MovedRun {
-        before: run.tree_digest,
-        after: tree.as_ref().and_then(|tree| tree.after),
-        paths: tree.map(|tree| tree.moved).unwrap_or_default(),
-    })
-}
-
-fn report_error(run_id: &RunId, error: &impl ToString) -> ProjectError {
-    ProjectError::Report { run_id: run_id.clone(), problem: error.to_string() }
 }

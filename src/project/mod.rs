@@ -13,6 +13,7 @@ mod approval;
 mod approval_request;
 mod approved_tree;
 mod archiving;
+mod checked_trees;
 mod cycle;
 mod deciding_files;
 mod dependency;
@@ -42,6 +43,7 @@ mod snapshot_storage;
 mod snapshot_trial;
 mod specifications;
 mod store_reader;
+mod task_history;
 mod task_list;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -12,6 +12,8 @@ use crate::model::{Action, ActionKind, TreePath};
 pub enum Selection {
     /// All checks of the plan.
     All,
+    /// All checks of the plan. Checks that already have a result on the current tree need not be carried out again.
+    Missing,
     /// The checks with these names.
     Named(Vec<String>),
     /// The checks that are triggered by the changes since this process's last verdict on the same plan, and the
@@ -46,7 +48,7 @@ impl SelectedChecks {
 /// there is no such verdict.
 pub(crate) fn select_checks(checks: &Selection, steps: &[Action], changed: Option<&[TreePath]>) -> SelectedChecks {
     let failed = match checks {
-        Selection::All => return SelectedChecks::All,
+        Selection::All | Selection::Missing => return SelectedChecks::All,
         Selection::Named(names) => return SelectedChecks::Only(with_reviews(names, steps)),
         Selection::Triggered { failed } => failed,
     };

@@ -16,6 +16,7 @@ use crate::model::{
 };
 use crate::process::{LauncherHandle, clock};
 use crate::project::approved_tree::ApprovedTrees;
+use crate::project::checked_trees::CheckedTrees;
 use crate::project::deciding_files::GitFilesBefore;
 use crate::project::environment_digest::{KnownDigests, KnownEnvironments};
 use crate::project::error::ProjectError;
@@ -56,6 +57,7 @@ pub struct Workspace {
     observer: StepObserver,
     pub(crate) trees: KnownTrees,
     verdict_tree: Option<VerdictTree>,
+    pub(crate) checked_trees: CheckedTrees,
     pub(crate) specifications: Specifications,
     digests: KnownDigests,
     environments: KnownEnvironments,
@@ -111,6 +113,7 @@ impl Workspace {
             ambient,
             observer,
             trees: KnownTrees::default(),
+            checked_trees: CheckedTrees::default(),
             verdict_tree: None,
             specifications: Specifications::default(),
             digests: KnownDigests::new(),
@@ -380,13 +383,25 @@ impl Workspace {
     /// A run of checks that were selected by name keeps the remembered tree, because the other checks did not run on
     /// this tree.
     pub(crate) fn keep_verdict_tree(&mut self, request: &RunRequest<'_>, plan: Digest, index: &tree::TreeIndex) {
+        self.keep_checked_tree(request, index);
         let is_needed = request.plan.steps.iter().any(|step| !step.paths.is_empty());
         match request.checks {
-            Selection::All | Selection::Triggered { .. } => {
+            Selection::All | Selection::Missing | Selection::Triggered { .. } => {
                 let kept = || VerdictTree { root: request.scope.root.clone(), plan, index: index.clone() };
                 self.verdict_tree = is_needed.then(kept);
             }
             Selection::Named(_) => {}
+        }
+    }
+
+    /// Remembers the tree of a run, so that the state of the project can say how many files have changed since each check ran.
+    fn keep_checked_tree(&mut self, request: &RunRequest<'_>, index: &tree::TreeIndex) {
+        let (scope, plan) = (request.scope, request.plan);
+        // All checks of a plan with one check ran on the tree of the last verdict.
+        if plan.steps.len() > 1
+            && let Ok(checks) = self.index.checks(&scope.project, &plan.task)
+        {
+            self.checked_trees.keep(&scope.root, &plan.task, index.clone(), &checks);
         }
     }
 

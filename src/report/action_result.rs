@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::model::{
     Action, ActionJudgement, Blocking, Digest, DurationMs, EndedAction, EvidenceFile, Interpretation, IsolationLevel,
-    Observation, PlanNote, ResultType, RunId,
+    Observation, PlanNote, ResultType, RunId, TreeDigest,
 };
 use crate::report::{ActionResultV2, AttemptV2, SkipReason};
 
@@ -58,6 +58,8 @@ pub struct ExecutedAction {
 pub struct ReusedAction {
     /// The earlier run, which carried out the action.
     pub run_id: RunId,
+    /// The tree on which the earlier run carried out the action, if it is not the tree of this run.
+    pub other_tree: Option<TreeDigest>,
     /// The hash of the earlier run's report, as the ledger records it.
     pub report_hash: Digest,
     /// The isolation level of the earlier run.
@@ -112,6 +114,16 @@ impl ActionResult {
         match &self.disposition {
             ActionDisposition::Skipped(reason) => Some(*reason),
             ActionDisposition::Executed(_) | ActionDisposition::Reused(_) => None,
+        }
+    }
+
+    /// Returns whether the run says nothing about the action on the run's own tree: the action was not selected, or its
+    /// result was reached on another tree.
+    pub fn is_unproven(&self) -> bool {
+        match &self.disposition {
+            ActionDisposition::Skipped(reason) => *reason == SkipReason::NotSelected,
+            ActionDisposition::Reused(reused) => reused.other_tree.is_some(),
+            ActionDisposition::Executed(_) => false,
         }
     }
 

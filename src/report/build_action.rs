@@ -117,6 +117,7 @@ fn build_reused(action: &Action, reused: &ReusedAction) -> ActionResultV2 {
         evidence_files: Vec::new(),
         reused: Some(ReusedV2 {
             run_id: reused.run_id.clone(),
+            other_tree: reused.other_tree,
             evidence: earlier.evidence,
             evidence_files: earlier.evidence_files,
         }),

@@ -280,6 +280,7 @@ pub(super) fn reused_tests() -> ActionResult {
     let entry = crate::report::build_action::build_action(&executed, &[], &files.iter().collect::<Vec<_>>());
     let reused = ReusedAction {
         run_id: RunId::new(at(-1000), 41),
+        other_tree: None,
         report_hash: Digest::of(b"report"),
         isolation_level: Some(IsolationLevel::Landlock),
         entry,

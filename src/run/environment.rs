@@ -49,7 +49,7 @@ impl SurveyProgress {
         match self {
             Self::UnderWay(survey) => LookedOnce { surveyed: survey.finish(pinned(index)), inputs: BTreeMap::new() },
             Self::Known(inputs) => {
-                let ReusableInputs { surveyed, of_checks } = *inputs;
+                let ReusableInputs { surveyed, of_checks, on_this_tree: _ } = *inputs;
                 let inputs = of_checks.into_iter().map(|(name, (digest, _))| (name, digest)).collect();
                 LookedOnce { surveyed, inputs }
             }

@@ -22,6 +22,7 @@ use crate::report::{
     TddV2, TreeFacts, attested, build, seal_hash, to_bytes,
 };
 use crate::routing;
+use crate::run::check_records::check_records;
 use crate::run::criteria_facts;
 use crate::run::kept_files::KeptOutcome;
 use crate::run::records;
@@ -164,11 +165,12 @@ fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
     RunJudgement { verdict, criteria, route, override_of, tdd, ended }
 }
 
-/// Lowers the verdict of a run that left checks out. The verdict says nothing about these checks, so the task cannot be
-/// complete.
+/// Lowers the verdict of a run that left checks out, or that uses results which checks had on another tree. The verdict says
+/// nothing about these checks on this tree, so the task cannot be complete.
 fn note_partial_selection(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
-    let left_out = run_end.performed.iter().filter(|one| one.skipped() == Some(SkipReason::NotSelected)).count();
-    if left_out == 0 {
+    let unproven = || run_end.performed.iter().filter(|one| one.action.phase == ActionPhase::Step && one.is_unproven());
+    let count = unproven().count();
+    if count == 0 {
         return;
     }
     if verdict.overall_status == OverallStatus::Success {
@@ -180,7 +182,11 @@ fn note_partial_selection(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
     }
     if verdict.completion_status == CompletionStatus::Complete {
         verdict.completion_status = CompletionStatus::Incomplete;
-        verdict.completion_reason = format!("{left_out} of {} checks were not run", run_end.context.request.plan.steps.len());
+        let all = run_end.context.request.plan.steps.len();
+        verdict.completion_reason = match unproven().filter(|one| one.skipped().is_none()).count() {
+            0 => format!("{count} of {all} checks were not run"),
+            _ => format!("{count} of {all} checks were not run on this tree"),
+        };
     }
 }
 
@@ -369,6 +375,7 @@ fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudge
         prerequisites: prerequisites_met(context, actions),
         configuration: run_end.surveyed.configuration.clone(),
         inputs: if counts { inputs(run_end, actions) } else { BTreeMap::new() },
+        results: (counts && !context.request.is_typed()).then(|| check_records(actions)),
         reused: report.reused.iter().map(|reused| reused.run_id.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
         started: context.started,
         ended: decided.ended,
@@ -395,7 +402,7 @@ fn named_checks(context: &RunContext<'_>) -> Vec<String> {
         // count as a run of all checks.
         _ if request.is_typed() => request.plan.steps.iter().map(|step| step.name.clone()).collect(),
         Selection::Named(names) => names.clone(),
-        Selection::All | Selection::Triggered { .. } => Vec::new(),
+        Selection::All | Selection::Missing | Selection::Triggered { .. } => Vec::new(),
     }
 }
 

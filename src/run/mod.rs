@@ -16,6 +16,7 @@
 mod bytecode;
 mod check_caches;
 mod check_place;
+mod check_records;
 mod compile_modules;
 mod concurrency;
 mod criteria_facts;

@@ -50,7 +50,7 @@ impl Workspace {
     pub(crate) fn last_failed_checks(&self, request: &RunRequest<'_>) -> Vec<String> {
         let mut failed = match &request.checks {
             Selection::Triggered { failed } => failed.clone(),
-            Selection::All | Selection::Named(_) => Vec::new(),
+            Selection::All | Selection::Missing | Selection::Named(_) => Vec::new(),
         };
         let (project, task) = (&request.scope.project, &request.plan.task);
         let last = self.index.last_run(project, task).ok().flatten();

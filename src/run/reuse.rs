@@ -9,6 +9,7 @@
 
 mod earlier;
 mod inputs;
+mod on_this_tree;
 
 use crate::model::{ActionJudgement, Blocking, Digest, Reuse, TreeDigest, TriggerKind};
 use crate::project::RunRequest;
@@ -16,7 +17,8 @@ use crate::project::Selection;
 use crate::report::{ActionResultV2, DispositionV2, ExecutionReportV2};
 use crate::verdict::is_determined_by_inputs;
 
-pub(crate) use self::inputs::{CheckInputs, PlaceOfCheck, ReusableInputs, relevant_tree};
+pub(crate) use self::inputs::{CheckInputs, PlaceOfCheck, RelevantTree, ReusableInputs, relevant_tree};
+pub(crate) use self::on_this_tree::{PresentConditions, without_needed_checks};
 
 /// The facts about a run that decide whether results may be reused in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub(crate) struct ReuseCriteria<'a> {
     pub(crate) environment: Digest,
     /// The digest of the whole tree, if the check depends on all of it.
     pub(crate) tree: Option<TreeDigest>,
+    /// The tree of the run that asks.
+    pub(crate) now: TreeDigest,
 }
 
 /// Why an entry of an earlier report cannot be used for a check.
@@ -71,7 +75,7 @@ impl ReuseContext {
             // Attempts are counted (R2), so each must show what the tools do now.
             (_, _) if cycle_started => RunPurpose::AnAttempt,
             (Selection::Named(_), _) | (_, Some(_)) => RunPurpose::SomethingParticular,
-            (Selection::All | Selection::Triggered { .. }, None) => RunPurpose::TheTree,
+            (Selection::All | Selection::Missing | Selection::Triggered { .. }, None) => RunPurpose::TheTree,
         };
         Self { trigger: request.trigger.kind, asked }
     }

@@ -1,21 +1,15 @@
 //! The order of one run: lock, recovery, tree, start record, prerequisites → steps → cleanup, second reading of the
 //! tree, verdict, seal, publication.
 
-use crate::project::Progress;
-use crate::project::ProjectError;
-use crate::project::RunOutcome;
-use crate::project::RunRequest;
-use crate::project::SelectedChecks;
-use crate::project::Workspace;
-use crate::project::select_checks;
 use std::collections::BTreeMap;
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
 use crate::model::{
-    Action, ActionPhase, CheckOrder, Digest, ExpectedFailure, Phase, RunId, Service, StopReason, SupersededRecord, TddState,
-    Timestamp, TreeComparison, TreeDigest, TreeIssue,
+    Action, ActionId, ActionPhase, CheckOrder, Digest, ExpectedFailure, Phase, RunId, Service, StopReason, SupersededRecord,
+    TddState, Timestamp, TreeComparison, TreeDigest, TreeIssue,
 };
 use crate::process::{Control, clock};
+use crate::project::{Progress, ProjectError, RunOutcome, RunRequest, SelectedChecks, Workspace, select_checks};
 use crate::report::{ActionResult, SkipReason};
 use crate::run::check_place::CheckPlace;
 use crate::run::environment::{LookedTwice, SurveyProgress};
@@ -44,6 +38,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) selected: SelectedChecks,
     /// The checks in the order of execution.
     pub(crate) order: Vec<&'a Action>,
+    /// The runs in which checks already had a result on this tree, by check, if the missing checks were asked for.
+    pub(crate) on_this_tree: BTreeMap<ActionId, RunId>,
     /// The prerequisites that succeeded in earlier runs, by name. The value is the digest of the prerequisite's command,
     /// inputs and outputs when it last succeeded.
     pub(crate) met: BTreeMap<String, Digest>,
@@ -61,7 +57,8 @@ impl RunContext<'_> {
     /// Returns whether the checks' inputs must be known before the first check, because a result may be reused in this
     /// run or later.
     fn needs_check_inputs(&self) -> bool {
-        !self.tdd.started && self.request.plan.steps.iter().any(|step| !step.reuse.is_off())
+        let may_reuse_later = self.request.plan.steps.iter().any(|step| !step.reuse.is_off());
+        !self.tdd.started && (may_reuse_later || !self.on_this_tree.is_empty())
     }
 
     /// Returns the phase in which the run is judged: the requested one, otherwise the task's.
@@ -129,6 +126,7 @@ impl Workspace {
             CheckOrder::Plan => Vec::new(),
             CheckOrder::FailedFirst => self.last_failed_checks(request),
         };
+        let on_this_tree = self.results_on_this_tree(request, (plan_digest, before), tdd.started)?;
         let started = clock::now();
         let mut context = RunContext {
             request,
@@ -142,6 +140,7 @@ impl Workspace {
             tdd,
             selected,
             order: order_checks(request.plan, request.settings.order, &failed),
+            on_this_tree,
             met: self.prerequisites_met(&request.scope.project)?,
             guarded: GuardedFiles::default(),
         };

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Params, TransactionBehavior, params};
 
 use crate::model::{
-    CurrentApproval, Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, PrunedRun, RegistrationRecord, RunRecord,
-    Sequence, Serving, SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
+    CheckCoverage, CurrentApproval, Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, PrunedRun, RegistrationRecord,
+    RunRecord, Sequence, Serving, SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
 };
 use crate::store::IndexError;
 use crate::store::approvals::{ApprovalJudge, Approved, write_approval};
+use crate::store::checks::write_checks;
 use crate::store::schema::TABLES;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
@@ -98,7 +99,8 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
             if record_says_configuration(record) {
                 write_configuration(connection, project, record)?;
             }
-            write_inputs(connection, project, record, sequence)
+            write_inputs(connection, project, record, sequence)?;
+            write_checks(connection, project, record, sequence)
         }
         LedgerBody::Superseded(record) => {
             write_prerequisites(connection, project, &record.prerequisites, sequence)?;
@@ -201,8 +203,8 @@ fn write_run(connection: &Connection, project: &ProjectId, record: &RunRecord, s
     execute(
         connection,
         "INSERT INTO runs (project, sequence, run_id, task, started, ended, status, counts, result, blocking, tree_digest, \
-         environment_digest, plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested, isolation) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+         environment_digest, plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested, isolation, coverage) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
         params![
             project.as_str(),
             to_integer(sequence.0),
@@ -224,6 +226,7 @@ fn write_run(connection: &Connection, project: &ProjectId, record: &RunRecord, s
             (!record.tree_format.is_unnamed()).then(|| to_word(&record.tree_format)),
             record.tested.as_ref().map(to_word),
             record.isolation.as_ref().map(to_word),
+            record.results.as_ref().map(|results| to_word(&CheckCoverage::of(results))),
         ],
     )
 }

@@ -11,8 +11,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::{
-    CurrentApproval, Digest, LedgerLine, OverallResult, ProjectId, PruneReason, RunId, Sequence, Serving, TaskId, TddState,
-    ViolationRecord,
+    CurrentApproval, Digest, KnownCheck, LedgerLine, OverallResult, ProjectId, PruneReason, RunId, Sequence, Serving, TaskId,
+    TddState, ViolationRecord,
 };
 use crate::store::tables::{Tables, set_aside};
 use crate::store::{ApprovalJudge, IndexError, IndexedProject, IndexedRun, ProjectMatch};
@@ -84,6 +84,9 @@ questions! {
     /// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that
     /// may be reused.
     run_on_inputs(project: &ProjectId, task: &TaskId, check: &str, inputs: Digest) -> Option<IndexedRun>;
+    /// Returns the checks of a task's last plan in the plan's order, each with its last result. Empty if the ledger's lines
+    /// do not name the checks.
+    checks(project: &ProjectId, task: &TaskId) -> Vec<KnownCheck>;
     /// Returns the TDD state of a task. A task without a state in the ledger has the state of a task that never
     /// started.
     tdd(project: &ProjectId, task: &TaskId) -> TddState;

@@ -32,6 +32,7 @@
 mod apply;
 mod approvals;
 mod checkpoints;
+mod checks;
 mod compare;
 mod error;
 mod file_digests;

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use crate::model::{
-    CommandExit, Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Sequence,
-    Serving, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
+    CheckCoverage, CommandExit, Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId,
+    Sequence, Serving, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
 };
 use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_word};
 
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
-                           plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested, isolation";
+                           plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested, isolation, coverage";
 
 /// The hashes that the ledger recorded when a run's evidence was sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub struct IndexedRun {
     pub exit: Option<CommandExit>,
     /// The isolation level of the run if it was weaker than namespaces.
     pub weaker_isolation: Option<IsolationLevel>,
+    /// Whether the run covers every check of its plan; `None` if the ledger's line does not name its checks.
+    pub coverage: Option<CheckCoverage>,
 }
 
 impl Tables {
@@ -234,6 +236,7 @@ impl Tables {
             tree_format: reader.optional_word("tree format", optional(15)?)?.unwrap_or_default(),
             tested: reader.optional_word("tested place", optional(16)?)?,
             weaker_isolation: reader.optional_word("isolation level", optional(17)?)?,
+            coverage: reader.optional_word("coverage", optional(18)?)?,
         })
     }
 }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// older file. A migration that needs the ledger lines again empties the table `positions`, so that all lines are
 /// applied once more.
 pub(super) const MIGRATIONS: &[&str] =
-    &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9];
+    &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9, VERSION_10];
 
 const VERSION_1: &str = "
 CREATE TABLE positions (
@@ -130,6 +130,26 @@ const VERSION_9: &str = "
 ALTER TABLE runs ADD COLUMN isolation TEXT;
 ";
 
+/// Adds a column that says whether a run covers all checks of its plan, and a table with the last result of each check. The
+/// column is null for runs whose ledger line does not name their checks.
+const VERSION_10: &str = "
+ALTER TABLE runs ADD COLUMN coverage TEXT;
+
+CREATE TABLE checks (
+    project TEXT NOT NULL,
+    task TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    plan_digest TEXT NOT NULL,
+    tree_digest TEXT,
+    blocking TEXT,
+    run_id TEXT,
+    sequence INTEGER,
+    PRIMARY KEY (project, task, place)
+) STRICT, WITHOUT ROWID;
+";
+
 const VERSION_4: &str = "
 CREATE TABLE task_lists (
     project TEXT NOT NULL,
@@ -158,7 +178,7 @@ CREATE TABLE pruned (
 ";
 
 /// Every table whose rows belong to a project, with the column that has the project's id.
-pub(super) const TABLES: [(&str, &str); 12] = [
+pub(super) const TABLES: [(&str, &str); 13] = [
     ("positions", "project"),
     ("projects", "id"),
     ("runs", "project"),
@@ -171,6 +191,7 @@ pub(super) const TABLES: [(&str, &str); 12] = [
     ("task_lists", "project"),
     ("violations", "project"),
     ("pruned", "project"),
+    ("checks", "project"),
 ];
 
 /// The only table whose rows belong to no project: a cache of file digests that all projects use.

@@ -22,7 +22,7 @@ use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::model::{CommandExit, Freshness, ProjectStatus, Serving, StopReason, TaskId, TriggerKind, WaitStep};
 use crate::process::{Control, ControlHandle, clock};
-use crate::project::{ProjectError, RunOutcome, RunRequest, StoreReader};
+use crate::project::{ProjectError, RunOutcome, RunRequest, Selection, StoreReader};
 
 /// How often the state is read again while another process runs the checks.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -133,7 +133,10 @@ impl Runner {
         let opening = self.opening.as_mut().expect("the launcher was taken for it");
         let mut settings = opening::settings(environment, &loaded)?;
         settings.lock_wait = until.left();
-        let request = RunRequest::new(&loaded.plan, &settings, &opening.scope, TriggerKind::Wait, &self.control);
+        let request = RunRequest {
+            checks: Selection::Missing,
+            ..RunRequest::new(&loaded.plan, &settings, &opening.scope, TriggerKind::Wait, &self.control)
+        };
         let mut screen = ProgressScreen::new(opening.style, FailuresShown::None, Audience::Nobody);
         let alarm = Alarm::set(self.control.handle(), until.left())?;
         let carried = opening.workspace.run_plan(&request, &mut |progress| screen.show(&progress));

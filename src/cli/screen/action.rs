@@ -3,7 +3,7 @@
 use crate::cli::screen::SHOWN_FINDINGS;
 use crate::cli::screen::failures::{FailuresShown, failures, has_failures};
 use crate::cli::style::{Line, Style, Tone};
-use crate::model::{Action, CategoryCode, DurationMs, LimitKind, ResultType, shown_line};
+use crate::model::{Action, CategoryCode, DurationMs, LimitKind, ResultType, TreeDigest, shown_line};
 use crate::report::{ActionResultV2, DispositionV2, SkipReason};
 use crate::verdict::{READY, SummaryWords, is_explained_by_output, summary_words};
 
@@ -30,7 +30,10 @@ pub(crate) fn action(result: &ActionResultV2, shown: FailuresShown, style: Style
     let time = if was_served(result) { ready_after.or(result.duration) } else { result.duration };
     // A reused result was produced by an earlier run, so this run has no duration to show.
     let time = time.filter(|_| result.reused.is_none());
-    let reused = result.reused.as_ref().map(|reused| format!("reused from {}", reused.run_id));
+    let reused = result.reused.as_ref().map(|reused| match &reused.other_tree {
+        Some(TreeDigest(tree)) => format!("reused from {}, on tree {}…", reused.run_id, tree.short()),
+        None => format!("reused from {}", reused.run_id),
+    });
     let attempts = result.attempts.map(|attempts| match result.flaky {
         Some(true) => format!("flaky: succeeded at attempt {attempts}"),
         Some(false) | None => format!("{attempts} attempts"),

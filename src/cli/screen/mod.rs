@@ -446,8 +446,10 @@ fn moved(report: &ExecutionReportV2) -> String {
 
 fn partial(report: &ExecutionReportV2) -> Option<String> {
     let steps = &report.step_execution.results;
-    let left_out = steps.iter().filter(|step| step.skip_reason == Some(SkipReason::NotSelected)).count();
-    (left_out > 0).then(|| format!("{} of {} checks", steps.len() - left_out, steps.len()))
+    let is_of_other_tree = |step: &ActionResultV2| step.reused.as_ref().is_some_and(|reused| reused.other_tree.is_some());
+    let is_unproven = |step: &&ActionResultV2| step.skip_reason == Some(SkipReason::NotSelected) || is_of_other_tree(step);
+    let unproven = steps.iter().filter(is_unproven).count();
+    (unproven > 0).then(|| format!("{} of {} checks", steps.len() - unproven, steps.len()))
 }
 
 /// Returns the route, which is shown only if a cycle has been started (R2).

@@ -3,7 +3,7 @@
 use crate::api::{DoingV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use crate::cli::error::indented;
 use crate::cli::style::{Line, Style, Tone};
-use crate::model::{Digest, IsolationLevel, OverallResult, Serving, StaleReason, TreeDigest, approve_command};
+use crate::model::{Digest, IsolationLevel, OverallResult, Serving, StaleReason, TreeDigest, approve_command, checks_sentence};
 
 /// At most this many changed paths are shown.
 const SHOWN_PATHS: usize = 5;
@@ -12,7 +12,17 @@ const SHOWN_PATHS: usize = 5;
 pub(crate) fn project_status(project: &ProjectStatusV1, style: Style) -> Vec<Line> {
     let name = project.root.rsplit('/').next().unwrap_or(&project.root);
     let problem_lines = |problem: &String| indented(problem).into_iter().map(Line::from);
-    let of_task = |task| std::iter::once(task_line(name, task, style)).chain(task.problems.iter().flat_map(problem_lines));
+    let of_task = |task: &TaskStatusV1| {
+        // A verdict that is fresh and green covers all checks, so there is nothing to tell apart.
+        let is_green = task.state == StateV1::Fresh && task.result == Some(OverallResult::Passed);
+        let checks = checks_sentence(&task.checks)
+            .filter(|_| !is_green)
+            .into_iter()
+            .flat_map(|sentence| indented(&sentence))
+            .map(Line::from);
+        let problems: Vec<Line> = task.problems.iter().flat_map(problem_lines).collect();
+        std::iter::once(task_line(name, task, style)).chain(checks).chain(problems).collect::<Vec<_>>()
+    };
     project.tasks.iter().flat_map(of_task).chain(project.problems.iter().flat_map(problem_lines)).collect()
 }
 
@@ -88,6 +98,11 @@ fn because(task: &TaskStatusV1) -> Option<String> {
                 Some(StaleReason::Tree) | None => "files have changed",
                 Some(StaleReason::DigestVersion) => {
                     return last_verdict(task).map(|last| format!("recorded under another digest version; last {last}"));
+                }
+                Some(StaleReason::Checks) => {
+                    return Some(
+                        "no run covers every check on this tree: `proctor wait --fresh` runs what is missing".to_owned(),
+                    );
                 }
                 Some(StaleReason::Plan) => "what is run has changed",
                 Some(StaleReason::TreeAndPlan) => "files and what is run have changed",
@@ -169,6 +184,7 @@ mod tests {
             outdated: Some(StaleReason::Tree),
             paths: vec!["a.log".to_owned()],
             verdict: Some(verdict),
+            checks: Vec::new(),
             problems: Vec::new(),
         }
     }

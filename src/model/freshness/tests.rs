@@ -15,6 +15,8 @@ fn verdict(tree_text: &str, plan: &str, result: OverallResult) -> LastVerdict {
     LastVerdict {
         isolation: None,
         run_id: RunId::new(Timestamp::from_millis(0), 1),
+        sequence: Sequence(1),
+        coverage: Some(CheckCoverage::Whole),
         tree: Some(tree(tree_text)),
         tree_format: TreeFormat::CURRENT,
         tested: None,
@@ -41,6 +43,7 @@ fn facts() -> FreshnessFacts {
         tree: Some(tree("now")),
         activity: Activity::Idle,
         verdict: Some(verdict("now", "plan", OverallResult::Passed)),
+        checks: Vec::new(),
         moved: Vec::new(),
         attention: Attention::NotNeeded,
     }
@@ -125,6 +128,50 @@ fn every_state_follows_from_what_is_known() {
     }
 }
 
+/// Returns two checks with their last results: tree, number of the ledger line, and whether the result blocks.
+fn checks(results: [(&str, u64, Blocking); 2]) -> Vec<KnownCheck> {
+    let check = |(tree_text, number, blocking): (&str, u64, Blocking)| KnownCheck {
+        id: crate::model::ActionId::numbered("STEP", 1),
+        name: "check".to_owned(),
+        plan: digest("plan"),
+        last: Some(crate::model::LastCheckResult {
+            sequence: Sequence(number),
+            run_id: RunId::new(Timestamp::from_millis(0), number),
+            tree: tree(tree_text),
+            blocking,
+        }),
+    };
+    results.map(check).to_vec()
+}
+
+#[test]
+fn a_verdict_is_fresh_only_if_its_run_covers_every_check_on_this_tree() {
+    use Blocking::{Allowed, Blocks};
+    use OverallResult::{Failed, Passed};
+    let stale = Freshness::Stale(StaleReason::Checks);
+    let (whole, partial) = (Some(CheckCoverage::Whole), Some(CheckCoverage::Partial));
+    let rows = [
+        ("all checks passed in one run", Passed, whole, [("now", 1, Allowed), ("now", 1, Allowed)], PASSED),
+        ("one was left out", Passed, partial, [("now", 1, Allowed), ("before", 0, Allowed)], stale.clone()),
+        ("one was left out and failed before", Passed, partial, [("now", 1, Allowed), ("before", 0, Blocks)], stale.clone()),
+        ("all passed, in two runs", Passed, partial, [("now", 1, Allowed), ("now", 0, Allowed)], stale.clone()),
+        ("an older version did not say", Passed, None, [("now", 1, Allowed), ("now", 1, Allowed)], stale.clone()),
+        ("one failed later by name", Passed, whole, [("now", 1, Allowed), ("now", 2, Blocks)], stale.clone()),
+        ("one of the run's checks failed", Failed, partial, [("now", 1, Blocks), ("before", 0, Allowed)], FAILED),
+        ("only a result of another tree failed", Failed, partial, [("now", 1, Allowed), ("before", 1, Blocks)], stale.clone()),
+        ("something else than a check failed", Failed, whole, [("now", 1, Allowed), ("now", 1, Allowed)], FAILED),
+        ("nothing was reached", Failed, whole, [("before", 0, Allowed), ("before", 0, Allowed)], FAILED),
+        ("the failed one passed later by name", Failed, whole, [("now", 1, Allowed), ("now", 2, Allowed)], stale.clone()),
+        ("another one passed later by name", Failed, whole, [("now", 1, Blocks), ("now", 2, Allowed)], FAILED),
+    ];
+    for (name, result, coverage, results, expected) in rows {
+        let verdict = LastVerdict { coverage, ..verdict("now", "plan", result) };
+        let facts = FreshnessFacts { verdict: Some(verdict), checks: checks(results), ..facts() };
+        assert_eq!(compute_freshness(&facts), expected, "{name}");
+    }
+    assert_eq!((stale.exit(), stale.wait_step()), (CommandExit::NoFreshVerdict, WaitStep::Run));
+}
+
 #[test]
 fn a_verdict_that_never_saw_a_tree_is_fresh_for_none() {
     let mut facts = facts();
@@ -166,6 +213,7 @@ fn the_task_that_was_asked_for_comes_first_and_the_others_keep_their_order() {
         tree: None,
         plan: None,
         verdict: None,
+        checks: Vec::new(),
         problems: Vec::new(),
     };
     let tasks = ["default", "T1", "T2", "T3"].map(task).to_vec();

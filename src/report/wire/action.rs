@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ActionId, ActionType, AgentAction, Classification, ControlObservation, Coverage, DebtGeneration, DiagnosticSummary,
-    DurationMs, Examined, ResultType, ReviewObservation, RunId, Survivor, SystemFault, TestResults, Timestamp,
+    DurationMs, Examined, ResultType, ReviewObservation, RunId, Survivor, SystemFault, TestResults, Timestamp, TreeDigest,
 };
 
 use super::observed::{AttemptV2, DiagnosticsV2, HealthCheckV2, TextV2};
@@ -121,6 +121,10 @@ pub struct ActionResultV2 {
 pub struct ReusedV2 {
     /// The run that carried out the action. A run that itself reused the result is never named here.
     pub run_id: RunId,
+    /// The tree on which the action was carried out, if it is not the tree of this run; such a result is no proof for this
+    /// tree. Absent if the tree is the same, and in older reports.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub other_tree: Option<TreeDigest>,
     /// The action's log, as a file name in the earlier run's directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,

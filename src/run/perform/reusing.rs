@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::model::Action;
-use crate::project::ProjectError;
-use crate::project::{DigestCertainty, EnvironmentSurvey, pinned};
+use crate::model::{Action, ActionId};
+use crate::project::{DigestCertainty, EnvironmentSurvey, ProjectError, Selection, SurveyedEnvironment, pinned};
 use crate::report::{ActionDisposition, ActionResult, ReusedAction};
 use crate::run::perform::Performer;
-use crate::run::reuse::{CheckInputs, ReusableInputs, ReuseContext, may_reuse, relevant_tree};
+use crate::run::reuse::{
+    CheckInputs, PresentConditions, RelevantTree, ReusableInputs, ReuseContext, may_reuse, relevant_tree, without_needed_checks,
+};
 use crate::spec::check_digest;
 use crate::tree::TreeIndex;
 
@@ -40,18 +41,40 @@ impl Performer<'_, '_> {
             };
             of_checks.insert(check.name.clone(), (inputs.digest(), tree));
         }
+        let on_this_tree = self.results_on_this_tree(&surveyed);
         tracing::debug!("{}: the inputs of {} checks are known", context.run_id, of_checks.len());
-        Ok(ReusableInputs { surveyed, of_checks })
+        Ok(ReusableInputs { surveyed, of_checks, on_this_tree })
+    }
+
+    /// Returns the results that checks already have on this tree, and that stand for the checks in this run.
+    fn results_on_this_tree(&self, surveyed: &SurveyedEnvironment) -> BTreeMap<ActionId, ReusedAction> {
+        let (context, request) = (self.context, self.context.request);
+        if surveyed.certainty != DigestCertainty::Known {
+            return BTreeMap::new();
+        }
+        let result = |step: &Action| {
+            let run_id = context.on_this_tree.get(&step.id)?;
+            let (place, environment, tree) = (self.place.of_check(step), surveyed.digest, context.before);
+            let now = PresentConditions { place, environment, tree };
+            Some((step.id.clone(), self.workspace.result_on_this_tree(request, step, run_id, now)?))
+        };
+        without_needed_checks(request.plan, request.plan.steps.iter().filter_map(result).collect())
     }
 
     /// Returns the earlier result that is used for a check; `None` if the check has to be carried out.
     pub(crate) fn earlier_verdict(&self, check: &Action, known: Option<&ReusableInputs>) -> Option<ReusedAction> {
         let known = known?;
         let request = self.context.request;
+        if let Some(result) = known.on_this_tree.get(&check.id) {
+            return Some(result.clone());
+        }
         if !may_reuse(check.reuse, ReuseContext::from_request(request, self.context.tdd.started)) {
             return None;
         }
-        self.workspace.earlier_verdict(request, check, *known.of_checks.get(&check.name)?, known.surveyed.digest)
+        let (inputs, tree) = *known.of_checks.get(&check.name)?;
+        // `paths` are no proof of what a check reads. Who asks for the missing checks wants a result for this tree.
+        let tree = if request.checks == Selection::Missing { RelevantTree::Whole(self.context.before) } else { tree };
+        self.workspace.earlier_verdict(request, check, (inputs, tree), (known.surveyed.digest, self.context.before))
     }
 
     /// Uses an earlier result for a check, and reports it to the screen.

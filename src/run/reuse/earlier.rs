@@ -1,7 +1,7 @@
 //! Finds the earlier result for a check, and verifies that its evidence is unchanged.
 
 use crate::evidence;
-use crate::model::{Action, Digest, EvidenceFile};
+use crate::model::{Action, Digest, EvidenceFile, TreeDigest};
 use crate::project::RunRequest;
 use crate::project::Workspace;
 use crate::report::{ReusedAction, parse_with_hash};
@@ -16,7 +16,7 @@ impl Workspace {
         request: &RunRequest<'_>,
         action: &Action,
         (inputs, tree): (Digest, RelevantTree),
-        environment: Digest,
+        (environment, now): (Digest, TreeDigest),
     ) -> Option<ReusedAction> {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let run = match self.index.run_on_inputs(project, task, &action.name, inputs) {
@@ -30,7 +30,7 @@ impl Workspace {
             RelevantTree::Whole(tree) => Some(tree),
             RelevantTree::Files(_) => None,
         };
-        let wanted = ReuseCriteria { check: (action.id.as_str(), &action.name), environment, tree };
+        let wanted = ReuseCriteria { check: (action.id.as_str(), &action.name), environment, tree, now };
         let found = self.intact_verdict(request, &run, &wanted);
         if let Err(why) = &found {
             tracing::warn!("the verdict of {} on `{}` is not reused: {why}", run.run_id, action.name);
@@ -38,7 +38,7 @@ impl Workspace {
         found.ok()
     }
 
-    fn intact_verdict(
+    pub(super) fn intact_verdict(
         &self,
         request: &RunRequest<'_>,
         run: &IndexedRun,
@@ -62,6 +62,16 @@ impl Workspace {
             return Err(format!("`{}` is not what it was", changed.name));
         }
         let isolation_level = report.isolation.as_ref().map(|isolation| isolation.level);
-        Ok(ReusedAction { run_id: run.run_id.clone(), report_hash, isolation_level, entry: entry.clone(), judgement, files })
+        let tested = report.tree.as_ref().ok_or("its report does not name a tree")?.before;
+        let other_tree = (tested != wanted.now).then_some(tested);
+        Ok(ReusedAction {
+            run_id: run.run_id.clone(),
+            other_tree,
+            report_hash,
+            isolation_level,
+            entry: entry.clone(),
+            judgement,
+            files,
+        })
     }
 }

@@ -8,11 +8,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::config::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
 use crate::model::{
-    Digest, EntryKind, IdentityWriter, IsolationLevel, LimitEnforcement, SystemCallFilter, TreeDigest, TreeIssueKind,
+    ActionId, Digest, EntryKind, IdentityWriter, IsolationLevel, LimitEnforcement, SystemCallFilter, TreeDigest, TreeIssueKind,
 };
 use crate::project::path_filter;
 use crate::project::{SurveyedEnvironment, is_pinned};
-use crate::report::GENERATED_BY;
+use crate::report::{GENERATED_BY, ReusedAction};
 use crate::tree::TreeIndex;
 
 /// The first part of every digest of inputs. When the way of computing it changes, this name changes too.
@@ -61,6 +61,8 @@ pub(crate) struct ReusableInputs {
     /// By name of the check, for checks that allow reuse: the digest of all inputs, and the part of the tree that the
     /// check depends on.
     pub(crate) of_checks: BTreeMap<String, (Digest, RelevantTree)>,
+    /// The results that checks already have on this tree, if the run was asked for the missing checks.
+    pub(crate) on_this_tree: BTreeMap<ActionId, ReusedAction>,
 }
 
 /// The variable with the directory for artifacts, whose value differs for every action.

@@ -52,7 +52,7 @@ fn report() -> ExecutionReportV2 {
 }
 
 fn wanted() -> ReuseCriteria<'static> {
-    ReuseCriteria { check: CHECK, environment: environment(), tree: Some(tree()) }
+    ReuseCriteria { check: CHECK, environment: environment(), tree: Some(tree()), now: tree() }
 }
 
 fn refusal(change: impl FnOnce(&mut ExecutionReportV2)) -> Option<ReuseRefusal> {

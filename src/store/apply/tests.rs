@@ -76,6 +76,7 @@ fn a_run_is_read_back_as_its_line_has_it() {
         route: record.route,
         exit: record.exit,
         weaker_isolation: record.isolation,
+        coverage: None,
     };
     assert_eq!(test.index.run(&project(SHOP), &run_id(1)).unwrap(), Some(expected.clone()));
     assert_eq!(test.index.last_run(&project(SHOP), &task("T030")).unwrap(), Some(expected));

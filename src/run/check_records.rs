@@ -1,0 +1,34 @@
+//! What a run's ledger line says about each check of the plan. Pure.
+
+use crate::model::{ActionPhase, CheckOutcome, CheckRecord};
+use crate::report::{ActionDisposition, ActionResult, SkipReason};
+
+/// Returns the records of the checks among the actions of a run, in the plan's order.
+pub(crate) fn check_records(actions: &[ActionResult]) -> Vec<CheckRecord> {
+    let mut checks: Vec<&ActionResult> = actions.iter().filter(|one| one.action.phase == ActionPhase::Step).collect();
+    // Ids have the number of the check in the plan. A check with a short id comes before one with a long id.
+    checks.sort_by_key(|one| (one.action.id.as_str().len(), one.action.id.clone()));
+    let record =
+        |one: &ActionResult| CheckRecord { id: one.action.id.clone(), name: one.action.name.clone(), outcome: outcome(one) };
+    checks.into_iter().map(record).collect()
+}
+
+fn outcome(one: &ActionResult) -> CheckOutcome {
+    match &one.disposition {
+        ActionDisposition::Executed(executed) => CheckOutcome::CarriedOut { blocking: executed.judgement.blocking },
+        ActionDisposition::Reused(reused) => CheckOutcome::Reused {
+            blocking: reused.judgement.blocking,
+            run_id: reused.run_id.clone(),
+            other_tree: reused.other_tree,
+        },
+        ActionDisposition::Skipped(SkipReason::NotSelected) => CheckOutcome::LeftOut,
+        ActionDisposition::Skipped(
+            SkipReason::Unchanged
+            | SkipReason::PrerequisiteFailed
+            | SkipReason::Stopped
+            | SkipReason::AfterFailure
+            | SkipReason::DependencyFailed
+            | SkipReason::RunTimedOut,
+        ) => CheckOutcome::Skipped,
+    }
+}
