@@ -17,6 +17,7 @@ mod kept_files;
 mod link;
 mod own_caches;
 mod planned;
+mod planted;
 mod prerequisites;
 mod project_references;
 mod python;
