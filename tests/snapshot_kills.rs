@@ -103,7 +103,10 @@ fn kills_in_every_phase_of_a_snapshot_leave_the_next_runs_right() {
         }
         show(&tally);
         for phase in PHASES {
-            for name in [format!("killed in {phase:?}"), format!("killed in {phase:?} of {:?}", Maker::Service)] {
+            let of_the_service = format!("killed in {phase:?} of {:?}", Maker::Service);
+            // A bad tree uses few modules, so there is often nothing to compile.
+            let is_rare = phase == Phase::Bytecode;
+            for name in [format!("killed in {phase:?}")].into_iter().chain((!is_rare).then_some(of_the_service)) {
                 assert!(tally.get(&name).is_some_and(|count| *count > 0), "{name}: never met: {tally:#?}");
             }
         }
@@ -297,8 +300,7 @@ impl Target {
         let says = |word: &str| ended.stdout.lines().any(|line| line.starts_with(word));
         assert!(!(self.is_bad && says("PASSED")), "{what}: {said}");
         // A check whose keeper or launcher was killed has no result and blocks. Every other result must fit the tree.
-        let has_lost = ["could not be learnt", "could not be kept apart"].iter().any(|text| ended.stdout.contains(text));
-        assert!(self.is_bad || has_lost || ended.status != 1, "{what}: {said}");
+        assert!(self.is_bad || has_lost(&ended.stdout) || ended.status != 1, "{what}: {said}");
     }
 
     #[track_caller]
@@ -334,9 +336,16 @@ impl Target {
     #[track_caller]
     fn expect_right_by_service(&mut self, what: &str) {
         let mut service = self.service();
-        let waited = self.project.proctor(["wait", "--fresh"]).any_status();
-        let what = format!("{what}; the service: {}", service.text());
+        let mut waited = self.project.proctor(["wait", "--fresh"]).any_status();
+        let is_lost = !self.is_bad && waited.status == 1 && has_lost(&waited.report().to_string());
+        if is_lost {
+            // The killed service has sealed a run whose check lost its keeper or launcher. Such a verdict is fresh until somebody asks
+            // for a run.
+            waited = self.project.proctor(["run"]).any_status();
+        }
+        let what = format!("{what}; lost: {is_lost}; the service: {}", service.text());
         service.interrupt();
+        *self.tally.entry(format!("right by the service, a lost result was fresh: {is_lost}")).or_default() += 1;
         self.expect_right_and_settled(&what, &waited);
     }
 
@@ -368,6 +377,11 @@ impl Target {
         let kept = KeptEvidence::only(&self.state());
         assert_eq!(kept.unsealed(&kept.check()), Vec::<String>::new(), "{what}");
     }
+}
+
+/// Returns whether a check has no result because what watched it was killed.
+fn has_lost(said: &str) -> bool {
+    ["could not be learnt", "could not be kept apart"].iter().any(|text| said.contains(text))
 }
 
 /// Returns whether the tree of a round is bad: one in three.
