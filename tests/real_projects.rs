@@ -110,7 +110,7 @@ fn counts(output: &Output) -> Counts {
     let others = ["Snapshots", "Test Files", "Test Suites"];
     let lines = output.stdout.lines().chain(output.stderr.lines());
     let counting = lines.filter(|line| !others.iter().any(|other| line.trim_start().starts_with(other)));
-    counting.map(counts_of_line).filter(|counts| *counts != Counts::default()).last().unwrap_or_default()
+    counting.map(counts_of_line).rfind(|counts| *counts != Counts::default()).unwrap_or_default()
 }
 
 fn counts_of_line(line: &str) -> Counts {

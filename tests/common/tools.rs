@@ -99,7 +99,7 @@ pub(crate) fn python_real() -> PathBuf {
 pub(crate) fn source_distribution(package: &str, version: &str) -> PathBuf {
     let python = python_real();
     let name = format!("{package}-{version}");
-    let directory = install_once(&format!("source-{name}"), &name, |directory| {
+    install_once(&format!("source-{name}"), &name, |directory| {
         let mut pip = Command::new(&python);
         pip.args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation"]);
         pip.args(["--no-binary", package, "--dest"]).arg(directory).arg(format!("{package}=={version}"));
@@ -110,8 +110,7 @@ pub(crate) fn source_distribution(package: &str, version: &str) -> PathBuf {
         let unpacked = tar.status().expect("tar is installed");
         assert!(unpacked.success(), "`{name}.tar.gz` could not be unpacked: {unpacked}");
         fs::remove_file(directory.join(format!("{name}.tar.gz"))).expect("pip wrote it");
-    });
-    directory
+    })
 }
 
 /// Returns the `node_modules` with the typescript and eslint of the bundled project `quotes`, installing it if need be.
