@@ -43,6 +43,7 @@ mod output;
 mod process;
 mod pytest_scenarios;
 mod readme;
+mod real_projects;
 mod real_tools;
 mod real_tools_judged;
 mod real_tools_specification;

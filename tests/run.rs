@@ -18,6 +18,7 @@ mod kept_files;
 mod link;
 mod own_caches;
 mod planned;
+mod planted;
 mod prerequisites;
 mod progress;
 mod project_references;

@@ -1,7 +1,8 @@
 //! Kills proctor's processes in the moments in which the snapshot changes on disk: while the copy of the tree is made or
 //! updated, while layers are made, while kept caches are merged, while Python modules are compiled, and while `writes`
-//! are copied to the project. Each time nothing may be mounted or alive, no file of the project may be half written, and
-//! the next runs must be right.
+//! are copied to the project. A person's `proctor run`, `proctor watch` and the service are killed. Each time nothing may
+//! be mounted or alive, no file of the project may be half written, and the next runs must be right, whether a person
+//! makes them or a service that is started again.
 //!
 //! The moments are seen in the store: the test polls for the file or directory that shows that a phase has begun.
 //!
@@ -69,6 +70,15 @@ enum Victim {
     Keepers,
 }
 
+/// What makes the run in which something is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Maker {
+    Run,
+    Watch,
+    /// The service, which knows the project from before and finds at its start that the tree has no verdict.
+    Service,
+}
+
 /// The project, and the number that all its files have now.
 struct Target {
     project: Project,
@@ -94,10 +104,12 @@ fn kills_in_every_phase_of_a_snapshot_leave_the_next_runs_right() {
         }
         show(&tally);
         for phase in PHASES {
-            assert!(
-                tally.get(&format!("killed in {phase:?}")).is_some_and(|count| *count > 0),
-                "{phase:?} was never met: {tally:#?}"
-            );
+            let of_the_service = format!("killed in {phase:?} of {:?}", Maker::Service);
+            // A bad tree uses few modules, so there is often nothing to compile.
+            let is_rare = phase == Phase::Bytecode;
+            for name in [format!("killed in {phase:?}")].into_iter().chain((!is_rare).then_some(of_the_service)) {
+                assert!(tally.get(&name).is_some_and(|count| *count > 0), "{name}: never met: {tally:#?}");
+            }
         }
     });
 }
@@ -129,7 +141,9 @@ fn kill_at_phases(kills: u64, seed: u64) -> BTreeMap<String, u32> {
         // The result is checked only after about every third round, so a run often finds what several killed runs have
         // left.
         if dice.below(3) == 0 || round + 1 == kills {
-            target.expect_right(&format!("after round {round}"));
+            let is_by_service = dice.below(2) == 0;
+            let what = format!("after round {round}, by the service: {is_by_service}");
+            if is_by_service { target.expect_right_by_service(&what) } else { target.expect_right(&what) }
         }
     }
     target.project.proctor(["verify"]).success();
@@ -160,6 +174,10 @@ impl Target {
         let mut target = Self { project, generation: 100_000, is_bad: false, length: Duration::ZERO, tally: BTreeMap::new() };
         target.save(&mut Dice(0), false);
         target.expect_right("the first run");
+        // The service knows the project from then on.
+        let service = target.service();
+        target.project.proctor(["add"]).success();
+        service.interrupt();
         let begun = Instant::now();
         target.expect_right("the second run");
         target.length = begun.elapsed();
@@ -192,12 +210,20 @@ impl Target {
         listed.map(|entry| entry.path()).next().unwrap_or_else(|| self.state().join("snapshots/none"))
     }
 
-    /// Saves, starts a run or a watch, and kills some of its processes in a phase.
+    /// Starts the service and waits until it listens.
+    #[track_caller]
+    fn service(&self) -> Watch<'_> {
+        let mut service = self.project.proctor(["daemon"]).watch();
+        service.wait_for_line("the socket", BOUND, |line| line.starts_with("listening on"));
+        service
+    }
+
+    /// Saves, starts a run, a watch or the service, and kills some of its processes in a phase.
     #[track_caller]
     fn round(&mut self, round: u64, dice: &mut Dice) {
         let phase = dice.pick(&PHASES);
         let victim = dice.pick(&[Victim::Proctor, Victim::Proctor, Victim::Group, Victim::Launcher, Victim::Keepers]);
-        let is_watch = dice.below(3) == 0;
+        let maker = dice.pick(&[Maker::Run, Maker::Watch, Maker::Service]);
         // A check that fails at once writes nothing, so these phases would not come.
         let needs_good = matches!(phase, Phase::CacheMerge | Phase::CopyOut);
         self.save(dice, !needs_good && dice_says_bad(round));
@@ -208,27 +234,32 @@ impl Target {
             Phase::Update | Phase::Layers | Phase::CacheMerge | Phase::CopyOut | Phase::Any => {}
         }
         let trace = self.trace(phase, &snapshot, dice);
-        let arguments: &[&str] = if is_watch { &["watch", "."] } else { &["run"] };
+        let known = self.project.store().committed_runs().len();
+        let arguments: &[&str] = match maker {
+            Maker::Run => &["run"],
+            Maker::Watch => &["watch", "."],
+            Maker::Service => &["daemon"],
+        };
         let mut started = self.project.proctor(arguments).own_group().watch();
         await_program(started.id());
         let is_met = await_trace(&trace, &started);
         let longest = if phase == Phase::Any { self.length } else { Duration::from_millis(4) };
         wait_busily(dice.moment(longest));
-        let what = format!("round {round}: {phase:?}, {victim:?}, watch: {is_watch}, met: {is_met}, bad: {}", self.is_bad);
+        let what = format!("round {round}: {phase:?}, {victim:?}, {maker:?}, met: {is_met}, bad: {}", self.is_bad);
         strike(victim, &mut started);
-        if matches!(victim, Victim::Launcher | Victim::Keepers) && is_watch {
-            // The watch goes on with a new launcher, until it is killed itself.
+        if matches!(victim, Victim::Launcher | Victim::Keepers) && maker != Maker::Run {
+            // The watch or the service goes on with a new launcher, until it is killed itself.
             wait_busily(dice.moment(self.length));
             let _ended = kill(Pid::from_raw(started.id()), Signal::SIGKILL);
         }
         let ended = started.ended();
-        self.expect_no_wrong_verdict(&what, &ended);
+        self.expect_no_wrong_verdict(&what, &ended, known);
         self.expect_nothing_alive(&what);
         self.expect_whole_files(&what);
         let how = if is_met { "killed in" } else { "missed" };
-        for name in [format!("{how} {phase:?}"), format!("{victim:?}"), (if is_watch { "watch" } else { "run" }).to_owned()] {
-            *self.tally.entry(name).or_default() += 1;
-        }
+        let names =
+            [format!("{how} {phase:?}"), format!("{how} {phase:?} of {maker:?}"), format!("{victim:?}"), format!("{maker:?}")];
+        names.into_iter().for_each(|name| *self.tally.entry(name).or_default() += 1);
     }
 
     /// Returns a function that says whether a phase has begun, by the files in the store.
@@ -261,15 +292,17 @@ impl Target {
         }
     }
 
-    /// Expects that a command that ended by itself did not say that a bad tree is good.
+    /// Expects that neither the command nor a run that it committed behind the `known` ones says that a bad tree is good.
     #[track_caller]
-    fn expect_no_wrong_verdict(&self, what: &str, ended: &Output) {
+    fn expect_no_wrong_verdict(&self, what: &str, ended: &Output, known: usize) {
         let said = ended.snapshot();
+        for run in self.project.store().committed_runs().iter().skip(known) {
+            assert!(!(self.is_bad && run["overallStatus"] == "SUCCESS"), "{what}: {run}");
+        }
         let says = |word: &str| ended.stdout.lines().any(|line| line.starts_with(word));
         assert!(!(self.is_bad && says("PASSED")), "{what}: {said}");
         // A check whose keeper or launcher was killed has no result and blocks. Every other result must fit the tree.
-        let has_lost = ["could not be learnt", "could not be kept apart"].iter().any(|text| ended.stdout.contains(text));
-        assert!(self.is_bad || has_lost || ended.status != 1, "{what}: {said}");
+        assert!(self.is_bad || has_lost(&ended.stdout) || ended.status != 1, "{what}: {said}");
     }
 
     #[track_caller]
@@ -298,9 +331,32 @@ impl Target {
     #[track_caller]
     fn expect_right(&mut self, what: &str) {
         let run = self.project.proctor(["run"]).any_status();
-        let what = format!("{what}, bad: {}: {}", self.is_bad, run.snapshot());
-        assert_eq!(run.status, i32::from(self.is_bad), "{what}");
-        assert_eq!(run.report()["tree"]["snapshot"]["tested"], "snapshot", "{what}");
+        self.expect_right_and_settled(what, &run);
+    }
+
+    /// Starts the service again and waits for the verdict. Expects that it belongs to the tree, and that nothing of the killed runs is left.
+    #[track_caller]
+    fn expect_right_by_service(&mut self, what: &str) {
+        let mut service = self.service();
+        let mut waited = self.project.proctor(["wait", "--fresh"]).any_status();
+        let is_lost = !self.is_bad && waited.status == 1 && has_lost(&waited.report().to_string());
+        if is_lost {
+            // The killed service has sealed a run whose check lost its keeper or launcher. Such a verdict is fresh until somebody asks
+            // for a run.
+            waited = self.project.proctor(["run"]).any_status();
+        }
+        let what = format!("{what}; lost: {is_lost}; the service: {}", service.text());
+        service.interrupt();
+        *self.tally.entry(format!("right by the service, a lost result was fresh: {is_lost}")).or_default() += 1;
+        self.expect_right_and_settled(&what, &waited);
+    }
+
+    /// Expects that a command says what belongs to the tree, and that nothing of the killed runs is left.
+    #[track_caller]
+    fn expect_right_and_settled(&mut self, what: &str, said: &Output) {
+        let what = format!("{what}, bad: {}: {}", self.is_bad, said.snapshot());
+        assert_eq!(said.status, i32::from(self.is_bad), "{what}");
+        assert_eq!(said.report()["tree"]["snapshot"]["tested"], "snapshot", "{what}");
         self.expect_nothing_alive(&what);
         self.expect_whole_files(&what);
         let coverage = self.project.path().join("coverage");
@@ -323,6 +379,11 @@ impl Target {
         let kept = KeptEvidence::only(&self.state());
         assert_eq!(kept.unsealed(&kept.check()), Vec::<String>::new(), "{what}");
     }
+}
+
+/// Returns whether a check has no result because what watched it was killed.
+fn has_lost(said: &str) -> bool {
+    ["could not be learnt", "could not be kept apart"].iter().any(|text| said.contains(text))
 }
 
 /// Returns whether the tree of a round is bad: one in three.

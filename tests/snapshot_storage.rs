@@ -95,3 +95,22 @@ fn nothing_is_removed_while_a_run_is_under_way() {
     fs::remove_file(project.shared("hold")).expect("it was held");
     assert_eq!(run.ended().status, 0);
 }
+
+/// The service is started again, and no run is due: the verdict of the killed one is fresh.
+#[test]
+fn a_service_removes_at_its_start_what_a_killed_run_left() {
+    let project = Project::new().toml("[[check]]\nname = \"x\"\ncommand = \"true\"\n");
+    let served = crate::daemon::start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    served.interrupt();
+    let [own] = &snapshots(&project)[..] else { panic!("one project runs") };
+    let left = own.join("layers/1/upper");
+    fs::create_dir_all(&left).and_then(|()| fs::write(left.join("left"), "x")).expect("the store is ours");
+    let runs = project.store().committed_runs().len();
+    let mut service = project.proctor(["daemon"]).watch();
+    service.wait_for_line("the project", LATE, |line| line.contains("watching"));
+    assert!(!left.exists(), "it is removed before the project is served");
+    project.proctor(["wait", "--fresh"]).success();
+    assert_eq!(project.store().committed_runs().len(), runs, "no run was due");
+    service.interrupt();
+}

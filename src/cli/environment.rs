@@ -10,6 +10,7 @@ use crate::cli::error::CommandError;
 use crate::evidence::FailureInjection;
 use crate::model::{Asker, CommandExit, IsolationLevel};
 use crate::project::StepObserver;
+use crate::sandbox::real_path;
 use crate::workflow::PointObserver;
 
 /// The variables and paths with which the process was started.
@@ -72,6 +73,9 @@ impl Environment {
             CommandError::new(CommandExit::Usage, "there is no place for the evidence store")
                 .hint("set HOME, or XDG_STATE_HOME to an absolute path")
         })?;
+        // The isolation and the mounts of a snapshot know the store by its real path. A link in the way to it, such as
+        // `~/.local/state` on another disk, would make it another path.
+        let state_root = real_path(&state_root);
         let environment = Self { variables, working_directory, state_root, executable: PathBuf::from("/proc/self/exe") };
         #[cfg(feature = "test-fakes")]
         environment.install_failure_injection();

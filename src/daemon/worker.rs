@@ -200,6 +200,7 @@ impl Worker {
         Self::spawn(move |inbox, idle| match opener() {
             Ok((workspace, reload, opened)) => {
                 let scope = opened.scope.clone();
+                workspace.remove_left_layers(&scope.project);
                 let rules = Some(opened.rules.clone());
                 let engine = Some(opened.engine.clone());
                 if report(WorkerReport::Opened(Box::new(opened))) {

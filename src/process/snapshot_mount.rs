@@ -157,7 +157,9 @@ fn refused(at: &Path, (upper, was_mounted): (&OwnedFd, bool), errno: Errno) -> i
             ": proctor's own directory lies on an overlay, which cannot hold what checks write; set XDG_STATE_HOME to a directory on \
              another file system, or give the container a `/dev/shm`"
         }
-        (Errno::EINVAL, false) => ": perhaps another file system is mounted inside of it",
+        (Errno::EINVAL, false) => {
+            ": perhaps another file system is mounted inside of it, or it lies on one that cannot be under an overlay"
+        }
         _ => "",
     };
     io::Error::other(format!("a snapshot cannot be mounted at `{}` ({}){cause}", at.display(), errno.desc()))

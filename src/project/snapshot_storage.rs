@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::evidence::{LockError, ProjectLock, Store, WaitDecision};
 use crate::model::ProjectId;
 use crate::project::error::ProjectError;
-use crate::project::workspace::lock_within;
+use crate::project::workspace::{Workspace, lock_within};
 use crate::snapshot;
 
 /// In a project's snapshot directory: the names of the directories with the copies of the project, and the name of the
@@ -133,6 +133,24 @@ fn remove_own_caches(store: &Store, project: &ProjectId) -> Result<(), ProjectEr
 pub fn discard_snapshots(state_root: &Path, project: &ProjectId, wait: Duration) -> Result<(), ProjectError> {
     let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     remove_snapshots_of(&lock_within(&store, project, wait)?)
+}
+
+impl Workspace {
+    /// Removes the layers that a killed run of the project left, for a process that may not run the project soon: a service that finds
+    /// its verdict fresh. A run removes them by itself.
+    ///
+    /// If another process has locked the project, nothing is done: its run has removed these layers.
+    pub fn remove_left_layers(&self, project: &ProjectId) {
+        let directory = self.store.snapshot_directory(project);
+        if !directory.exists() {
+            return;
+        }
+        let Ok(_lock) = self.store.lock(project, &mut || WaitDecision::GiveUp) else { return };
+        snapshot::remove_memory_layers(&directory);
+        if let Err(error) = snapshot::remove_directory(&directory.join(LAYERS)) {
+            tracing::warn!("what a killed run of {project} left was not removed: {error}");
+        }
+    }
 }
 
 /// Returns the projects that have a snapshot directory or a directory of own caches.

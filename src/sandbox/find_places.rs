@@ -321,7 +321,7 @@ fn canonical(path_cache: &mut PathCache, path: &Path) -> Result<PathBuf, Sandbox
 }
 
 /// Resolves the links in the part of a path that exists. The rest stays as written.
-fn real_path(path: &Path) -> PathBuf {
+pub fn real_path(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
     }

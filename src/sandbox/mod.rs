@@ -31,6 +31,7 @@ pub use credentials::hidden_files_table;
 pub(crate) use environment::search_path;
 pub use environment::{ChildEnvironment, EnvironmentAdditions, passed_on};
 pub use error::SandboxError;
+pub use find_places::real_path;
 pub(crate) use hints::FailedAction;
 pub(crate) use interpreter::interpreter_of;
 pub(crate) use isolation::home;

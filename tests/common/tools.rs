@@ -62,6 +62,57 @@ pub(crate) fn python_parallel() -> PathBuf {
     python_by(if system.exists() { system } else { Path::new("python3") }, "python-parallel", &packages)
 }
 
+/// The packages of [`python_real`]: what the suites of real projects import, and the build backends of these projects.
+const REAL_PROJECTS_PACKAGES: &[&str] = &[
+    "pytest-cov==7.1.0",
+    "coverage==7.17.3",
+    "PyYAML==6.0.4",
+    "trio==0.35.0",
+    "attrs==26.1.0",
+    "idna==3.20",
+    "outcome==1.3.0.post0",
+    "sniffio==1.3.1",
+    "sortedcontainers==2.4.0",
+    "MarkupSafe==3.0.4",
+    "setuptools==84.2.1",
+    "wheel==0.48.0",
+    "setuptools-scm==10.3.4",
+    "vcs-versioning==2.6.0",
+    "flit_core==4.2.0",
+    "poetry-core==2.5.0",
+];
+
+/// Returns the interpreter of an environment with what the suites of real projects need, and with what builds these projects.
+#[track_caller]
+pub(crate) fn python_real() -> PathBuf {
+    let packages: Vec<String> = [format!("pytest=={PYTEST_VERSION}")]
+        .into_iter()
+        .chain(REAL_PROJECTS_PACKAGES.iter().map(|package| (*package).to_owned()))
+        .collect();
+    python("python-real", &packages)
+}
+
+/// Returns the unpacked source distribution of a package at a version, after fetching it from the Python package index if need be.
+///
+/// pip builds the metadata of what it downloads. It does so with the build backends of [`python_real`], whose versions are fixed.
+#[track_caller]
+pub(crate) fn source_distribution(package: &str, version: &str) -> PathBuf {
+    let python = python_real();
+    let name = format!("{package}-{version}");
+    install_once(&format!("source-{name}"), &name, |directory| {
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation"]);
+        pip.args(["--no-binary", package, "--dest"]).arg(directory).arg(format!("{package}=={version}"));
+        expect_to_work(&mut pip, &format!("the sources of {package} {version}"), "Python package index");
+        // Root would otherwise give the files to the owner that the archive names.
+        let mut tar = Command::new("tar");
+        tar.args(["-xzf", &format!("{name}.tar.gz"), "--no-same-owner", "--strip-components=1"]).current_dir(directory);
+        let unpacked = tar.status().expect("tar is installed");
+        assert!(unpacked.success(), "`{name}.tar.gz` could not be unpacked: {unpacked}");
+        fs::remove_file(directory.join(format!("{name}.tar.gz"))).expect("pip wrote it");
+    })
+}
+
 /// Returns the `node_modules` with the typescript and eslint of the bundled project `quotes`, installing it if need be.
 #[track_caller]
 pub(crate) fn node_modules() -> PathBuf {
@@ -153,7 +204,7 @@ fn install_once(name: &str, stamp: &str, install: impl FnOnce(&Path)) -> PathBuf
 #[track_caller]
 fn expect_to_work(command: &mut Command, what: &str, index: &str) {
     let hint = format!(
-        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip isolated_tools --skip readme --skip pytest_scenarios --skip tdd:: --skip run::python --skip signatures::securesystemslib`)"
+        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip isolated_tools --skip readme --skip pytest_scenarios --skip tdd:: --skip run::python --skip signatures::securesystemslib --skip real_projects`)"
     );
     let output =
         command.output().unwrap_or_else(|error| panic!("could not install {what}: could not start {command:?}: {error}; {hint}"));

@@ -176,6 +176,19 @@ fn a_clean_up_sees_what_the_checks_wrote_and_checks_side_by_side_have_layers_of_
 }
 
 #[test]
+fn a_store_that_is_reached_through_a_link_holds_snapshots() {
+    let project = scripts(&["cat a.txt && echo x > a.txt"]).file("a.txt", "as it was");
+    let state = project.root().join("state");
+    fs::create_dir(project.root().join("disk")).expect("the directory is ours");
+    fs::remove_dir(&state).and_then(|()| std::os::unix::fs::symlink("disk", &state)).expect("it is empty");
+    for home in [state.clone(), project.path().join("../state"), state.join("../disk")] {
+        let output = project.proctor(["run"]).env("XDG_STATE_HOME", home).success();
+        assert_eq!(snapshot(&output)["tested"], "snapshot", "{}", output.snapshot());
+    }
+    assert_eq!(text(&project.path().join("a.txt")).as_deref(), Some("as it was"));
+}
+
+#[test]
 fn a_check_that_takes_its_own_permissions_away_leaves_nothing_behind() {
     let project = scripts(&["mkdir -p d/e && touch d/e/f && chmod 000 d/e && chmod 555 d"]);
     project.proctor(["run"]).success();

@@ -142,6 +142,25 @@ fn what_is_mounted_in_and_around_a_project_is_copied_or_named() {
     assert_in_place(&output, "perhaps another file system is mounted inside of it");
 }
 
+/// overlayfs is two layers deep at most, so what lies on an overlay over an overlay can be no layer itself.
+#[test]
+fn a_file_system_that_cannot_be_a_layer_is_copied_and_an_environment_on_it_is_named() {
+    let stacked = "cd \"$ROOT\"; mkdir -p first second; for over in first second; do mkdir $over/upper $over/work; \
+                   mount -t overlay -o \"userxattr,lowerdir=project,upperdir=$over/upper,workdir=$over/work\" none project; done";
+    let project = checking("cat a.txt").file(".gitignore", "node_modules\n");
+    assert_snapshot(&run_mounted(&project, stacked));
+    let project = checking("cat a.txt node_modules/m/x").file(".gitignore", "node_modules\n").file("node_modules/m/x", "");
+    let output = run_mounted(&project, stacked);
+    assert_eq!(output.status, 0, "{}", output.snapshot());
+    assert_in_place(&output, "or it lies on one that cannot be under an overlay");
+    let project = checking("touch ran").file(".gitignore", "node_modules\n").file("node_modules/m/x", "");
+    let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("a file");
+    project.save("proctor.toml", &format!("{toml}[sandbox]\nsnapshot = \"require\"\n"));
+    let output = run_mounted(&project, stacked);
+    assert!(output.status != 0 && !output.stdout.contains("PASSED"), "{}", output.snapshot());
+    assert!(!project.root().join("second/upper/ran").exists(), "nothing was run");
+}
+
 /// The file system inside of the packages is unmounted while `watch` runs. A keeper (the process that starts one
 /// action's first process) that was started in advance still sees the file system. So the next run may be in place too;
 /// a later run is on a snapshot.
