@@ -15,8 +15,8 @@ use crate::condition::fields::{Field, FieldRow, MOST, ValueKind, row_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Operator, Reference, Segment};
 use crate::model::{ActionId, ConditionValue};
 
-/// The most partial assignments of values to variables that the search tries. A condition of 1 KiB, as people write
-/// conditions, needs some dozens.
+/// The search tries at most this many partial assignments of values to variables. For a condition of 1 KiB of the kind
+/// that people write, it tries some dozens.
 const MOST_LOOKS: u32 = 20_000;
 
 /// Returns an error if the condition is true for all values or for none, or if the search cannot tell. The condition

@@ -39,7 +39,7 @@ pub enum Field {
     PatternMatches,
     /// The number of rows that a database returned.
     Count,
-    /// Whether the browser that the action commands has started.
+    /// Whether the browser that the action controls has started.
     Initialized,
 }
 

@@ -379,8 +379,8 @@ fn mount_proc() -> Result<(), Obstacle> {
     })
 }
 
-/// Mounts a new file system for terminals, if proctor runs as root. `/dev/ptmx` finds its terminals in its own file
-/// system, so its mount cannot be copied alone, as is done with the other devices.
+/// Mounts a new file system for terminals, where the machine has one. The mounts of other devices are copied one by one.
+/// That does not work for `/dev/ptmx`, which finds its terminals in its own file system.
 fn mount_terminals() -> Result<(), Obstacle> {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
     let (terminals, multiplexer) = (Path::new("/dev/pts"), Path::new("/dev/ptmx"));

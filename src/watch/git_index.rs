@@ -11,7 +11,8 @@ use crate::watch::worker::Worker;
 
 impl Worker {
     /// Finds the project's repository, watches its directory, and reads its index. The watch is placed first, so that no change in
-    /// between is missed. Without a watch, the index is read again at every sweep, poll and question.
+    /// between is missed. Without a watch, the index is read again at every sweep, at every poll, and whenever the watcher is asked to
+    /// report every change so far.
     pub(super) fn follow_repository(&mut self) {
         self.git_directory = Repository::find(&self.root).map(|repository| repository.directory);
         if let Some(directory) = &self.git_directory {

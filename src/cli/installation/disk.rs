@@ -13,7 +13,8 @@ use nix::unistd::{User, getuid};
 /// logind's directory with a file for every user whose services keep running without a session (`loginctl(1)`, `enable-linger`).
 const LINGER: &str = "/var/lib/systemd/linger";
 
-/// Returns the directory of the user's unit files; `None` if neither `XDG_CONFIG_HOME` nor `HOME` is set.
+/// Returns the directory of the user's unit files; `None` if neither `XDG_CONFIG_HOME` nor `HOME` is an
+/// absolute path.
 pub(crate) fn unit_directory(variables: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
     let absolute = |name: &str| variables.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))?;

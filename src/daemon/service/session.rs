@@ -36,7 +36,7 @@ pub(super) struct ProjectSession {
     /// The project's id; `None` while the project is being added and has not been registered yet.
     pub(super) id: Option<ProjectId>,
     pub(super) root: PathBuf,
-    /// Provides the senders for the project's threads.
+    /// The threads of the project report to the service with copies of this sender.
     arrivals: ArrivalSender,
     stage: Stage,
     waiters: Waiters<Reply<AnswerV1>>,
