@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -34,14 +34,41 @@ const LIVE_WIDTH: usize = 79;
 /// The width of a line in a file or a pipe.
 const LINE_WIDTH: usize = 200;
 
-/// The actions that are running, and the thread that tells of them while there are any.
+/// The actions that are running, as a thread of its own tells of them.
 pub(super) struct RunningActions {
-    shared: Arc<Mutex<Told>>,
-    ticker: Option<(Sender<()>, JoinHandle<()>)>,
+    style: Style,
+    audience: Audience,
+    /// The report of the task's last run; `None` if there is none.
+    last_report: Option<Arc<Path>>,
+    /// The thread, and what it is told by; `None` before the first action starts, or if no thread could be made.
+    teller: Option<(Sender<Word>, JoinHandle<()>)>,
 }
 
-/// What the thread and the owner share.
-struct Told {
+/// What the thread is told.
+enum Word {
+    BeginRun(Option<Arc<Path>>),
+    Start {
+        id: ActionId,
+        name: String,
+    },
+    Log {
+        id: ActionId,
+        log: Arc<File>,
+    },
+    /// The action is over. The thread is silent from now on, as after `Pause`.
+    End {
+        id: ActionId,
+        is_silent: Sender<()>,
+    },
+    /// The thread removes the live line, answers, and is silent until it hears `Resume`.
+    Pause {
+        is_silent: Sender<()>,
+    },
+    Resume,
+}
+
+/// What the thread knows.
+struct Teller {
     style: Style,
     audience: Audience,
     /// The running actions, in the order in which they were started.
@@ -50,6 +77,7 @@ struct Told {
     last_report: Option<Arc<Path>>,
     /// How long each action took in the last run, by name.
     usual: BTreeMap<String, DurationMs>,
+    is_silent: bool,
 }
 
 struct RunningAction {
@@ -58,6 +86,7 @@ struct RunningAction {
     begun: Monotonic,
     /// The log that the action's output is written to; `None` before its process is started.
     log: Option<Arc<File>>,
+    /// How many bytes of the log were read.
     read: u64,
     output: OutputSoFar,
     /// When the action's next line in a file or a pipe is due, as time since its start.
@@ -66,116 +95,145 @@ struct RunningAction {
 
 impl RunningActions {
     pub(super) fn new(style: Style, audience: Audience) -> Self {
-        let told = Told { style, audience, actions: Vec::new(), last_report: None, usual: BTreeMap::new() };
-        Self { shared: Arc::new(Mutex::new(told)), ticker: None }
+        Self { style, audience, last_report: None, teller: None }
     }
 
     /// Begins a run, for which actions of earlier runs are forgotten. `last_report` is the report of the task's last run.
     pub(super) fn begin_run(&mut self, last_report: Option<Arc<Path>>) {
-        self.stop();
-        let mut told = lock(&self.shared);
-        told.actions.clear();
-        told.last_report = last_report;
+        self.last_report.clone_from(&last_report);
+        self.tell(Word::BeginRun(last_report));
     }
 
     pub(super) fn start(&mut self, id: &ActionId, name: &str) {
-        let mut told = lock(&self.shared);
-        told.actions.retain(|action| action.id != *id);
-        told.actions.push(RunningAction {
-            id: id.clone(),
-            name: name.to_owned(),
-            begun: clock::monotonic(),
-            log: None,
-            read: 0,
-            output: OutputSoFar::default(),
-            next_line: SHORT,
-        });
-        if told.audience == Audience::Terminal && told.actions.len() > 1 {
-            render::end_live();
-        }
-        told.draw();
-        drop(told);
-        if self.ticker.is_none() {
-            let (stop, stopped) = mpsc::channel();
-            let shared = Arc::clone(&self.shared);
-            let tell = move || {
-                while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                    lock(&shared).tick();
-                }
+        if self.teller.is_none() {
+            let (sender, words) = mpsc::channel();
+            let teller = Teller {
+                style: self.style,
+                audience: self.audience,
+                actions: Vec::new(),
+                last_report: self.last_report.clone(),
+                usual: BTreeMap::new(),
+                is_silent: false,
             };
             // Without the thread nobody is told how long an action takes.
-            let thread = thread::Builder::new().name("running actions".to_owned()).spawn(tell).ok();
-            self.ticker = thread.map(|thread| (stop, thread));
+            let thread = thread::Builder::new().name("running actions".to_owned()).spawn(move || teller.follow(&words)).ok();
+            self.teller = thread.map(|thread| (sender, thread));
         }
+        self.tell(Word::Start { id: id.clone(), name: name.to_owned() });
     }
 
     /// Notes the file that an action's output is written to.
     pub(super) fn note_log(&mut self, id: &ActionId, log: Arc<File>) {
-        if let Some(action) = lock(&self.shared).actions.iter_mut().find(|action| action.id == *id) {
-            action.log = Some(log);
-        }
+        self.tell(Word::Log { id: id.clone(), log });
     }
 
-    /// Removes an action and clears the live line, so that the action's result can be printed.
+    /// Removes an action and the live line, so that the action's result can be printed. [`Self::resume`] shows the line
+    /// again.
     pub(super) fn end(&mut self, id: &ActionId) {
-        let mut told = lock(&self.shared);
-        told.actions.retain(|action| action.id != *id);
-        let is_last = told.actions.is_empty();
-        if told.audience == Audience::Terminal {
-            render::end_live();
-        }
-        drop(told);
-        if is_last {
-            self.stop();
-        }
+        self.silence(|is_silent| Word::End { id: id.clone(), is_silent });
     }
 
     /// Prints lines above the live line, if there is one.
     pub(super) fn print_above(&self, print: impl FnOnce()) {
-        let told = lock(&self.shared);
-        if told.audience == Audience::Terminal && !told.actions.is_empty() {
-            render::end_live();
-        }
+        self.silence(|is_silent| Word::Pause { is_silent });
         print();
-        told.draw();
+        self.resume();
     }
 
-    /// Draws the live line, if an action is running and the output is a terminal.
-    pub(super) fn draw(&self) {
-        lock(&self.shared).draw();
+    /// Shows the live line again, if an action is running and the output is a terminal.
+    pub(super) fn resume(&self) {
+        self.tell(Word::Resume);
     }
 
-    fn stop(&mut self) {
-        if let Some((stop, thread)) = self.ticker.take() {
-            drop(stop);
-            let _panicked = thread.join();
+    fn tell(&self, word: Word) {
+        if let Some((sender, _)) = &self.teller {
+            let _gone = sender.send(word);
+        }
+    }
+
+    /// Tells the thread a word after which it is silent, and waits until it is.
+    fn silence(&self, word: impl FnOnce(Sender<()>) -> Word) {
+        if self.teller.is_some() {
+            let (is_silent, silent) = mpsc::channel();
+            self.tell(word(is_silent));
+            let _gone = silent.recv();
         }
     }
 }
 
 impl Drop for RunningActions {
     fn drop(&mut self) {
-        self.stop();
+        if let Some((sender, thread)) = self.teller.take() {
+            drop(sender);
+            let _panicked = thread.join();
+        }
     }
 }
 
-impl Told {
+impl Teller {
+    fn follow(mut self, words: &Receiver<Word>) {
+        loop {
+            // Without a running action there is nothing to tell, so nothing wakes the thread up.
+            let word = if self.actions.is_empty() {
+                words.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                words.recv_timeout(TICK)
+            };
+            match word {
+                Ok(word) => self.hear(word),
+                Err(RecvTimeoutError::Timeout) => self.tick(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn hear(&mut self, word: Word) {
+        match word {
+            Word::BeginRun(last_report) => {
+                self.actions.clear();
+                self.last_report = last_report;
+                self.is_silent = false;
+            }
+            Word::Start { id, name } => {
+                self.actions.retain(|action| action.id != id);
+                self.actions.push(RunningAction::new(id, name));
+                self.is_silent = false;
+                self.draw();
+            }
+            Word::Log { id, log } => {
+                if let Some(action) = self.actions.iter_mut().find(|action| action.id == id) {
+                    action.log = Some(log);
+                }
+            }
+            Word::End { id, is_silent } => {
+                self.remove_line();
+                self.actions.retain(|action| action.id != id);
+                self.is_silent = true;
+                let _gone = is_silent.send(());
+            }
+            Word::Pause { is_silent } => {
+                self.remove_line();
+                self.is_silent = true;
+                let _gone = is_silent.send(());
+            }
+            Word::Resume => {
+                self.is_silent = false;
+                self.draw();
+            }
+        }
+    }
+
     fn tick(&mut self) {
         if let Some(path) = self.last_report.take() {
             self.usual = durations(&path);
         }
-        let now = clock::monotonic();
         for action in &mut self.actions {
             action.read_output();
         }
         match self.audience {
-            Audience::Terminal => {
-                if !self.actions.is_empty() {
-                    render::end_live();
-                    self.draw();
-                }
-            }
-            Audience::Plain => {
+            Audience::Terminal => self.draw(),
+            Audience::Plain if !self.is_silent => {
+                let now = clock::monotonic();
                 for action in &mut self.actions {
                     let elapsed = now.since(action.begun);
                     if elapsed >= action.next_line {
@@ -186,24 +244,36 @@ impl Told {
                     }
                 }
             }
-            Audience::Nobody => {}
+            Audience::Plain | Audience::Nobody => {}
+        }
+    }
+
+    fn remove_line(&self) {
+        if self.audience == Audience::Terminal && !self.actions.is_empty() && !self.is_silent {
+            render::end_live();
         }
     }
 
     fn draw(&self) {
-        if self.audience != Audience::Terminal {
+        if self.audience != Audience::Terminal || self.is_silent {
             return;
         }
         let Some((first, others)) = self.actions.split_first() else { return };
         let mut words = first.words(clock::monotonic().since(first.begun), self.usual.get(&first.name));
         if !others.is_empty() {
-            words = format!("{} (and {} more)", cut(&words, LIVE_WIDTH - 14), others.len());
+            words = format!("{} and {} more", cut(&words, LIVE_WIDTH - 14), others.len());
         }
+        render::end_live();
         render::live(&self.style.paint(Tone::Quiet, &cut(&words, LIVE_WIDTH)));
     }
 }
 
 impl RunningAction {
+    fn new(id: ActionId, name: String) -> Self {
+        let (begun, output) = (clock::monotonic(), OutputSoFar::default());
+        Self { id, name, begun, log: None, read: 0, output, next_line: SHORT }
+    }
+
     fn read_output(&mut self) {
         let Some(log) = &self.log else { return };
         let Ok(length) = log.metadata().map(|metadata| metadata.len()) else { return };
@@ -259,26 +329,14 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take_while(fits).collect()
 }
 
-fn lock(shared: &Mutex<Told>) -> MutexGuard<'_, Told> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn running(name: &str, output: &str) -> RunningAction {
-        let mut so_far = OutputSoFar::default();
-        so_far.take(output.as_bytes());
-        RunningAction {
-            id: ActionId::numbered("STEP", 1),
-            name: name.to_owned(),
-            begun: clock::monotonic(),
-            log: None,
-            read: 0,
-            output: so_far,
-            next_line: SHORT,
-        }
+        let mut action = RunningAction::new(ActionId::numbered("STEP", 1), name.to_owned());
+        action.output.take(output.as_bytes());
+        action
     }
 
     #[test]

@@ -73,13 +73,13 @@ impl ProgressScreen {
             Progress::ServiceReady { action, after } => {
                 self.running.end(&action.id);
                 self.print(screen::service_ready(action, *after, self.style));
-                self.running.draw();
+                self.running.resume();
             }
             Progress::ChecksOver => {}
             Progress::ActionEnded(result) => {
                 self.running.end(&result.action_id);
                 screen::action(result, self.failures, self.style).into_iter().for_each(|line| self.print(line));
-                self.running.draw();
+                self.running.resume();
             }
         }
     }
@@ -101,8 +101,7 @@ impl ProgressScreen {
 
     /// Shows the run under way again, on a cleared screen.
     pub(crate) fn show_again(&self) {
-        self.shown.iter().for_each(render::line);
-        self.running.draw();
+        self.running.print_above(|| self.shown.iter().for_each(render::line));
     }
 
     fn note(&self, progress: &Progress) {

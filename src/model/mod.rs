@@ -17,6 +17,7 @@ mod debt;
 mod digest;
 mod errno;
 mod evidence;
+mod examined;
 mod exit_code;
 mod finding;
 mod freshness;
@@ -77,11 +78,11 @@ pub use debt::{DebtDestination, DebtOrigin, DebtRouting, DebtSettings, Inventory
 pub use digest::{Digest, DigestError};
 pub use errno::errno_name;
 pub use evidence::{EvidenceFile, EvidenceKind};
+pub use examined::{ControlObservation, Examined, ExaminedUnit};
 pub use exit_code::CommandExit;
 pub use finding::{
-    CategoryCode, ControlObservation, Coverage, Diagnostic, DiagnosticSummary, Examined, ExaminedUnit, FindingLevel, Fix,
-    Interpretation, LISTED_TESTS, RelatedInformation, TestCase, TestCounts, TestFailure, TestOutcome, TestResults, ToolReport,
-    UnlistedCount, UnlistedFindings,
+    CategoryCode, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation, LISTED_TESTS, RelatedInformation,
+    TestCase, TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
 };
 pub use freshness::{
     Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, LastVerdict, MovedRun, ProjectStatus,

@@ -18,13 +18,18 @@ pub(crate) struct Output {
     pub(crate) redactions: Redactions,
 }
 
+/// Returns a text without the lines about actions that were not over yet: how many there are depends on the machine.
+fn without_progress(stream: &str) -> String {
+    stream.split_inclusive('\n').filter(|line| !line.starts_with("  … ")).collect()
+}
+
 impl Output {
     /// Returns exit status, stdout and stderr as one text in which everything that differs from run to run is redacted (house style T7).
     pub(crate) fn snapshot(&self) -> String {
         let mut text = format!("exit status: {}\n", self.status);
         for (name, stream) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
             if !stream.is_empty() {
-                text.push_str(&format!("--- {name}\n{stream}"));
+                text.push_str(&format!("--- {name}\n{}", without_progress(stream)));
                 if !stream.ends_with('\n') {
                     text.push_str("\n(no newline at the end)\n");
                 }
