@@ -13,7 +13,7 @@ use crate::tools::table::row_of;
 pub(super) struct NoWork {
     /// Options with which the tool prints something, or does something else, and then ends.
     pub(super) options: &'static [&'static str],
-    /// Options as above that have this effect only together with an option of the second list.
+    /// Two lists: an option of the first list has the same effect as `options`, but only together with an option of the second.
     pub(super) options_with: (&'static [&'static str], &'static [&'static str]),
     /// Subcommands that do something else than the checks.
     pub(super) subcommands: &'static [&'static str],
@@ -24,7 +24,7 @@ pub(super) struct NoWork {
     pub(super) ignores_case: bool,
 }
 
-/// The row of a tool that has no such options, or that proves its success by a report.
+/// The row of a tool that always does its checks, or that proves its success by a report.
 pub(super) const NONE: NoWork =
     NoWork { options: &[], options_with: (&[], &[]), subcommands: &[], allow_no_files: &[], ignores_case: false };
 

@@ -155,7 +155,7 @@ fn bracketed(message: &str) -> (&str, Option<String>) {
 }
 
 // Reads `Found 4 errors in 1 file (checked 1 source file)` and `Found 4 errors.` With `--fix`, the number includes
-// fixed errors.
+// fixed errors, and such a line is not read.
 fn stated(text: &str) -> Option<u64> {
     let line = lines(text).filter(|line| !line.contains("fixed")).filter_map(|line| line.strip_prefix("Found ")).last()?;
     let (count, rest) = line.split_once(' ')?;
