@@ -77,8 +77,8 @@ pub fn hidden_failure_of_words(argv: &[String]) -> Option<HiddenFailure> {
     hidden_failure(&ShellScript { text: own[at], options })
 }
 
-/// Returns whether a script can only end with success. Returns false for a script that hides a failure, because
-/// [`hidden_failure`] reports it.
+/// Returns whether a script can only end with success. Returns false for a script that is empty or cannot be parsed,
+/// and for a script that hides a failure, because [`hidden_failure`] reports it.
 pub fn can_only_succeed(script: &ShellScript<'_>) -> bool {
     let Ok(tree) = parse(script.text) else { return false };
     let is_empty = matches!(&tree.kind, PartKind::List(commands) if commands.is_empty());

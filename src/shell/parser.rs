@@ -17,13 +17,14 @@ const DEEPEST: usize = 40;
 /// Words that end a list of commands.
 const ENDS: &[&str] = &["}", "then", "do", "done", "elif", "else", "esac", "fi"];
 
-/// Parses the text of a whole script. Its commands are numbered from 0.
+/// Parses the text of a whole script. Its commands are numbered from 1.
 pub(super) fn parse(text: &str) -> ParseResult<ScriptPart> {
     let mut next_id = 0;
     parse_inside(text, &mut next_id, 0)
 }
 
-/// Parses a script inside of another script. The numbers of its commands begin with `next_id`.
+/// Parses a script inside of another script. The number of its first command is the one after `next_id`, which is
+/// raised with each command.
 pub(super) fn parse_inside(text: &str, next_id: &mut usize, depth: usize) -> ParseResult<ScriptPart> {
     let Lexed { tokens, documents, is_open, .. } = lex(text);
     if is_open {
@@ -87,7 +88,7 @@ impl ScriptParser<'_> {
         while self.take_operator("\n") {}
     }
 
-    /// Returns an error that names the next token.
+    /// Returns an error with the text from the next token to the end, or with the whole text if no token is left.
     pub(super) fn unreadable(&self) -> Unreadable {
         let start = self.start();
         let rest = if start < self.text.len() { &self.text[start..] } else { self.text };
