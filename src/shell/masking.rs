@@ -61,7 +61,8 @@ const CUTTERS: &[&str] = &["head", "tail"];
 /// A message shows at most this many characters of a part of a script.
 const SHOWN: usize = 48;
 
-/// Returns the part of a script that hides a failure; `None` if every failure of a deciding command makes the script fail.
+/// Returns the part of a script that hides a failure, or the part that cannot be parsed; `None` if every failure of a
+/// deciding command makes the script fail.
 pub fn hidden_failure(script: &ShellScript<'_>) -> Option<HiddenFailure> {
     match parse(script.text) {
         Ok(tree) => hidden_in(&tree, script),

@@ -268,7 +268,7 @@ impl ScriptParser<'_> {
         Ok(self.node(PartKind::Simple(Box::new(simple)), start, lead))
     }
 
-    /// Returns whether a function begins here: a word and brackets, `NAME()`.
+    /// Returns whether a function begins here: a word and an opening bracket, as in `NAME()`.
     pub(super) fn is_function(&self) -> bool {
         self.keyword().is_some_and(|word| !word.contains('='))
             && matches!(self.tokens.get(self.at + 1), Some(Token::Operator { text: "(", .. }))
@@ -328,7 +328,8 @@ fn assigned(word: &ScriptWord) -> Option<Assignment> {
     let plain = name.strip_suffix('+').unwrap_or(name);
     let base = plain.split_once('[').filter(|(_, index)| index.ends_with(']')).map_or(plain, |(base, _)| base);
     let is_whole = base == name;
-    // A word with a quote in the name is a command, not an assignment. Quotes in the value are allowed and common.
+    // For a shell, a word with a quote in the name is a command. The text has no quotes any more, so such a word counts
+    // as an assignment here.
     is_variable_name(base).then(|| Assignment {
         name: base.to_owned(),
         value: is_whole.then(|| ScriptWord { text: value.to_owned(), ..word.clone() }),

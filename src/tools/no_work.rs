@@ -58,7 +58,8 @@ impl NoWork {
     }
 }
 
-/// Returns a usage error instead of a result that ended with exit code 0, if the command's options keep the tool from its checks.
+/// Returns a usage error in place of `interpretation` if the command ended with exit code 0 and its options keep the
+/// tool from its checks, or may have left the tool without any file to check.
 pub(super) fn or_usage_error(exited: &Exited<'_>, interpretation: Interpretation) -> Interpretation {
     let tool = exited.action.tool;
     let located = locate(&exited.action.command.argv);
