@@ -42,8 +42,8 @@ impl NoWork {
         option.or_else(subcommand)
     }
 
-    // Returns the first of the options that is in the arguments. `--option=value` counts, `--option false` does not, and words
-    // after `--` are no options.
+    // Returns the first of the options that is in the arguments. `--option=value` counts, `--option=false` and
+    // `--option false` do not, and words after `--` are no options.
     fn find_option(&self, options: &[&str], arguments: &[String]) -> Option<String> {
         let mut words = arguments.iter().take_while(|word| *word != "--").peekable();
         while let Some(word) = words.next() {

@@ -8,7 +8,8 @@ use crate::tools::linter::Output;
 use crate::tools::located::{Located, arrow, located};
 use crate::tools::places::Place;
 
-/// Reads mypy's lines, for example `a.py:6:12: error: message  [code]`. A note after an error is added to that error.
+/// Reads mypy's lines, for example `a.py:6:12: error: message  [code]`. A note after an error is added to that error if
+/// both are about the same file.
 pub(super) fn mypy(exited: &Exited<'_>, _: &[String]) -> Output {
     let mut diagnostics = Gathered::default();
     for line in lines(&exited.stdout) {
