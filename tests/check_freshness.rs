@@ -53,7 +53,7 @@ fn request_status(project: &Project, status: i32) -> Value {
     project.proctor(request).status(status).json()
 }
 
-/// Finding V2: a change that no check's `paths` name was forgotten as soon as a save triggered any check.
+/// A change that no check's `paths` name must not be forgotten when a later save triggers a check (V2).
 #[test]
 fn a_save_does_not_launder_a_change_that_no_check_is_triggered_by() {
     for reuse in ["off", "watch"] {

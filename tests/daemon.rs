@@ -21,7 +21,7 @@ use crate::common::{Project, Watch};
 /// The time limit of every wait. A wait normally takes far less.
 pub(crate) const LATE: Duration = Duration::from_secs(60);
 
-/// Returns a project with one file whose only check is a shell command. The project has no link to its evidence.
+/// Returns a project that has one file, a shell command as its only check, and no link to its evidence.
 pub(crate) fn project(command: &str) -> Project {
     Project::new().toml(&settings(command)).file("a.txt", "one\n")
 }

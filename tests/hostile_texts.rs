@@ -1,7 +1,7 @@
-//! Names and messages that try to paint over the screen, to turn a text around, or to hide words: in every place where
-//! proctor shows a text of others, through every command that prints.
+//! Tests names and messages that try to paint over the screen, to turn a text around, or to hide words, in every place
+//! where proctor shows a text of others, and with every command that prints.
 //!
-//! The corpus is a table: each [`CLASSES`] of characters at each of the [`PLACES`]. A test fails if one of the characters
+//! Every class of characters ([`CLASSES`]) is tried at every place ([`PLACES`]). A test fails if one of the characters
 //! reaches an output as itself.
 
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use nix::sys::stat::Mode;
 
 use crate::common::{Output, Project, fake_tool, source_files};
 
-/// A class of characters: its name, and a text with characters of it.
+/// The classes of characters: the name of each, and a text with characters of the class.
 const CLASSES: &[(&str, &str)] = &[
     ("escape", "\u{1b}[2J\u{1b}[1;1H\u{1b}[32mPASSED\u{1b}[0m"),
     ("title", "\u{1b}]0;PASSED\u{7}"),
@@ -37,7 +37,7 @@ const CLASSES: &[(&str, &str)] = &[
     ("fillers", "\u{3164}\u{115f}\u{ffa0}\u{2800}\u{ffff}\u{fdd0}"),
 ];
 
-/// The places at which the corpus has a text of each class.
+/// The places at which a text of each class is tried.
 const PLACES: &[&str] = &[
     "a file's name",
     "a name of a test",
@@ -51,8 +51,8 @@ const PLACES: &[&str] = &[
     "a name in foreign evidence",
 ];
 
-/// Returns whether a terminal may obey the character or a person may not see it. Written again here, so that the test
-/// does not trust the list of the program.
+/// Returns whether a terminal may obey the character or a person may not see it. The list of characters is written
+/// again here, so that the test does not trust the program's own list.
 fn is_hidden(character: char) -> bool {
     let code = u32::from(character);
     let ranges = [
@@ -86,7 +86,7 @@ fn expect_clean(what: &str, text: &str) {
             line.chars().filter(|one| is_hidden(*one)).map(|one| format!("U+{:04X}", u32::from(one))).collect();
         assert!(found.is_empty(), "{what} prints {found:?} in the line {}", line.escape_debug());
     }
-    // A line end in a text of others must not begin a line of its own.
+    // The words after a line end in a text of others must not begin a line of the output.
     assert!(!text.lines().any(|line| line.starts_with("PASSED") && !line.contains('·')), "{what} prints a forged line:\n{text}");
 }
 

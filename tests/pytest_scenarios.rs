@@ -1,7 +1,8 @@
 //! What real pytest does in situations that are known to mislead, and the category code that proctor must come to.
 //!
 //! The table is data: a scenario is a project, a command, and the expected result. A name begins with the scenario's
-//! number in the list of measured pytest behaviour. Scenarios with `G` end with exit code 0 and prove nothing.
+//! number in the list of measured pytest behaviour. Scenarios whose number begins with `G` end with exit code 0 and
+//! prove nothing.
 
 mod collection;
 mod configuration;

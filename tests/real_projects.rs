@@ -190,7 +190,7 @@ fn copy_into(project: &Project, from: &Path, to: &str) {
     prepare(Command::new("cp").arg("-a").arg(from.join(".")).arg(target));
 }
 
-/// Runs git in a directory as its author does.
+/// Runs git in a directory, with the name and address of a made-up author.
 #[track_caller]
 fn git(directory: &Path, arguments: &[&str]) {
     let settings = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];

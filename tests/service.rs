@@ -81,16 +81,16 @@ fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace(
     assert_eq!(value("TWICE"), "0");
 }
 
-/// What is expected at a level of a hostile check that tries W1 to W8 in one run.
+/// What is expected at one isolation level after a run with a hostile check that tries W1 to W8.
 struct ExpectedAttack {
     level: &'static str,
     /// What `attacked.sh` prints for each attempt that changed or reached something. Every other attempt got nothing.
     got: &'static [(&'static str, &'static str)],
-    /// Whether the socket of the service can be reached, which then refuses.
+    /// Whether the check can connect to the socket of the service. If it can, the service must refuse its request.
     reaches_socket: bool,
-    /// What the run after the attack ends with.
+    /// The exit code of the run after the attack.
     returned: &'static str,
-    /// What the next `git status` of the user runs of the check's.
+    /// Whether the user's next `git status` runs a program of the check: `1` if it does, `0` if not.
     git: &'static str,
 }
 
@@ -105,7 +105,7 @@ const IN_PROJECT: [(&str, &str); 4] = [
     ("swap", "CHANGED files;"),
 ];
 
-/// Below namespaces a process that the service manager starts is out of reach.
+/// At weaker levels than `namespace`, a check can have the service manager start a process outside of the isolation.
 const BEYOND: [(&str, &str); 5] = [IN_PROJECT[0], IN_PROJECT[1], IN_PROJECT[2], IN_PROJECT[3], ("manager", "REACHED manager;")];
 
 const EXPECTED: [ExpectedAttack; 2] = [
@@ -113,7 +113,7 @@ const EXPECTED: [ExpectedAttack; 2] = [
     ExpectedAttack { level: "landlock", got: &BEYOND, reaches_socket: true, returned: "3", git: "1" },
 ];
 
-/// A hostile check of one project, one save, under a service that a real service manager has started.
+/// One save starts a run with a hostile check, under a service that a real service manager has started.
 #[test]
 #[ignore = "long tier"]
 fn a_hostile_check_changes_nothing_outside_of_its_run_and_the_report_names_the_attempt() {
@@ -136,7 +136,8 @@ fn a_hostile_check_changes_nothing_outside_of_its_run_and_the_report_names_the_a
         for name in ["UNTOUCHED", "LINES", "APPROVALS", "FILES"] {
             assert_eq!(value(name), "same", "{level}, {name}: {said:#?}");
         }
-        // Below namespaces a check works in the project itself: its run is no success, and the next one asks a person.
+        // At weaker levels than `namespace`, a check works in the project itself. Its run is no success, and the next
+        // run asks a person.
         let is_namespace = level == "namespace";
         assert_eq!(value("PROJECTFILES"), if is_namespace { "same" } else { "changed" }, "{level}: {said:#?}");
         assert_eq!((value("RETURNED"), value("GIT")), (expected.returned, expected.git), "{level}: {said:#?}");

@@ -96,7 +96,7 @@ fn nothing_is_removed_while_a_run_is_under_way() {
     assert_eq!(run.ended().status, 0);
 }
 
-/// The service is started again, and no run is due: the verdict of the killed one is fresh.
+/// The service is started again, and no run is due: the verdict from before is still fresh.
 #[test]
 fn a_service_removes_at_its_start_what_a_killed_run_left() {
     let project = Project::new().toml("[[check]]\nname = \"x\"\ncommand = \"true\"\n");

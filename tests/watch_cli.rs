@@ -129,7 +129,7 @@ fn lines_of(project: &Project, kind: &str) -> Vec<Value> {
     bodies.filter(|body| body["kind"] == kind).collect()
 }
 
-/// Expects that no run is added to the ledger for a while.
+/// Expects that no line is added to the ledger for a while.
 #[track_caller]
 fn expect_no_further_run(project: &Project) {
     let before = project.store().ledger().len();

@@ -28,7 +28,7 @@ impl Client {
     /// Subscribes to the service's events. No event after the return of this call is missed.
     ///
     /// # Errors
-    /// When no process listens, or the service does not answer in time.
+    /// When no process listens, or the service does not answer in time with status 200.
     pub fn events(&self) -> Result<(Events, EventsStopper), ClientError> {
         let mut stream = self.connect()?;
         stream.set_read_timeout(Some(BEGINNING)).map_err(ClientError::Connection)?;

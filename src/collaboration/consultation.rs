@@ -233,7 +233,7 @@ impl Workspace {
     }
 
     /// Returns the paths that are hidden from the model: the paths that the request names, the command-line programs of
-    /// trackers, and the directories in which those programs keep their accounts.
+    /// trackers, and the directories in which `gh` keeps its accounts.
     fn hidden_places(&self, request: &ModelRequest<'_>, environment: &ChildEnvironment, home: Option<&Path>) -> Vec<PathBuf> {
         let mut paths = request.hidden.to_vec();
         let own = Path::new(request.tracker).file_name().and_then(OsStr::to_str);
@@ -275,7 +275,7 @@ fn limits(timeout: Duration, grace: Duration) -> ActionLimits {
     ActionLimits { timeout, idle: None, output: Some(OUTPUT_CAP), grace, ladder: vec![StopStage::Sigterm] }
 }
 
-/// Returns the paths that a model may write to, with links resolved.
+/// Returns the paths that a model may write to, with links resolved. A path that does not exist is left out.
 fn writable_places(request: &ModelRequest<'_>, home: Option<&Path>) -> Vec<PathBuf> {
     let expand = |written: &String| match (written.strip_prefix('~'), home) {
         (Some(below), Some(home)) => home.join(below.trim_start_matches('/')),

@@ -14,7 +14,7 @@ use crate::git::index_file::{GitIndexProblem, IndexContent, parse_index};
 use crate::git::repository::Repository;
 use crate::git::tracked_paths::TrackedPaths;
 
-/// The most bytes of an index that are read: enough for some millions of files.
+/// The largest index that is read, in bytes: enough for some millions of files. A larger index is refused.
 const MAX_INDEX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// The paths that git's index tracks below a project's root, or why the index could not be used.

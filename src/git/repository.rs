@@ -6,7 +6,8 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The most bytes read of a `.git` file, which worktrees and submodules have instead of a directory.
+/// A `.git` file, which worktrees and submodules have instead of a directory, is read up to this many bytes. Further
+/// bytes are ignored.
 const MAX_POINTER_BYTES: u64 = 8192;
 
 /// A repository, as far as its index is concerned.

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::model::TreePath;
 
-/// The tracked paths of a project, relative to its root. Cheap to ask about one path; there may be a hundred thousand.
+/// The tracked paths of a project, relative to its root. Asking about one path is cheap, also among a hundred thousand paths.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrackedPaths {
     /// All paths one after the other, in ascending order of their bytes, each once.

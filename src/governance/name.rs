@@ -49,10 +49,11 @@ impl WorkflowId {
 }
 
 /// Returns the slug that a brief's file gives its workflow: the file name without the extension, in lower case, with
-/// `-` in place of each sequence of characters that a slug cannot have (N0 step 2).
+/// `-` in place of each sequence of characters that a slug cannot have (N0 step 2). A long name is cut, and `-` and `_`
+/// at both ends are removed.
 ///
 /// # Errors
-/// When no character of the name can be part of a slug.
+/// When the name has no letter or digit that can be part of a slug.
 pub fn slug_from_file_name(file_name: &str) -> Result<Slug, NameError> {
     let stem = file_name.rsplit_once('.').map_or(file_name, |(stem, _)| if stem.is_empty() { file_name } else { stem });
     let mut slug = String::new();

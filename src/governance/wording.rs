@@ -37,7 +37,7 @@ pub(super) fn decision(state: &WorkflowState, subject: &DecisionSubject) -> Pers
     PersonQuestion { gate: Some(WorkflowGate::Verdict), display, prompt: "[A]pprove / [R]evise / [M]anual?".to_owned() }
 }
 
-/// Returns whether the person has edited the draft after the reviewer was given it.
+/// Returns whether the draft differs from the text that the reviewer was given. False if there is no review.
 pub(super) fn is_changed(subject: &DecisionSubject) -> bool {
     subject.review.as_ref().is_some_and(|review| review.reviewed_draft != subject.draft)
 }

@@ -104,7 +104,7 @@ pub(super) struct LineReading {
 pub(super) struct OpenHtml {
     /// How often each element is open.
     elements: BTreeMap<String, usize>,
-    /// The text that ends the open processing instruction, declaration or CDATA section; `None` if none is open.
+    /// The text that ends the open processing instruction or CDATA section; `None` if none is open.
     special: Option<&'static str>,
     /// Whether an HTML block is open. It ends at an empty line, also after its end tag.
     in_block: bool,
@@ -162,8 +162,7 @@ impl OpenHtml {
     }
 }
 
-/// Returns the text that ends a processing instruction, declaration or CDATA section which the line begins but does not
-/// end.
+/// Returns the text that ends a processing instruction or a CDATA section which the line begins but does not end.
 fn special_end(line: &str) -> Option<&'static str> {
     let start = line.trim_start();
     let known = [("<?", "?>"), ("<![CDATA[", "]]>")];

@@ -94,8 +94,8 @@ fn is_quote(line: &str) -> bool {
     rest.starts_with('>') && line.len() - rest.len() < 4
 }
 
-/// Returns whether a line without `>` still belongs to the blockquote before it. Such a paragraph ends at an empty line
-/// or a heading (CommonMark 5.1, "laziness").
+/// Returns whether a line without `>` still belongs to the blockquote before it. The blockquote's last paragraph ends
+/// at an empty line or a heading (CommonMark 5.1, "laziness").
 fn continues_paragraph(line: &str) -> bool {
     !line.trim().is_empty() && !line.starts_with('#')
 }

@@ -348,7 +348,8 @@ fn set(state: &mut ShellState, name: &str, value: Option<ShellValue>) {
     }
 }
 
-/// Returns to which of the loops around it a `break` or `continue` belongs, counted from the innermost loop, which is 1.
+/// Returns which enclosing loop a `break` or `continue` means, counted from the innermost loop, which is 1. Without a
+/// positive number it is 1.
 fn depth(operands: &[ScriptWord]) -> u32 {
     operands.first().and_then(|word| word.text.parse().ok()).filter(|depth| *depth > 0).unwrap_or(1)
 }

@@ -261,7 +261,7 @@ fn collect(node: &ScriptPart, stage: CommandStage, found: &mut Vec<(usize, Comma
         }
         PartKind::Loop { condition, body, outside, .. } => {
             all(outside, CommandStage::Aside);
-            // The condition is evaluated after each turn, so it is collected last.
+            // The condition is the last part of a loop to be evaluated, so it is collected last.
             collect(body, stage, found);
             collect(condition, stage, found);
         }

@@ -7,8 +7,8 @@ use crate::shell::tree::{CaseClause, PartKind, ScriptPart, each_part};
 use crate::shell::value::{ShellValue, Status};
 use crate::shell::word::ScriptWord;
 
-/// A loop over at most this many known words is followed turn by turn. A loop over more words may run any number of
-/// times.
+/// A loop over at most this many known words is followed turn by turn. A loop over more words is followed as if it
+/// could run any number of times.
 const MOST_TURNS: usize = 8;
 
 impl<'t> ScriptMachine<'t> {

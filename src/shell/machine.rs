@@ -143,7 +143,7 @@ impl<'t> ScriptMachine<'t> {
         ends
     }
 
-    /// Runs the trap for the end of a shell.
+    /// Runs the trap for the end of a shell, if one is set.
     fn finish(&mut self, state: ShellState, trace: FailureTrace<'t>) -> Vec<(ShellState, FailureTrace<'t>)> {
         let Some(number) = state.exit_trap else { return vec![(state, trace)] };
         let before = state.status;

@@ -61,7 +61,8 @@ const CUTTERS: &[&str] = &["head", "tail"];
 /// A message shows at most this many characters of a part of a script.
 const SHOWN: usize = 48;
 
-/// Returns the part of a script that hides a failure; `None` if every failure of a deciding command makes the script fail.
+/// Returns the part of a script that hides a failure, or the part that cannot be parsed; `None` if every failure of a
+/// deciding command makes the script fail.
 pub fn hidden_failure(script: &ShellScript<'_>) -> Option<HiddenFailure> {
     match parse(script.text) {
         Ok(tree) => hidden_in(&tree, script),
@@ -77,8 +78,8 @@ pub fn hidden_failure_of_words(argv: &[String]) -> Option<HiddenFailure> {
     hidden_failure(&ShellScript { text: own[at], options })
 }
 
-/// Returns whether a script can only end with success. Returns false for a script that hides a failure, because
-/// [`hidden_failure`] reports it.
+/// Returns whether a script can only end with success. Returns false for a script that is empty or cannot be parsed,
+/// and for a script that hides a failure, because [`hidden_failure`] reports it.
 pub fn can_only_succeed(script: &ShellScript<'_>) -> bool {
     let Ok(tree) = parse(script.text) else { return false };
     let is_empty = matches!(&tree.kind, PartKind::List(commands) if commands.is_empty());

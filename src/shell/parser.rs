@@ -17,13 +17,14 @@ const DEEPEST: usize = 40;
 /// Words that end a list of commands.
 const ENDS: &[&str] = &["}", "then", "do", "done", "elif", "else", "esac", "fi"];
 
-/// Parses the text of a whole script. Its commands are numbered from 0.
+/// Parses the text of a whole script. Its commands are numbered from 1.
 pub(super) fn parse(text: &str) -> ParseResult<ScriptPart> {
     let mut next_id = 0;
     parse_inside(text, &mut next_id, 0)
 }
 
-/// Parses a script inside of another script. The numbers of its commands begin with `next_id`.
+/// Parses a script inside of another script. The number of its first command is the one after `next_id`, which is
+/// raised with each command.
 pub(super) fn parse_inside(text: &str, next_id: &mut usize, depth: usize) -> ParseResult<ScriptPart> {
     let Lexed { tokens, documents, is_open, .. } = lex(text);
     if is_open {
@@ -87,7 +88,7 @@ impl ScriptParser<'_> {
         while self.take_operator("\n") {}
     }
 
-    /// Returns an error that names the next token.
+    /// Returns an error with the text from the next token to the end, or with the whole text if no token is left.
     pub(super) fn unreadable(&self) -> Unreadable {
         let start = self.start();
         let rest = if start < self.text.len() { &self.text[start..] } else { self.text };
@@ -267,7 +268,7 @@ impl ScriptParser<'_> {
         Ok(self.node(PartKind::Simple(Box::new(simple)), start, lead))
     }
 
-    /// Returns whether a function begins here: a word and brackets, `NAME()`.
+    /// Returns whether a function begins here: a word and an opening bracket, as in `NAME()`.
     pub(super) fn is_function(&self) -> bool {
         self.keyword().is_some_and(|word| !word.contains('='))
             && matches!(self.tokens.get(self.at + 1), Some(Token::Operator { text: "(", .. }))
@@ -327,7 +328,8 @@ fn assigned(word: &ScriptWord) -> Option<Assignment> {
     let plain = name.strip_suffix('+').unwrap_or(name);
     let base = plain.split_once('[').filter(|(_, index)| index.ends_with(']')).map_or(plain, |(base, _)| base);
     let is_whole = base == name;
-    // A word with a quote in the name is a command, not an assignment. Quotes in the value are allowed and common.
+    // For a shell, a word with a quote in the name is a command. The text has no quotes any more, so such a word counts
+    // as an assignment here.
     is_variable_name(base).then(|| Assignment {
         name: base.to_owned(),
         value: is_whole.then(|| ScriptWord { text: value.to_owned(), ..word.clone() }),

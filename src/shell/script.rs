@@ -22,7 +22,7 @@ impl<'t> ShellScript<'t> {
     }
 }
 
-/// Returns the script of a command whose program is a shell, such as `sh -c '…'`; `None` for other commands.
+/// Returns the script that a command passes to a shell, as in `sh -c '…'`; `None` if the command has no such script.
 pub fn script_of(argv: &[String]) -> Option<ShellScript<'_>> {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
     let (position, options) = script_position(&words)?;

@@ -16,7 +16,7 @@ use crate::tools::project_files::ProjectFiles;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckerCall(pub(super) Vec<String>);
 
-/// The most scripts that are followed, because scripts can call each other in a circle.
+/// The limit for the number of scripts that are followed, because scripts can call each other in a circle.
 const MOST_SCRIPTS: u32 = 16;
 
 /// Words that may come before a program's name, in addition to the launchers of `package.json`. `hatch run` is missing
@@ -185,7 +185,7 @@ fn is_moving(word: &str) -> bool {
     MOVING.iter().any(is_option) || word.starts_with("-C")
 }
 
-/// Returns whether the shell may expand a word to any other words: it contains a variable or a command substitution.
+/// Returns whether the shell may expand a word to any other words: it is a variable, or it contains a command substitution.
 fn is_open(word: &str) -> bool {
     let is_variable = word.starts_with('$') && (word.ends_with('}') || !word.contains('/'));
     is_variable || word.contains("$(") || word.contains('`')
@@ -196,8 +196,8 @@ fn name_of(word: &str) -> &str {
 }
 
 impl CheckerCall {
-    /// Returns the value of an option. The letter case of its name does not matter. If the option is repeated, the last
-    /// value counts.
+    /// Returns the value of an option. The letter case of its name matters only in the form `--name=value`. If the
+    /// option is repeated, the last value counts.
     pub(super) fn value(&self, names: &[&str]) -> Option<&str> {
         let joined = |word: &str| names.iter().find_map(|name| word.strip_prefix(name)?.strip_prefix('=').map(str::len));
         let mut found = None;
@@ -211,8 +211,8 @@ impl CheckerCall {
         found
     }
 
-    /// Returns the value of a flag: `true` if it stands alone, otherwise the word `true` or `false` after it. If the
-    /// flag is repeated, the last one counts.
+    /// Returns the value of a flag: `false` if the next word is `false`, otherwise `true`; `None` without the flag. If
+    /// the flag is repeated, its last place counts.
     pub(super) fn flag(&self, name: &str) -> Option<bool> {
         let position = self.0.iter().rposition(|word| word.eq_ignore_ascii_case(name))?;
         Some(self.0.get(position + 1).is_none_or(|value| value != "false"))

@@ -119,7 +119,7 @@ fn literal(part: &[u8]) -> String {
     format!("(?-u){}", part.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>())
 }
 
-/// Returns a text shortened to one line of at most [`QUOTED`] characters.
+/// Returns a text shortened to one line of at most [`QUOTED`] characters; a longer text ends with `…` behind them.
 pub(super) fn quoted(text: &str) -> String {
     let line = text.replace('\n', "\\n");
     if line.chars().count() <= QUOTED { line } else { line.chars().take(QUOTED).chain("…".chars()).collect() }

@@ -12,7 +12,7 @@ const LISTED: usize = 2000;
 /// The most text that is kept of all diagnostics together, in bytes. The text is copied into the report and the
 /// evidence.
 const LISTED_TEXT: usize = 1024 * 1024;
-/// The most bytes that are read of one line. A finding's place and level stand at the beginning of its line.
+/// A line of a tool's output is cut after this many bytes. A finding's place and level stand at the beginning of its line.
 const LONGEST_LINE: usize = 64 * 1024;
 
 /// The reason of a result names at most this many findings one by one.

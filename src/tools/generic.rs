@@ -5,7 +5,8 @@ use crate::model::{CategoryCode, Examined, ExaminedUnit, Interpretation};
 use crate::tools::interpret::Exited;
 use crate::tools::{launch_failure, printed_tests, signals};
 
-/// Judges a plain command: an expected exit code is a success, any other code a failure.
+/// Judges a plain command: an expected exit code is a success, and any other code is a failure. Exit code 0 is no
+/// success if a test runner printed that no test passed.
 pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let code = exited.code;
     let totals = printed_tests::totals(exited);

@@ -11,7 +11,8 @@ use crate::tools::json_schema::{SchemaProblem, check_schema};
 /// HTTP status 404, the only status that says that an endpoint does not exist.
 const NOT_FOUND: u16 = 404;
 
-/// Judges a completed request. Every input has a result. Only an answer that meets all requirements is a success.
+/// Judges a request that has ended, with or without an answer. Every input has a result. Only an answer that meets all
+/// requirements is a success.
 pub fn interpret_exchange(request: &HttpRequest, exchange: &Exchange) -> Interpretation {
     let shown = request.shown();
     match &exchange.outcome {

@@ -326,7 +326,8 @@ pub(super) fn hand_on(argv: &[String]) -> Option<&'static [&'static str]> {
     }
 }
 
-/// Returns whether arguments after a script reach the tool. They do if the tool is the last command of the script.
+/// Returns whether arguments after a script reach the tool. They do if the tool is the last command of the script and
+/// no bracket, `;`, `&`, `|` or comment follows.
 pub(super) fn ends_with(script: &str, tool: Tool) -> bool {
     let last = simple_commands(script).last().map(|command| locate(command));
     let is_open = !script.trim_end().ends_with([')', '}', ';', '&', '|', '`', '#']);

@@ -19,21 +19,22 @@ struct NeutralRow {
     valued: &'static [(&'static str, NeutralValues)],
     /// Whether `-v`, `-vv` and `--verbose` make the tool print more, and nothing else.
     has_verbosity: bool,
-    /// Whether a tool that has paths already checks the same files under them when it gets further paths. That is so
-    /// where the tool looks for its configuration in the working directory, or beside each file. It is not so for pytest
-    /// (paths move the rootdir, and with it the configuration), for mypy and Pylint (paths decide what is imported), for
-    /// tsc (files declare types for each other), and for Jest and Vitest (the words are filters).
+    /// Whether the tool, if it is called with further paths, still checks the same files below the paths that it had
+    /// before. That is so where the tool looks for its configuration in the working directory, or beside each file. It
+    /// is not so for pytest (paths move the rootdir, and with it the configuration), for mypy and Pylint (paths decide
+    /// what is imported), for tsc (files declare types for each other), and for Jest and Vitest (the words are
+    /// filters).
     takes_more_paths: bool,
     /// The words before the first path, for example `check` of `ruff check`.
     subcommands: &'static [&'static str],
-    /// Words that are not neutral, and after which no value of theirs can come.
+    /// Words that are not neutral and never have a value after them.
     without_value: &'static [&'static str],
 }
 
 /// The values with which an option is neutral.
 #[derive(Clone, Copy)]
 enum NeutralValues {
-    /// These values.
+    /// Only the listed values.
     Of(&'static [&'static str]),
     /// A number.
     Number,
@@ -94,8 +95,8 @@ const ENDS_EARLY: &[&str] = &["-x", "--exitfirst"];
 /// out of the list.
 const LISTS_ALL: &[char] = &['a', 'A'];
 
-/// Returns whether a command differs from the command before it only in neutral words. `may_fail` says whether a test is
-/// expected to fail: then a run that ends after the first failure does not show the others.
+/// Returns whether a command differs from the command before it only in neutral words. `may_fail` says whether a test
+/// is expected to fail: then a run that ends after the first failure does not show the later failures.
 pub fn differs_in_neutral_words_only(before: &[String], now: &[String], may_fail: bool) -> bool {
     let (Some(before), Some(now)) = (ToolCall::read(before, may_fail), ToolCall::read(now, may_fail)) else { return false };
     let has_all_paths = if before.row.takes_more_paths && !before.paths.is_empty() {
@@ -295,7 +296,7 @@ mod tests {
     #[test]
     fn what_is_not_named_is_asked() {
         let rows = [
-            // Verbosity: less is printed, `-q` hides in a cluster, `-v` is the value of another option or behind `--`.
+            // The second command prints less, or its `-v` is not pytest's own option: a cluster, a value, a word after `--`.
             ("pytest", "pytest -q"),
             ("pytest", "pytest -qq"),
             ("pytest -q", "pytest -qq"),
@@ -308,7 +309,7 @@ mod tests {
             ("pytest -- a", "pytest -- a -v"),
             ("pytest", "pytest -- -v"),
             ("pytest --lf", "pytest --lf -v"),
-            // What is listed.
+            // The second command may hide results in pytest's list, or gives an option an unknown value.
             ("pytest", "pytest -rN"),
             ("pytest", "pytest -raN"),
             ("pytest", "pytest -r"),
@@ -320,7 +321,7 @@ mod tests {
             ("pytest", "pytest --durations=x"),
             ("pytest", "pytest --durations nothing.py"),
             ("pytest", "pytest --durations-min=5 --co"),
-            // Fewer tests.
+            // The second command runs fewer or other tests.
             ("pytest", "pytest -k fast"),
             ("pytest", "pytest --maxfail=5"),
             ("pytest", "pytest -x tests/good.py"),
@@ -330,7 +331,7 @@ mod tests {
             ("pytest tests", "pytest other"),
             ("pytest", "pytest --ignore=tests"),
             ("pytest", "pytest --verbose=-1"),
-            // Another program, or another tool.
+            // The second command runs another program, another tool or a launcher with other words.
             ("pytest -v", "./pytest -v"),
             ("python -m pytest", "pytest"),
             ("pytest", "ruff check ."),
@@ -340,7 +341,7 @@ mod tests {
             ("uv run pytest", "uv run -v pytest"),
             ("env pytest", "env -v pytest"),
             ("env pytest", "env PYTEST_ADDOPTS=--co pytest"),
-            // More paths: none was named, words that are no plain paths, other tools.
+            // More paths, but the first command had none, a word is no plain path, or the tool does not take more paths.
             ("ruff check", "ruff check src"),
             ("ruff check .", "ruff check src tests"),
             ("ruff check src", "ruff check src @options"),

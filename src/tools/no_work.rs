@@ -13,7 +13,7 @@ use crate::tools::table::row_of;
 pub(super) struct NoWork {
     /// Options with which the tool prints something, or does something else, and then ends.
     pub(super) options: &'static [&'static str],
-    /// Options as above that have this effect only together with an option of the second list.
+    /// Two lists: an option of the first list has the same effect as `options`, but only together with an option of the second.
     pub(super) options_with: (&'static [&'static str], &'static [&'static str]),
     /// Subcommands that do something else than the checks.
     pub(super) subcommands: &'static [&'static str],
@@ -24,7 +24,7 @@ pub(super) struct NoWork {
     pub(super) ignores_case: bool,
 }
 
-/// The row of a tool that has no such options, or that proves its success by a report.
+/// The row of a tool that always does its checks, or that proves its success by a report.
 pub(super) const NONE: NoWork =
     NoWork { options: &[], options_with: (&[], &[]), subcommands: &[], allow_no_files: &[], ignores_case: false };
 
@@ -42,8 +42,8 @@ impl NoWork {
         option.or_else(subcommand)
     }
 
-    // Returns the first of the options that is in the arguments. `--option=value` counts, `--option false` does not, and words
-    // after `--` are no options.
+    // Returns the first of the options that is in the arguments. `--option=value` counts, `--option=false` and
+    // `--option false` do not, and words after `--` are no options.
     fn find_option(&self, options: &[&str], arguments: &[String]) -> Option<String> {
         let mut words = arguments.iter().take_while(|word| *word != "--").peekable();
         while let Some(word) = words.next() {
@@ -58,7 +58,8 @@ impl NoWork {
     }
 }
 
-/// Returns a usage error instead of a result that ended with exit code 0, if the command's options keep the tool from its checks.
+/// Returns a usage error in place of `interpretation` if the command ended with exit code 0 and its options keep the
+/// tool from its checks, or may have left the tool without any file to check.
 pub(super) fn or_usage_error(exited: &Exited<'_>, interpretation: Interpretation) -> Interpretation {
     let tool = exited.action.tool;
     let located = locate(&exited.action.command.argv);

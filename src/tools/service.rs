@@ -126,7 +126,8 @@ pub fn port_in_use(stdout: &StreamExcerpt, stderr: &StreamExcerpt) -> Option<u16
     telling.filter_map(port_of_line).next()
 }
 
-/// Returns the number after the last colon of a line, or after the word `port`; `None` if the line has no such number.
+/// Returns the number directly after a colon of a line, searched from the last colon backwards, or else the number
+/// after the word `port`; `None` if the line has no such number.
 fn port_of_line(line: &str) -> Option<u16> {
     let number = |text: &str| {
         let text = text.trim_start();

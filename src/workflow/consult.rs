@@ -76,7 +76,8 @@ impl WorkflowRunner<'_> {
     }
 }
 
-/// Returns the answer of a model: its whole standard output, if the command ended with exit code 0.
+/// Returns the answer of a model: its whole standard output. The output counts only if the command ended with exit code
+/// 0, left no process that could still print, and printed at most [`LONGEST_ANSWER`] bytes of UTF-8.
 ///
 /// # Errors
 /// Why the output does not count, as a clause for people.

@@ -78,8 +78,8 @@ impl<'a> WorkflowRunner<'a> {
         Ok(if self.lock.is_some() { WorkflowEvent::SlugFree } else { WorkflowEvent::SlugTaken })
     }
 
-    /// Returns which of editor, repository and tracker cannot be used, as a sentence for people (N1 steps 1 and 2);
-    /// `None` if all can.
+    /// Returns why the editor, the repository or the tracker cannot be used, as a sentence for people (N1 steps 1 and
+    /// 2). They are checked in this order, and the first failure counts. `None` if all can be used.
     pub(super) fn missing_tools(&mut self) -> Result<Option<String>, WorkflowError> {
         if let Err(EditorFailure(why)) = self.person.find_editor() {
             return Ok(Some(why));

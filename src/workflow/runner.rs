@@ -168,7 +168,8 @@ impl<'a> WorkflowRunner<'a> {
         }
     }
 
-    /// Stores a transition on disk, shows its lines to the person, and returns the effect that is to be performed next.
+    /// Stores a transition on disk if the workflow can be resumed from it, shows its lines to the person, and returns
+    /// the effect that is to be performed next.
     fn apply_transition(
         &mut self,
         state: &WorkflowState,

@@ -213,7 +213,7 @@ fn nothing_of_a_repository_is_read_or_written_through_a_link() {
         let place = if linked == "." { git.clone() } else { git.join(linked) };
         let elsewhere = project.root().join("elsewhere");
         if place.symlink_metadata().is_err() {
-            // The person's own directory, into which the link would lead.
+            // This is the person's own directory, into which the link would lead.
             fs::create_dir_all(&elsewhere).expect("it is ours");
             fs::create_dir_all(place.parent().expect("it lies in .git")).expect("the repository is ours");
         } else {

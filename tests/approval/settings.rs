@@ -197,7 +197,7 @@ fn watch_and_the_service_refuse_a_weaker_wall_as_run_does() {
     project.save("proctor.toml", &format!("{text}\n[sandbox]\nmode = \"off\"\n"));
     let waited = project.proctor(["wait", "--fresh"]).status(3);
     assert!(waited.stdout.contains("sandbox.mode") || waited.stderr.contains("sandbox.mode"), "{}", waited.snapshot());
-    // A run that is handed over asks nobody in place, and says how to approve.
+    // A run that is handed over to the service asks nobody, and says how to approve.
     let run = project.proctor(["run"]).status(3);
     assert!(run.stderr.contains("sandbox.mode") && run.stderr.contains("proctor approve"), "{}", run.snapshot());
     assert_eq!(project.store().committed_runs().len(), runs);
@@ -289,7 +289,7 @@ fn what_a_check_writes_to_deciding_files_of_its_snapshot_is_named_by_the_report(
 
 #[test]
 fn a_repository_that_a_check_makes_is_named_although_a_save_of_the_check_stops_the_run() {
-    // Each run saves a file, so that the service stops the run and begins another one.
+    // A run that finds no `lib/.git` makes one and saves a file, so that the service stops the run and begins another one.
     let attack = "test -e lib/.git || { mkdir lib/.git; echo x > lib/.git/config; echo x > saved.txt; sleep 60; }\n";
     let text = "[sandbox]\nsnapshot = \"off\"\n[[check]]\nname = \"attack\"\ncommand = \"sh attack.sh\"\n";
     let project = Project::new().toml(text).file("lib/a.txt", "a\n").file("attack.sh", "true\n");

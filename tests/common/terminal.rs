@@ -64,7 +64,8 @@ impl<'project> Terminal<'project> {
         Self { project, child, master, pieces, drawn: Vec::new(), taken: 0 }
     }
 
-    /// Waits until `text` is drawn after the text that was waited for last. Returns everything that was drawn up to its end.
+    /// Waits until `text` is drawn after the text that was waited for last. Returns what was drawn after that earlier
+    /// text, up to the end of `text`.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str, bound: Duration) -> String {
         let deadline = Instant::now() + bound;

@@ -1,4 +1,4 @@
-//! Saves followed by waits, many times: an answer must always name the tree that includes the save before the question.
+//! Saves followed by waits, many times: an answer must always name the tree that includes the last save before the request.
 //!
 //! `PROCTOR_STRESS_ROUNDS` is the number of rounds in the long tier.
 
@@ -41,7 +41,7 @@ fn save_and_ask(rounds: usize) {
         let noise = is_restless.then(|| {
             let path = project.path().join("b/c.txt");
             // This second save may come while a run tests the first save of the round. The second save is over before
-            // the question is asked.
+            // the requests are sent.
             std::fs::write(path, format!("{round}\n")).expect("it can be written");
         });
         // Two clients ask at the same time. Nobody saves until both have their answers.
@@ -114,7 +114,7 @@ fn disturb(root: &Path, random: u64) {
     };
 }
 
-/// The disturbances trigger no check, so no run has looked at the tree before the question is asked.
+/// The disturbances trigger no check, so no run has looked at the tree before the status is requested.
 #[test]
 fn after_some_disturbances_a_status_names_the_tree_that_is_there() {
     disturb_and_look(ROUNDS_OF_THE_SAMPLE);

@@ -37,9 +37,9 @@ fn s150_a_process_that_is_killed_at_a_gate_is_asked_the_same_again() {
     assert_eq!(scene.names("done/62-notes").last().map(String::as_str), Some("008-filed.json"));
 }
 
-/// The most points (moments at which a crash must not change how the workflow ends) at which a process goes on before
-/// the point at which it dies. A process that dies at one of its first points makes no progress, so the number changes
-/// from process to process.
+/// A process dies at one of its first points (moments at which a crash must not change how the workflow ends): at the
+/// first, or at the latest at the point with this number. Processes that always died at their first point would make no
+/// progress, so the number changes from process to process.
 const LONGEST_LIFE: u32 = 9;
 
 /// Runs one process after another until the workflow is over, and answers every question. Each process dies at another

@@ -139,7 +139,7 @@ const RENAMES: &str = "import os, pathlib\n\n\n\
 #[test]
 #[ignore = "long tier"]
 fn tests_that_rename_directories_are_told_why_they_fail_and_pass_without_a_snapshot() {
-    // An ignored directory: renaming one of the tree away and back would count as a move of the tree.
+    // The renamed directory is ignored: renaming a directory of the tree away and back would count as a move of the tree.
     let make = |snapshot: &str| {
         let project = Project::new().file("test_rename.py", RENAMES).file("data/a.txt", "a");
         make_environment(&project, &python_real());

@@ -41,7 +41,7 @@ fn text(project: &Project, name: &str) -> Option<String> {
     fs::read_to_string(project.path().join(name)).ok()
 }
 
-/// Returns the names of all entries in the project's root, without those that the tests' builder makes.
+/// Returns the names of all entries in a directory, sorted.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("a directory").flatten();
     let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

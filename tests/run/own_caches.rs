@@ -27,7 +27,7 @@ const READ: &str = "exec 2>/dev/null\n\
     for other in \"$XDG_CACHE_HOME\"/../*; do touch \"$other/mine\" 2>/dev/null && echo wrote; done\n\
     touch \"$XDG_CACHE_HOME/../x\" 2>/dev/null && echo wrote beside\n";
 
-/// Returns a directory that is not below `/tmp`, where an action without namespaces may write.
+/// Returns a directory outside of `/tmp`: without namespaces, an action may write everywhere below `/tmp`.
 fn machine() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
 }

@@ -1,4 +1,5 @@
-//! What a check plants where a person or a program trusts what lies there: reports at the path of the evidence, and the settings of git.
+//! Tests what a check plants at places that a person or a program trusts: reports at the path of the evidence, and the
+//! settings of git.
 
 use std::fs;
 
@@ -31,7 +32,7 @@ fn a_report_that_a_check_plants_at_the_path_of_the_evidence_is_never_found_there
 #[test]
 fn settings_of_git_that_a_check_plants_run_nothing_at_the_next_git_status() {
     let planted = "mkdir -p .git && printf '[core]\\n\\tfsmonitor = touch ran; false\\n' >>.git/config";
-    // A directory that is no repository yet: with the planted one, git would take it for a repository.
+    // This project is no repository yet. With the planted `.git`, git would take it for one.
     let without = planting(&format!("git init -q .; {planted}"));
     let output = without.proctor(["run"]).failure();
     assert_eq!(output.report()["tree"]["snapshot"]["tested"], "snapshot", "{}", output.snapshot());

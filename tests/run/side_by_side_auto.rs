@@ -26,7 +26,7 @@ for word; do case $word in --junitxml=*) echo \"<testsuites><testsuite name='s' 
 /// Meets another check: if the two ran one after the other, the first would wait until its time-out.
 const MEETS: &str = "touch ../shared/$1; until [ -e ../shared/$2 ]; do sleep 0.01; done\n";
 
-/// Fails if another check is inside at the same time.
+/// Fails if another check runs this text at the same time.
 const ALONE: &str = "mkdir ../shared/inside || exit 7; sleep 0.1; rmdir ../shared/inside\n";
 
 /// Returns a project whose checks run on a snapshot, with programs that are taken for `mypy` and `pytest`.

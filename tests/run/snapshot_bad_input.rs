@@ -1,5 +1,5 @@
-//! Tests strange projects and places: the checks run on a snapshot, or in the project with the reason, and never on a
-//! part of the project.
+//! Tests strange projects and places: the checks run on a snapshot, or in the project itself for a reason that the
+//! report gives, and never on a part of the project.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};

@@ -20,7 +20,7 @@ fn notes(output: &Output) -> String {
     output.report()["notes"].to_string()
 }
 
-/// Runs git in a directory as its author does.
+/// Runs git in a directory, with the name and address of a made-up author.
 pub(super) fn git(directory: &std::path::Path, arguments: &[&str]) {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])

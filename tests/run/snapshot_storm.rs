@@ -44,7 +44,8 @@ fn storm(changes: usize) -> usize {
                 continue;
             }
             if ended.status == 3 {
-                // A rule took files out of the tree, which a person would have to approve. The next run begins as the first.
+                // A rule took files out of the tree, which a person would have to approve. Without the approval of the
+                // earlier tree, the next run is treated as a first run.
                 fs::remove_dir_all(project.root().join("state/proctor/approved-trees")).expect("a run was approved before");
                 continue;
             }

@@ -176,7 +176,7 @@ impl Victim {
         self.lines().iter().position(|line| line.contains(&format!("\"runId\":\"{name}\""))).expect("it is in the ledger")
     }
 
-    /// Corrects the hash of the line before in every line of the ledger, as a forger does after editing a line.
+    /// Corrects, in every line of the ledger, the hash of the line before it, as a forger does after editing a line.
     pub(super) fn chain_again(&self) {
         let mut previous = Digest::of(b"").hex();
         let chained = self.lines().into_iter().map(|line| {

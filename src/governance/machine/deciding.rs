@@ -127,7 +127,8 @@ impl TransitionBuilder {
         }
     }
 
-    /// N3 step 8 and N5 step 7: writes the feedback to the trail, and asks the drafter for another draft.
+    /// N3 step 8 and N5 step 7: writes the feedback to the trail, and asks the drafter for another draft. If the
+    /// feedback is empty, the person is asked again.
     fn take_feedback(mut self, subject: DecisionSubject, line: &str) -> WorkflowTransition {
         let feedback = line.trim().to_owned();
         if feedback.is_empty() {

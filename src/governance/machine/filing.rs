@@ -32,7 +32,7 @@ pub(super) fn pending_effect(state: &WorkflowState, filing: &FilingStep) -> Work
 
 impl TransitionBuilder {
     /// N5 step 6, and N6 step 1: reads title and labels from the draft that the person approved, and writes the issue's
-    /// text to the trail.
+    /// text to the trail. If they cannot be read, the filing has failed, and nothing is written.
     pub(super) fn approve(mut self, subject: DecisionSubject, overridden: bool) -> WorkflowTransition {
         let filing = match parse_fields(&subject.draft) {
             Ok(fields) => {

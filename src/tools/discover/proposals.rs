@@ -116,7 +116,8 @@ fn makefile(files: &dyn ProjectFiles, directory: &str) -> Option<(String, Vec<St
     Some((path, targets))
 }
 
-/// Returns the first directory below `directory` that has Python tests.
+/// Returns the first directory with Python tests: `directory` itself or one below it. Returns `None` if there is none,
+/// or if the tests are in the project's root.
 fn python_tests(files: &dyn ProjectFiles, directory: &str, depth: usize) -> Option<String> {
     let names = files.names(directory);
     let is_test = |name: &String| name.starts_with("test_") && name.ends_with(".py") || name.ends_with("_test.py");

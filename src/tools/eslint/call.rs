@@ -13,7 +13,7 @@ pub(super) struct EslintCall {
     pub(super) options: Vec<String>,
     /// The files, directories and globs that eslint checks.
     pub(super) paths: Vec<String>,
-    /// The value of `--max-warnings`; `None` if it is missing or negative, which means no limit.
+    /// The value of `--max-warnings`; `None`, which means no limit, if it is missing, negative or not a number.
     pub(super) max_warnings: Option<u32>,
 }
 

@@ -157,7 +157,7 @@ fn decide(linter: &Linter, exited: &Exited<'_>, output: &Output, arguments: &[St
 }
 
 /// Returns the line that names the problem: the last line of a traceback, otherwise the first line that begins with
-/// `Cause: `, otherwise the first line with `error: `, otherwise the first line.
+/// `Cause: `, otherwise the first line with `error: `, otherwise the first line that does not begin with `usage:`.
 fn words(exited: &Exited<'_>) -> String {
     let lines = || exited.stderr.lines().chain(exited.stdout.lines()).map(str::trim).filter(|line| !line.is_empty());
     let traceback = || exited.stderr.contains("Traceback (most recent call last)").then(|| last_line(&exited.stderr)).flatten();

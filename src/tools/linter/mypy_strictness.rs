@@ -54,7 +54,7 @@ fn setting(text: &str, section: &str, name: &str) -> Option<bool> {
     }
 }
 
-/// Returns the keys and values of a section; `None` if there is no such section.
+/// Returns the keys and values of a section, of a TOML table only the boolean values; `None` if there is no such section.
 fn section_of(text: &str, section: &str) -> Option<Vec<(String, String)>> {
     if let Some(name) = section.strip_prefix("tool.") {
         let document = DeTable::parse(text).ok()?;

@@ -8,7 +8,8 @@ use crate::tools::linter::Output;
 use crate::tools::located::{Located, arrow, located};
 use crate::tools::places::Place;
 
-/// Reads mypy's lines, for example `a.py:6:12: error: message  [code]`. A note after an error is added to that error.
+/// Reads mypy's lines, for example `a.py:6:12: error: message  [code]`. A note after an error is added to that error if
+/// both are about the same file.
 pub(super) fn mypy(exited: &Exited<'_>, _: &[String]) -> Output {
     let mut diagnostics = Gathered::default();
     for line in lines(&exited.stdout) {
@@ -155,7 +156,7 @@ fn bracketed(message: &str) -> (&str, Option<String>) {
 }
 
 // Reads `Found 4 errors in 1 file (checked 1 source file)` and `Found 4 errors.` With `--fix`, the number includes
-// fixed errors.
+// fixed errors, and such a line is not read.
 fn stated(text: &str) -> Option<u64> {
     let line = lines(text).filter(|line| !line.contains("fixed")).filter_map(|line| line.strip_prefix("Found ")).last()?;
     let (count, rest) = line.split_once(' ')?;

@@ -64,8 +64,8 @@ pub(super) fn says_exit_called(exited: &Exited<'_>) -> bool {
     lines(exited).any(|line| line.contains(EXIT_CALLED))
 }
 
-/// Returns the heading of the first failure if Jest ended at it because of its option `bail`. Jest then writes no report. Its line
-/// about the files names how many of all it did not run: `Test Suites: 1 failed, 1 of 2 total`.
+/// Returns the heading of the first failure if Jest ended at it because of its option `bail`. Jest then writes no
+/// report. Its line about the files then says how many of all files ran: `Test Suites: 1 failed, 1 of 2 total`.
 pub(super) fn bailed<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     let is_bail = |line: &str| {
         line.strip_prefix("Test Suites:").is_some_and(|counts| counts.contains(" failed") && counts.contains(" of "))

@@ -34,8 +34,8 @@ const DEFAULT_DIRECTORY: &str = "coverage";
 
 const SNAPSHOTS: &str = "__snapshots__";
 
-/// Snapshots are not looked for in directories with these names, nor more than [`DEPTH`] levels below the working
-/// directory.
+/// Snapshot files of Jest and Vitest are not looked for in directories with these names, nor more than [`DEPTH`] levels
+/// below the working directory.
 const NOT_SEARCHED: &[&str] = &["node_modules", "dist", "build", "coverage"];
 const DEPTH: usize = 5;
 const MOST_DIRECTORIES: usize = 2_000;

@@ -84,7 +84,7 @@ struct Builder {
 }
 
 impl SeenTests {
-    /// Adds what an element shows to its test.
+    /// Adds the bits that an element shows to the bits of its test. The hash stands for the test's name.
     fn add(&mut self, hash: u64, bits: u64) {
         if self.count * 4 >= self.places.len() * 3 {
             self.grow();
