@@ -139,8 +139,8 @@ pub struct ResponseChecks {
 
 /// Which excerpts the report shows for an action (`evidenceCapture` in a specification).
 ///
-/// This concerns the report only: logs, frames and records are evidence and are always kept whole. The exit code and
-/// the duration cannot be switched off, because the verdict rests on them and nobody could check it without them.
+/// The settings concern excerpts only: logs are evidence and are always kept whole. The exit code and the duration cannot be
+/// switched off, because the verdict rests on them and nobody could check it without them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceCapture {
@@ -249,7 +249,7 @@ impl HttpRequest {
 }
 
 impl EvidenceCapture {
-    /// Returns whether every setting has its default value. The stored plan leaves such settings out.
+    /// Returns whether every setting has its default value. If so, the stored plan leaves the settings out.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -384,7 +384,7 @@ pub struct Interpretation {
     /// Possible causes of the failure, each based on something that proctor observed. If the list is empty, reports
     /// show the usual causes for the category code.
     pub causes: Vec<String>,
-    /// What the tool looked at, and how many; `None` if nothing more is known than the exit code.
+    /// The kind and the number of things that the tool looked at; `None` if neither is known.
     pub examined: Option<Examined>,
     /// The result of the check's control, a run of tests that must fail; `None` if the check has no control.
     pub control: Option<ControlObservation>,
@@ -395,7 +395,7 @@ pub struct Interpretation {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Examined {
     pub what: ExaminedUnit,
-    /// How many of them the tool looked at; `None` (`null` in a report) if the tool does not say it.
+    /// How many files or tests the tool looked at; `None` (`null` in a report) if the tool does not say it.
     pub count: Option<u64>,
 }
 
@@ -408,7 +408,7 @@ pub enum ExaminedUnit {
 }
 
 impl ExaminedUnit {
-    /// Returns the word for a number of them: `files` or `tests`.
+    /// Returns the unit's name in the plural: `files` or `tests`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Files => "files",
@@ -423,7 +423,8 @@ impl ExaminedUnit {
 pub struct ControlObservation {
     /// Whether all tests of the control failed. If one passed, the runner's results for other tests prove nothing.
     pub held: bool,
-    /// `false` if the control's tests had an error before they ran. Then the control says nothing about the runner. Absent otherwise.
+    /// `false` if the control's tests had an error before they ran. Then the control says nothing about the runner. Otherwise
+    /// `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applicable: Option<bool>,
     /// What the control's tests did, in words.

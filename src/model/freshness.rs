@@ -3,8 +3,8 @@
 //!
 //! A verdict is fresh while tree and plan have the digests that the verdict was made for, and its run covers every check on
 //! this tree. What triggers a check (its `paths`) is no proof of what the check reads, so a check that did not run on this
-//! tree keeps the task stale. Every other state is a reason why there is no fresh verdict. Installed tools are not compared: a verdict on the same files by another compiler is
-//! still called fresh.
+//! tree keeps the task stale. Every state but `Fresh` is a reason why there is no fresh verdict. Installed tools are not
+//! compared: a verdict on the same files by another compiler is still called fresh.
 
 use std::path::PathBuf;
 
@@ -54,7 +54,7 @@ pub enum Freshness {
 #[serde(rename_all = "camelCase")]
 pub enum StaleReason {
     Tree,
-    /// The digest of the tested tree has another format, so nobody can say whether the tree is the same (S9).
+    /// The digest of the tested tree does not have the current format, so nobody can say whether the tree is the same (S9).
     DigestVersion,
     /// The plan has changed: its checks, commands, time-outs or policies.
     Plan,
@@ -281,8 +281,8 @@ fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest
     }
 }
 
-/// Returns whether a verdict for the current tree and plan says what is known of every check on this tree. If it does not, a
-/// run of the missing checks brings a verdict that does.
+/// Returns whether a verdict for the current tree and plan still stands. A check that fails on this tree confirms any verdict
+/// except PASSED. Without such a check, the verdict must cover every check, and later results must not contradict it.
 fn covers_checks(verdict: &LastVerdict, checks: &[KnownCheck]) -> bool {
     let Some((plan, tree)) = verdict.plan.zip(verdict.tree) else { return false };
     let fails = newest_fresh_failure(checks, plan, tree).is_some();
@@ -294,7 +294,7 @@ fn covers_checks(verdict: &LastVerdict, checks: &[KnownCheck]) -> bool {
     }
 }
 
-/// Returns whether every check succeeded on this tree, at least one of them after a verdict that is FAILED.
+/// Returns whether every check succeeded on this tree, at least one of them after the verdict.
 fn is_repaired(verdict: &LastVerdict, checks: &[KnownCheck], (plan, tree): (Digest, TreeDigest)) -> bool {
     let succeeded = |check: &KnownCheck| {
         check.fresh_result(plan, tree).filter(|last| last.blocking == Blocking::Allowed).map(|last| last.sequence)
@@ -304,8 +304,8 @@ fn is_repaired(verdict: &LastVerdict, checks: &[KnownCheck], (plan, tree): (Dige
     verdict.exit != CommandExit::Proceed && sequences.iter().any(|sequence| *sequence > verdict.sequence)
 }
 
-/// Returns `Moved` or `Unstable` after runs during which the tree changed. Returns `None` if there is no such run, or
-/// if the tree is now neither as it was before nor as it was after the newest of them.
+/// Returns `Moved` or `Unstable` after runs during which the tree changed. Returns `None` if there is no such run, or if the
+/// tree is not known, or is now neither as it was before nor as it was after the newest of them.
 ///
 /// This function only describes the state: [`Repetitions`](crate::model::Repetitions) decides at the end of a run
 /// whether the run is repeated.

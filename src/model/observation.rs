@@ -185,7 +185,7 @@ pub struct ServiceObservation {
 }
 
 impl HttpAnswer {
-    /// The most bytes of an answer's body that are read, judged and stored.
+    /// The number of bytes after which an answer's body is cut: only the bytes before the cut are read, judged and stored.
     pub const BODY_CAP: usize = 4 * 1024 * 1024;
 }
 
