@@ -1,5 +1,5 @@
-//! Updates an index for some paths. Only these paths are read again, and the directories above them get new digests.
-//! The rest is shared with the old index.
+//! Updates an index for some paths. Only these paths are read again, and the directories above them get new digests. All other
+//! directories are shared with the old index.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
