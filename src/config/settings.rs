@@ -68,7 +68,7 @@ pub struct ActionSettings {
     pub timeout: Duration,
     /// The longest time without output; `None` means no limit.
     pub idle_timeout: Option<Duration>,
-    /// The most output of standard output and standard error together, in bytes; `None` means no limit.
+    /// The most bytes that the action may print, standard output and standard error together; `None` means no limit.
     pub max_output: Option<ByteSize>,
     /// How long stopping the action may take, from the first signal to SIGKILL. `grace` begins only when the action is
     /// stopped, so it may be longer than `timeout`.
@@ -92,7 +92,7 @@ pub struct Check {
     pub writes: Vec<String>,
     /// The names of the checks that must have ended before this check starts.
     pub after: WrittenValue<Vec<String>>,
-    /// The most repetitions of a check that does not succeed.
+    /// The largest number of times that the check is repeated while it does not succeed.
     pub retries: u8,
     /// When the result of an earlier run may be used instead of running the check.
     pub reuse: Reuse,
