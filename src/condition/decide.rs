@@ -2,9 +2,9 @@
 //! can change.
 //!
 //! Each distinct value that the condition asks of an action is a variable. Between two neighbouring constants that a variable
-//! is compared with, no comparison changes, so one value of each such stretch is enough. Two references that are compared with
-//! each other form a variable that is "less", "equal" or "greater". Variables are taken as independent, so the search covers
-//! at least all answers that runs can give. A condition that it calls constant is therefore constant.
+//! is compared with, no comparison changes, so one value between them is enough. Two references that are compared with each
+//! other form a variable that is "less", "equal" or "greater". Variables are taken as independent, so the search covers at
+//! least all answers that runs can give. A condition that it calls constant is therefore constant.
 
 use std::collections::BTreeMap;
 

@@ -244,7 +244,7 @@ pub struct SandboxSettings {
     /// Whether checks run on a snapshot of the tree instead of in the project.
     pub snapshot: ProtectionMode,
     /// A snapshot is made only of a tree with at most this many bytes. The ignored files that checks read are counted
-    /// apart and have the same limit. The kept caches of a project may use half this many bytes.
+    /// separately and have the same limit. The kept caches of a project may use half this many bytes.
     pub max_snapshot_bytes: ByteSize,
     /// What becomes of tools' caches that checks write in a snapshot.
     pub caches: CachesMode,

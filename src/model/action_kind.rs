@@ -25,8 +25,7 @@ pub enum ActionKind {
     FileValidation(FileValidation),
     /// A request to a server, and the requirements on the answer.
     HttpRequest(Box<HttpRequest>),
-    /// A question to a reviewer, whose answer is a verdict. If the answer has no verdict, the reviewer is asked once
-    /// more.
+    /// A request to a reviewer, whose answer is a verdict. If the answer has no verdict, the reviewer is asked once more.
     Review(Review),
 }
 

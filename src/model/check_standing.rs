@@ -81,7 +81,8 @@ impl CheckStanding {
 }
 
 /// Returns how many checks have a result for the current tree, and the words about each check. `None` if no check has a result
-/// for the current tree, or if all checks have one and one run carried them all out: then the words about the task say enough.
+/// for the current tree, or if all last results are for the current tree and of the same run: then the words about the task
+/// say enough.
 pub fn checks_sentence(checks: &[CheckStanding]) -> Option<String> {
     let fresh = checks.iter().filter(|check| check.state == CheckState::Fresh);
     let runs: BTreeSet<_> = fresh.clone().map(|check| &check.run_id).collect();

@@ -224,8 +224,8 @@ pub struct RunRecord {
     pub environment_digest: Option<Digest>,
     /// The digest of the plan; `None` if the run was interrupted before the plan was made.
     pub plan_digest: Option<Digest>,
-    /// The checks that a person selected by name; empty if all checks ran. Such a run says nothing about the checks
-    /// that were not selected.
+    /// The checks that a person selected by name; empty if all checks ran. The run says nothing about checks that were not
+    /// selected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
     pub overall_status: OverallStatus,
