@@ -380,7 +380,8 @@ impl Configuration {
 }
 
 impl PolicyOverride {
-    /// Returns the keys that are written in `proctor.toml` here, but have an effect only for linters with named rules.
+    /// Returns the keys of these settings that are written in `proctor.toml` and have an effect only for linters with named
+    /// rules.
     pub fn linter_keys(&self) -> Vec<&'static str> {
         let rows = [
             ("treat_warnings_as_errors", self.warnings.as_errors.as_ref().is_some_and(WrittenValue::is_written)),

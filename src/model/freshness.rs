@@ -28,7 +28,7 @@ pub enum Freshness {
     Running,
     /// A run was started and waits for its turn on this machine.
     Queued,
-    /// The last verdict is for another tree or another plan.
+    /// The last verdict does not count for the current tree and plan; the reason says why.
     Stale(StaleReason),
     /// The tree changed while it was tested, so the run has no verdict (S6).
     Moved { paths: Vec<String> },
@@ -71,7 +71,7 @@ pub enum StaleReason {
 pub enum WaitStep {
     /// The command ends with this state as its answer, because waiting would not change the state.
     Answer,
-    /// The command keeps waiting, because the run under way may bring a fresh verdict.
+    /// The command keeps waiting, because a run that is queued or under way may bring a fresh verdict.
     GoOn,
     /// The command starts a run.
     Run,
@@ -83,7 +83,7 @@ pub struct FreshnessFacts {
     pub root: CurrentRoot,
     pub approval: Approval,
     pub plan: CurrentPlan,
-    /// The digest of the present tree; `None` if it was not computed, because a run was under way.
+    /// The digest of the present tree; `None` if it was not computed, for example because a run was under way.
     pub tree: Option<TreeDigest>,
     pub activity: Activity,
     /// The last verdict; or, if a check blocks on this tree in a newer run of some checks, the verdict of that run.
@@ -185,7 +185,8 @@ pub struct VerdictStatus {
     pub freshness: Freshness,
     /// The present tree; `None` if its digest was not computed.
     pub tree: Option<TreeDigest>,
-    /// The present plan; `None` if the configuration has errors or does not contain this task.
+    /// The digest of the present plan; `None` if it is not known, for example because the configuration has errors or does not
+    /// contain this task.
     pub plan: Option<Digest>,
     /// The last verdict, fresh or not.
     pub verdict: Option<LastVerdict>,

@@ -167,7 +167,7 @@ pub struct Action {
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
-    /// What the action does. If the kind is not `Command`, `tool` and `class` are GENERIC.
+    /// What the action does. If the kind is not `Command`, `class` is GENERIC, and so is `tool`, except for a review.
     #[serde(skip_serializing_if = "ActionKind::is_terminal_command")]
     pub kind: ActionKind,
     /// The largest number of times that the action is repeated while it does not succeed: 0 to 5. The last attempt's result
