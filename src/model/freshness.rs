@@ -157,7 +157,7 @@ pub struct LastVerdict {
     pub plan: Option<Digest>,
     /// The status with which the run ended, for example SUCCESS or INTERRUPTED.
     pub status: OverallStatus,
-    /// PASSED or FAILED; `None` if nothing could be run.
+    /// PASSED or FAILED; `None` if the run's ledger line has no verdict.
     pub result: Option<OverallResult>,
     /// The number of results that make the verdict FAILED.
     pub blocking: u32,

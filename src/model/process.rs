@@ -250,7 +250,7 @@ pub struct EndedAction {
     pub captured: CapturedOutput,
     /// The processes that were still running when the action's main process had ended.
     pub survivors: Vec<Survivor>,
-    /// The resources that the main process used; `None` if it was not started.
+    /// The resources that the main process used; `None` if it was not started, or how it ended is not known.
     pub usage: Option<Usage>,
     /// How the action was isolated; `None` if it was not started.
     pub kept: Option<ReachedIsolation>,
