@@ -90,7 +90,7 @@ pub struct Check {
     /// Globs of the files that are copied from the check's snapshot to the project after the run; empty means that no
     /// file is copied.
     pub writes: Vec<String>,
-    /// The names of the checks that must have ended before this check starts.
+    /// The names of the checks that must have succeeded before this check starts.
     pub after: WrittenValue<Vec<String>>,
     /// The largest number of times that the check is repeated while it does not succeed.
     pub retries: u8,
@@ -204,7 +204,7 @@ pub struct TaskSettings {
 /// `[queue]`: how many actions run at the same time on this machine, over all projects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueSettings {
-    /// The most actions that run at the same time; `None` means the number of CPUs.
+    /// The most actions that run at the same time; `None` means the number of CPUs that proctor may use.
     pub max_parallel: Option<u32>,
     /// The longest time that an action waits until it may start.
     pub wait: Duration,

@@ -62,7 +62,8 @@ pub enum StaleReason {
     TreeAndPlan,
     /// The configuration no longer has the task.
     TaskGone,
-    /// Tree and plan are the same, but the run does not cover every check on this tree.
+    /// Tree and plan are the same, but the run does not cover every check on this tree, or later results contradict its
+    /// verdict.
     Checks,
 }
 
