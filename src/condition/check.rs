@@ -25,11 +25,11 @@ pub(super) type TypeOf<'a> = &'a dyn Fn(&ActionId) -> Option<ActionType>;
 /// Returns the faults of a condition, in the order of its text. An empty list means that the condition can be evaluated
 /// and that runs can give different answers.
 ///
-/// `type_of` returns the types of the task's actions. Only a condition without other faults is examined for being
-/// constant. It is refused as [`ConditionFault::Constant`] when it gives the same answer for all values of its
-/// references, each taken as independent of the others, and of other questions about the same value (`.length`,
-/// `.includes`). So every refusal is right, but an accepted condition may still be constant for a reason outside the
-/// condition, for example `STEP.1.testsPassed <= STEP.1.testsTotal`.
+/// `type_of` returns the types of the task's actions. Only a condition without other faults is examined for being constant. It
+/// is refused as [`ConditionFault::Constant`] when it gives the same answer for all values of its references, each taken as
+/// independent of the others, and of other properties of the same value (`.length`, `.includes`). So every refusal is right,
+/// but an accepted condition may still be constant for a reason outside the condition, for example `STEP.1.testsPassed <=
+/// STEP.1.testsTotal`.
 pub fn check(condition: &Condition, type_of: TypeOf<'_>) -> Vec<ConditionFault> {
     if condition.references().is_empty() {
         return vec![ConditionFault::NoReference];

@@ -1,10 +1,10 @@
 //! Finds out whether a condition can give more than one answer, by a bounded search over the values at which its parts
 //! can change.
 //!
-//! Each distinct question about an action is a variable. Between two neighbouring constants that a variable is compared
-//! with, no comparison changes, so one value of each such stretch is enough. Two references that are compared with each
-//! other form a variable that is "less", "equal" or "greater". Variables are taken as independent, so the search covers
-//! at least all answers that runs can give. A condition that it calls constant is therefore constant.
+//! Each distinct value that the condition asks of an action is a variable. Between two neighbouring constants that a variable
+//! is compared with, no comparison changes, so one value between them is enough. Two references that are compared with each
+//! other form a variable that is "less", "equal" or "greater". Variables are taken as independent, so the search covers at
+//! least all answers that runs can give. A condition that it calls constant is therefore constant.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use crate::condition::fields::{Field, FieldRow, MOST, ValueKind, row_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Operator, Reference, Segment};
 use crate::model::{ActionId, ConditionValue};
 
-/// The search tries at most this many partial assignments of values to variables. For a condition of 1 KiB of the kind
-/// that people write, it tries some dozens.
+/// The search gives up after this number of partial assignments of values to variables, and the condition is refused. For a
+/// condition of 1 KiB of the kind that people write, it tries some dozens.
 const MOST_LOOKS: u32 = 20_000;
 
 /// Returns an error if the condition is true for all values or for none, or if the search cannot tell. The condition
@@ -48,7 +48,8 @@ enum Formula {
     Test(usize, Operator, ConditionValue),
 }
 
-/// An unknown of the search: a value that the condition asks of an action, or the order of two such values.
+/// An unknown of the search: a value that the condition asks of an action, the order of two such values, or the truth of a
+/// whole comparison.
 struct Variable {
     values: Values,
     constants: Vec<ConditionValue>,

@@ -113,7 +113,7 @@ impl fmt::Display for ConditionError {
 
 impl std::error::Error for ConditionError {}
 
-/// Returns the first word or sign of a text, at most 40 characters of it.
+/// Returns the first word of a text, cut to 40 characters, or its first signs, at most three; `None` if the text is empty.
 fn next_token(text: &str) -> Option<String> {
     const MOST: usize = 40;
     let text = text.trim_start();

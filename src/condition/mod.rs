@@ -1,7 +1,7 @@
 //! The conditions of a specification: parsing them, checking them before anything runs, and evaluating them (C66, C67).
 //!
-//! Everything here is pure, and no code of a specification is ever executed. Values come from a [`ConditionContext`]. The result may
-//! be UNKNOWN; `verdict/` decides what that means for a condition ("not met" or "triggered").
+//! Everything here is pure, and no code of a specification is ever executed. Values come from a [`ConditionContext`]. The
+//! result may be UNKNOWN; `verdict/` decides what that means for a condition ("not met" or "triggered").
 //!
 //! ```text
 //! expression = and { "||" and }             and        = unary { "&&" unary }
@@ -13,8 +13,8 @@
 //! literal    = number | text | "true" | "false" | "null"
 //! ```
 //!
-//! `==` is `===`: nothing is ever coerced. To negate a comparison, change its operator or put it in parentheses: JavaScript would read
-//! `!a === b` as `(!a) === b`. Look next at [`Field`] (the fields of actions), then at [`check`].
+//! `==` is `===`: nothing is ever coerced. To negate a comparison, change its operator or put it in parentheses: JavaScript
+//! would read `!a === b` as `(!a) === b`. Look next at [`Field`] (the fields of actions), then at [`check`].
 
 mod check;
 mod decide;

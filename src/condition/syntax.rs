@@ -70,7 +70,7 @@ pub enum Segment {
     Index(u32),
 }
 
-/// A question about a value, written after its path.
+/// What a condition asks about a value instead of the value itself, written after the path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Accessor {
     /// Whether a text contains this text, or a list this entry.

@@ -19,8 +19,8 @@ pub fn default_text() -> &'static str {
     &TEXT
 }
 
-/// Adds a line above each setting. The line says to which change of the setting a person must agree before anything
-/// runs, and whether that also holds at the first run.
+/// Adds a line above each setting that has a change to which a person must agree before anything runs. The line names this
+/// change, and says whether a person must agree at the first run, too.
 fn with_questions(text: &str) -> String {
     let mut table = String::new();
     let mut written = String::with_capacity(text.len() * 2);

@@ -5,7 +5,8 @@ use std::time::Duration;
 /// The units of a duration with their length in milliseconds, the longest first.
 const UNITS: &[(&str, u64)] = &[("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-/// Parses a duration: a whole number and one of the units `ms`, `s`, `m`, `h`. Returns `None` for any other text.
+/// Parses a duration: a whole number and one of the units `ms`, `s`, `m`, `h`. Returns `None` for any other text, or if the
+/// number is too large.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let digits = text.find(|character: char| !character.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);

@@ -1,6 +1,6 @@
-//! The settings that belong to the project as a whole and decide how it is judged, or what its actions may reach, in a
-//! form that approvals record and compare (S7). The settings of actions and policies are part of the plan, which is
-//! compared apart.
+//! The settings that belong to the project as a whole and decide how it is judged, or what its actions may reach, in a form
+//! that approvals record and compare (S7). The settings of actions and policies are part of the plan, which is compared
+//! separately.
 
 use std::sync::LazyLock;
 

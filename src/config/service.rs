@@ -30,7 +30,7 @@ const NOT_OF_A_SERVICE: &[(&str, &str)] = &[
     ("creates", "a service is started for every run: it cannot be skipped"),
 ];
 
-/// Reads the settings of a service; returns `None` for an ordinary prerequisite.
+/// Reads the settings of a service; returns `None` for an ordinary prerequisite, and if `ready` is missing or wrong.
 pub(super) fn read_service(section: &Section<'_>, document: &mut Document<'_>) -> Option<Service> {
     let service = section.optional(document, "service", boolean);
     let ready = section.table(document, "ready");

@@ -68,7 +68,7 @@ pub struct ActionSettings {
     pub timeout: Duration,
     /// The longest time without output; `None` means no limit.
     pub idle_timeout: Option<Duration>,
-    /// The most output of standard output and standard error together, in bytes; `None` means no limit.
+    /// The most bytes that the action may print, standard output and standard error together; `None` means no limit.
     pub max_output: Option<ByteSize>,
     /// How long stopping the action may take, from the first signal to SIGKILL. `grace` begins only when the action is
     /// stopped, so it may be longer than `timeout`.
@@ -90,9 +90,9 @@ pub struct Check {
     /// Globs of the files that are copied from the check's snapshot to the project after the run; empty means that no
     /// file is copied.
     pub writes: Vec<String>,
-    /// The names of the checks that must have ended before this check starts.
+    /// The names of the checks that must have succeeded before this check starts.
     pub after: WrittenValue<Vec<String>>,
-    /// The most repetitions of a check that does not succeed.
+    /// The largest number of times that the check is repeated while it does not succeed.
     pub retries: u8,
     /// When the result of an earlier run may be used instead of running the check.
     pub reuse: Reuse,
@@ -204,7 +204,7 @@ pub struct TaskSettings {
 /// `[queue]`: how many actions run at the same time on this machine, over all projects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueSettings {
-    /// The most actions that run at the same time; `None` means the number of CPUs.
+    /// The most actions that run at the same time; `None` means the number of CPUs that proctor may use.
     pub max_parallel: Option<u32>,
     /// The longest time that an action waits until it may start.
     pub wait: Duration,
@@ -244,7 +244,7 @@ pub struct SandboxSettings {
     /// Whether checks run on a snapshot of the tree instead of in the project.
     pub snapshot: ProtectionMode,
     /// A snapshot is made only of a tree with at most this many bytes. The ignored files that checks read are counted
-    /// apart and have the same limit. The kept caches of a project may use half this many bytes.
+    /// separately and have the same limit. The kept caches of a project may use half this many bytes.
     pub max_snapshot_bytes: ByteSize,
     /// What becomes of tools' caches that checks write in a snapshot.
     pub caches: CachesMode,
@@ -380,7 +380,8 @@ impl Configuration {
 }
 
 impl PolicyOverride {
-    /// Returns the keys that are written in `proctor.toml` here, but have an effect only for linters with named rules.
+    /// Returns the keys of these settings that are written in `proctor.toml` and have an effect only for linters with named
+    /// rules.
     pub fn linter_keys(&self) -> Vec<&'static str> {
         let rows = [
             ("treat_warnings_as_errors", self.warnings.as_errors.as_ref().is_some_and(WrittenValue::is_written)),

@@ -35,7 +35,7 @@ impl WeakerWhen {
         }
     }
 
-    /// Returns the words in which the reference of the settings says to which change a person must agree.
+    /// Returns the words for the change to which a person must agree, as the explanations in the default text have them.
     pub(super) fn words(self) -> String {
         match self {
             Self::Lower => "a lower value".to_owned(),

@@ -19,7 +19,7 @@ pub struct Artifact {
     pub sha256: Digest,
 }
 
-/// Why a file that a tool left was not read. This is a finding about the tool, not a failure of proctor.
+/// Why a file that a tool left was not read. It is a fact about the tool, not a failure of proctor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArtifactRefusal {
     #[error("it does not exist")]

@@ -80,7 +80,8 @@ pub(super) fn create_shared_file(path: &Path) -> Result<File, EvidenceError> {
     })
 }
 
-/// Creates a file that other users may be allowed to read, with this mode, reduced by the user's `umask`. An existing file is an error.
+/// Creates a file that other users may be allowed to read, with this mode, reduced by the user's `umask`. An existing file is
+/// an error.
 pub(super) fn create_shared_file_with_mode(path: &Path, mode: u32) -> Result<File, EvidenceError> {
     change(FileOperation::Create, path, || OpenOptions::new().write(true).create_new(true).mode(mode).open(path))
 }

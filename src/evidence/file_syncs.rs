@@ -14,7 +14,7 @@ use crate::evidence::{BackgroundJob, BackgroundThread, EvidenceError};
 /// a sync. So a run of few actions never waits.
 const SYNCS_BEFORE_BATCHING: usize = 8;
 
-/// The longest time that files wait for other files to be synced together with them. A file system's journal commits
+/// The longest time that a file waits, so that it can be synced together with later files. A file system's journal commits
 /// many files at the cost of one, and creating a file waits while a commit goes on.
 const BATCH_DELAY: Duration = Duration::from_secs(1);
 

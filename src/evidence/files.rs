@@ -26,7 +26,8 @@ pub(super) fn open_no_follow(path: &Path) -> Result<File, EvidenceError> {
 /// The largest file that is read into memory, in bytes. A larger file is reported and not read; it may be a file with
 /// holes that somebody put into the store or into a copy of the store.
 pub(super) const LARGEST_CONTENT: u64 = 1 << 30;
-/// The largest file of a run, in bytes; the same as for a run in an archive. A larger one is reported and not read.
+/// The largest file of a run, in bytes. All files of an archive together have the same limit. A larger file is reported and
+/// not read.
 pub(super) const LARGEST_FILE: u64 = 1 << 36;
 
 /// Reads a whole file of at most [`LARGEST_CONTENT`] bytes. A symbolic link in the last component is refused.

@@ -16,7 +16,8 @@ use crate::evidence::error::failed;
 use crate::evidence::names::check_component;
 use crate::evidence::{EvidenceError, FileOperation};
 
-/// The most bytes that are read of a file that contains a path, such as the file `.git` of a worktree.
+/// A file that contains a path, such as the file `.git` of a worktree, is read up to this number of bytes; the bytes after
+/// them are ignored.
 const LONGEST_POINTER: u64 = 8 * 1024;
 /// The largest exclude file, in bytes, to which an entry is added.
 const LARGEST_EXCLUDE: u64 = 4 * 1024 * 1024;

@@ -33,8 +33,8 @@ pub struct Ledger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LedgerHealth {
     Sound,
-    /// A write or sync failed, so the content on disk is unknown. A later successful sync would not prove that those
-    /// bytes were written.
+    /// A write or sync failed, so the content on disk is unknown. A later successful sync would not prove that the bytes of
+    /// the failed write are on disk.
     Failed,
 }
 

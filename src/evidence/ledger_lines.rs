@@ -35,7 +35,8 @@ pub fn read_lines(store: &Store, project: &ProjectId, offset: u64) -> Result<Led
 }
 
 impl LedgerLines {
-    /// Returns the hash of the line that the iterator returned last; before the first line, the hash of no bytes.
+    /// Returns the hash of the line that the iterator returned last; before that, the hash of the line that ends at the offset
+    /// from which the iterator reads, or of no bytes for offset 0.
     pub(super) fn last_hash(&self) -> Digest {
         self.end.hash
     }

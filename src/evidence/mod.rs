@@ -13,8 +13,8 @@
 //!
 //! # What it may not do
 //!
-//! Judge anything, read a clock or the environment, run git (its state is read from files), or use the SQLite index. Callers build the
-//! report's bytes and the ledger's record.
+//! Judge anything, read a clock or the environment, run git (its state is read from files), or use the SQLite index. Callers
+//! build the report's bytes and the ledger's record.
 //!
 //! # Where to look
 //!

@@ -82,7 +82,7 @@ impl OutputDirectory {
         is_as_it_was && list_directory(&self.path).is_ok_and(|entries| entries.is_empty())
     }
 
-    /// Writes a file of proctor's own into the directory, before any process of the action is started.
+    /// Writes a file of proctor's own into the directory. Callers call this before they start a process of the action.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), EvidenceError> {
         write_new(&self.path.join(name), bytes).map(drop)
     }
@@ -92,7 +92,7 @@ impl OutputDirectory {
         &self.path
     }
 
-    /// Reads a file that the action left in the directory, after the action's last process has ended.
+    /// Reads a file that the action left in the directory. Callers call this after the action's last process has ended.
     pub fn read_artifact(&self, relative: &Path, cap: u64) -> Result<Artifact, ArtifactRefusal> {
         read_artifact(&self.path, relative, cap)
     }

@@ -11,7 +11,7 @@ use crate::evidence::{EvidenceError, FileOperation};
 /// The result of creating the project's link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkOutcome {
-    /// The link was created, which the user is told.
+    /// The link was created, or it replaced a link to the evidence of another project. The user is told about it.
     Created,
     /// The link existed and has the right target.
     AlreadyRight,

@@ -8,7 +8,7 @@ use crate::evidence::output::remove_tree;
 use crate::evidence::prepared_files::PreparedFiles;
 use crate::evidence::{EvidenceError, ProjectLock};
 
-/// The most attempts to remove a directory. An attempt fails if a keeper (the process that supervises an action)
+/// The largest number of attempts to remove a directory. An attempt fails if a keeper (the process that supervises an action)
 /// creates a directory in it meanwhile. A keeper is done with that within a millisecond.
 const TRIES: usize = 20;
 

@@ -43,10 +43,10 @@ pub struct SealedRun {
 /// How sealing treats directories, links and other entries of a run directory that are not regular files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ForeignEntries {
-    /// Sealing fails if the run directory contains such an entry.
+    /// Sealing fails if the run directory contains an entry that is not a regular file.
     Refuse,
-    /// Such entries stay in the run directory and are left out of the manifest. Recovery uses this, because otherwise
-    /// the same entry would make every recovery fail.
+    /// Entries that are not regular files stay in the run directory and are left out of the manifest. Recovery uses this,
+    /// because otherwise the same entry would make every recovery fail.
     LeaveAlone,
 }
 

@@ -93,8 +93,8 @@ impl Store {
         self.root.join("locks").join(project.as_str())
     }
 
-    /// Returns the file whose locks are the queue of all actions. No project can have this name, because project ids
-    /// end in a number.
+    /// Returns the file whose locks are the queue of all actions. No project can have this name, because project ids end in 8
+    /// hexadecimal digits.
     pub(super) fn slots_path(&self) -> PathBuf {
         self.root.join("locks").join("slots")
     }

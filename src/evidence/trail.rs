@@ -75,7 +75,8 @@ impl TrailDirectory {
         }
     }
 
-    /// Creates a file for a person to edit; returns whether it was created. An existing file is left as it is.
+    /// Creates a file unless it exists; returns whether it was created. An existing file, which a person may have edited, is
+    /// left as it is.
     ///
     /// # Errors
     /// When the file cannot be written.

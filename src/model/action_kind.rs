@@ -25,8 +25,7 @@ pub enum ActionKind {
     FileValidation(FileValidation),
     /// A request to a server, and the requirements on the answer.
     HttpRequest(Box<HttpRequest>),
-    /// A question to a reviewer, whose answer is a verdict. If the answer has no verdict, the reviewer is asked once
-    /// more.
+    /// A request to a reviewer, whose answer is a verdict. If the answer has no verdict, the reviewer is asked once more.
     Review(Review),
 }
 
@@ -139,8 +138,8 @@ pub struct ResponseChecks {
 
 /// Which excerpts the report shows for an action (`evidenceCapture` in a specification).
 ///
-/// This concerns the report only: logs, frames and records are evidence and are always kept whole. The exit code and
-/// the duration cannot be switched off, because the verdict rests on them and nobody could check it without them.
+/// The settings concern excerpts only: logs are evidence and are always kept whole. The exit code and the duration cannot be
+/// switched off, because the verdict rests on them and nobody could check it without them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceCapture {
@@ -249,7 +248,7 @@ impl HttpRequest {
 }
 
 impl EvidenceCapture {
-    /// Returns whether every setting has its default value. The stored plan leaves such settings out.
+    /// Returns whether every setting has its default value. If so, the stored plan leaves the settings out.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -97,7 +97,7 @@ pub struct ActionTerms {
     pub policy: Option<ToolPolicy>,
     /// The coverage that the check must reach; `None` if none is required.
     pub coverage: Option<CoverageTarget>,
-    /// The most repetitions of an action that does not succeed.
+    /// The largest number of times that an action is repeated while it does not succeed.
     pub retry_attempts: u8,
     /// Whether the action fails if processes of it are still running after its end.
     pub on_survivors: OnSurvivors,
@@ -186,8 +186,8 @@ pub struct UnapprovedPlan {
 }
 
 impl UnapprovedPlan {
-    /// Returns the name that a person types to approve the plan in place: that of the first setting or check that is
-    /// weaker; without one, that of the task.
+    /// Returns the name that a person types to approve the plan: the name of the first setting or check that is weaker, or the
+    /// name of the task if there is no such setting or check.
     pub fn name_to_type(&self) -> &str {
         self.names.first().map_or_else(|| self.task.as_str(), String::as_str)
     }

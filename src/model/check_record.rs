@@ -37,7 +37,7 @@ pub enum CheckOutcome {
     Skipped,
 }
 
-/// Whether a run says something about every check of its plan on its own tree.
+/// Whether a run left no check of its plan out and took no check's result from another tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CheckCoverage {

@@ -35,7 +35,8 @@ pub enum CheckState {
 }
 
 impl CheckStanding {
-    /// Compares a check's last result with the current tree. `files_since` counts the paths that differ from a tree.
+    /// Compares a check's last result with the current tree. `files_since` counts the paths that differ between a given tree
+    /// and the current tree.
     pub fn of(check: &KnownCheck, now: TreeDigest, files_since: impl Fn(TreeDigest) -> Option<u64>) -> Self {
         let last = check.last.as_ref();
         let state = match last {
@@ -79,8 +80,9 @@ impl CheckStanding {
     }
 }
 
-/// Returns how many checks have a result for the current tree, and the words about each check. `None` if the checks do not
-/// differ in this: then the words about the task say enough.
+/// Returns how many checks have a result for the current tree, and the words about each check. `None` if no check has a result
+/// for the current tree, or if all last results are for the current tree and of the same run: then the words about the task
+/// say enough.
 pub fn checks_sentence(checks: &[CheckStanding]) -> Option<String> {
     let fresh = checks.iter().filter(|check| check.state == CheckState::Fresh);
     let runs: BTreeSet<_> = fresh.clone().map(|check| &check.run_id).collect();

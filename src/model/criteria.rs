@@ -54,7 +54,7 @@ impl From<ConditionValue> for Value {
     }
 }
 
-/// Returns a number in its shortest exact JSON form: `2` and not `2.0`.
+/// Returns a number in its shortest exact JSON form: `2` and not `2.0`; `None` if it is not finite.
 fn json_number(number: f64) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() < EXACT {
@@ -165,7 +165,7 @@ pub struct TaskCondition {
     pub description: String,
 }
 
-/// What the steps must print, and the exit code that they must end with.
+/// What the steps must print, and the exit code of the last test step (of the last step if no step runs tests).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedOutput {

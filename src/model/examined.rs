@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Examined {
     pub what: ExaminedUnit,
-    /// How many of them the tool looked at; `None` (`null` in a report) if the tool does not say it.
+    /// How many files or tests the tool looked at; `None` (`null` in a report) if the tool does not say it.
     pub count: Option<u64>,
 }
 
@@ -20,7 +20,7 @@ pub enum ExaminedUnit {
 }
 
 impl ExaminedUnit {
-    /// Returns the word for a number of them: `files` or `tests`.
+    /// Returns the unit's name in the plural: `files` or `tests`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Files => "files",

@@ -384,7 +384,7 @@ pub struct Interpretation {
     /// Possible causes of the failure, each based on something that proctor observed. If the list is empty, reports
     /// show the usual causes for the category code.
     pub causes: Vec<String>,
-    /// What the tool looked at, and how many; `None` if nothing more is known than the exit code.
+    /// The kind and the number of things that the tool looked at; `None` if neither is known.
     pub examined: Option<Examined>,
     /// The result of the check's control, a run of tests that must fail; `None` if the check has no control.
     pub control: Option<ControlObservation>,

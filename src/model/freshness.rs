@@ -3,8 +3,8 @@
 //!
 //! A verdict is fresh while tree and plan have the digests that the verdict was made for, and its run covers every check on
 //! this tree. What triggers a check (its `paths`) is no proof of what the check reads, so a check that did not run on this
-//! tree keeps the task stale. Every other state is a reason why there is no fresh verdict. Installed tools are not compared: a verdict on the same files by another compiler is
-//! still called fresh.
+//! tree keeps the task stale. Every state but `Fresh` is a reason why there is no fresh verdict. Installed tools are not
+//! compared: a verdict on the same files by another compiler is still called fresh.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub enum Freshness {
     Running,
     /// A run was started and waits for its turn on this machine.
     Queued,
-    /// The last verdict is for another tree or another plan.
+    /// The last verdict does not count for the current tree and plan; the reason says why.
     Stale(StaleReason),
     /// The tree changed while it was tested, so the run has no verdict (S6).
     Moved { paths: Vec<String> },
@@ -54,7 +54,7 @@ pub enum Freshness {
 #[serde(rename_all = "camelCase")]
 pub enum StaleReason {
     Tree,
-    /// The digest of the tested tree has another format, so nobody can say whether the tree is the same (S9).
+    /// The digest of the tested tree does not have the current format, so nobody can say whether the tree is the same (S9).
     DigestVersion,
     /// The plan has changed: its checks, commands, time-outs or policies.
     Plan,
@@ -62,7 +62,8 @@ pub enum StaleReason {
     TreeAndPlan,
     /// The configuration no longer has the task.
     TaskGone,
-    /// Tree and plan are the same, but the run does not cover every check on this tree.
+    /// Tree and plan are the same, but the run does not cover every check on this tree, or later results contradict its
+    /// verdict.
     Checks,
 }
 
@@ -71,7 +72,7 @@ pub enum StaleReason {
 pub enum WaitStep {
     /// The command ends with this state as its answer, because waiting would not change the state.
     Answer,
-    /// The command keeps waiting, because the run under way may bring a fresh verdict.
+    /// The command keeps waiting, because a run that is queued or under way may bring a fresh verdict.
     GoOn,
     /// The command starts a run.
     Run,
@@ -83,7 +84,7 @@ pub struct FreshnessFacts {
     pub root: CurrentRoot,
     pub approval: Approval,
     pub plan: CurrentPlan,
-    /// The digest of the present tree; `None` if it was not computed, because a run was under way.
+    /// The digest of the present tree; `None` if it was not computed, for example because a run was under way.
     pub tree: Option<TreeDigest>,
     pub activity: Activity,
     /// The last verdict; or, if a check blocks on this tree in a newer run of some checks, the verdict of that run.
@@ -157,7 +158,7 @@ pub struct LastVerdict {
     pub plan: Option<Digest>,
     /// The status with which the run ended, for example SUCCESS or INTERRUPTED.
     pub status: OverallStatus,
-    /// PASSED or FAILED; `None` if nothing could be run.
+    /// PASSED or FAILED; `None` if the run's ledger line has no verdict.
     pub result: Option<OverallResult>,
     /// The number of results that make the verdict FAILED.
     pub blocking: u32,
@@ -185,7 +186,8 @@ pub struct VerdictStatus {
     pub freshness: Freshness,
     /// The present tree; `None` if its digest was not computed.
     pub tree: Option<TreeDigest>,
-    /// The present plan; `None` if the configuration has errors or does not contain this task.
+    /// The digest of the present plan; `None` if it is not known, for example because the configuration has errors or does not
+    /// contain this task.
     pub plan: Option<Digest>,
     /// The last verdict, fresh or not.
     pub verdict: Option<LastVerdict>,
@@ -281,8 +283,8 @@ fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest
     }
 }
 
-/// Returns whether a verdict for the current tree and plan says what is known of every check on this tree. If it does not, a
-/// run of the missing checks brings a verdict that does.
+/// Returns whether a verdict for the current tree and plan still stands. A check that fails on this tree confirms any verdict
+/// except PASSED. Without such a check, the verdict must cover every check, and later results must not contradict it.
 fn covers_checks(verdict: &LastVerdict, checks: &[KnownCheck]) -> bool {
     let Some((plan, tree)) = verdict.plan.zip(verdict.tree) else { return false };
     let fails = newest_fresh_failure(checks, plan, tree).is_some();
@@ -294,7 +296,7 @@ fn covers_checks(verdict: &LastVerdict, checks: &[KnownCheck]) -> bool {
     }
 }
 
-/// Returns whether every check succeeded on this tree, at least one of them after a verdict that is FAILED.
+/// Returns whether every check succeeded on this tree, at least one of them after the verdict.
 fn is_repaired(verdict: &LastVerdict, checks: &[KnownCheck], (plan, tree): (Digest, TreeDigest)) -> bool {
     let succeeded = |check: &KnownCheck| {
         check.fresh_result(plan, tree).filter(|last| last.blocking == Blocking::Allowed).map(|last| last.sequence)
@@ -304,8 +306,8 @@ fn is_repaired(verdict: &LastVerdict, checks: &[KnownCheck], (plan, tree): (Dige
     verdict.exit != CommandExit::Proceed && sequences.iter().any(|sequence| *sequence > verdict.sequence)
 }
 
-/// Returns `Moved` or `Unstable` after runs during which the tree changed. Returns `None` if there is no such run, or
-/// if the tree is now neither as it was before nor as it was after the newest of them.
+/// Returns `Moved` or `Unstable` after runs during which the tree changed. Returns `None` if there is no such run, or if the
+/// tree is not known, or is now neither as it was before nor as it was after the newest of them.
 ///
 /// This function only describes the state: [`Repetitions`](crate::model::Repetitions) decides at the end of a run
 /// whether the run is repeated.

@@ -1,9 +1,9 @@
 //! The digest that identifies a set of inputs, to be stored and compared later. It is computed over a version and then
 //! over named parts.
 //!
-//! The calling code chooses every name and word that is hashed. No word comes from `Debug` or from the name of a Rust
-//! item, so a rename in the code changes no stored identity. When the way of writing changes, the version changes too:
-//! stored identities then match nothing, and the work is done again.
+//! The calling code chooses every name and word that is hashed. No word comes from `Debug` or from the name of a Rust item, so
+//! a rename in the code changes no stored identity. When the way of writing changes, the version changes too: stored
+//! identities then match nothing, so nothing that was stored with them is reused.
 
 use sha2::{Digest as _, Sha256};
 

@@ -38,7 +38,8 @@ pub enum KilledBy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedIsolation {
     pub reached: ReachedLevel,
-    /// How processes that the action left behind were ended; `None` if the action left no process behind.
+    /// How the processes of the action were killed; `None` if none was killed, neither to stop the action nor because the
+    /// action left it behind.
     pub killed_by: Option<KilledBy>,
 }
 

@@ -220,12 +220,13 @@ pub struct RunRecord {
     /// Where the checks worked; `None` if nothing was carried out, and in older lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tested: Option<TestedPlace>,
-    /// The digest of the run's environment; `None` if the run was interrupted before it was computed.
+    /// The digest of the run's environment; `None` if the run was interrupted before it was computed, or the specification has
+    /// errors.
     pub environment_digest: Option<Digest>,
-    /// The digest of the plan; `None` if the run was interrupted before the plan was made.
+    /// The digest of the plan; `None` if the run was interrupted before the plan was made, or the specification has errors.
     pub plan_digest: Option<Digest>,
-    /// The checks that a person selected by name; empty if all checks ran. Such a run says nothing about the checks
-    /// that were not selected.
+    /// The checks that a person selected by name; empty if all checks ran. The run says nothing about checks that were not
+    /// selected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
     pub overall_status: OverallStatus,

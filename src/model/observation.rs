@@ -64,7 +64,8 @@ pub struct Exchange {
     pub sent: Timestamp,
     pub duration: DurationMs,
     pub outcome: ExchangeOutcome,
-    /// What proctor examined to find out why no answer came; `None` if an answer came.
+    /// What proctor examined to find out why no answer came; `None` if an answer came, nothing was sent, or the run was
+    /// stopped.
     pub diagnosis: Option<Diagnosis>,
 }
 
@@ -129,9 +130,10 @@ impl SystemFault {
 /// What proctor examined to find out why a request got no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagnosis {
-    /// The health of the service that the plan expects at the request's port; `None` if the plan has no such service.
+    /// The health of the service that the plan expects at the request's port; `None` if `port` is `None`, the plan has no such
+    /// service, or a command checks whether the service is ready.
     pub health: Option<HealthObservation>,
-    /// The processes that listen on the request's port; `None` if the host is not this machine.
+    /// The processes that listen on the request's port; `None` if the host is not known to be this machine.
     pub port: Option<PortObservation>,
     /// The addresses that the request's host name resolves to, or the error of the lookup.
     pub resolution: Option<Result<Vec<String>, String>>,
@@ -185,7 +187,7 @@ pub struct ServiceObservation {
 }
 
 impl HttpAnswer {
-    /// The most bytes of an answer's body that are read, judged and stored.
+    /// The number of bytes after which an answer's body is cut: only the bytes before the cut are read, judged and stored.
     pub const BODY_CAP: usize = 4 * 1024 * 1024;
 }
 

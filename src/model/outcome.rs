@@ -230,9 +230,9 @@ pub struct ActionJudgement {
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum OverallStatus {
     Success,
-    /// Some actions succeeded and some did not.
+    /// At least one step passed, but other steps failed or were skipped, or there are findings that the policy allows.
     PartialSuccess,
-    /// The run was aborted, or no step succeeded.
+    /// A prerequisite failed, or no step passed.
     Failed,
     SpecificationError,
     /// proctor was stopped or died during the run, so there is no verdict.

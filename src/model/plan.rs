@@ -167,10 +167,11 @@ pub struct Action {
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
-    /// What the action does. If the kind is not `Command`, `tool` and `class` are GENERIC.
+    /// What the action does. If the kind is not `Command`, `class` is GENERIC, and so is `tool`, except for a review.
     #[serde(skip_serializing_if = "ActionKind::is_terminal_command")]
     pub kind: ActionKind,
-    /// The most repetitions of an action that does not succeed: 0 to 5. The last attempt's result counts.
+    /// The largest number of times that the action is repeated while it does not succeed: 0 to 5. The last attempt's result
+    /// counts.
     #[serde(skip_serializing_if = "is_zero")]
     pub retry_attempts: u8,
     /// Whether the run continues after the action failed. This does not affect the verdict (C33). Cleanup always
@@ -317,7 +318,7 @@ pub struct Plan {
 pub struct PlanSettings {
     /// The settings as the project's files give them now.
     pub now: JudgedSettings,
-    /// What the user's own configuration allows for this project without a question.
+    /// What the user's own configuration allows for this project without an approval.
     pub allowed: JudgedSettings,
 }
 

@@ -44,8 +44,8 @@ pub struct ToolPolicy {
     pub source: PolicySource,
     /// Whether every warning counts as an error.
     pub treat_warnings_as_errors: bool,
-    /// The most warnings that do not block under ERRORS_ONLY and ERRORS_ALWAYS (C25); `None` means that any number is
-    /// allowed.
+    /// The largest number of warnings that does not block under ERRORS_ONLY and ERRORS_ALWAYS (C25); `None` means that any
+    /// number is allowed.
     pub max_warnings: Option<u32>,
     /// Rules whose findings are dropped before findings are counted.
     pub ignored_rules: Vec<String>,

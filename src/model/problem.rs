@@ -28,7 +28,7 @@ pub enum Gravity {
 
 /// One error in a file that people write, with its position and a hint (G4).
 ///
-/// The code that finds the error fills in value, message and hint; the reader of the file adds file, position and rule.
+/// The code that finds the error fills in pointer, message and hint; the reader of the file adds file, position and rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Problem {
     pub gravity: Gravity,

@@ -250,7 +250,7 @@ pub struct EndedAction {
     pub captured: CapturedOutput,
     /// The processes that were still running when the action's main process had ended.
     pub survivors: Vec<Survivor>,
-    /// The resources that the main process used; `None` if it was not started.
+    /// The resources that the main process used; `None` if it was not started, or how it ended is not known.
     pub usage: Option<Usage>,
     /// How the action was isolated; `None` if it was not started.
     pub kept: Option<ReachedIsolation>,
@@ -378,7 +378,7 @@ impl fmt::Display for SpawnFailure {
 }
 
 impl ActionEnd {
-    /// Returns whether the process was started and then ended without being stopped by proctor.
+    /// Returns whether the process is known to have ended without being stopped by proctor.
     pub fn is_of_its_own(&self) -> bool {
         match self {
             Self::Exited { .. } | Self::Signalled { .. } => true,
@@ -386,7 +386,8 @@ impl ActionEnd {
         }
     }
 
-    /// Returns the process's exit code; `None` if the process did not exit, or if proctor stopped it.
+    /// Returns the process's exit code; `None` if the process did not exit, if proctor stopped it, or if its exit status is
+    /// unknown.
     pub fn exit_code(&self) -> Option<i32> {
         match self {
             Self::Exited { code } => Some(*code),

@@ -24,7 +24,7 @@ pub struct PruneRecord {
     pub runs: Vec<PrunedRun>,
 }
 
-/// A run that was chosen for deletion. Its other ledger lines stay valid.
+/// A run that was chosen for deletion. The run's earlier ledger lines stay valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PrunedRun {
@@ -44,7 +44,7 @@ pub struct ArchiveRecord {
     pub runs: Vec<PackedRun>,
 }
 
-/// A run that is kept as the file `RUN.tar.zst` next to its former directory. Its other ledger lines stay valid.
+/// A run that is kept as the file `RUN.tar.zst` next to its former directory. The run's earlier ledger lines stay valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PackedRun {

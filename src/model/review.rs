@@ -39,7 +39,7 @@ pub enum ReviewVerdict {
     Approved,
     /// The review says an explicit No or With fixes.
     Rejected,
-    /// The review says neither Yes nor No, so a person must decide.
+    /// The review says none of Yes, No and With fixes explicitly, so a person must decide.
     Indeterminate,
 }
 

@@ -24,8 +24,8 @@ const UNITS: &[(&str, u64)] = &[
 pub struct ByteSize(pub u64);
 
 impl ByteSize {
-    /// Parses a size. The text must be a whole number followed by one of the units `B`, `kB`, `MB`, `GB`, `TB`, `KiB`,
-    /// `MiB`, `GiB`, `TiB`; otherwise the result is `None`.
+    /// Parses a size. The text must be a whole number followed by one of the units `B`, `kB`, `MB`, `GB`, `TB`, `KiB`, `MiB`,
+    /// `GiB`, `TiB`; otherwise, or if the size does not fit into 64 bits, the result is `None`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.find(|character: char| !character.is_ascii_digit())?;
         let (number, unit) = text.split_at(digits);

@@ -25,7 +25,7 @@ pub enum Tool {
     Ruff,
     Flake8,
     Pylint,
-    /// Prettier, which only checks the formatting here and changes no file.
+    /// Prettier. proctor runs it only to check the formatting, so it changes no file.
     Prettier,
     /// Any compiler or build command (E18). Its exit code decides, and its output is shown.
     Compile,

@@ -11,8 +11,8 @@ use crate::model::{Digest, TreePath};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TreeDigest(pub Digest);
 
-/// The format of a tree digest: what belongs to a tree, and how it is hashed (S9). The name is part of what is hashed, so digests of
-/// two formats are never equal.
+/// The format of a tree digest: what belongs to a tree, and how it is hashed (S9). The format's name is part of what is
+/// hashed, so digests of two formats are never equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum TreeFormat {
     /// The format of the digests in records that name no format.
@@ -87,7 +87,8 @@ pub struct TreeIssue {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeComparison {
     pub after: TreeDigest,
-    /// Every path that appeared, vanished or got other content during the run, and every directory that was replaced or renamed.
+    /// Every path that appeared, vanished or got other content during the run, and every directory that was replaced or
+    /// renamed.
     pub moved: Vec<TreePath>,
     /// The number of files in the tree after the run.
     pub files: u64,

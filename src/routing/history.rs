@@ -17,8 +17,8 @@ pub(in crate::routing) fn push_route(state: &mut TddState, entry: RouteEntry, se
     push_capped(&mut state.route_history, entry, cap(settings));
 }
 
-/// Returns the most entries that each of the two histories keeps. This is never less than the retry limit, because a
-/// longer series than the history holds could not be noticed (A8).
+/// Returns the largest number of entries that a history keeps. This is never less than the retry limit, because a longer
+/// series than the history holds could not be noticed (A8).
 fn cap(settings: &RoutingSettings) -> usize {
     HISTORY_CAP.max(usize::try_from(settings.max_scaffold_retries).unwrap_or(HISTORY_CAP))
 }

@@ -60,7 +60,7 @@ pub(in crate::routing) fn attempt_record(result: &TestResult<'_>, state: &TddSta
     AttemptRecord { tree_digest: result.tree_digest, failing_set: result.failing_set, times: times.saturating_add(1) }
 }
 
-/// Forbids a retry when the same failure has happened twice on the same tree (R4).
+/// Forbids a retry if the task goes back to N2 or N3 and the same failure has happened at least twice on the same tree (R4).
 pub(in crate::routing) fn refuse_repeated_failure(entry: &mut RouteEntry, attempt: &AttemptRecord) {
     let goes_back = matches!(entry.destination.next_node, NextNode::N2 | NextNode::N3);
     if goes_back && attempt.times >= 2 {

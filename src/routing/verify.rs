@@ -82,8 +82,8 @@ fn verify(
     if let Some((kind, why)) = beside {
         overrule(&mut entry, kind, destination(NextNode::HumanReview, why));
     }
-    // A caller that asks about another phase than the cycle's only gets advice: such a question must not change the
-    // state (R6).
+    // If no cycle is started, or the caller names another phase than the cycle's, the decision is only advice and must not
+    // change the state (R6).
     if state.started && state.phase == phase {
         count_attempt(result, &mut state, settings);
         apply_limits(&mut entry, &state, settings, &mut log);
@@ -120,7 +120,8 @@ fn overrule(entry: &mut RouteEntry, kind: RouteKind, destination: RouteDestinati
     entry.destination = destination;
 }
 
-/// Advances the phase, or pauses the task (R6, R9). A task that is already paused stays paused, whatever its tests say.
+/// Advances the phase after N4 and NEXT_PHASE, and pauses the task after HUMAN_REVIEW (R6, R9). A task that is already paused
+/// stays paused, whatever its tests say.
 fn change_phase_or_pause(result: &TestResult<'_>, state: &mut TddState, entry: &RouteEntry) {
     if state.paused.is_some() {
         return;

@@ -44,7 +44,7 @@ fn write_check(
         CheckOutcome::Reused { blocking, run_id, other_tree } => Some((*blocking, other_tree.or(record.tree_digest), run_id)),
         CheckOutcome::LeftOut | CheckOutcome::Skipped => None,
     };
-    // The row of a check without a result is written only if there is none: it says that the plan has the check.
+    // Without a result, a row is written only if the check has no row yet: the row then says that the plan has the check.
     let verb = if result.is_some() { "INSERT OR REPLACE" } else { "INSERT OR IGNORE" };
     let statement = format!(
         "{verb} INTO checks (project, task, place, id, name, plan_digest, tree_digest, blocking, run_id, sequence) \

@@ -45,7 +45,7 @@ pub enum IndexError {
         project: ProjectId,
         /// The number of the last applied line.
         applied: Sequence,
-        /// The number of the first line that was passed.
+        /// The number of the line that was passed and does not follow it.
         found: Sequence,
     },
 }

@@ -95,7 +95,7 @@ impl Tables {
         // The version is in the file's header, which may be intact in a damaged file. So the list of tables is read
         // too.
         self.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        // The journal mode is stored in the file. If another process is still creating the file, both set the same
+        // The journal mode is stored in the file. If another process is still creating the file, both processes set the same
         // mode, which is harmless.
         if is_new || version == 0 {
             // SQLite accepts a page size only while the file has no page.

@@ -8,11 +8,12 @@ use std::path::Path;
 
 use crate::store::IndexError;
 
-/// The most bytes that are read. A larger file was not written by proctor: 64 MiB are enough for some hundred thousand
+/// A file with more bytes than this is not read, because proctor did not write it: 64 MiB are enough for some hundred thousand
 /// entries.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Reads the saved tree index of a project; `None` if no index was saved, or the file cannot be read.
+/// Reads the saved tree index of a project; `None` if no index was saved, or the file cannot be read, is no regular file or is
+/// too large.
 pub fn read_tree_index(path: &Path) -> Option<Vec<u8>> {
     let is_sound = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_BYTES);
     if is_sound { fs::read(path).ok() } else { None }

@@ -1,5 +1,5 @@
-//! Updates an index for some paths. Only these paths are read again, and the directories above them get new digests.
-//! The rest is shared with the old index.
+//! Updates an index for some paths. Only these paths are read again, and the directories above them get new digests. All other
+//! directories are shared with the old index.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -58,7 +58,7 @@ impl TreeIndex {
         unnamed: Unnamed,
     ) -> Result<Self, TreeError> {
         let git = read_git_index(&self.root, Some(&self.git));
-        // A path that git began or ceased to track may belong to the tree now or not any more.
+        // A path that git began or ceased to track may now belong to the tree, or may no longer belong to it.
         let changed =
             if Arc::ptr_eq(git.paths(), self.git.paths()) { Vec::new() } else { git.paths().differences(self.git.paths()) };
         if paths.is_empty() && changed.is_empty() && unnamed == Unnamed::Keep {

@@ -1,5 +1,5 @@
-//! Lists the steps by which a copy of a tree comes to hold the content of another index. Only content and kind of the
-//! entries count, and not their inodes and times.
+//! Lists the steps by which a copy of the tree of one index becomes a copy of the tree of a later index. Only content and kind
+//! of the entries count, and not their inodes and times.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::model::{Digest, EntryKind, TreePath};
 use crate::tree::index::TreeIndex;
 use crate::tree::node::{Directory, Node};
 
-/// One step by which a copy of a tree comes to hold the content of another index.
+/// One step by which a copy of the earlier tree becomes a copy of the later tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentChange {
     /// The entry at this path must be removed, with everything below it.
@@ -18,7 +18,7 @@ pub enum ContentChange {
     Put(TreePath, EntryKind, Option<Digest>),
 }
 
-/// Returns every difference in content, kind or existence, in the order in which a copy must follow it. Without
+/// Returns every difference in content, kind or existence, in the order in which a copy of the tree must be changed. Without
 /// `before`, everything in `after` is new.
 pub fn content_changes(before: Option<&TreeIndex>, after: &TreeIndex) -> Vec<ContentChange> {
     let mut changes = Vec::new();

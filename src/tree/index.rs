@@ -1,4 +1,4 @@
-//! The index of a tree, and the questions it answers.
+//! The index of a tree, and what can be read from it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

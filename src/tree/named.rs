@@ -28,8 +28,8 @@ pub enum NameTopic {
     Specifications = 2,
 }
 
-/// What one directory knows about the searches made so far: for each topic whether the directory was searched, and whether it holds
-/// a wanted file, at any depth.
+/// What one directory knows about the searches made so far: for each topic whether the directory was searched, and whether it
+/// holds a wanted file, at any depth.
 #[derive(Debug, Default)]
 pub(super) struct SearchedNames {
     searched: AtomicU8,

@@ -20,8 +20,8 @@ pub(super) struct Directory {
     pub(super) rules: Option<Arc<KnownRules>>,
     /// The entries that are reported as issues (such as sockets and pipes) and have no node, sorted by name.
     pub(super) aside: Box<[IssueEntry]>,
-    /// The directory's identity and times when it was read. `None` if the index was loaded from disk. An index keeps an older
-    /// stamp as long as the directory is not replaced.
+    /// The directory's identity and times when it was read. `None` if the index was loaded from disk. The next index keeps
+    /// this stamp if the directory's entries are the same and the directory was not replaced.
     pub(super) stamp: Option<EntryStamp>,
     /// The directory's digest; `None` if nothing in the directory belongs to the tree, so that the directory is left
     /// out of the tree's digest.

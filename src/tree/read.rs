@@ -213,8 +213,8 @@ impl TreeReader<'_> {
         let position = previous.binary_search_by(|node| node.name[..].cmp(name.to_bytes())).ok();
         let known = position.map(|position| &previous[position]);
         let seen = match stat_entry(directory, name) {
-            // The entry was not a directory when it was listed, and the rules were asked about a file. The next update
-            // asks about a directory.
+            // The entry was not a directory when it was listed, and the rules were applied to a file of its name. The next
+            // update applies them to a directory.
             Ok(stat) if is_directory(&stat) => EntryRead::Nothing,
             Ok(stat) => self.read_entry(directory, name, &stat, known, buffer),
             Err(error) => give_up(&error, EntryKind::File, None),

@@ -184,7 +184,7 @@ impl<'bytes> Reader<'bytes> {
         Some(Unfinished { name: name.into(), nodes: Vec::with_capacity(capacity), missing })
     }
 
-    /// Reads an entry's letter and name; `None` if the name does not come after `last`.
+    /// Reads an entry's letter and name; `None` if the name is not valid or does not come after `last`.
     fn head(&mut self, last: Option<&Node>) -> Option<(u8, &'bytes [u8])> {
         let letter = self.byte()?;
         let length = usize::try_from(self.number()?).ok()?;

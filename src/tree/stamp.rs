@@ -68,12 +68,12 @@ impl EntryStamp {
 
     /// Returns whether a directory with this stamp was replaced by another one or renamed before it got a later stamp.
     ///
-    /// A directory that was renamed away, with another one at its place meanwhile, and renamed back has the same entries and the
-    /// same inode. Only its change time shows it: a rename, like a change of mode, owner or attributes, sets the change time and
-    /// not the modification time. When an entry of a directory comes, goes or is renamed, the kernel sets both to the same
-    /// instant. That happens in every run, because tools write caches, so it does not count. A change time that is new and differs
-    /// from the modification time therefore tells of a rename. A rename is missed if an entry changed after it, or within the same
-    /// tick of the clock.
+    /// A directory that was renamed away, with another one at its place meanwhile, and renamed back has the same entries and
+    /// the same inode. Only its change time shows it: a rename, like a change of mode, owner or attributes, sets the change
+    /// time and not the modification time. When an entry of a directory comes, goes or is renamed, the kernel sets both to the
+    /// same instant. That happens in every run, because tools write caches, so it does not count. A change time that is new
+    /// and differs from the modification time therefore tells of a rename. A rename is missed if an entry changed after it, or
+    /// within the same tick of the clock.
     pub(super) fn is_replaced_by(self, later: Self) -> bool {
         let is_other = (self.device, self.inode) != (later.device, later.inode);
         let is_changed_last = later.modified == self.modified || later.modified != later.changed;

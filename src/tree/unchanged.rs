@@ -1,4 +1,5 @@
-//! Compares single files on disk with an index, for a save during a run: a save that leaves the content as it was concerns no run.
+//! Compares single files on disk with an index, for a save during a run: a save that leaves the content as it was concerns no
+//! run.
 
 use std::io;
 use std::os::fd::AsFd as _;

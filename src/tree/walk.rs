@@ -70,8 +70,8 @@ impl<'crew> Crew<'crew, '_> {
         found
     }
 
-    /// Takes a directory from the queue. If the queue is empty, waits as long as another thread may still find
-    /// directories.
+    /// Takes a directory from the queue. If the queue is empty, waits while another thread may still find directories; then
+    /// returns `None`.
     fn next(&self) -> Option<(usize, DirectoryToRead)> {
         let mut queue = self.queue();
         loop {

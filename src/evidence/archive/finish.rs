@@ -1,5 +1,4 @@
-//! Finishes interrupted archiving. Archives that a ledger line names are completed, and all other unfinished work is
-//! undone.
+//! Finishes interrupted archiving: completes it for runs whose archive a ledger line names, and undoes it for all other runs.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -87,7 +87,7 @@ pub(in crate::evidence) fn read_archive(
     let decoder = zstd::Decoder::new(archive).map_err(ArchiveProblem::Unreadable)?;
     let mut tar = tar::Archive::new(BufReader::new(decoder));
     let (mut members, mut archived_run, mut bytes, mut long_path) = (BTreeSet::new(), None, 0_u64, None);
-    // Entries are read raw, so that sparse files, attributes and links to earlier entries are refused below as no
+    // Entries are read raw, so that sparse files, attributes and links to earlier entries are refused below, as they are no
     // regular files.
     for entry in tar.entries().map_err(ArchiveProblem::Unreadable)?.raw(true) {
         let mut entry = entry.map_err(ArchiveProblem::Unreadable)?;

@@ -45,9 +45,9 @@ pub struct FailureInjection {
 }
 
 impl FailureInjection {
-    /// Reads the failure to inject: `OPERATION:ERRNO` from `fail_at`, or the operation to die at from `die_at`.
-    /// `passed` is the file for the log. Returns `None` if nothing is asked for or the text cannot be read. `die` must
-    /// end the process at once.
+    /// Reads the failure to inject: `OPERATION:ERRNO` from `fail_at`, or the operation to die at from `die_at`. `passed` is
+    /// the file for the log. Returns `None` if neither a failure that can be read nor a log is asked for. `die` must end the
+    /// process at once.
     pub fn parse(fail_at: Option<&str>, die_at: Option<&str>, passed: Option<&Path>, die: fn()) -> Option<Self> {
         let fails = || {
             let (operation, errno_name) = fail_at?.rsplit_once(':')?;

@@ -185,8 +185,8 @@ fn random_seed() -> Result<[u8; 32], EvidenceError> {
     Ok(seed)
 }
 
-/// Returns the number and hash of the last line of every ledger. A ledger that cannot be read is left out, because it
-/// must not prevent lines of other ledgers from being signed.
+/// Returns the number and hash of the last line of every ledger. A damaged ledger is left out, because it must not prevent
+/// lines of other ledgers from being signed.
 fn ledger_positions(store: &Store) -> Result<BTreeMap<ProjectId, LedgerPosition>, EvidenceError> {
     let mut positions = BTreeMap::new();
     for project in list_projects(store)? {

@@ -68,7 +68,7 @@ impl KnownKey {
         self.record.key.made
     }
 
-    /// Returns the end of a project's ledger when this key took over, or `None` if there was no ledger yet.
+    /// Returns the end of a project's ledger when this key took over, or `None` if there was no ledger yet or it was damaged.
     pub fn took_over_after(&self, project: &ProjectId) -> Option<LedgerPosition> {
         self.record.key.ledgers.get(project).copied()
     }
@@ -101,8 +101,8 @@ impl KeyRing {
         self.keys.iter().rev().find(took_over)
     }
 
-    /// Returns the keys whose record has no valid signature by the key itself, or no valid endorsement by the previous
-    /// key.
+    /// Returns the keys whose record has no valid signature by the key itself, or no valid endorsement by the previous key.
+    /// The record of the first key must have no endorsement.
     pub(in crate::evidence) fn missing_signatures(&self) -> Vec<(&KnownKey, MissingKeySignature)> {
         let mut unproven = Vec::new();
         for (position, key) in self.keys.iter().enumerate() {

@@ -58,7 +58,8 @@ impl Envelope {
         serde_json::from_slice(line).ok()
     }
 
-    /// Returns the content if the envelope's only signature names this key and is valid.
+    /// Returns the content if it is declared as an in-toto statement, and the envelope's only signature names this key and is
+    /// valid.
     pub(in crate::evidence) fn open(&self, key: &PublicKey) -> Option<SignedEnvelope> {
         let [signature] = self.signatures.as_slice() else { return None };
         if self.payload_type != STATEMENT_PAYLOAD || signature.keyid != key.id().hex() {

@@ -63,8 +63,8 @@ impl<'s> PersonSignature<'s> {
         self.signed_bytes(kind, message, &blob).is_some_and(|(public, signed)| public.verifies(&signed, self.bytes))
     }
 
-    /// Returns the public key and the bytes that its signature has to cover. Returns `None` if the key or the hash is
-    /// of an unknown kind, or the security key was not touched.
+    /// Returns the public key and the bytes that its signature has to cover. Returns `None` if the key or the hash is damaged
+    /// or of an unknown kind, or the security key was not touched.
     fn signed_bytes(&self, kind: &str, message: &[u8], blob: &[u8]) -> Option<(PublicKey, Vec<u8>)> {
         let hashed = match self.hash {
             b"sha512" => Sha512::digest(message).to_vec(),

@@ -80,14 +80,15 @@ impl LedgerLog {
         self.runs.get(run_id).copied()
     }
 
-    /// Proves that a line is in the log of a checkpoint. Returns `None` if the line is not in that log.
+    /// Proves that a line is in the log of a checkpoint. Returns `None` if the line is not in that log, or that log has more
+    /// entries than this one.
     pub fn prove_inclusion(&self, index: u64, checkpoint: &SignedCheckpoint) -> Option<InclusionProof> {
         let hashes = self.tree.prove_inclusion(index, checkpoint.checkpoint().size)?;
         Some(InclusionProof { index, hashes, checkpoint: checkpoint.clone() })
     }
 
-    /// Proves that the log of `checkpoint` begins with the first `old` entries of this log. Returns `None` if the log
-    /// of `checkpoint` has fewer than `old` entries.
+    /// Proves that the log of `checkpoint` begins with the first `old` entries of this log. Returns `None` if the log of
+    /// `checkpoint` has fewer than `old` entries, or more entries than this log.
     pub fn prove_consistency(&self, old: u64, checkpoint: &SignedCheckpoint) -> Option<ConsistencyProof> {
         let hashes = self.tree.prove_consistency(old, checkpoint.checkpoint().size)?;
         Some(ConsistencyProof { old, hashes, checkpoint: checkpoint.clone() })

@@ -134,8 +134,8 @@ fn split(length: u64) -> u64 {
     1 << (length - 1).ilog2()
 }
 
-/// Computes the root of a tree of `size` entries from one entry's hash and its path. Returns `None` if the path does
-/// not fit a tree of this size (RFC 9162, section 2.1.3.2).
+/// Computes the root of a tree of `size` entries from one entry's hash and its path. Returns `None` if the index or the path
+/// does not fit a tree of this size (RFC 9162, section 2.1.3.2).
 pub(super) fn root_from_path(entry: Digest, index: u64, size: u64, path: &[Digest]) -> Option<Digest> {
     let (mut node, mut last) = (index, size.checked_sub(1)?);
     if node > last {

@@ -46,7 +46,7 @@ fn bundle_entry(entry: Vec<u8>) -> Vec<u8> {
     [length.to_be_bytes().as_slice(), &entry].concat()
 }
 
-/// Returns `tile/<level>/x001/x234/067`, followed by `.p/<width>` if the tile is not full.
+/// Returns a tile's path, such as `tile/0/x001/x234/067`; it ends with `.p/<width>` if the tile is not full.
 fn path(level: &str, number: u64, width: u64) -> String {
     let mut groups = vec![format!("{:03}", number % 1000)];
     let mut rest = number / 1000;

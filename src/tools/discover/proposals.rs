@@ -2,6 +2,7 @@
 //! this runs by itself, because a build file alone does not say that the command is the project's check. A person writes
 //! the proposal into `proctor.toml`.
 
+use crate::model::{InstalledPackage, Tool, ToolClass};
 use crate::tools::discover::packages;
 use crate::tools::package_json::scripts;
 use crate::tools::project_files::{ProjectFiles, within};
@@ -83,7 +84,8 @@ fn propose_in(files: &dyn ProjectFiles, directory: &str) -> Vec<ProposedCheck> {
     }
     if let Some(tests) = python_tests(files, directory, DEPTH) {
         let below = tests.strip_prefix(directory).unwrap_or(&tests).trim_start_matches('/');
-        found.push(proposal(format!("tests in `{tests}`"), directory, "pytest", &["python", "-m", "pytest", below]));
+        let runner = python_test_runner();
+        found.push(proposal(format!("tests in `{tests}`"), directory, runner, &["python", "-m", runner, below]));
     }
     found
 }
@@ -127,6 +129,15 @@ fn python_tests(files: &dyn ProjectFiles, directory: &str, depth: usize) -> Opti
     let deeper = depth.checked_sub(1)?;
     let below = names.iter().filter(|name| !name.starts_with('.')).map(|name| within(directory, name));
     below.filter(|path| files.is_directory(path)).find_map(|path| python_tests(files, &path, deeper))
+}
+
+/// Returns the name of the tool that runs tests and is a Python package.
+fn python_test_runner() -> &'static str {
+    let name = |tool: Tool| match tool.package() {
+        Some(InstalledPackage::Python(name)) if tool.class() == ToolClass::Test => Some(name),
+        Some(InstalledPackage::Python(_) | InstalledPackage::Node(_)) | None => None,
+    };
+    Tool::ALL.into_iter().find_map(name).unwrap_or("unittest")
 }
 
 #[cfg(test)]

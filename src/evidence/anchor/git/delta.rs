@@ -4,7 +4,8 @@
 /// The number of bytes that a copy instruction of length 0 copies.
 const COPY_ALL: usize = 0x10000;
 
-/// Applies a delta to its base. Returns `None` if the delta is damaged or makes more than `limit` bytes.
+/// Applies a delta to its base. Returns `None` if the delta is damaged, belongs to another base, or makes more than `limit`
+/// bytes.
 pub(super) fn apply(base: &[u8], delta: &[u8], limit: usize) -> Option<Vec<u8>> {
     let (base_length, rest) = read_length(delta)?;
     let (length, mut rest) = read_length(rest)?;

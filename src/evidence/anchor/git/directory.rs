@@ -1,9 +1,9 @@
 //! A directory of a repository whose files are opened without following a symbolic link.
 //!
-//! The tested code may have put a link into `.git`. Through such a link proctor would read, or write to, a place that
-//! the tested code chose: another repository, or any directory of the user. So every path below the directory is
-//! resolved by the kernel with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS` (openat2(2)), and files are created through the
-//! descriptor of the directory that was opened so. A link that is put there meanwhile changes nothing.
+//! The tested code may have put a link into `.git`. Through such a link proctor would read, or write to, a place that the
+//! tested code chose: another repository, or any directory of the user. So every path below the directory is resolved by the
+//! kernel with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS` (openat2(2)), and files are created through the descriptor of the
+//! directory that was opened in this way. A link that is put there meanwhile changes nothing.
 
 use std::fs::File;
 use std::io::{self, Read as _};

@@ -136,7 +136,7 @@ impl GitObject {
         Some(entries)
     }
 
-    /// Returns the tree of a commit, or `None` if the object is not a commit.
+    /// Returns the tree of a commit, or `None` if the object is not a commit or is damaged.
     pub(super) fn commit_tree(&self) -> Option<ObjectId> {
         let first = self.content_if(ObjectKind::Commit)?.split(|byte| *byte == b'\n').next()?;
         ObjectId::parse(std::str::from_utf8(first).ok()?.strip_prefix("tree ")?)

@@ -28,7 +28,7 @@ const HEAD: usize = 64;
 pub(super) type ObjectLookup<'a> = &'a dyn Fn(ObjectId) -> Result<GitObject, ObjectProblem>;
 
 /// Returns the offset of an object in the pack that the index in `file` describes, or `None` if the pack does not contain the
-/// object.
+/// object or the index is not of version 2.
 pub(super) fn find(file: &File, id: ObjectId) -> io::Result<Option<u64>> {
     let mut start = [0; INDEX_START.len()];
     file.read_exact_at(&mut start, 0)?;

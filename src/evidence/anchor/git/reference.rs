@@ -10,7 +10,7 @@ use crate::evidence::anchor::git::error::GitAnchorError;
 use crate::evidence::anchor::git::object::ObjectId;
 use crate::evidence::changes::{create_shared_file_with_mode, remove_file, rename, sync_directory, sync_file, write_all};
 
-/// The most bytes that are read of a reference's file.
+/// The largest file of a reference, in bytes. A larger file is refused.
 const LONGEST_REFERENCE: u64 = 4096;
 /// The most references that are followed in a row if each names another one. Git has the same limit.
 const MOST_STEPS: u32 = 5;
