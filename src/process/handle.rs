@@ -277,8 +277,8 @@ fn spawn_launcher(executable: &Path, socket: UnixStream) -> io::Result<Pid> {
     Ok(launcher)
 }
 
-/// Replaces the launcher's standard streams by `/dev/null`. Otherwise a program that reads the supervisor's output
-/// would wait for the launcher's end, not only for the supervisor's.
+/// Replaces the launcher's standard input and standard output by `/dev/null`. Otherwise a program that reads the
+/// supervisor's output would wait for the launcher's end, not only for the supervisor's.
 fn replace_standard_streams() -> io::Result<()> {
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&nothing)?;

@@ -308,9 +308,9 @@ fn detach_from_supervisor(supervisor: Pid) -> io::Result<()> {
     setsid()?;
     set_dumpable(false)?;
     set_child_subreaper(true)?;
-    // A second way to notice the supervisor's end, in addition to the socket. SIGTERM is caught; SIGKILL would end the
-    // launcher before it could kill the actions. The signal also arrives if only the thread that started the launcher
-    // ends, so the launcher checks its parent's id before it acts.
+    // This signal is a second way to notice the supervisor's end, in addition to the socket. SIGTERM is caught; SIGKILL
+    // would end the launcher before it could kill the actions. The signal also arrives if only the thread that started
+    // the launcher ends, so the launcher checks its parent's id before it acts.
     set_pdeathsig(Signal::SIGTERM)?;
     if getppid() != supervisor {
         return Err(io::Error::from(io::ErrorKind::BrokenPipe));

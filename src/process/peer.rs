@@ -89,7 +89,7 @@ impl fmt::Display for ActionSign {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct ProcessFacts {
     is_marked: bool,
-    /// The directories of the process's cgroup path.
+    /// The path of the process's cgroup.
     cgroup: String,
     /// The user and the pid namespace; `None` if they may not be read.
     namespaces: Option<[String; 2]>,
@@ -306,7 +306,7 @@ mod tests {
             8 => Some(live(8, 1, 80)),
             1 => Some(live(1, 0, 0)),
             7 => Some(live(7, 6, 70)),
-            // The id of an ended process, which a younger process has got.
+            // A younger process has got this id, which belonged to a process that has ended.
             6 => Some(live(6, 1, 75)),
             4 => Some(live(4, 3, 40)),
             _ => None,

@@ -32,7 +32,8 @@ pub(crate) struct OwnCachesRequest<'a> {
 }
 
 /// Creates the project's cache directory if it is missing, links it to the caches of the home, and returns its path.
-/// `None` if it cannot be created; tools then have the read-only caches of the home.
+/// `None` if there is no absolute path of a home, or if the directory cannot be created; tools then have at most the
+/// read-only caches of the home.
 pub(crate) fn prepare_own_caches(request: OwnCachesRequest<'_>) -> Option<PathBuf> {
     let home = request.home.filter(|home| home.is_absolute())?;
     let own = open_or_create(&request.path).ok()?;

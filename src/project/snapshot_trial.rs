@@ -44,7 +44,7 @@ pub(super) fn obstacle_of_tree(settings: &ProjectSettings, index: &TreeIndex) ->
     of_tree.or_else(|| find_environments(index).err())
 }
 
-/// Returns whether the files of a copy would have the owner that they have in the project.
+/// Returns whether the project's root belongs to this user, who would also own the files of a copy.
 fn is_owned_by_this_user(root: &Path) -> bool {
     let user = nix::unistd::geteuid().as_raw();
     fs::metadata(root).is_ok_and(|metadata| metadata.uid() == user)

@@ -139,8 +139,8 @@ fn mark_listed_close_on_exec_from(first: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Closes every descriptor except the given ones. Only for a process that was just forked and does not share the
-/// descriptors with its parent.
+/// Closes every descriptor except the given ones. Only a process that was just forked and does not share the
+/// descriptors with its parent may call this.
 pub(super) fn close_all_but(kept: &[RawFd]) {
     let mut kept: Vec<libc::c_uint> = kept.iter().filter_map(|number| libc::c_uint::try_from(*number).ok()).collect();
     kept.sort_unstable();

@@ -28,7 +28,7 @@ const USER_PACKAGES: &str = ".local";
 #[derive(Debug, Clone)]
 pub(crate) struct EnvironmentSearch {
     index: TreeIndex,
-    /// The directories of the tree that contain a manifest, and the root.
+    /// The directories of the tree that contain a package manifest (a file of `MANIFESTS`), and the root.
     beside: Vec<TreePath>,
     /// Environments that the plan's programs belong to, by their absolute paths.
     of_programs: Vec<PathBuf>,
@@ -97,7 +97,7 @@ impl EnvironmentSearch {
     }
 }
 
-/// Finds the environments in the root and beside the tree's manifests.
+/// Finds the environments in the root and beside the tree's package manifests (files of `MANIFESTS`).
 pub(crate) fn environment_entries(index: &TreeIndex) -> Vec<EnvironmentEntry> {
     entries_in(index, &directories_of_manifests(index))
 }
