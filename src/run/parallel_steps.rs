@@ -165,7 +165,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         let is_heeded = |reason: &StopReason| stop_reasons_for(ActionPhase::Step).contains(reason);
         let requests: Vec<_> = control.take_requests().into_iter().filter(is_heeded).collect();
         // An action that was about to start may already have consumed the request. The request is still in force for
-        // the others.
+        // the running actions.
         let in_force = control.in_force().filter(is_heeded);
         for open in self.open.values_mut() {
             let missed = in_force.filter(|_| requests.is_empty() && !open.is_asked);

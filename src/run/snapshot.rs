@@ -98,7 +98,7 @@ impl RunSnapshot {
         self.bytecode.begin_again();
     }
 
-    /// Lets services use the snapshot from now on. Called once no further prerequisite changes the project.
+    /// Lets services use the snapshot from now on. The caller knows that no further prerequisite changes the project.
     pub(super) fn open_for_services(&mut self) {
         self.users = SnapshotUsers::Everybody;
     }
