@@ -58,7 +58,7 @@ pub(super) fn confine_in_namespaces() -> Result<(), ConfineError> {
     Ok(())
 }
 
-/// Gives up this process's capabilities. Called when everything is mounted, because mounting needs them.
+/// Gives up this process's capabilities. The caller does this when everything is mounted, because mounting needs them.
 pub(super) fn renounce_capabilities() -> Result<(), ConfineError> {
     drop_capabilities().map_err(ConfineError::Capabilities)
 }

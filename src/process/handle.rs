@@ -127,8 +127,8 @@ impl LauncherHandle {
         Ok(Self::new(process, ours))
     }
 
-    /// Starts the launcher as `executable __launcher`, with the socket as its standard input. Also used to replace a
-    /// launcher that died.
+    /// Starts the launcher as `executable __launcher`, with the socket as its standard input. A launcher that died is
+    /// replaced in the same way.
     pub fn execute(executable: &Path) -> Result<Self, LauncherError> {
         let (ours, theirs) = UnixStream::pair().map_err(LauncherError::Socket)?;
         let refused = |source| LauncherError::Spawn { executable: executable.to_owned(), source };

@@ -2,9 +2,9 @@
 //!
 //! The caches of the home (`~/.cache`, `~/.npm`) are read-only for actions, because several projects read them: what
 //! one project's tests write there would be installed by the next project. Each project has a directory of its own
-//! instead, to which variables such as `XDG_CACHE_HOME` point (`sandbox::OWN_CACHE_VARIABLES`). So that tools still find what
-//! the user has in the home's caches, the directory gets links to it. A tool that writes through such a link is
-//! refused, since the target is read-only; a tool that replaces its entry replaces the link.
+//! instead, to which variables such as `XDG_CACHE_HOME` point (`sandbox::OWN_CACHE_VARIABLES`). So that tools still
+//! find what the user has in the home's caches, the directory gets links to it. A tool that writes through such a link
+//! is refused, since the target is read-only; a tool that replaces the entry itself replaces only the link.
 
 mod npm_lock;
 mod seeds;

@@ -189,8 +189,8 @@ impl Workspace {
         self.remember_digests(&request.scope.project, &once.surveyed)?;
         let again = self.begin_second_survey(request, index, &once);
         show(Progress::ChecksOver);
-        // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only prerequisites worked
-        // in the project itself.
+        // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only
+        // prerequisites, and checks whose settings say so, worked in the project itself.
         let (mut comparison, after) = match prepared {
             _ if !place.is_snapshot() || !names_in_place(&performed).is_empty() => self.sweep(index, request)?,
             PreparedTree::AsDigested => {

@@ -46,7 +46,8 @@ pub(crate) struct RunSnapshot {
 /// Which actions work on the snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SnapshotUsers {
-    /// Checks and clean-up. Services do not, because a prerequisite that needs them may follow and change the project.
+    /// Checks and clean-up work on it. Services do not, because a prerequisite that needs them may follow and change
+    /// the project.
     Checks,
     /// Checks, clean-up and services. All prerequisites that change the project have ended.
     Everybody,

@@ -24,7 +24,7 @@ const VIRTUAL_ENVIRONMENT: &str = "pyvenv.cfg";
 /// The directory below HOME into which `pip install --user` installs packages.
 const USER_PACKAGES: &str = ".local";
 
-/// Where the environments of a project are searched. It stays the same during a run.
+/// The places in which the environments of a project are searched. They stay the same during a run.
 #[derive(Debug, Clone)]
 pub(crate) struct EnvironmentSearch {
     index: TreeIndex,
