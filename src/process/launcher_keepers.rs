@@ -64,8 +64,9 @@ impl Launcher {
         }
     }
 
-    /// Gives an action to the parked keeper (the one that was forked in advance) if the keeper was prepared for the
-    /// same isolation. Otherwise ends the keeper and returns `None`.
+    /// Gives an action to the parked keeper (the one that was forked in advance). Returns `None` if there is no such
+    /// keeper. If the keeper was prepared for another isolation or cannot start the action, ends the keeper and returns
+    /// `None`.
     pub(super) fn start_parked(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Option<ActiveAction> {
         let ParkedKeeper { mut keeper, isolation } = self.parked.take()?;
         let is_meant =

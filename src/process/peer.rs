@@ -176,7 +176,8 @@ fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
     poll(&mut asked, PollTimeout::ZERO).is_err() || asked[0].any() != Some(false)
 }
 
-/// Reads what `/proc` says of a process; `None` if it has ended or its ancestors cannot be read.
+/// Reads what `/proc` says of a process; `None` if the process has ended, or if its files or its ancestors cannot be
+/// read.
 fn read_facts(process: Pid) -> Option<ProcessFacts> {
     let text = |name: &str| fs::read_to_string(format!("/proc/{process}/{name}")).ok();
     let cgroup = text("cgroup").unwrap_or_default();

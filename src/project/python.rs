@@ -87,7 +87,8 @@ impl PythonInterpreter {
     }
 }
 
-/// The size limit, in bytes, for reading a file that names a Python version, such as `.python-version`.
+/// The size limit, in bytes, of a file that names a Python version, such as `.python-version`. A larger file is not
+/// read.
 const LONGEST_VERSION: u64 = 64 * 1024;
 
 /// Returns the program that pyenv's script at `shim` starts in a directory; `None` if the script is not pyenv's, or if

@@ -150,7 +150,8 @@ impl Workspace {
         Ok(CheckPlace::Snapshot(Box::new(snapshot)))
     }
 
-    /// Tries to mount the snapshot. Returns why the snapshot cannot be mounted; `None` if it can be.
+    /// Tries to mount the snapshot. Returns why the snapshot cannot be mounted; `None` if it can be, or if the plan has
+    /// no check that would need it.
     fn try_mount(&mut self, request: &RunRequest<'_>, snapshot: &mut RunSnapshot) -> Result<Option<String>, ProjectError> {
         let Some(action) = request.plan.steps.first() else { return Ok(None) };
         let mount = match snapshot.add_mount(None, None) {

@@ -240,7 +240,8 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         Ok(StartOutcome::Done)
     }
 
-    /// Returns how long the step that started last keeps its head start; `None` if a launcher is idle or the time is over.
+    /// Returns how long the step that started last keeps its head start; `None` if no step was started, if a launcher
+    /// is idle, or if the time is over.
     fn left_of_head_start(&self) -> Option<Duration> {
         let is_idle = self.steps.performer.has_own_launcher() || !self.idle.is_empty();
         let since = clock::monotonic().since(self.last_start?);

@@ -31,7 +31,7 @@ use crate::tools::{self, ServiceInput, ServiceLife};
 /// connection within one machine is accepted or refused at once.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 
-/// The largest output of a readiness command in bytes.
+/// The limit on the output of a readiness command in bytes. A command that prints more is stopped.
 const LOOK_OUTPUT: u64 = 1024 * 1024;
 
 /// The result of starting a service: either it runs and is ready, or the start has failed.
