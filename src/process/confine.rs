@@ -172,7 +172,7 @@ fn contains_any(directory: &Path, paths: &[PathBuf]) -> bool {
     paths.iter().any(|path| path.starts_with(directory))
 }
 
-/// Returns the smallest set of paths that covers a directory except its hidden parts.
+/// Returns the smallest set of paths that covers a directory except its hidden parts and its links.
 fn siblings(directory: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return Vec::new();

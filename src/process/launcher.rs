@@ -189,8 +189,8 @@ impl Launcher {
         Ok(arrival)
     }
 
-    /// Starts an action at the strongest isolation level that works. If every level that the request accepts fails,
-    /// reports `NotStarted`.
+    /// Starts an action at the strongest isolation level that works. Reports `NotStarted` if every level that the
+    /// request accepts fails, or if an obstacle has nothing to do with the level.
     fn start(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
         let number = start.number;
         if let Some(action) = self.start_parked(start, &descriptors) {

@@ -55,9 +55,9 @@ pub(crate) fn approval_request(project: &ProjectId, held: &CurrentApproval, reco
     bytes
 }
 
-/// Returns whether a ledger line that approves a plan is valid, given the task's current approval. A signature must
-/// be right if it is there, and must be there if the current approval requires signatures. In that case an automatic
-/// approval must not weaken anything.
+/// Returns whether a ledger line that approves a plan is valid, given the task's current approval. An approval by a
+/// person must have a signature if the current approval requires signatures, and a signature that is there must be
+/// right. Where signatures are required, an automatic approval must not weaken anything.
 pub fn approval_counts(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> bool {
     objection(project, held, body).is_none()
 }

@@ -53,8 +53,8 @@ pub(crate) enum CheckPlace {
 }
 
 impl Workspace {
-    /// Reads the tree, and prepares a snapshot of it if the settings ask for one. Returns the tree that the snapshot holds.
-    /// `hints` says where the tree may have changed since it was last read.
+    /// Reads the tree, and prepares a snapshot of it if the settings ask for one. Returns the tree as it was last read;
+    /// a snapshot holds this tree. `hints` says where the tree may have changed since it was last read.
     pub(crate) fn look_and_copy(
         &mut self,
         request: &RunRequest<'_>,

@@ -101,8 +101,9 @@ enum BatchEnd {
 }
 
 impl Workspace {
-    /// Compiles the Python modules that the last run compiled and that are not kept yet, for at most `bound`. It is meant for
-    /// idle time: if another process holds the project, nothing is compiled, and a stop request ends it at once.
+    /// Compiles the Python modules that the last run compiled and that are not kept yet, for at most `bound`. It is
+    /// meant for idle time: if another process has locked the project, nothing is compiled, and a stop request ends the
+    /// compiling at once.
     pub fn compile_modules(&mut self, bound: Duration, control: &Control) {
         let Some(work) = self.bytecode.to_compile.take() else { return };
         let begun = clock::monotonic();
@@ -126,7 +127,8 @@ impl Workspace {
         }
     }
 
-    /// Returns the modules that are not kept yet, the shortest first: a long one must not keep the others from being compiled.
+    /// Returns the modules that are not kept yet and are no larger than [`MAX_SOURCE`], the shortest first: a long
+    /// module must not keep other modules from being compiled.
     fn lacking<'m>(
         &mut self,
         work: &ModulesToCompile,

@@ -66,8 +66,9 @@ impl RunContext<'_> {
         self.request.phase.unwrap_or(self.tdd.phase)
     }
 
-    /// Returns the declared failure of the task's tests, if it applies now. It applies in the red phase only: in the
-    /// other phases of a started cycle the same tests must pass (C06), whichever phase is requested.
+    /// Returns the declared failure of the task's tests, if it applies now. Outside of a started cycle it always
+    /// applies. In a started cycle it applies in the red phase only: in the other phases the same tests must pass
+    /// (C06), whichever phase is requested.
     pub(crate) fn expected_failure(&self) -> Option<&ExpectedFailure> {
         let declared = self.request.plan.criteria.as_ref()?.expected_failure.as_ref();
         declared.filter(|_| !self.tdd.started || (self.tdd.phase == Phase::Red && self.phase() == Phase::Red))

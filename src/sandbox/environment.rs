@@ -82,8 +82,8 @@ impl fmt::Debug for EnvironmentAdditions {
 }
 
 impl ChildEnvironment {
-    /// Builds the environment from the passed-on variables, the fixed values, the `env_file` and the action's own
-    /// variables. If two of them set the same variable, the later one in this list applies.
+    /// Builds the environment from the passed-on variables, the fixed values, the `env_file`, the action's own
+    /// variables, and `PROCTOR_OUT`. If two of them set the same variable, the later one in this list applies.
     pub fn build(
         ambient: &BTreeMap<OsString, OsString>,
         settings: &EnvironmentAdditions,

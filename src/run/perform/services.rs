@@ -117,7 +117,7 @@ impl Performer<'_, '_> {
         Ok(Sinks { log: create(&scene.names.log.name)?, frames: create(&scene.names.frames.name)? })
     }
 
-    /// Checks a service until it is ready, has ended, or runs out of time.
+    /// Checks a service until it is ready, has ended, or runs out of time, or until a stop is requested.
     fn await_ready(&mut self, running: &mut RunningService, output: &OutputDirectory) -> Result<ServiceLife, ProjectError> {
         let (begun, service) = (clock::monotonic(), running.scene.service.clone());
         let mut last = None;
