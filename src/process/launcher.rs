@@ -35,8 +35,8 @@ use crate::process::stage::UserAndGroup;
 use crate::process::system_calls::{Reaping, mark_close_on_exec_from, wait_child};
 
 /// Signals that the launcher catches without doing anything. Ignoring them would be wrong, because an ignored signal
-/// stays ignored after `execve(2)`. A caught signal gets its default action again, so that a child reacts to SIGINT
-/// even if proctor was started with `nohup` or `&`.
+/// stays ignored after `execve(2)`. A caught signal gets its default action again at `execve(2)`, so that a child
+/// reacts to SIGINT even if proctor was started with `nohup` or `&`.
 const CAUGHT: [i32; 20] = [
     signal::SIGHUP,
     signal::SIGINT,
@@ -237,7 +237,7 @@ impl Launcher {
     fn release(&mut self, number: ActionNumber) {
         let Some(mut action) = self.open.remove(&number) else { return };
         // The kill is done even if the action seems to be over, because no process of an action may outlive its
-        // release.
+        // release. At the level `namespace`, `end_keeper` does it.
         if action.keeper.level != IsolationLevel::Namespace {
             action.kill();
         }

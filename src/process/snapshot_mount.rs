@@ -132,7 +132,8 @@ impl<'s> PlaceOfLayers<'s> {
 /// path.
 fn lay(at: &Path, lower: &[OwnedFd], written: &WrittenLayer) -> io::Result<()> {
     let (upper, work) = (open_directory(&written.upper)?, open_directory(&written.work)?);
-    // The kernel makes this directory when it mounts a layer with `volatile`, and refuses to mount the same layer again.
+    // The kernel makes the directory `work/incompat/volatile` when it mounts a layer with `volatile`, and refuses to
+    // mount the same layer again.
     let was_mounted = fs::symlink_metadata(written.work.join("work/incompat/volatile")).is_ok();
     let lower: Vec<String> = lower.iter().map(by_descriptor).collect();
     let named =

@@ -245,7 +245,7 @@ impl Supervision<'_> {
             && !self.launcher.is_lost()
             && self.launcher.ask_release(number).is_err()
         {
-            // The action is over. If the launcher is gone, the next request notices it.
+            // The action is over, but the launcher could not be told to release it, so the launcher is killed.
             let _given_up = self.launcher.abandon(&ChannelError::Closed);
         }
     }
