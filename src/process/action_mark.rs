@@ -24,7 +24,8 @@ pub(super) fn mark_this_process() -> io::Result<()> {
     Ok(setrlimit(Resource::RLIMIT_LOCKS, marked, marked)?)
 }
 
-/// Returns whether a process has the mark, by its `/proc/PID/limits`. Returns `None` if the text has no such limit.
+/// Returns whether a process has the mark, by its `/proc/PID/limits`. Returns `None` if the text has no such limit, or
+/// if its value cannot be read.
 pub(super) fn is_marked(limits: &str) -> Option<bool> {
     let values = limits.lines().find_map(|line| line.strip_prefix(LIMIT_NAME))?;
     let hard = values.split_whitespace().nth(1)?;

@@ -128,8 +128,8 @@ impl KeeperHandle {
     }
 
     /// Makes the keeper kill its action and end, by closing the socket: a keeper does the same when the launcher is
-    /// gone. A keeper that was stopped (SIGSTOP) is continued first: at the weaker levels an action can stop its
-    /// keeper.
+    /// gone. A keeper that was stopped (SIGSTOP) is then continued, so that it notices this: at the weaker levels an
+    /// action can stop its keeper.
     pub(super) fn abandon(&self) {
         let _gone = self.channel.shutdown(Shutdown::Both);
         resume_child(self.process);

@@ -134,8 +134,8 @@ impl Delegation {
         for process in processes.split_whitespace() {
             let _ended = set(&leaf.join("cgroup.procs"), process);
         }
-        // If the kernel refuses this, the actions' cgroups have no files for limits; the recorded usage then says that
-        // nothing was limited.
+        // If the kernel refuses this, the actions' cgroups have no files for limits; the limits are then noted as not
+        // enforced.
         let _refused = set(&self.base.join("cgroup.subtree_control"), &wanted.join(" "));
     }
 }
@@ -267,7 +267,8 @@ fn is_held_alone(base: &Path, neighbours: Neighbours) -> bool {
 ///
 /// Members come and go while they are examined: an action's first process begins in this cgroup and then moves to the
 /// action's cgroup. So the chain of parents is read anew for each member. If an ancestor has ended meanwhile, the
-/// member is read again: by then it has another parent, or has ended too.
+/// member is read again: by then it has another parent, or has ended too. If that happens too often, the function
+/// returns true.
 fn is_strange(member: Pid, ours: Pid, read: impl Fn(Pid) -> Option<LiveProcess>) -> bool {
     for _ in 0..ANCESTRY_LOOKS {
         let mut next = member;

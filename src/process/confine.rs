@@ -1,6 +1,7 @@
-//! The restrictions that a keeper (the process that watches one action) puts on itself as the last step before it
-//! starts the action's main process: no capabilities, no new privileges, and Landlock (`landlock(7)`). The main process
-//! inherits the restrictions.
+//! The restrictions of an action's main process: no capabilities, no new privileges, Landlock (`landlock(7)`), and a
+//! filter on system calls. At the level `namespace`, the keeper (the process that watches one action) puts them on
+//! itself before it starts the main process, which inherits them. At the levels `cgroup` and `landlock`, the main
+//! process puts them on itself before it executes its program.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -57,7 +58,7 @@ pub(super) fn confine_in_namespaces() -> Result<(), ConfineError> {
     Ok(())
 }
 
-/// Gives up this process's capabilities. Called when everything is mounted, because mounting needs them.
+/// Gives up this process's capabilities. The caller does this when everything is mounted, because mounting needs them.
 pub(super) fn renounce_capabilities() -> Result<(), ConfineError> {
     drop_capabilities().map_err(ConfineError::Capabilities)
 }
@@ -77,9 +78,9 @@ pub(super) fn confine_by_landlock(sandbox: Option<&Sandbox>, output: Option<&Pat
     enforced(ruleset.restrict_self()?.ruleset)
 }
 
-/// Installs the filter on system calls for this process and what it executes, as far as the settings and the machine
-/// have one. Called last, because the filter cannot be taken away and would also forbid calls that the earlier steps
-/// need.
+/// Installs the filter on system calls for this process and what it executes. Installs none if the settings say so, or
+/// if this machine has none and the settings do not require one. The caller does this last, because the filter cannot
+/// be taken away and would also forbid calls that the earlier steps need.
 pub(super) fn filter_system_calls(filter: SystemCallFilter) -> Result<(), ConfineError> {
     match (filter, filter_obstacle()) {
         (SystemCallFilter::Off, _) | (SystemCallFilter::WherePossible, Some(_)) => Ok(()),
@@ -171,7 +172,7 @@ fn contains_any(directory: &Path, paths: &[PathBuf]) -> bool {
     paths.iter().any(|path| path.starts_with(directory))
 }
 
-/// Returns the smallest set of paths that covers a directory except its hidden parts.
+/// Returns the smallest set of paths that covers a directory except its hidden parts and its links.
 fn siblings(directory: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return Vec::new();

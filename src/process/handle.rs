@@ -127,8 +127,8 @@ impl LauncherHandle {
         Ok(Self::new(process, ours))
     }
 
-    /// Starts the launcher as `executable __launcher`, with the socket as its standard input. Also used to replace a
-    /// launcher that died.
+    /// Starts the launcher as `executable __launcher`, with the socket as its standard input. A launcher that died is
+    /// replaced in the same way.
     pub fn execute(executable: &Path) -> Result<Self, LauncherError> {
         let (ours, theirs) = UnixStream::pair().map_err(LauncherError::Socket)?;
         let refused = |source| LauncherError::Spawn { executable: executable.to_owned(), source };
@@ -277,8 +277,8 @@ fn spawn_launcher(executable: &Path, socket: UnixStream) -> io::Result<Pid> {
     Ok(launcher)
 }
 
-/// Replaces the launcher's standard streams by `/dev/null`. Otherwise a program that reads the supervisor's output
-/// would wait for the launcher's end, not only for the supervisor's.
+/// Replaces the launcher's standard input and standard output by `/dev/null`. Otherwise a program that reads the
+/// supervisor's output would wait for the launcher's end, not only for the supervisor's.
 fn replace_standard_streams() -> io::Result<()> {
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&nothing)?;

@@ -127,7 +127,8 @@ impl HashingThread {
         Ok(Self { full, empty, made: 1, thread })
     }
 
-    /// Hands over a full buffer and returns an empty one. If all [`BUFFERS`] are in use, it waits until one is free.
+    /// Hands over a full buffer and returns an empty one. If all [`BUFFERS`] are in use, the function waits until one
+    /// is free.
     fn exchange(&mut self, piece: Piece) -> Vec<u8> {
         self.full.send(piece).expect("the thread hashes until this end is dropped");
         match self.empty.try_recv() {

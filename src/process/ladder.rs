@@ -20,8 +20,8 @@ pub(super) struct StopLadder {
     taken: usize,
 }
 
-/// Spreads the signals before SIGKILL evenly over the time `grace`, and puts SIGKILL at its end. So `grace` bounds the
-/// whole ladder (G7).
+/// Spreads the signals before SIGKILL evenly over the time `grace`, and puts SIGKILL at its end. Without such signals,
+/// SIGKILL is due at once. So `grace` bounds the whole ladder (G7).
 fn plan_rungs(limits: &ActionLimits) -> Vec<Rung> {
     let stages: Vec<StopStage> = limits.ladder.iter().copied().take_while(|stage| *stage != StopStage::Sigkill).collect();
     let count = u32::try_from(stages.len()).unwrap_or(u32::MAX).max(1);

@@ -35,8 +35,8 @@ use crate::process::stage::UserAndGroup;
 use crate::process::system_calls::{Reaping, mark_close_on_exec_from, wait_child};
 
 /// Signals that the launcher catches without doing anything. Ignoring them would be wrong, because an ignored signal
-/// stays ignored after `execve(2)`. A caught signal gets its default action again, so that a child reacts to SIGINT
-/// even if proctor was started with `nohup` or `&`.
+/// stays ignored after `execve(2)`. A caught signal gets its default action again at `execve(2)`, so that a child
+/// reacts to SIGINT even if proctor was started with `nohup` or `&`.
 const CAUGHT: [i32; 20] = [
     signal::SIGHUP,
     signal::SIGINT,
@@ -189,8 +189,8 @@ impl Launcher {
         Ok(arrival)
     }
 
-    /// Starts an action at the strongest isolation level that works. If every level that the request accepts fails,
-    /// reports `NotStarted`.
+    /// Starts an action at the strongest isolation level that works. Reports `NotStarted` if every level that the
+    /// request accepts fails, or if an obstacle has nothing to do with the level.
     fn start(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
         let number = start.number;
         if let Some(action) = self.start_parked(start, &descriptors) {
@@ -237,7 +237,7 @@ impl Launcher {
     fn release(&mut self, number: ActionNumber) {
         let Some(mut action) = self.open.remove(&number) else { return };
         // The kill is done even if the action seems to be over, because no process of an action may outlive its
-        // release.
+        // release. At the level `namespace`, `end_keeper` does it.
         if action.keeper.level != IsolationLevel::Namespace {
             action.kill();
         }
@@ -308,9 +308,9 @@ fn detach_from_supervisor(supervisor: Pid) -> io::Result<()> {
     setsid()?;
     set_dumpable(false)?;
     set_child_subreaper(true)?;
-    // A second way to notice the supervisor's end, in addition to the socket. SIGTERM is caught; SIGKILL would end the
-    // launcher before it could kill the actions. The signal also arrives if only the thread that started the launcher
-    // ends, so the launcher checks its parent's id before it acts.
+    // This signal is a second way to notice the supervisor's end, in addition to the socket. SIGTERM is caught; SIGKILL
+    // would end the launcher before it could kill the actions. The signal also arrives if only the thread that started
+    // the launcher ends, so the launcher checks its parent's id before it acts.
     set_pdeathsig(Signal::SIGTERM)?;
     if getppid() != supervisor {
         return Err(io::Error::from(io::ErrorKind::BrokenPipe));

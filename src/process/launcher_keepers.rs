@@ -64,8 +64,9 @@ impl Launcher {
         }
     }
 
-    /// Gives an action to the parked keeper (the one that was forked in advance) if the keeper was prepared for the
-    /// same isolation. Otherwise ends the keeper and returns `None`.
+    /// Gives an action to the parked keeper (the one that was forked in advance). Returns `None` if there is no such
+    /// keeper. If the keeper was prepared for another isolation or cannot start the action, ends the keeper and returns
+    /// `None`.
     pub(super) fn start_parked(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Option<ActiveAction> {
         let ParkedKeeper { mut keeper, isolation } = self.parked.take()?;
         let is_meant =
@@ -101,9 +102,10 @@ impl Launcher {
     /// Ends a keeper (the process that watches one action) and the processes of its action.
     ///
     /// At level `Namespace` the launcher kills the keeper, and the kernel kills these processes with it. At the other
-    /// levels the keeper kills them and then ends. The launcher must not kill such a keeper first: if the launcher itself
-    /// were killed right afterwards, nothing would kill the processes of the action. The launcher kills such a keeper only
-    /// if it does not end in time. In both cases it then kills the processes of the action that are left.
+    /// levels the keeper kills them and then ends. The launcher must not kill such a keeper first: if the launcher
+    /// itself were killed right afterwards, nothing would kill the processes of the action. The launcher kills such a
+    /// keeper only if the keeper does not end in time. Afterwards the launcher kills the processes of the action that
+    /// are left.
     pub(super) fn end_keeper(&mut self, keeper: &KeeperHandle) {
         self.released.push(keeper.process);
         if keeper.level == IsolationLevel::Namespace {
@@ -141,7 +143,8 @@ impl Launcher {
     }
 
     /// Forks a keeper (the process that watches one action) in advance, for an action that will probably be requested
-    /// next. A failure is ignored here, because the request for the action will meet the same failure and report it.
+    /// next. Only at the level `namespace` is a keeper forked in advance. A failure is ignored here, because the
+    /// request for the action will meet the same failure and report it.
     pub(super) fn park(&mut self, isolation: Isolation) {
         if let Some(parked) = self.parked.take() {
             self.end_keeper(&parked.keeper);

@@ -13,8 +13,8 @@
 //! failure is a [`crate::model::ActionEnd`], never an error. Only `group` sends signals, only `system_calls` is unsafe,
 //! only [`clock`] reads clocks.
 //!
-//! Where to look next: `supervise` runs one action and `progress` decides its steps; `launcher` (with `launcher_keepers`) and `keeper` isolate it, with the
-//! file system of `stage` and the restrictions of `confine`.
+//! Where to look next: `supervise` runs one action and `progress` decides its steps; `launcher` (with
+//! `launcher_keepers`) and `keeper` isolate it, with the file system of `stage` and the restrictions of `confine`.
 
 mod action_mark;
 mod active_action;

@@ -89,7 +89,7 @@ impl fmt::Display for ActionSign {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct ProcessFacts {
     is_marked: bool,
-    /// The directories of the process's cgroup path.
+    /// The path of the process's cgroup.
     cgroup: String,
     /// The user and the pid namespace; `None` if they may not be read.
     namespaces: Option<[String; 2]>,
@@ -176,7 +176,8 @@ fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
     poll(&mut asked, PollTimeout::ZERO).is_err() || asked[0].any() != Some(false)
 }
 
-/// Reads what `/proc` says of a process; `None` if it has ended or its ancestors cannot be read.
+/// Reads what `/proc` says of a process; `None` if the process has ended, or if its files or its ancestors cannot be
+/// read.
 fn read_facts(process: Pid) -> Option<ProcessFacts> {
     let text = |name: &str| fs::read_to_string(format!("/proc/{process}/{name}")).ok();
     let cgroup = text("cgroup").unwrap_or_default();
@@ -306,7 +307,7 @@ mod tests {
             8 => Some(live(8, 1, 80)),
             1 => Some(live(1, 0, 0)),
             7 => Some(live(7, 6, 70)),
-            // The id of an ended process, which a younger process has got.
+            // A younger process has got this id, which belonged to a process that has ended.
             6 => Some(live(6, 1, 75)),
             4 => Some(live(4, 3, 40)),
             _ => None,

@@ -135,7 +135,7 @@ fn parse_arguments(bytes: &[u8]) -> Vec<String> {
     bytes.split(|byte| *byte == 0).map(|argument| String::from_utf8_lossy(argument).into_owned()).collect()
 }
 
-/// Parses `/proc/PID/stat`. Returns `None` for a zombie.
+/// Parses `/proc/PID/stat`. Returns `None` for a zombie, and for a text that cannot be parsed.
 fn parse_stat(bytes: &[u8]) -> Option<LiveProcess> {
     parse_any_stat(bytes).filter(|(_, state)| !matches!(*state, "Z" | "X" | "x")).map(|(process, _)| process)
 }

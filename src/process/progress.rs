@@ -224,7 +224,8 @@ impl<'limits> ActionProgress<'limits> {
         }
     }
 
-    /// Returns the resources that all processes of the action used; `None` if the end of the main process was not seen.
+    /// Returns the resources that the action used, as [`merge_usage`] defines them; `None` if the end of the main
+    /// process was not seen.
     pub(super) fn usage(&self) -> Option<Usage> {
         match &self.leader {
             Leader::Ended(child) => Some(merge_usage(child.usage, self.group)),

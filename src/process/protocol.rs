@@ -80,8 +80,8 @@ pub struct Isolation {
     pub weakest: IsolationLevel,
     /// The child's view of the file system; `None` for the unrestricted whole file system.
     pub sandbox: Option<Sandbox>,
-    /// The snapshot that the child sees in place of the project; `None` shows it the project itself. Needs the
-    /// namespace level and a sandbox.
+    /// The snapshot that the child sees in place of the project; `None` shows it the project itself. A snapshot needs
+    /// the namespace level and a sandbox.
     pub snapshot: Option<SnapshotMount>,
     /// The one directory of the store that the child sees and may write (`PROCTOR_OUT`).
     #[serde(with = "os_text::option")]
@@ -97,7 +97,8 @@ pub struct Isolation {
 pub(super) enum LauncherRequest {
     /// Start a child in a process group of its own.
     Start(Box<StartAction>),
-    /// Signal all processes of the action. Ignored if the launcher does not know the action, or was told to forget it.
+    /// Signal all processes of the action. The launcher ignores this if it does not know the action, or was told to
+    /// forget it.
     Signal { number: ActionNumber, stage: StopStage },
     /// Prepare a keeper (the process that watches one action) for an action that will probably be requested next. A
     /// start with the same isolation is then faster.

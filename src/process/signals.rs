@@ -32,7 +32,7 @@ pub fn signal_controls() -> Result<Control, ControlError> {
 
 /// Returns whether SIGHUP is ignored, as under `nohup`.
 pub fn ignores_hang_up() -> bool {
-    // Read from the kernel's table, because asking with `sigaction(2)` has no safe form.
+    // The answer is read from `/proc`, because asking with `sigaction(2)` has no safe form.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     is_ignored(&status, SIGHUP)
 }

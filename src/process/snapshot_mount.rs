@@ -24,8 +24,10 @@ use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, cl
 /// The directory of the machine's shared memory, in which the layers lie if the store cannot hold them.
 pub(super) const MEMORY: &str = "/dev/shm";
 
-/// Mounts a snapshot over the project. `memory` is `/dev/shm`, opened before an empty one was mounted over it. `store` is the path of the evidence store's directory, and a descriptor of it
-/// that was opened before an empty directory was mounted over the store. `places` are the paths of the sandbox.
+/// Mounts a snapshot over the project. `store` is a descriptor of the evidence store's directory, which was opened
+/// before an empty directory was mounted over the store; `store_path` is the path of this directory. `memory` is a
+/// descriptor of `/dev/shm`, which was opened before an empty file system was mounted over it. `places` are the paths
+/// of the sandbox.
 pub(super) fn mount_snapshot<'p>(
     snapshot: &SnapshotMount,
     (store, store_path): (&OwnedFd, &'p Path),
@@ -130,7 +132,8 @@ impl<'s> PlaceOfLayers<'s> {
 /// path.
 fn lay(at: &Path, lower: &[OwnedFd], written: &WrittenLayer) -> io::Result<()> {
     let (upper, work) = (open_directory(&written.upper)?, open_directory(&written.work)?);
-    // The kernel makes this directory when it mounts a layer with `volatile`, and refuses to mount the same layer again.
+    // The kernel makes the directory `work/incompat/volatile` when it mounts a layer with `volatile`, and refuses to
+    // mount the same layer again.
     let was_mounted = fs::symlink_metadata(written.work.join("work/incompat/volatile")).is_ok();
     let lower: Vec<String> = lower.iter().map(by_descriptor).collect();
     let named =
@@ -144,8 +147,8 @@ fn lay(at: &Path, lower: &[OwnedFd], written: &WrittenLayer) -> io::Result<()> {
     laid.map_err(|errno| refused(at, (&upper, was_mounted), errno))
 }
 
-/// Returns the error for a mount that the kernel refused, with the cause as far as it is known. The kernel itself only says that an
-/// argument is invalid.
+/// Returns the error for a mount that the kernel refused, with the cause as far as it is known. The kernel itself only
+/// says that an argument is invalid.
 fn refused(at: &Path, (upper, was_mounted): (&OwnedFd, bool), errno: Errno) -> io::Error {
     let is_on_overlay = fstatfs(upper).is_ok_and(|found| found.filesystem_type() == OVERLAYFS_SUPER_MAGIC);
     if was_mounted {

@@ -50,9 +50,11 @@ const STAND_INS: &[(&str, &str)] = &[
 /// these steps.
 #[derive(Debug)]
 pub(super) struct StagedFileSystem {
-    /// The directory of the evidence store, opened before an empty directory was mounted over it, with its path.
+    /// The directory of the evidence store, opened before an empty directory was mounted over it, with its path; `None`
+    /// if there is no sandbox.
     store: Option<(OwnedFd, PathBuf)>,
-    /// `/dev/shm`, opened before an empty one was mounted over it; `None` if the machine has none. Layers may lie there.
+    /// `/dev/shm`, opened before an empty one was mounted over it; `None` if the machine has none, or if there is no
+    /// sandbox. Layers may lie there.
     memory: Option<OwnedFd>,
     /// The paths of the sandbox, with the device and inode that each had when the sandbox was described.
     places: Vec<Place>,

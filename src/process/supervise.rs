@@ -112,8 +112,9 @@ impl Supervision<'_> {
                 let _given_up = self.launcher.abandon(&ChannelError::Closed);
                 return Err(SuperviseError::LauncherGone);
             }
-            // The request was not sent, or only in part, so this launcher cannot be used any more.
+            // Nothing of the request was sent, so this launcher can still be used.
             Err(error @ (ChannelError::TooLong(_) | ChannelError::Malformed(_))) => return Err(SuperviseError::Launcher(error)),
+            // A part of the request may have been sent, so this launcher cannot be used any more.
             Err(error @ (ChannelError::Send(_) | ChannelError::Receive(_) | ChannelError::DescriptorsMissing)) => {
                 let _given_up = self.launcher.abandon(&error);
                 return Err(SuperviseError::Launcher(error));
@@ -244,7 +245,7 @@ impl Supervision<'_> {
             && !self.launcher.is_lost()
             && self.launcher.ask_release(number).is_err()
         {
-            // The action is over. If the launcher is gone, the next request notices it.
+            // The action is over, but the launcher could not be told to release it, so the launcher is killed.
             let _given_up = self.launcher.abandon(&ChannelError::Closed);
         }
     }

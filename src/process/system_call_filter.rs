@@ -22,8 +22,8 @@ enum Refusal {
 
 /// The system calls that the filter refuses, each with the error that it returns.
 const REFUSED: &[(c_long, Refusal)] = &[
-    // Operations of io_uring pass by the filter, and its code has had many holes. Where io_uring is refused, runtimes
-    // use epoll.
+    // The filter does not see the operations of io_uring, and the code of io_uring has had many holes. Where io_uring
+    // is refused, runtimes use epoll.
     (libc::SYS_io_uring_setup, Refusal::NotThere),
     (libc::SYS_io_uring_enter, Refusal::NotThere),
     (libc::SYS_io_uring_register, Refusal::NotThere),
@@ -54,7 +54,8 @@ const ARCHITECTURE: Option<u32> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// On x86_64, calls of the x32 interface have this bit in their number. They would pass by a table of the usual numbers.
+/// On x86_64, calls of the x32 interface have this bit in their number. A table of the usual numbers would not contain
+/// them.
 const FIRST_X32: Option<u32> = if cfg!(target_arch = "x86_64") { Some(0x4000_0000) } else { None };
 
 // The offsets in the structure that the kernel hands to the program (`struct seccomp_data`). The first argument is read

@@ -274,7 +274,8 @@ pub(crate) fn terms_of_registration(
     })))
 }
 
-/// Returns the file that an approval of this plan names; `None` for a typed command, which needs no approval.
+/// Returns what an approval of this plan names as the plan's file; `None` if there is nothing to name, as for a typed
+/// command, which needs no approval.
 fn file_of(plan: &Plan) -> Option<&str> {
     match plan.origin {
         PlanOrigin::Configured => Some(CONFIGURATION_FILE),
@@ -361,8 +362,9 @@ impl ApprovalJudgement {
         self.weakens_plan() || !self.settings.weakened.is_empty() || !self.left.is_empty()
     }
 
-    /// Returns the approval that an approval by a person replaces. For the first plan of a task this is the approval that
-    /// holds the project's settings, so that its rules about signatures apply.
+    /// Returns the approval that an approval by a person replaces. For the first plan of a task this is the approval
+    /// that holds the project's settings, so that its rules about signatures apply. If no settings were approved
+    /// either, a first approval is made from the plan, with the sequence number 0.
     fn held_or_first(&self, plan: &Plan, plan_digest: Digest) -> CurrentApproval {
         let first = || CurrentApproval { sequence: Sequence(0), plan_digest, terms: plan_terms(plan), protected: None };
         let settings = || Some(CurrentApproval { protected: None, ..self.held_settings.clone()? });

@@ -55,9 +55,9 @@ pub(crate) fn approval_request(project: &ProjectId, held: &CurrentApproval, reco
     bytes
 }
 
-/// Returns whether a ledger line that approves a plan is valid, given the task's current approval. A signature must
-/// be right if it is there, and must be there if the current approval requires signatures. In that case an automatic
-/// approval must not weaken anything.
+/// Returns whether a ledger line that approves a plan is valid, given the task's current approval. An approval by a
+/// person must have a signature if the current approval requires signatures, and a signature that is there must be
+/// right. Where signatures are required, an automatic approval must not weaken anything.
 pub fn approval_counts(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> bool {
     objection(project, held, body).is_none()
 }
@@ -86,8 +86,8 @@ pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLi
     faults
 }
 
-/// Returns why a ledger line cannot approve the settings of the project; `None` if it can. Only a person approves settings
-/// that are weaker than the approved ones.
+/// Returns why a ledger line cannot approve the settings of the project; `None` if it can, or if it approves nothing.
+/// Only a person approves settings that are weaker than the approved ones.
 fn settings_objection(held: Option<&JudgedSettings>, settings: &JudgedSettings, body: &LedgerBody) -> Option<String> {
     let is_by_person = match body.approving()? {
         ApprovingLine::Approved(record) => record.reason == ApprovalReason::Person,
@@ -115,8 +115,8 @@ fn approved(line: &LedgerLine) -> Option<(TaskId, CurrentApproval)> {
 /// Returns why a ledger line does not count as an approval; `None` if the approval is valid, or if the line approves
 /// nothing.
 ///
-/// If no signature is required, an unsigned approval is always valid: it records the answer of a person, which nothing
-/// can prove (S7). A signature that is present must be valid in any case.
+/// If no signature is required, an unsigned approval is always valid, because nothing can prove that a person gave it
+/// (S7). A signature that is present must be valid in any case.
 fn objection(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> Option<String> {
     let rules = &held.terms.approval;
     match body.approving()? {

@@ -21,7 +21,8 @@ pub struct UnmetDependency {
 pub enum UnmetReason {
     /// The task has no verdict yet.
     NeverRun,
-    /// The task's last verdict says that the task is incomplete; the id is of the run with this verdict.
+    /// The task's last verdict says that the task is incomplete, or a check of the task failed on the current tree
+    /// after that verdict. The id is of the run that shows this.
     Incomplete(RunId),
     /// The task's last verdict says that the task is complete, but for another tree; the id is of the run with this
     /// verdict.
@@ -66,8 +67,8 @@ impl Workspace {
         Ok(unmet)
     }
 
-    /// Returns the run in which a check of the task failed on this tree after the task's last verdict, by a run of some
-    /// checks.
+    /// Returns the run of selected checks in which a check of the task failed on this tree, if that run came after the
+    /// task's last verdict.
     fn failed_since(
         &self,
         scope: &ProjectScope,

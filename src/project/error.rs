@@ -133,7 +133,7 @@ pub enum ProjectError {
         "that is no signature, by a key that may approve, of what is to be approved of task `{task}` now: nothing was approved"
     )]
     ApprovalSignature { task: TaskId },
-    /// The plan changed after it was shown to the person.
+    /// The plan, or what was approved of it, changed after the plan was shown to the person.
     #[error("the plan of task `{task}` or what was approved of it changed meanwhile: nothing was approved")]
     ApprovedMeanwhile { task: TaskId },
     /// The change of the TDD cycle is not possible in its current state.

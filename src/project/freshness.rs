@@ -145,7 +145,8 @@ impl StoreReader {
 
     fn find_approved(&mut self, root: &Path) -> Result<(Option<ProjectId>, Approval), ProjectError> {
         if !root.is_dir() {
-            // The directory does not exist, so it has no device and inode. Its project is found by the registered path.
+            // There is no directory at this path, so there is no device and inode to compare. The project is found by
+            // its registered path.
             let path = root.to_string_lossy();
             let projects = self.projects()?;
             let found = projects.into_iter().find(|project| project.path == path).map(|project| project.id);
@@ -298,7 +299,7 @@ fn judge(
     Ok(ProjectStatus { project: question.project.cloned(), root: question.root.to_owned(), tasks, problems })
 }
 
-/// Returns the task of the project's own checks, whose plan is part of the question.
+/// Returns the task of the project's own checks: the task of their plan, or `default` if the question has no plan.
 fn own_task(question: &StatusQuestion<'_>) -> TaskId {
     match &question.asked {
         FilesRead::Described(Ok(described)) => described.plan.task.clone(),

@@ -47,8 +47,8 @@ impl KeptPaths {
     }
 }
 
-/// Decides whether a file that a check wrote and that `writes` names may be copied to the project. `link` is the name of the link to
-/// the evidence, `task_list` the path of the task list.
+/// Decides whether a file that a check wrote and that `writes` names may be copied to the project. `link` is the name
+/// of the link to the evidence, `task_list` the path of the task list.
 pub(crate) fn decide_keep(path: &TreePath, link: Option<&str>, task_list: Option<&str>) -> KeepDecision {
     let names = || path.as_bytes().split(|byte| *byte == b'/');
     let is = |name: &str| path.as_bytes() == name.as_bytes();

@@ -59,7 +59,8 @@ pub struct Space {
 /// Facts about the machine that limit the watching of trees and the storing of evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
-    /// The limit on open files of a process: its current value, and the highest value it can be raised to.
+    /// The limit on open files of a process: its current value, and the highest value it can be raised to. `None` if
+    /// the limit cannot be read.
     pub open_files: Option<(u64, u64)>,
     pub inotify: InotifyLimits,
     /// The file system of the store; `None` if it cannot be read.
@@ -86,20 +87,20 @@ pub struct ProjectFound {
     /// The project's id; `None` if the directory is not registered as a project.
     pub id: Option<ProjectId>,
     pub root: PathBuf,
-    /// The file system of the root; `None` if the root does not exist.
+    /// The file system of the root; `None` if the root is no directory, or its file system cannot be read.
     pub file_system: Option<FileSystemType>,
-    /// The number of directories in the tree, including the root. Each needs an inotify watch. `None` if the tree could
-    /// not be read.
+    /// The number of directories in the tree, including the root. Each needs an inotify watch. `None` if the tree was
+    /// not read because the configuration is wrong or the root is missing, or if it could not be read.
     pub directories: Option<u64>,
     /// How far the modification time of the newest file is ahead of the clock, in milliseconds.
     pub ahead_ms: u64,
     /// How far the start of the newest run lies in the future, in milliseconds. The clock was set back by at least that
     /// much.
     pub run_ahead_ms: u64,
-    /// Why checks do not run on a snapshot, as far as settings and tree say so; `None` if nothing prevents a
-    /// snapshot, or if the configuration is wrong.
+    /// Why checks do not run on a snapshot, as far as settings and tree say so; `None` if nothing prevents a snapshot,
+    /// if the configuration is wrong, or if the root is missing.
     pub snapshot_obstacle: Option<String>,
-    /// The tools of the project's plan without repetition; empty if the configuration is wrong.
+    /// The tools of the project's plan without repetition; empty if the configuration is wrong or the root is missing.
     pub tools: Vec<ToolFound>,
 }
 

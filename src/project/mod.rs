@@ -6,8 +6,8 @@
 //! Where to look: `request` has the input and the result of a run; `registration`, `approval` and `cycle` write the
 //! ledger; `freshness` finds out whether the last verdict still applies; `environment_digest` identifies a run's tools;
 //! `store_reader` reads sealed runs; `archiving` and `retention` archive and remove old runs; `task_list` updates
-//! `tasks.md`; `examination`, `snapshot_trial` and `machine` serve `proctor doctor`; `known_trees` holds the last known tree index of
-//! each project.
+//! `tasks.md`; `examination`, `snapshot_trial` and `machine` serve `proctor doctor`; `known_trees` holds the last known
+//! tree index of each project.
 
 mod approval;
 mod approval_request;

@@ -2,9 +2,9 @@
 //!
 //! The caches of the home (`~/.cache`, `~/.npm`) are read-only for actions, because several projects read them: what
 //! one project's tests write there would be installed by the next project. Each project has a directory of its own
-//! instead, to which variables such as `XDG_CACHE_HOME` point (`sandbox::OWN_CACHE_VARIABLES`). So that tools still find what
-//! the user has in the home's caches, the directory gets links to it. A tool that writes through such a link is
-//! refused, since the target is read-only; a tool that replaces its entry replaces the link.
+//! instead, to which variables such as `XDG_CACHE_HOME` point (`sandbox::OWN_CACHE_VARIABLES`). So that tools still
+//! find what the user has in the home's caches, the directory gets links to it. A tool that writes through such a link
+//! is refused, since the target is read-only; a tool that replaces the entry itself replaces only the link.
 
 mod npm_lock;
 mod seeds;
@@ -32,7 +32,8 @@ pub(crate) struct OwnCachesRequest<'a> {
 }
 
 /// Creates the project's cache directory if it is missing, links it to the caches of the home, and returns its path.
-/// `None` if it cannot be created; tools then have the read-only caches of the home.
+/// `None` if there is no absolute path of a home, or if the directory cannot be created; tools then have at most the
+/// read-only caches of the home.
 pub(crate) fn prepare_own_caches(request: OwnCachesRequest<'_>) -> Option<PathBuf> {
     let home = request.home.filter(|home| home.is_absolute())?;
     let own = open_or_create(&request.path).ok()?;

@@ -47,8 +47,8 @@ impl Workspace {
             .then(|| ProtectedFilesScan { now: self.store.background().begin(move || protected_files(&tree, &job)), globs })
     }
 
-    /// Compares the protected files of a tree with the approved ones. Returns `None` if no protected files were ever
-    /// approved, for example if a command was typed in a project whose own checks never ran.
+    /// Compares the protected files of a tree with the approved ones. Returns `None` if the task's current approval has
+    /// no protected files, for example if a command was typed in a project whose own checks never ran.
     pub(crate) fn protected_files_status(
         &self,
         scope: &ProjectScope,

@@ -75,7 +75,8 @@ impl PythonInterpreter {
         environments.filter_map(|environment| Self::from_file(&root.join(environment).join("bin/python"))).next()
     }
 
-    /// Returns the interpreter at a path; `None` if the file there is a script or is not called `python`.
+    /// Returns the interpreter at a path; `None` if there is no file, or if the file is a script or does not have the
+    /// name of an interpreter.
     fn from_file(path: &Path) -> Option<Self> {
         let file = program_file(path)?;
         if !is_python(file.real_path.file_name()?) || interpreter_of(&file.real_path).is_some() {
@@ -86,11 +87,12 @@ impl PythonInterpreter {
     }
 }
 
-/// The size limit, in bytes, for reading a file that names a Python version, such as `.python-version`.
+/// The size limit, in bytes, of a file that names a Python version, such as `.python-version`. A larger file is not
+/// read.
 const LONGEST_VERSION: u64 = 64 * 1024;
 
-/// Returns the program that pyenv's script at `shim` starts in a directory; `None` if the script is not pyenv's. A version that
-/// is written as a prefix, such as `3.13`, is not resolved.
+/// Returns the program that pyenv's script at `shim` starts in a directory; `None` if the script is not pyenv's, or if
+/// nothing chooses a version. A version that is written as a prefix, such as `3.13`, is not resolved.
 fn chosen_by_pyenv(shim: &Path, directory: &Path, environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
     let pyenv = shim.parent().filter(|shims| shims.ends_with("shims"))?.parent()?;
     let read = |path: PathBuf| read_regular_text(&path, LONGEST_VERSION).ok();

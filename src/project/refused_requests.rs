@@ -17,7 +17,7 @@ pub struct RefusedRequests(Mutex<Refused>);
 struct Refused {
     /// The process ids of the project's launchers, the processes that start actions.
     launchers: BTreeSet<i32>,
-    /// The process ids of the processes that asked, at most [`MOST_NAMED`].
+    /// The process ids of the processes whose requests were refused, at most [`MOST_NAMED`].
     processes: BTreeSet<i32>,
     count: u64,
 }

@@ -50,7 +50,8 @@ pub enum IdentityAnswer {
 }
 
 impl Workspace {
-    /// Finds the project of a directory, and registers the directory if it is new.
+    /// Finds the project of a directory. Registers the directory if it is new, or if it is doubtful and `identity` says
+    /// which project it is.
     ///
     /// # Errors
     ///

@@ -161,7 +161,8 @@ pub struct SealedReport {
     pub tree_after: TreeDigest,
     /// The names of the checks that did not succeed.
     pub failed: Vec<String>,
-    /// Notes about how the checks were discovered that the last run of the task had too. They need not be shown again.
+    /// The notes about the discovery of the checks that both this run and the last run of the task have. They need not
+    /// be shown again.
     pub told_notes: Vec<PlanNote>,
     /// The paths that changed during the run.
     pub moved: Vec<TreePath>,

@@ -57,7 +57,8 @@ pub fn prune(state_root: &Path, scope: &ProjectScope, settings: &ProjectSettings
     })
 }
 
-/// Locks a project's evidence, opens its ledger, and calls `act` with both. The lock is released afterwards.
+/// Opens the store and its index, locks a project's evidence, opens its ledger, and calls `act` with all of them. The
+/// lock is released afterwards.
 pub(super) fn with_lock<T>(
     state_root: &Path,
     scope: &ProjectScope,

@@ -1,7 +1,7 @@
 //! The disk space of snapshots and of the projects' own caches (`own_caches`): how much each project uses, and how it is freed.
 //!
-//! Everything in these directories can be made again. So it may be removed whenever no run of its project is under
-//! way. A run holds the project's lock, so whoever gets the lock may remove both.
+//! Everything in these directories can be made again. So it may be removed whenever no run of its project is under way.
+//! A run holds the project's lock, so whoever gets the lock may remove these directories.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -61,8 +61,8 @@ pub struct RemovedSnapshots {
     pub busy: Vec<ProjectId>,
 }
 
-/// Returns the bytes that each project's snapshots and own caches use. A project without both is left out. A directory that cannot
-/// be read counts as empty.
+/// Returns the bytes that each project's snapshots and own caches use. A project that has neither is left out. A
+/// directory that cannot be read counts as empty.
 pub fn snapshot_usage(state_root: &Path) -> BTreeMap<ProjectId, SnapshotUsage> {
     let Ok(store) = Store::open(state_root) else { return BTreeMap::new() };
     projects_with_directories(&store).into_iter().map(|project| (project.clone(), usage_of(&store, &project))).collect()
@@ -125,8 +125,8 @@ fn remove_own_caches(store: &Store, project: &ProjectId) -> Result<(), ProjectEr
     snapshot::remove_directory(&store.own_caches_directory(project)).map_err(ProjectError::Snapshot)
 }
 
-/// Removes the snapshots and own caches of a project that is not watched any more. Waits until a run of the project that is under way
-/// has ended.
+/// Removes the snapshots and own caches of a project that is not watched any more. Waits until a run of the project
+/// that is under way has ended.
 ///
 /// # Errors
 /// When another process locks the project for longer than `wait`, or a directory cannot be removed.
@@ -136,10 +136,10 @@ pub fn discard_snapshots(state_root: &Path, project: &ProjectId, wait: Duration)
 }
 
 impl Workspace {
-    /// Removes the layers that a killed run of the project left, for a process that may not run the project soon: a service that finds
-    /// its verdict fresh. A run removes them by itself.
+    /// Removes the layers that a killed run of the project left. The next run would remove them too, but a service that
+    /// finds the project's verdict fresh starts no run.
     ///
-    /// If another process has locked the project, nothing is done: its run has removed these layers.
+    /// If another process has locked the project, nothing is done: the run of that process has removed these layers.
     pub fn remove_left_layers(&self, project: &ProjectId) {
         let directory = self.store.snapshot_directory(project);
         if !directory.exists() {

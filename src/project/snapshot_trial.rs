@@ -16,8 +16,8 @@ use crate::project::request::ProjectSettings;
 use crate::snapshot::{RunLayers, obstacle};
 use crate::tree::TreeIndex;
 
-/// Returns why a project cannot have a snapshot, if its settings or the location of its root are the reason; otherwise
-/// `None`.
+/// Returns why a project cannot have a snapshot, if the reason is in its settings, or is the owner or the location of
+/// its root; otherwise `None`.
 pub(crate) fn obstacle_of_settings(settings: &ProjectSettings, root: &Path, store: &Path) -> Option<String> {
     let sandbox = &settings.sandbox;
     let is_around = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(root));
@@ -44,7 +44,7 @@ pub(super) fn obstacle_of_tree(settings: &ProjectSettings, index: &TreeIndex) ->
     of_tree.or_else(|| find_environments(index).err())
 }
 
-/// Returns whether the files of a copy would have the owner that they have in the project.
+/// Returns whether the project's root belongs to this user, who would also own the files of a copy.
 fn is_owned_by_this_user(root: &Path) -> bool {
     let user = nix::unistd::geteuid().as_raw();
     fs::metadata(root).is_ok_and(|metadata| metadata.uid() == user)

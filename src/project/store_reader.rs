@@ -50,7 +50,8 @@ pub struct RecordedRun {
     pub manifest_hash: Option<Digest>,
     /// The limit that the run exceeded, if its evidence was removed.
     pub pruned: Option<PruneReason>,
-    /// Whether the run is stored as a directory or as an archive. Meaningless if its evidence was removed.
+    /// Whether the run is stored as a directory or as an archive. The value has no meaning if the run's evidence was
+    /// removed.
     pub form: RunForm,
 }
 

@@ -41,8 +41,9 @@ impl TaskHistory {
         Ok(Self { verdict, checks, moved, tdd })
     }
 
-    /// Returns the verdict that decides on this plan and tree: the last one, unless a check blocks in another run on the
-    /// same tree. Then it is the verdict of that run, because no verdict of other checks outweighs it.
+    /// Returns the verdict that decides on this plan and tree: the last one, unless a check blocks in another run on
+    /// the same tree. Then it is the verdict of that run, because no verdict of other checks outweighs it. A failure
+    /// that the task's cycle expects does not count.
     pub(crate) fn deciding_verdict(
         &self,
         store: &Store,

@@ -259,7 +259,7 @@ impl Workspace {
         })
     }
 
-    /// Opens the ledger, and seals runs whose process died as INTERRUPTED.
+    /// Opens the ledger, and seals as INTERRUPTED the runs whose process died.
     pub(crate) fn recovered_ledger(
         &mut self,
         lock: &ProjectLock,

@@ -58,8 +58,9 @@ impl RunBytecode {
 }
 
 impl Workspace {
-    /// Returns the directory of compiled modules that lies over the tree's copy for an action; `None` if the action is not known
-    /// to run Python, or if nothing was compiled for its interpreter. The run holds the project's lock.
+    /// Returns the directory of compiled modules that lies over the tree's copy for an action; `None` if the action is
+    /// not known to run Python, if nothing was compiled for its interpreter, or if the compiled modules cannot be
+    /// updated. The run holds the project's lock.
     pub(crate) fn bytecode_for(
         &mut self,
         (project, root, settings): (&ProjectId, &Path, &SandboxSettings),

@@ -32,7 +32,8 @@ const STAMPED: &[&str] = &[
 pub(crate) struct CheckCaches {
     mode: CachesMode,
     kept: KeptCaches,
-    /// `None` if the generations of the copies are unknown, so that no cache can be judged.
+    /// `None` if the run uses no kept caches, or if the generations of the copies are unknown, so that no cache can be
+    /// judged.
     conditions: Option<CacheConditions>,
     /// The checks whose attempts are under way, by the keys of their caches.
     in_use: BTreeMap<CacheKey, ActionId>,

@@ -53,8 +53,8 @@ pub(crate) enum CheckPlace {
 }
 
 impl Workspace {
-    /// Reads the tree, and prepares a snapshot of it if the settings ask for one. Returns the tree that the snapshot holds.
-    /// `hints` says where the tree may have changed since it was last read.
+    /// Reads the tree, and prepares a snapshot of it if the settings ask for one. Returns the tree as it was last read;
+    /// a snapshot holds this tree. `hints` says where the tree may have changed since it was last read.
     pub(crate) fn look_and_copy(
         &mut self,
         request: &RunRequest<'_>,
@@ -80,8 +80,8 @@ impl Workspace {
         Ok((index, CopiesOutcome::InPlace(MOVED.to_owned())))
     }
 
-    /// Removes what a process that died while it copied `writes` of the checks to the project left there. Returns `hints` with
-    /// the changed paths.
+    /// A process may have died while it copied files that checks wrote to the project. Removes what that process left
+    /// there. Returns `hints` with the changed paths.
     fn clean_up_copy_out(&self, request: &RunRequest<'_>, hints: &TreeHints) -> TreeHints {
         let record = self.store.copy_out_record_path(&request.scope.project);
         let changed = clean_up_copy_out(&request.scope.root, &record).unwrap_or_else(|error| {
@@ -150,7 +150,8 @@ impl Workspace {
         Ok(CheckPlace::Snapshot(Box::new(snapshot)))
     }
 
-    /// Tries to mount the snapshot. Returns why the snapshot cannot be mounted; `None` if it can be.
+    /// Tries to mount the snapshot. Returns why the snapshot cannot be mounted; `None` if it can be, or if the plan has
+    /// no check that would need it.
     fn try_mount(&mut self, request: &RunRequest<'_>, snapshot: &mut RunSnapshot) -> Result<Option<String>, ProjectError> {
         let Some(action) = request.plan.steps.first() else { return Ok(None) };
         let mount = match snapshot.add_mount(None, None) {
@@ -215,7 +216,8 @@ impl CheckPlace {
         self.snapshot_for(check).map_or(PlaceOfCheck::Project, |snapshot| PlaceOfCheck::Snapshot { inputs: snapshot.inputs() })
     }
 
-    /// Returns the snapshot that an action works in, so that the caller can add a directory of files over it; `None` if the action works in the project.
+    /// Returns the snapshot that an action works in, so that the caller can add a directory of files over it; `None` if
+    /// the action works in the project.
     pub(crate) fn snapshot_to_change(&mut self, action: &Action) -> Option<&mut RunSnapshot> {
         match self {
             Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(&mut **snapshot),
@@ -223,7 +225,7 @@ impl CheckPlace {
         }
     }
 
-    /// Lets services use the snapshot from now on. Called once no further prerequisite changes the project.
+    /// Lets services use the snapshot from now on. The caller knows that no further prerequisite changes the project.
     pub(crate) fn open_for_services(&mut self) {
         if let Self::Snapshot(snapshot) = self {
             snapshot.open_for_services();
@@ -264,8 +266,8 @@ impl CheckPlace {
         }
     }
 
-    /// Returns the report's section about where the checks ran. `in_place` has the names of checks that ran in the project because
-    /// of their own settings.
+    /// Returns the report's section about where the checks ran. `in_place` has the names of checks that ran in the
+    /// project because of their own settings.
     pub(crate) fn facts(&self, in_place: &[&str]) -> SnapshotV2 {
         let of_project = |reason: &str| SnapshotV2 {
             tested: TestedPlace::InPlace,

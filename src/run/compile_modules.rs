@@ -25,8 +25,8 @@ use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChi
 use crate::project::{ModulesToCompile, PythonInterpreter, Workspace};
 use crate::snapshot::{CacheTag, CompiledModule, PythonModule};
 
-/// The most modules that one process of the interpreter compiles. A stop loses at most what this process has not
-/// answered.
+/// The most modules that one process of the interpreter compiles. If the process is stopped, no more modules than these
+/// are lost.
 const BATCH_MODULES: usize = 64;
 /// Once the sources for one process of the interpreter have this size in bytes, the process gets no further source.
 const BATCH_BYTES: usize = 2 * 1024 * 1024;
@@ -47,8 +47,8 @@ const HEAD_BYTES: usize = 16;
 
 const GREETING: &[u8] = b"proctor\n";
 
-/// The interpreter's program. A source whose compilation gives a warning is not compiled: otherwise a check would print the
-/// warning, or fail because of it, in its first run only.
+/// The Python program that the interpreter runs. A source whose compilation gives a warning is not compiled: otherwise
+/// a check would print the warning, or fail because of it, in its first run only.
 const PROGRAM: &str = r#"
 import marshal, sys, warnings
 from importlib.util import MAGIC_NUMBER, source_hash
@@ -101,8 +101,9 @@ enum BatchEnd {
 }
 
 impl Workspace {
-    /// Compiles the Python modules that the last run compiled and that are not kept yet, for at most `bound`. It is meant for
-    /// idle time: if another process holds the project, nothing is compiled, and a stop request ends it at once.
+    /// Compiles the Python modules that the last run compiled and that are not kept yet, for at most `bound`. It is
+    /// meant for idle time: if another process has locked the project, nothing is compiled, and a stop request ends the
+    /// compiling at once.
     pub fn compile_modules(&mut self, bound: Duration, control: &Control) {
         let Some(work) = self.bytecode.to_compile.take() else { return };
         let begun = clock::monotonic();
@@ -126,7 +127,8 @@ impl Workspace {
         }
     }
 
-    /// Returns the modules that are not kept yet, the shortest first: a long one must not keep the others from being compiled.
+    /// Returns the modules that are not kept yet and are no larger than [`MAX_SOURCE`], the shortest first: a long
+    /// module must not keep other modules from being compiled.
     fn lacking<'m>(
         &mut self,
         work: &ModulesToCompile,
@@ -200,7 +202,7 @@ impl Workspace {
     }
 }
 
-/// Takes modules from the queue, and reads their sources from the tree's copy. A source whose content differs from that
+/// Takes modules from `waiting`, and reads their sources from the tree's copy. A source whose content differs from that
 /// in the run's tree is left out.
 fn take_sources(work: &ModulesToCompile, waiting: &mut VecDeque<PythonModule>) -> Vec<ModuleSource> {
     let (tree, copy) = &work.tree;

@@ -98,7 +98,8 @@ fn seen_now<'a>(unseen: SeenAction<'a>, kind: &ActionKind, executed: &'a Execute
     }
 }
 
-/// Returns the facts about a checked file; `None` if the file could not be read, or not in time.
+/// Returns the facts about a checked file; `None` if the action checks no file, or if the file could not be read, was
+/// not read in time, or was not read because of a stop.
 fn seen_file(kind: &ActionKind, executed: &ExecutedAction) -> Option<SeenFile> {
     let Observation::File(seen) = &executed.observed else { return None };
     let missing = SeenFile { exists: false, size: None, is_valid_json: None, pattern_matches: None };
@@ -118,8 +119,8 @@ fn seen_file(kind: &ActionKind, executed: &ExecutedAction) -> Option<SeenFile> {
     })
 }
 
-/// Returns a server's answer, with its body as JSON or otherwise as text; `None` if the server did not answer. A body
-/// that was not read completely is left out.
+/// Returns a server's answer, with its body as JSON or otherwise as text; `None` if the action sends no request, or if
+/// the server did not answer. A body that was not read completely is left out.
 fn seen_answer(observed: &Observation) -> Option<SeenAnswer> {
     let Observation::Exchange(exchange) = observed else { return None };
     let ExchangeOutcome::Answered(answer) = &exchange.outcome else { return None };

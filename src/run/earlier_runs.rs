@@ -59,8 +59,9 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// Returns the notes about how the checks were discovered that the last run of the task had too. Where this process
-    /// has made no run of the task yet, the report of the last run is read; without a report all notes are new.
+    /// Returns the notes about the discovery of the checks that both this plan and the last run of the task have. Where
+    /// this process has made no run of the task yet, the report of the last run is read; without a report all notes are
+    /// new.
     pub(crate) fn told_notes(&mut self, request: &RunRequest<'_>) -> Vec<PlanNote> {
         if request.plan.origin != PlanOrigin::Discovered || request.plan.notes.is_empty() {
             return Vec::new();

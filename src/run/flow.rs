@@ -17,7 +17,7 @@ pub(crate) struct StepFlow {
 }
 
 impl StepFlow {
-    /// Returns why a step is skipped; `None` if it is carried out.
+    /// Returns why a step is skipped because of the results of other steps; `None` if no such result prevents it.
     pub(crate) fn skip_reason_for(&self, step: &Action) -> Option<SkipReason> {
         // An unmet dependency is the better explanation, so it is checked before other failures.
         if step.after.iter().any(|needed| self.unsuccessful.contains(needed)) {

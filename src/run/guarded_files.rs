@@ -29,7 +29,8 @@ const LONGEST: u64 = 16 * 1024 * 1024;
 /// The files that decide how a project is judged, as they were before the first action of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct GuardedFiles {
-    /// Each file by its path relative to the project; `None` if there is no such file.
+    /// Each file by its path relative to the project; `None` if there is no such file, or if it is longer than
+    /// [`LONGEST`] or cannot be read.
     files: BTreeMap<String, Option<Digest>>,
     /// The paths of git's directories, relative to the project.
     repositories: BTreeSet<PathBuf>,
@@ -117,7 +118,8 @@ fn repositories(root: &Path, index: &TreeIndex) -> BTreeSet<PathBuf> {
     all.filter(|path| std::fs::symlink_metadata(root.join(path)).is_ok()).collect()
 }
 
-/// Returns the files of git that name or are programs, which git starts at one of its next calls: programs and hooks.
+/// Returns the files of git that name or are programs, which git starts at one of its next calls: `config` and the
+/// hooks.
 fn git_programs(root: &Path, repositories: &BTreeSet<PathBuf>) -> BTreeSet<String> {
     let hooks = |repository: &PathBuf| {
         let directory = repository.join("hooks");

@@ -29,7 +29,7 @@ const SLICE: Duration = Duration::from_millis(20);
 const MARGIN: Duration = Duration::from_millis(500);
 /// A request that is redirected more often than this fails.
 const MOST_REDIRECTS: u32 = 10;
-/// The largest total size of an answer's headers in bytes.
+/// The largest total size of an answer's headers in bytes. If they are larger, the request fails.
 const HEADER_CAP: usize = 64 * 1024;
 
 /// When a request is given up: after a time, or when the run is stopped.

@@ -192,8 +192,8 @@ impl KeptFiles {
         outcome
     }
 
-    /// Returns how many files that `writes` names are now in the project with the written content; `None` if no check has
-    /// a `writes`.
+    /// Returns how many files that `writes` names are now in the project with the written content; `None` if no check
+    /// with a `writes` was carried out.
     pub(crate) fn count(&self) -> Option<u64> {
         let kept = self.decided.values().filter(|state| state.not_kept.is_none()).count() as u64;
         self.is_asked.then_some(kept)

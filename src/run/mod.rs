@@ -4,14 +4,15 @@
 //! the pure folders. A tool that fails is a value here; `project::ProjectError` is for failures of proctor itself only. Data that
 //! outlives a run (registration, approvals, the index, retention) belongs to `project/`.
 //!
-//! Where to look: `run_plan` has the order that the crate's documentation shows. `order` sorts the checks, `flow` decides
-//! which steps are skipped, `concurrency` and `schedule` decide which checks run at the same time; `steps` runs them one
-//! after another, `parallel_steps` at the same time. `check_place` decides whether the checks run on a `snapshot`. `seen_layers` decides which writes of others a check sees. `perform`
-//! carries out one action: prepare, supervise, interpret. `reuse` decides when an earlier result is used for a check,
-//! `queue` waits for the actions of other runs, `http_client` sends a request, and `diagnosis` finds out why no answer
-//! came. `environment` looks for changes of the installed packages. `bytecode` shows checks the Python modules that
-//! `compile_modules` compiles after a run, `check_caches` the caches of their own tools. `judge_and_seal` judges and
-//! seals, `debt` writes the debt file, `refuse` handles a specification with errors.
+//! Where to look: `run_plan` has the order that the crate's documentation shows. `order` sorts the checks, `flow`
+//! decides which steps are skipped, `concurrency` and `schedule` decide which checks run at the same time; `steps` runs
+//! them one after another, `parallel_steps` at the same time. `check_place` decides whether the checks run on a
+//! `snapshot`. `seen_layers` decides which writes of others a check sees. `perform` carries out one action: prepare,
+//! supervise, interpret. `reuse` decides when an earlier result is used for a check, `queue` waits for the actions of
+//! other runs, `http_client` sends a request, and `diagnosis` finds out why no answer came. `environment` looks for
+//! changes of the installed packages. `bytecode` shows checks the Python modules that `compile_modules` compiles after
+//! a run, `check_caches` the caches of their own tools. `judge_and_seal` judges and seals, `debt` writes the debt file,
+//! `refuse` handles a specification with errors.
 
 mod bytecode;
 mod check_caches;

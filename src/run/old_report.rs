@@ -10,8 +10,8 @@ use crate::project::ProjectError;
 /// The suffix of a file that was moved out of the way.
 const SUFFIX: &str = ".before-proctor";
 
-/// An old report that was moved out of the way, if there was one. When dropped, the report is moved back unless a new
-/// file has taken its place.
+/// An old report that was moved out of the way, if there was one. When this value is dropped, the report is moved back
+/// unless a new file has taken its place.
 #[derive(Debug)]
 pub(crate) struct OldReportGuard {
     moved: Option<(PathBuf, PathBuf)>,

@@ -61,7 +61,8 @@ impl Workspace {
         failed
     }
 
-    /// Returns the path of the report of the task's last run; `None` if the task has not run yet.
+    /// Returns the path of the report of the task's last run; `None` if the task has not run yet, or if the index
+    /// cannot be read.
     pub(crate) fn last_report_path(&self, request: &RunRequest<'_>) -> Option<Arc<Path>> {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let last = self.index.last_run(project, task).ok().flatten()?;

@@ -165,7 +165,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         let is_heeded = |reason: &StopReason| stop_reasons_for(ActionPhase::Step).contains(reason);
         let requests: Vec<_> = control.take_requests().into_iter().filter(is_heeded).collect();
         // An action that was about to start may already have consumed the request. The request is still in force for
-        // the others.
+        // the running actions.
         let in_force = control.in_force().filter(is_heeded);
         for open in self.open.values_mut() {
             let missed = in_force.filter(|_| requests.is_empty() && !open.is_asked);
@@ -240,7 +240,8 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         Ok(StartOutcome::Done)
     }
 
-    /// Returns how long the step that started last keeps its head start; `None` if a launcher is idle or the time is over.
+    /// Returns how long the step that started last keeps its head start; `None` if no step was started, if a launcher
+    /// is idle, or if the time is over.
     fn left_of_head_start(&self) -> Option<Duration> {
         let is_idle = self.steps.performer.has_own_launcher() || !self.idle.is_empty();
         let since = clock::monotonic().since(self.last_start?);

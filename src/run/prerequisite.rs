@@ -20,8 +20,8 @@ const INPUT_CAP: u64 = 64 * 1024 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PrerequisiteInputs(Digest);
 
-/// Returns the current inputs of a prerequisite; `None` if an input cannot be read, because an unknown input never counts
-/// as unchanged. Also `None` for the prerequisites of a test specification, which run every time.
+/// Returns the current inputs of a prerequisite; `None` if an input cannot be read, because an unknown input never
+/// counts as unchanged. The result is also `None` for the prerequisites of a test specification, which run every time.
 pub(crate) fn inputs(root: &Path, action: &Action) -> Option<PrerequisiteInputs> {
     let once = action.once.as_ref()?;
     let mut hasher = Sha256::new();

@@ -31,7 +31,8 @@ pub struct RefusedRequest<'a> {
 }
 
 impl Workspace {
-    /// Seals the refusal of a run; `None` if the specification has no errors in the current tree.
+    /// Seals the refusal of a run. Returns `None` and seals nothing unless the task's specification has errors in the
+    /// current tree.
     ///
     /// # Errors
     ///

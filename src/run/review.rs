@@ -40,8 +40,8 @@ pub(crate) fn count_rejections(seen: &mut ReviewObservation, before: u32) {
     };
 }
 
-/// Returns the exit code. If a review has no verdict or has rejected too often, a person is needed, whatever other failures there
-/// are (G5, C3, C9).
+/// Returns the exit code of a run that would end with `exit`. If that code says whether the task may continue, but a
+/// review has no verdict or has rejected too often, a person is needed, whatever other checks failed (G5, C3, C9).
 pub(crate) fn exit(exit: CommandExit, performed: &[ActionResult]) -> CommandExit {
     let is_verdict = matches!(exit, CommandExit::CodeNeedsWork | CommandExit::Proceed);
     if is_verdict && performed.iter().filter_map(seen).any(needs_a_person) { CommandExit::PersonNeeded } else { exit }

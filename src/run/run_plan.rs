@@ -55,7 +55,7 @@ impl RunContext<'_> {
     }
 
     /// Returns whether the checks' inputs must be known before the first check, because a result may be reused in this
-    /// run or later.
+    /// run or later. In a started cycle nothing is reused.
     fn needs_check_inputs(&self) -> bool {
         let may_reuse_later = self.request.plan.steps.iter().any(|step| !step.reuse.is_off());
         !self.tdd.started && (may_reuse_later || !self.on_this_tree.is_empty())
@@ -66,8 +66,9 @@ impl RunContext<'_> {
         self.request.phase.unwrap_or(self.tdd.phase)
     }
 
-    /// Returns the declared failure of the task's tests, if it applies now. It applies in the red phase only: in the
-    /// other phases of a started cycle the same tests must pass (C06), whichever phase is requested.
+    /// Returns the declared failure of the task's tests, if it applies now. Outside of a started cycle it always
+    /// applies. In a started cycle it applies in the red phase only: in the other phases the same tests must pass
+    /// (C06), whichever phase is requested.
     pub(crate) fn expected_failure(&self) -> Option<&ExpectedFailure> {
         let declared = self.request.plan.criteria.as_ref()?.expected_failure.as_ref();
         declared.filter(|_| !self.tdd.started || (self.tdd.phase == Phase::Red && self.phase() == Phase::Red))
@@ -189,8 +190,8 @@ impl Workspace {
         self.remember_digests(&request.scope.project, &once.surveyed)?;
         let again = self.begin_second_survey(request, index, &once);
         show(Progress::ChecksOver);
-        // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only prerequisites worked
-        // in the project itself.
+        // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only
+        // prerequisites, and checks whose settings say so, worked in the project itself.
         let (mut comparison, after) = match prepared {
             _ if !place.is_snapshot() || !names_in_place(&performed).is_empty() => self.sweep(index, request)?,
             PreparedTree::AsDigested => {

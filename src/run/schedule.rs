@@ -33,8 +33,8 @@ pub(crate) fn dependency_positions(order: &[&Action], action: &Action) -> Vec<us
 /// means 1.
 ///
 /// The next step is the first one in the order of execution whose dependencies are finished and whose exclusive
-/// resources are not in use. If no step is running there is always a next one: steps with circular dependencies start
-/// in their order.
+/// resources are not in use. If steps are left and none is running, there is always a next one: steps with circular
+/// dependencies start in their order.
 pub(crate) fn next<T: PartialEq>(steps: &[StepNeeds<T>], state: &ScheduleState, limit: usize) -> Option<usize> {
     if state.open.len() >= limit.max(1) {
         return None;

@@ -46,7 +46,8 @@ pub(crate) struct RunSnapshot {
 /// Which actions work on the snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SnapshotUsers {
-    /// Checks and clean-up. Services do not, because a prerequisite that needs them may follow and change the project.
+    /// Checks and clean-up work on it. Services do not, because a prerequisite that needs them may follow and change
+    /// the project.
     Checks,
     /// Checks, clean-up and services. All prerequisites that change the project have ended.
     Everybody,
@@ -98,7 +99,7 @@ impl RunSnapshot {
         self.bytecode.begin_again();
     }
 
-    /// Lets services use the snapshot from now on. Called once no further prerequisite changes the project.
+    /// Lets services use the snapshot from now on. The caller knows that no further prerequisite changes the project.
     pub(super) fn open_for_services(&mut self) {
         self.users = SnapshotUsers::Everybody;
     }

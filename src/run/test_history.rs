@@ -83,8 +83,8 @@ struct TestRecords<'r> {
 }
 
 impl Workspace {
-    /// Returns what earlier runs show about an action's tests; `None` if its result does not depend on them. In that
-    /// case nothing is read.
+    /// Returns what earlier runs show about an action's tests. If the action's result does not depend on earlier runs,
+    /// nothing is read and the returned history is empty.
     pub(crate) fn test_history(
         &self,
         request: &RunRequest<'_>,
@@ -147,7 +147,8 @@ impl Workspace {
         self.sealed_report(request, run).ok()
     }
 
-    /// Returns the tests of an action in a report, from its last attempt; `None` if there is no record of them.
+    /// Returns the tests of an action in a report, from its last attempt; `None` if there is no record of them, or if
+    /// the record cannot be read.
     pub(crate) fn tests_of(
         &self,
         request: &RunRequest<'_>,

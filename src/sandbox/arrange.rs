@@ -54,8 +54,8 @@ pub(super) struct FoundPlaces {
     pub(super) may_be_covered: bool,
 }
 
-/// Returns the places where an action may do more, or see less, than read the files. Each path occurs once, and a place comes after the places
-/// that contain it.
+/// Returns the places where an action may do more, or see less, than read the files. Each path occurs once, and a place
+/// comes after the places that contain it.
 pub(super) fn arrange(survey: &FoundPlaces) -> Vec<Place> {
     let mut candidates: Vec<&CandidatePlace> =
         survey.candidates.iter().filter(|candidate| is_allowed(candidate, survey)).collect();

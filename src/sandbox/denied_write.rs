@@ -72,7 +72,8 @@ impl WriteLimits<'_> {
         let around = self.sandbox.places.iter().rev().find(|place| path.starts_with(&place.path));
         match around.map(|place| &place.access) {
             None => {}
-            // The only read-only place in the project is `.git`. A setting can open it only as a whole.
+            // The read-only places in the project are `.git` and files such as `proctor.toml`. A setting can open each
+            // of them only as a whole.
             Some(Access::ReadOnly) if path.starts_with(self.project_root) => {
                 return around.map(|place: &Place| MissingPermission::Place(place.path.clone()));
             }

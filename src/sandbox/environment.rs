@@ -67,7 +67,7 @@ pub struct ChildEnvironment {
     pub dropped: BTreeSet<String>,
 }
 
-/// Returns the variables that a command may get without being named in the settings.
+/// Returns the variables that a command may get although no setting names them.
 pub fn passed_on(ambient: &BTreeMap<OsString, OsString>) -> BTreeMap<&OsString, &OsString> {
     let is_passed = |name: &OsString| is_listed(name, ALLOWED) || is_listed(name, ALLOWED_FOR_PREREQUISITES);
     ambient.iter().filter(|(name, _)| is_passed(name)).collect()
@@ -82,8 +82,8 @@ impl fmt::Debug for EnvironmentAdditions {
 }
 
 impl ChildEnvironment {
-    /// Builds the environment from the passed-on variables, the fixed values, the `env_file` and the action's own
-    /// variables. If two of them set the same variable, the later one in this list applies.
+    /// Builds the environment from the passed-on variables, the fixed values, the `env_file`, the action's own
+    /// variables, and `PROCTOR_OUT`. If two of them set the same variable, the later one in this list applies.
     pub fn build(
         ambient: &BTreeMap<OsString, OsString>,
         settings: &EnvironmentAdditions,
@@ -143,8 +143,8 @@ impl ChildEnvironment {
         }
     }
 
-    /// Lets git look for its repository above the project. On a snapshot the project is a file system of its own, and git would not
-    /// look beyond it. A value that the settings give is kept.
+    /// Lets git look for its repository above the project. On a snapshot the project is a file system of its own, and
+    /// git would not look beyond it. A value that the settings give is kept.
     pub(crate) fn let_git_look_above(&mut self) {
         const ACROSS: &str = "GIT_DISCOVERY_ACROSS_FILESYSTEM";
         self.variables.entry(ACROSS.into()).or_insert_with(|| "1".into());

@@ -214,8 +214,8 @@ impl PlaceFinder<'_, '_> {
     /// path.
     fn checked(&self, key: &'static str, path: &Path) -> Result<PathBuf, SandboxError> {
         let path = real_path(path);
-        // A directory that contains the store may be opened, because the store stays hidden in it. HOME and
-        // directories that contain HOME may not be opened.
+        // A directory that contains the store may be opened, because the store stays hidden in it. It may not be opened
+        // if it is HOME or contains HOME, or if HOME is unknown.
         let is_too_much = self.survey.home.as_ref().is_none_or(|home| home.starts_with(&path));
         if path.starts_with(&self.survey.store) || (self.survey.store.starts_with(&path) && is_too_much) {
             return Err(self.opens_store(key, path));

@@ -109,7 +109,8 @@ const REFUSED_FETCH: &[&str] = &[
     "could not resolve",
     "could not transfer",
     "was not found in the package registry",
-    // The settings of a mirror or a proxy lie in the same files.
+    // The files with the credentials also have the settings of mirrors and proxies, so these errors can come from a
+    // hidden file too.
     "enotfound",
     "etimedout",
     "econnrefused",

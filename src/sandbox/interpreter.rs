@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 /// Returns the program that a script's first line names, such as `node` for `#!/usr/bin/env node`; `None` if the first
-/// line names no program.
+/// line names no program, or if the file cannot be read.
 pub(crate) fn interpreter_of(path: &Path) -> Option<String> {
     let mut head = [0_u8; 256];
     let count = File::open(path).ok()?.read(&mut head).ok()?;

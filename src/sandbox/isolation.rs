@@ -112,9 +112,9 @@ pub(crate) fn facts<'a>(
 }
 
 fn open_channels(level: IsolationLevel, settings: &SandboxSettings, tested: TestedPlace) -> Vec<String> {
-    // On a snapshot, actions see and write a copy, so they cannot write the project.
     let is_closed_by_landlock =
         |name| [PATH_SOCKETS, SERVICE].contains(&name) && level != IsolationLevel::ProcessGroup && restricts_path_sockets();
+    // On a snapshot, actions see and write a copy, so they cannot write the project.
     let is_open = |row: &&OpenChannel| {
         let is_writing = row.name == WRITING_THE_PROJECT;
         level >= row.from && (tested == TestedPlace::InPlace || !is_writing) && !is_closed_by_landlock(row.name)

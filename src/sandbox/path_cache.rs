@@ -59,7 +59,7 @@ impl PathCache {
         likely.into_iter().filter_map(|path| self.found(&directory.join(path))).collect()
     }
 
-    /// Looks up a path with system calls. Only the path's parent directory is looked up through the cache.
+    /// Looks up a path that the cache does not have. The path's parent directory is looked up through the cache.
     fn look(&mut self, path: &Path) -> Option<Found> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return whole(path) };
         let real = self.real(parent)?.join(name);

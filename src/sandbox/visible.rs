@@ -13,7 +13,7 @@ use crate::sandbox::interpreter_of;
 use crate::sandbox::path_cache::PathCache;
 use crate::sandbox::rules::{RUN_TIME_VISIBLE, VISIBLE_VARIABLES};
 
-/// The most bytes of a `pyvenv.cfg` that are read. The file has a few lines.
+/// The most bytes of a `pyvenv.cfg` that are read; what follows them is ignored. The file usually has a few lines.
 const ENVIRONMENT_FILE_CAP: u64 = 8 * 1024;
 
 /// The places in which an action sees no file of the disk, because they are private, hidden or in memory.

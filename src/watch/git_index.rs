@@ -1,5 +1,5 @@
-//! Follows git's index: what git tracks belongs to the tree although a rule ignores it, so `git add -f` and `git rm --cached` change
-//! what is watched.
+//! Follows git's index: what git tracks belongs to the tree although a rule ignores it, so `git add -f` and
+//! `git rm --cached` change what is watched.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use crate::watch::placing::Report;
 use crate::watch::worker::Worker;
 
 impl Worker {
-    /// Finds the project's repository, watches its directory, and reads its index. The watch is placed first, so that no change in
-    /// between is missed. Without a watch, the index is read again at every sweep, at every poll, and whenever the watcher is asked to
-    /// report every change so far.
+    /// Finds the project's repository, watches its directory, and reads its index. The watch is placed first, so that
+    /// no change in between is missed. Without a watch, the index is read again at every sweep, at every poll, and
+    /// whenever the watcher is asked to report every change so far.
     pub(super) fn follow_repository(&mut self) {
         self.git_directory = Repository::find(&self.root).map(|repository| repository.directory);
         if let Some(directory) = &self.git_directory {
@@ -33,8 +33,8 @@ impl Worker {
         is_in_git
     }
 
-    /// Reads the index if it is another file now. Sends a hint for each path that belongs to the tree because of that, or no longer
-    /// does.
+    /// Reads the index if it is another file now. Sends a hint for each path that belongs to the tree because of that,
+    /// or no longer does.
     pub(super) fn read_index(&mut self) {
         let git = read_git_index(&self.root, Some(&self.git));
         if Arc::ptr_eq(git.paths(), self.git.paths()) {

@@ -35,14 +35,14 @@ pub(super) enum Message {
     Stop,
 }
 
-/// The sending side of the queue. The backend and the watcher's handle each have one.
+/// The sending side of the queue of messages. The backend and the watcher's handle each have one.
 #[derive(Debug, Clone)]
 pub(super) struct InboxHandle {
     sender: Sender<Message>,
     state: Arc<State>,
 }
 
-/// The receiving side of the queue; the worker has it.
+/// The receiving side of the queue of messages; the worker has it.
 #[derive(Debug)]
 pub(super) struct Inbox {
     receiver: Receiver<Message>,

@@ -35,7 +35,8 @@ pub fn is_noise(event: &Event) -> bool {
     }
 }
 
-/// Returns the raw hints of an event, one for each of its paths.
+/// Returns the raw hints of an event: one for each of its paths, none if the event says nothing new, or only an
+/// overflow.
 ///
 /// With inotify, a rename inside the watched tree gives the events `From`, `To` and `Both`. `Both` only repeats the
 /// other two. A hard link, a symbolic link or a special file gives `Create(File)` and no later event, so a created path

@@ -30,8 +30,8 @@ pub(super) struct DirectoryIdentity(u64, u64);
 pub(super) enum WatchPlacement {
     New,
     Already,
-    /// The path does not exist, is not a directory, or may not be read. The event of the parent directory reports it
-    /// when this changes.
+    /// The path does not exist, is not a directory, or may not be read. When this changes, an event of the parent
+    /// directory reports it.
     NotThere,
     /// The kernel's limit on watches is reached.
     LimitReached,

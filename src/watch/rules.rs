@@ -33,7 +33,8 @@ pub(super) fn read_rules(root: &Path, directory: &TreePath, matcher: &mut Matche
         match read_text(&root.join(directory.as_path()).join(file.name())) {
             // Lines that are not valid patterns are ignored, as git does.
             Ok(text) => drop(matcher.add_rules(directory, file, &text)),
-            // The tree digest cannot read this file either, and reports the error.
+            // The file is missing or cannot be read. If it cannot be read, the computation of the tree digest reports
+            // the error.
             Err(_) => matcher.remove_rules(directory, file),
         }
         if matcher.rules_digest(directory, file) != before {

@@ -52,8 +52,8 @@ impl WatcherHandle {
         self.inbox.push(Message::Sync(id));
     }
 
-    /// Returns the last event of a path and the ignore rule that decided about the path; `None` if there was no event
-    /// or it has been forgotten.
+    /// Returns the last event of a path and the ignore rule that decided about the path; `None` if there was no event,
+    /// if it has been forgotten, or if the watcher does not answer in time.
     pub fn explain(&self, path: &TreePath) -> Option<PathEvent> {
         let (reply, answer) = channel();
         self.inbox.push(Message::Explain(path.clone(), reply));

@@ -17,7 +17,8 @@ pub(in crate::process) fn has_filters() -> bool {
     outcome == 0
 }
 
-/// Installs a filter for this process and everything that it will execute. Needs `no_new_privs`.
+/// Installs a filter for this process and everything that it will execute. The process must have set `no_new_privs`
+/// before.
 pub(in crate::process) fn install_filter(program: &[Instruction]) -> io::Result<()> {
     let mut instructions: Vec<libc::sock_filter> =
         program.iter().map(|one| libc::sock_filter { code: one.code, jt: one.if_true, jf: one.if_false, k: one.value }).collect();

@@ -121,8 +121,8 @@ pub(super) fn mark_close_on_exec_from(first: RawFd) -> io::Result<()> {
     if outcome == 0 { Ok(()) } else { mark_listed_close_on_exec_from(first) }
 }
 
-/// Marks every open descriptor from `first` on as close-on-exec, one by one, from the list in `/proc`. Used on kernels
-/// before Linux 5.11.
+/// Marks every open descriptor from `first` on as close-on-exec, one by one, from the list in `/proc`. This is for
+/// kernels before Linux 5.11.
 fn mark_listed_close_on_exec_from(first: RawFd) -> io::Result<()> {
     for entry in std::fs::read_dir("/proc/self/fd")? {
         let number = entry?.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok());
@@ -139,8 +139,8 @@ fn mark_listed_close_on_exec_from(first: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Closes every descriptor except the given ones. Only for a process that was just forked and does not share the
-/// descriptors with its parent.
+/// Closes every descriptor except the given ones. Only a process that was just forked and does not share the
+/// descriptors with its parent may call this.
 pub(super) fn close_all_but(kept: &[RawFd]) {
     let mut kept: Vec<libc::c_uint> = kept.iter().filter_map(|number| libc::c_uint::try_from(*number).ok()).collect();
     kept.sort_unstable();

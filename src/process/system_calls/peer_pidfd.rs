@@ -15,7 +15,7 @@ const SO_PEERPIDFD: libc::c_int = 77;
 pub(in crate::process) enum PeerPidfd {
     /// The process had not been reaped when it was asked for.
     Held(OwnedFd),
-    /// The process has ended and was reaped.
+    /// The process has ended and was reaped, or the kernel gives no pidfd for another reason.
     Ended,
     /// The kernel is older than Linux 6.5.
     Unsupported,

@@ -202,7 +202,8 @@ impl EnvironmentLook<'_> {
                 Ok(None) => Some(writer),
                 Err(_) => None,
                 Ok(Some(content)) => {
-                    // A link out of the environment leads to an interpreter, whose place decides which library it uses.
+                    // A link with an absolute target leads out of the environment to an interpreter, whose place
+                    // decides which library it uses.
                     let real = if target.is_absolute() { fs::canonicalize(&path).ok() } else { None };
                     let real = real.as_deref().map_or(&b""[..], |real| real.as_os_str().as_bytes());
                     Some(writer.part("real", real).part("content", content.digest.as_bytes()))

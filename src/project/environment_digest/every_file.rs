@@ -29,8 +29,8 @@ pub(crate) enum SurveyExtent {
 /// Every file and link of the environments.
 #[derive(Debug, Clone)]
 pub(crate) struct EveryFile {
-    /// By the name of the environment, and then by the path inside of it: the digest of the file or of the link's target; `None` if
-    /// it cannot be read.
+    /// By the name of the environment, and then by the path inside of it: the digest of the file or of the link's
+    /// target; `None` if it cannot be read.
     environments: BTreeMap<OsString, BTreeMap<PathBuf, Option<Digest>>>,
     /// The digests of the files, for the second look of the same run.
     known: Arc<KnownFiles>,
@@ -71,8 +71,9 @@ impl EveryFile {
         self.environments.values().flat_map(BTreeMap::values).all(Option::is_some)
     }
 
-    /// Returns the files that appeared, vanished or have another content than `earlier`, as far as they belong to environments inside
-    /// of the project. What tools write themselves while they run, such as bytecode, does not count.
+    /// Returns the files that appeared, vanished or have another content than `earlier`, as far as they belong to
+    /// environments inside of the project. What tools write themselves while they run, such as bytecode, does not
+    /// count.
     pub(super) fn changed_since(&self, earlier: &Self) -> Vec<TreePath> {
         let mut changed = Vec::new();
         let nothing = BTreeMap::new();

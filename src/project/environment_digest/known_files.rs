@@ -115,7 +115,7 @@ impl FileSurvey {
     }
 
     /// Returns the content of the regular file at a path, following links; `None` if there is no such file. The file is
-    /// only read if its stamp is another one than before.
+    /// not read if its digest is known and its stamp has not changed.
     ///
     /// # Errors
     ///

@@ -24,11 +24,11 @@ const VIRTUAL_ENVIRONMENT: &str = "pyvenv.cfg";
 /// The directory below HOME into which `pip install --user` installs packages.
 const USER_PACKAGES: &str = ".local";
 
-/// Where the environments of a project are searched. It stays the same during a run.
+/// The places in which the environments of a project are searched. They stay the same during a run.
 #[derive(Debug, Clone)]
 pub(crate) struct EnvironmentSearch {
     index: TreeIndex,
-    /// The directories of the tree that contain a manifest, and the root.
+    /// The directories of the tree that contain a package manifest (a file of `MANIFESTS`), and the root.
     beside: Vec<TreePath>,
     /// Environments that the plan's programs belong to, by their absolute paths.
     of_programs: Vec<PathBuf>,
@@ -97,7 +97,7 @@ impl EnvironmentSearch {
     }
 }
 
-/// Finds the environments in the root and beside the tree's manifests.
+/// Finds the environments in the root and beside the tree's package manifests (files of `MANIFESTS`).
 pub(crate) fn environment_entries(index: &TreeIndex) -> Vec<EnvironmentEntry> {
     entries_in(index, &directories_of_manifests(index))
 }

@@ -54,7 +54,7 @@ const SEEDS: &[Seed] = &[
         renewal: Renewal::ForPrerequisites,
         ..seed("pypoetry", 12)
     },
-    // The database names the environments by their absolute paths in the home.
+    // The database of pre-commit names its environments by their absolute paths in the home.
     Seed { small_files: SmallFiles::Copied, ..seed("pre-commit", 1) },
 ];
 
@@ -70,7 +70,7 @@ const EMPTY_AT_FIRST: &[&str] =
 const SMALL: u64 = 64 * 1024;
 /// The most entries that are made for one entry of `~/.cache`. The rest is missing in the project's cache.
 const MOST_ENTRIES: u32 = 20_000;
-/// A directory with more entries than this is linked as a whole, unless the table names its cache.
+/// A directory with more entries than this is linked as a whole, unless `SEEDS` names its cache.
 const LARGE_DIRECTORY: usize = 500;
 
 /// Links the project's cache directory to the home's. The entries of `EMPTY_AT_FIRST` are left out. Any other entry

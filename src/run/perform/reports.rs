@@ -8,7 +8,7 @@ use crate::model::{SnapshotMount, ToolReport};
 use crate::run::snapshot::place_of_written;
 use crate::tools::ReportRequest;
 
-/// The largest report that is read, in bytes.
+/// The largest report that is read, in bytes. A larger report is refused.
 const REPORT_CAP: u64 = 64 * 1024 * 1024;
 /// The largest report that is held in memory, in bytes. A larger one is read piece by piece.
 const IN_MEMORY: u64 = 2 * 1024 * 1024;

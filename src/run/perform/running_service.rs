@@ -153,8 +153,8 @@ impl RunningService {
                 return Err(ProjectError::ServiceStuck { action: name });
             }
         }
-        // The thread reports an early end to the run after it has handed over the result. Once the thread has ended, no
-        // such report can come any more.
+        // If the service ends early, the thread sends the run a stop request after it has handed over the result. Once
+        // the thread has ended, no such request can come any more.
         if let Some(thread) = self.thread.take() {
             thread.join().map_err(|_panicked| ProjectError::ServiceStuck { action: name.clone() })?;
         }

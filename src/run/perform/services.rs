@@ -31,7 +31,7 @@ use crate::tools::{self, ServiceInput, ServiceLife};
 /// connection within one machine is accepted or refused at once.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 
-/// The largest output of a readiness command in bytes.
+/// The limit on the output of a readiness command in bytes. A command that prints more is stopped.
 const LOOK_OUTPUT: u64 = 1024 * 1024;
 
 /// The result of starting a service: either it runs and is ready, or the start has failed.
@@ -117,7 +117,7 @@ impl Performer<'_, '_> {
         Ok(Sinks { log: create(&scene.names.log.name)?, frames: create(&scene.names.frames.name)? })
     }
 
-    /// Checks a service until it is ready, has ended, or runs out of time.
+    /// Checks a service until it is ready, has ended, or runs out of time, or until a stop is requested.
     fn await_ready(&mut self, running: &mut RunningService, output: &OutputDirectory) -> Result<ServiceLife, ProjectError> {
         let (begun, service) = (clock::monotonic(), running.scene.service.clone());
         let mut last = None;

@@ -18,8 +18,9 @@ pub(crate) struct PresentConditions {
 }
 
 impl Workspace {
-    /// Returns, for each check that already has a result for this tree and plan, the run that carried the check out. Empty
-    /// unless the run was asked for the missing checks. A cycle counts attempts, so a run of a started cycle carries out all
+    /// Returns, for each check that already has a result for this tree and plan, the run that carried the check out.
+    /// The result is empty unless the run was asked for the missing checks. It is also empty if a phase was requested,
+    /// if a command was typed, or if the task's cycle was started: a cycle counts attempts, so its runs carry out all
     /// checks.
     pub(crate) fn results_on_this_tree(
         &self,
