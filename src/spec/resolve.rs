@@ -188,7 +188,7 @@ impl<'c> Resolver<'c> {
         }
     }
 
-    /// Adds the settings that only checks have to an action, and reports settings that the check's tool cannot use.
+    /// Adds to an action the settings that only checks have, and reports settings that the check's tool cannot use.
     fn completed(&mut self, action: Action, check: &Check, found: Option<&FoundPolicy>) -> Action {
         let word = action.tool.word();
         if check.policy.is_written() && action.class != ToolClass::Validation {

@@ -218,7 +218,7 @@ fn reason_lines(result: &ActionResultV2) -> Vec<String> {
     lines
 }
 
-/// Returns the last lines of a command's standard error, or of its standard output if that is empty.
+/// Returns the last lines of a command's standard error, or of its standard output if standard error has no text.
 fn last_output(result: &ActionResultV2) -> Vec<String> {
     let Some(outcome) = &result.result else { return Vec::new() };
     let said = |stream: &Option<String>| stream.clone().filter(|text| !text.trim().is_empty());

@@ -106,7 +106,7 @@ pub(crate) fn node_words(node: NextNode) -> &'static str {
     }
 }
 
-/// Returns the notes about files that the tree digest does not cover: unreadable files, and sockets, pipes or devices.
+/// Returns the notes about files whose content is not in the tree digest: unreadable files, and sockets, pipes or devices.
 pub(crate) fn issues(issues: &[TreeIssue]) -> Vec<String> {
     let lines = issues.iter().take(SHOWN_FINDINGS).map(|issue| match issue.kind {
         TreeIssueKind::Unreadable => format!("note: `{}` cannot be read; it counts as unknown in the tree's digest", issue.path),

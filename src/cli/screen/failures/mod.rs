@@ -56,7 +56,8 @@ struct Group<'f> {
     listed: usize,
 }
 
-/// Returns the lines about the failed tests and findings of an action; none if the tool reported neither.
+/// Returns the lines about the failed tests and findings of an action; none if the tool reported neither, or if `shown` is
+/// `None`.
 pub(super) fn failures(result: &ActionResultV2, shown: FailuresShown) -> Vec<String> {
     let failures = found(result);
     let unlisted = unlisted(result);
@@ -82,7 +83,7 @@ fn found(result: &ActionResultV2) -> Vec<Failure<'_>> {
     tests.iter().map(of_test).chain(findings.map(of_finding)).collect()
 }
 
-/// Returns how many failures the report counts but does not list.
+/// Returns how many failed tests and errors the report counts but does not list. If it lists none of a kind, that kind counts 0.
 fn unlisted(result: &ActionResultV2) -> u64 {
     let Some(outcome) = &result.result else { return 0 };
     let tests = outcome.test_results.as_ref().map_or(0, |tests| {
