@@ -226,8 +226,8 @@ impl Engine {
         self.settle(now)
     }
 
-    /// Handles the periodic sweep, which compares the whole tree with a verdict. If there is no verdict, there is
-    /// nothing to compare.
+    /// Handles the periodic sweep, which compares the whole tree with the tree of a verdict. Does nothing if no task has a
+    /// verdict, or if something else is under way.
     fn on_sweep(&mut self, now: Moment) -> Option<Effect> {
         let is_idle = matches!(self.stage, Stage::Idle) && self.burst.is_none() && self.repetition.is_none();
         if !is_idle || self.git.is_some() {

@@ -147,7 +147,7 @@ fn does_something_else(old: &ActionTerms, new: &ActionTerms, may_fail: bool) -> 
     vec![if parts.is_empty() { what } else { format!("{what} ({})", parts.join("; ")) }]
 }
 
-/// Returns whether two actions run the same, except for neutral words of their command.
+/// Returns whether two actions run the same, except for words of their commands that make no verdict easier.
 fn differs_neutrally(old: &ActionTerms, new: &ActionTerms, may_fail: bool) -> bool {
     let (Some(before), Some(now)) = (&old.words, &new.words) else { return false };
     before.rest == now.rest
