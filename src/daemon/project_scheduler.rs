@@ -60,7 +60,8 @@ pub(super) struct ProjectScheduler {
     tested: Option<TreeIndex>,
 }
 
-/// The most bytes that are read to find out whether a save changed anything. The event loop waits while they are read.
+/// If saved files have more bytes than this in total, they count as changed. Otherwise their content is compared, and the event
+/// loop waits meanwhile.
 const COMPARED_BYTES: u64 = 4 * 1024 * 1024;
 
 impl ProjectScheduler {

@@ -229,7 +229,7 @@ impl Worker {
     }
 
     /// Requests a status check: the thread compares the tree with the verdicts, also with those of the `wanted` tasks.
-    /// It reads only what the hints name. The check comes after all earlier requests.
+    /// It reads only what the hints name, unless the watcher uses outdated rules. The check comes after all earlier requests.
     pub fn look(&self, ticket: LookTicket, wanted: Vec<TaskId>, hints: TreeHints) {
         self.send(WorkerTask::Look(ticket, wanted, hints));
     }

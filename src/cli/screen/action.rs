@@ -24,8 +24,8 @@ pub(crate) fn action(result: &ActionResultV2, shown: FailuresShown, style: Style
         return Vec::new();
     }
     let (mark, tone) = mark(result);
-    // For a service, show the time until it was ready. Its whole duration says nothing, because it runs as long as the
-    // checks do.
+    // For a service, show the time until it was ready. Its whole duration says nothing, because it runs until the checks are
+    // over.
     let ready_after = result.result.as_ref().and_then(|outcome| outcome.ready_after);
     let time = if was_served(result) { ready_after.or(result.duration) } else { result.duration };
     // A reused result was produced by an earlier run, so this run has no duration to show.

@@ -20,7 +20,7 @@ pub(super) struct Unrest {
 /// Whether one more run may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterUnrest {
-    /// A run follows. `made_before` is the number of such runs since the last verdict.
+    /// A run follows. `made_before` is the number of runs that followed in this way since the last verdict.
     Repeat { made_before: u32 },
     /// Nothing runs until something is saved while no run is under way.
     Enough,

@@ -153,7 +153,7 @@ fn first_and_groups(failures: &[Failure<'_>], unlisted: u64, result: &ActionResu
     let Some((first, others)) = failures.split_first() else { return Vec::new() };
     let mut lines = Vec::new();
     let listed = if first.printed.is_empty() {
-        // There is nothing to show of the first failure but its line, so it is listed like the others.
+        // There is nothing to show of the first failure but its line, so it is listed like every other failure.
         failures
     } else {
         lines.push(cut(&first.line));
