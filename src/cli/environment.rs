@@ -29,8 +29,7 @@ pub(crate) fn is_launcher() -> bool {
 }
 
 /// Returns the number of CPUs that this process may use, by its affinity and its control groups. The kernel is asked
-/// only once, because the question takes a dozen system calls, and `proctor watch` needs the number between each save
-/// and its run.
+/// only once, because asking takes a dozen system calls, and `proctor watch` needs the number between each save and its run.
 pub(crate) fn processors() -> u32 {
     static PROCESSORS: OnceLock<u32> = OnceLock::new();
     // If the number is unknown, one action at a time is always safe.
@@ -62,7 +61,7 @@ fn ambient() -> (BTreeMap<OsString, OsString>, std::io::Result<PathBuf>) {
 }
 
 impl Environment {
-    /// Reads the environment. It is an error if no directory for the store is known.
+    /// Reads the environment. It is an error if the working directory cannot be read, or if no directory for the store is known.
     pub(crate) fn read() -> Result<Self, CommandError> {
         let (variables, working_directory) = ambient();
         let working_directory = working_directory.map_err(|error| {

@@ -46,7 +46,8 @@ impl OutputSoFar {
         *self = Self { percent: self.percent, last_line: std::mem::take(&mut self.last_line), ..Self::default() };
     }
 
-    /// Returns how many tests have ended and how many there are, as far as the output says it.
+    /// Returns, as far as the output says it, the percentage that is done, how many tests or files of tests have ended, and how
+    /// many tests there are.
     pub(super) fn tests(&self) -> Option<String> {
         let tests = |count: u64| if count == 1 { "1 test".to_owned() } else { format!("{count} tests") };
         let ended = match (self.ended, self.expected, self.files) {

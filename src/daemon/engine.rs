@@ -212,7 +212,8 @@ impl Engine {
         HintEffect::Change
     }
 
-    /// Handles a change. If the tree is being scanned for a burst, that scan is cancelled, because the burst continues.
+    /// Handles a change. If the tree is being scanned for a burst or a sweep, and the time limit of the burst is not reached, the
+    /// scan is cancelled, because the burst continues.
     fn on_change(&mut self, now: Moment) -> Vec<Effect> {
         let longest = self.settings.longest_burst;
         if let Stage::Looking(LookPurpose::Burst(burst) | LookPurpose::Sweep(burst)) = &mut self.stage

@@ -100,8 +100,8 @@ impl ProjectScheduler {
         self.perform_at(now, effects)
     }
 
-    /// Handles a report of the worker about a run. Reports about status checks, errands and openings are left to the
-    /// host.
+    /// Handles a report of the worker about a run or about changed settings. Reports about status checks, errands and openings
+    /// are left to the host.
     pub(super) fn take_report(&mut self, now: Moment, report: WorkerReport) -> Vec<HostEffect> {
         match report {
             WorkerReport::Progress(Progress::Begun { index, .. }) => {

@@ -61,7 +61,7 @@ pub struct OpenedProject {
     pub engine: EngineSettings,
     /// The settings by which the watcher decides which files belong to the tree, and how often it polls.
     pub rules: (MatcherSettings, Pace),
-    /// What people are told about a newly registered project, one line each.
+    /// What people are told about the opening of the store, one line each.
     pub notes: Vec<String>,
 }
 

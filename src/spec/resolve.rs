@@ -163,7 +163,8 @@ impl<'c> Resolver<'c> {
         Some(self.completed(Action { command_is_ours: ours.is_some(), ..action }, check, policy))
     }
 
-    /// Finds the command of a check that names only its tool, among the checks that the project's files show.
+    /// Finds the command of a check that names only its tool, among the checks that the project's files show. Reports a problem
+    /// if there is none, or more than one.
     fn ours<'f>(&mut self, check: &Check, tool: Tool, findings: &'f FoundChecks) -> Option<&'f FoundCheck> {
         let word = tool.word();
         let directory = check.action.directory.as_ref().map(|directory| directory.value.as_str());

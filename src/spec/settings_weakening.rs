@@ -66,7 +66,7 @@ pub fn settings_by_rule(before: &JudgedSettings, now: &JudgedSettings) -> Judged
     JudgedSettings { values: now.values.iter().map(|(key, now)| (key.clone(), value(key, now))).collect() }
 }
 
-/// Returns in words how a setting is weaker; `None` if it is not.
+/// Returns in words how a setting is weaker; `None` if it is not, or if the user's own configuration allows it.
 fn weakening(when: WeakerWhen, before: &SettingValue, now: &SettingValue, allowed: Option<&SettingValue>) -> Option<String> {
     if !when.is_weaker(before, now) {
         return None;

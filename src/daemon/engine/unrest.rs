@@ -36,7 +36,8 @@ impl Unrest {
         AfterUnrest::Repeat { made_before: self.repeats - 1 }
     }
 
-    /// Begins the count anew: a run has a verdict, or somebody asked for a run or saved while none was under way.
+    /// Begins the count anew. The callers do this when a run has a verdict, or when somebody asks for a run or saves while none
+    /// is under way.
     pub(super) fn reset(&mut self) {
         *self = Self::default();
     }

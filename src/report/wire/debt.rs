@@ -116,7 +116,7 @@ pub struct DebtTestFailureV1 {
     pub expected_behavior: Option<String>,
     /// The value that the test got; null if the tool does not say.
     pub actual_behavior: Option<String>,
-    /// How many other tests of the item's actions fail (added to the original format).
+    /// How many tests of the item's actions fail besides this one (added to the original format).
     pub further_failures: u64,
 }
 

@@ -237,7 +237,7 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Returns a line with at most [`LISTED_WIDTH`] characters.
+/// Returns a line that is cut after [`LISTED_WIDTH`] characters.
 fn cut(line: &str) -> String {
     excerpt::cut(line, LISTED_WIDTH)
 }
