@@ -399,7 +399,8 @@ impl WorkerState {
 }
 
 impl WorkerState {
-    /// Reports changed settings that decide which files belong to the tree, because the watcher has to use them too.
+    /// Reports a changed pace and changed settings that decide which files belong to the tree, because the watcher has to use
+    /// them too.
     fn tell_new_rules(&mut self, settings: &ProjectSettings, pace: Pace) {
         let now = (settings.matcher.clone(), pace.clone());
         let is_new = self.rules.as_ref().is_some_and(|before| *before != now);

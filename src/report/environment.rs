@@ -34,7 +34,7 @@ const SECRET_FRAGMENTS: [&str; 7] = ["SECRET", "TOKEN", "PASSWORD", "PASSWD", "P
 const SECRET_WORDS: [&str; 7] = ["KEY", "KEYS", "PASS", "PWD", "AUTH", "PAT", "COOKIE"];
 
 /// Returns the record of a command's variables. `set_by_plan` holds the variables that the configuration sets for the
-/// action. Their values are shown, because a file of the project already has them.
+/// action. Their values are shown unless they look like secrets, because a file of the project already has them.
 pub fn environment_record(variables: &BTreeMap<String, String>, set_by_plan: &BTreeMap<String, String>) -> EnvironmentRecordV1 {
     let mut values = BTreeMap::new();
     let mut rest = Vec::new();

@@ -25,10 +25,10 @@ const ALSO: [(EvidenceKind, EvidenceKind); 1] = [(EvidenceKind::TestExecutionLog
 
 /// Evaluates a task's criteria, and updates `verdict` if the run has one (E17).
 ///
-/// The verdict stays PASSED only if nothing blocks, every success condition is met, no failure condition is triggered,
-/// the expected output was seen, and the tests that were declared to fail did fail. The task is complete only if, in
-/// addition, the pass rate is reached and all required evidence exists. If there is a TEST step, at least one test must
-/// have been executed. A step passes if it is SUCCESS or has only findings that the policy allows (C34).
+/// The verdict stays PASSED only if nothing blocks, there are success conditions, every success condition is met, no failure
+/// condition is triggered, the expected output was seen, and the tests that were declared to fail did fail. The task is complete
+/// only if, in addition, the pass rate is reached and all required evidence exists. If there is a TEST step, at least one test
+/// must have been executed. A step passes if it is SUCCESS or has only findings that the policy allows (C34).
 pub fn judge_criteria(
     verdict: &mut RunVerdict,
     criteria: &TaskCriteria,
