@@ -30,7 +30,7 @@ const IN_MEMORY: &[(i64, &str)] = &[(0x0102_1994, "tmpfs"), (0x8584_58F6, "ramfs
 /// A file system's properties that matter to proctor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileSystem {
-    /// The name, or the number of an unknown type.
+    /// The name of the file system's type, or its number if no table has the name.
     name: String,
     /// Whether the kernel reports every change.
     tells_of_changes: bool,

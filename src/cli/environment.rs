@@ -29,8 +29,7 @@ pub(crate) fn is_launcher() -> bool {
 }
 
 /// Returns the number of CPUs that this process may use, by its affinity and its control groups. The kernel is asked
-/// only once, because the question takes a dozen system calls, and `proctor watch` needs the number between each save
-/// and its run.
+/// only once, because asking takes a dozen system calls, and `proctor watch` needs the number between each save and its run.
 pub(crate) fn processors() -> u32 {
     static PROCESSORS: OnceLock<u32> = OnceLock::new();
     // If the number is unknown, one action at a time is always safe.
@@ -62,7 +61,7 @@ fn ambient() -> (BTreeMap<OsString, OsString>, std::io::Result<PathBuf>) {
 }
 
 impl Environment {
-    /// Reads the environment. It is an error if no directory for the store is known.
+    /// Reads the environment. It is an error if the working directory cannot be read, or if no directory for the store is known.
     pub(crate) fn read() -> Result<Self, CommandError> {
         let (variables, working_directory) = ambient();
         let working_directory = working_directory.map_err(|error| {
@@ -73,8 +72,8 @@ impl Environment {
             CommandError::new(CommandExit::Usage, "there is no place for the evidence store")
                 .hint("set HOME, or XDG_STATE_HOME to an absolute path")
         })?;
-        // The isolation and the mounts of a snapshot know the store by its real path. A link in the way to it, such as
-        // `~/.local/state` on another disk, would make it another path.
+        // The isolation and the mounts of a snapshot know the store by its real path. If a directory on the given path is a link,
+        // such as `~/.local/state` to another disk, the given path differs from the real one.
         let state_root = real_path(&state_root);
         let environment = Self { variables, working_directory, state_root, executable: PathBuf::from("/proc/self/exe") };
         #[cfg(feature = "test-fakes")]
@@ -110,7 +109,7 @@ impl Environment {
         &self.state_root
     }
 
-    /// Returns the path of the service's control socket; `None` if `XDG_RUNTIME_DIR` is not set.
+    /// Returns the path of the service's control socket; `None` if `XDG_RUNTIME_DIR` is not an absolute path.
     pub(crate) fn control_socket(&self) -> Option<PathBuf> {
         let named = self.variables.get(OsStr::new("XDG_RUNTIME_DIR")).map(PathBuf::from).filter(|path| path.is_absolute());
         Some(named?.join("proctor").join("control.sock"))
@@ -204,7 +203,7 @@ impl Environment {
 }
 
 /// Returns the path of the user's own configuration: `$XDG_CONFIG_HOME/proctor/config.toml`, or the default below HOME;
-/// `None` if neither variable is set. The second value is HOME.
+/// `None` if neither variable is an absolute path. The second value is HOME, on the same condition.
 pub(crate) fn user_configuration() -> (Option<PathBuf>, Option<PathBuf>) {
     let (variables, _) = ambient();
     let home = absolute(&variables, "HOME");

@@ -18,7 +18,7 @@ pub(crate) struct LiveLine {
 }
 
 impl LiveLine {
-    /// Begins to show the events of a project; `None` if the service's events cannot be read.
+    /// Begins to show the events of a project; `None` if the service's events cannot be read or no thread can be started.
     pub(crate) fn begin(served: &ServedProject, style: Style) -> Option<Self> {
         let (events, end) = served.client.events().ok()?;
         let project = served.project.id.clone();

@@ -3,7 +3,7 @@
 //! Only what a tool prints is told, and no verdict depends on it: percentages (pytest, CMake), lines for single tests
 //! (libtest, TAP, `go test -v`), lines for files of tests (Jest, Vitest), and the numbers of tests to come.
 
-/// The longest line that is kept. Nobody reads more of it while an action runs.
+/// A line is cut after this many bytes. Nobody reads more of it while an action runs.
 const LONGEST_LINE: usize = 1024;
 
 /// What an action has printed so far about its tests, and its last line.
@@ -46,7 +46,8 @@ impl OutputSoFar {
         *self = Self { percent: self.percent, last_line: std::mem::take(&mut self.last_line), ..Self::default() };
     }
 
-    /// Returns how many tests have ended and how many there are, as far as the output says it.
+    /// Returns, as far as the output says it, the percentage that is done, how many tests or files of tests have ended, and how
+    /// many tests there are.
     pub(super) fn tests(&self) -> Option<String> {
         let tests = |count: u64| if count == 1 { "1 test".to_owned() } else { format!("{count} tests") };
         let ended = match (self.ended, self.expected, self.files) {
@@ -113,7 +114,7 @@ fn is_end_of_test(line: &str) -> bool {
     of_libtest || of_go || of_protocol
 }
 
-/// Returns how many tests of a file have ended by a line of Vitest: ` ✓ src/a.test.ts (3 tests) 5ms`.
+/// Returns how many tests of a file have ended, as Vitest prints it in a line: ` ✓ src/a.test.ts (3 tests) 5ms`.
 fn vitest_file(line: &str) -> Option<u64> {
     let rest = line.trim_start().strip_prefix(['✓', '❯', '×'])?;
     let (_, number) = rest.split_once('(')?;

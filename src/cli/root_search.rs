@@ -13,9 +13,9 @@ const DEFAULT_LINK: &str = "evidence";
 
 /// Returns the nearest directory, `start` or one above it, that has a `proctor.toml` or is registered; `None` if there is none.
 ///
-/// The search ends at the root of a git repository, because the directories above belong to another project, and below
-/// the home directory. Above `start`, a `proctor.toml` of another user is no project of this user: in `/tmp` anybody can
-/// put one.
+/// The search ends at the root of a git repository, because the directories above it belong to another project. It ends below the
+/// home directory, unless it starts there. Above `start`, a `proctor.toml` of another user is no project of this user: in `/tmp`
+/// anybody can put one.
 pub(super) fn root_above(start: &Path, home: Option<&Path>, state_root: &Path) -> Option<PathBuf> {
     let home = home.and_then(|home| home.canonicalize().ok());
     for directory in start.ancestors() {

@@ -75,7 +75,7 @@ struct Teller {
     actions: Vec<RunningAction>,
     /// The report of the task's last run; `None` if there is none, or once it was read.
     last_report: Option<Arc<Path>>,
-    /// How long each action took in the last run, by name.
+    /// How long each check took in the last run, by name.
     usual: BTreeMap<String, DurationMs>,
     is_silent: bool,
 }
@@ -302,7 +302,7 @@ impl RunningAction {
     }
 }
 
-/// Returns how long each action took in a run, by name; empty if the report cannot be read.
+/// Returns how long each check took in a run, by name; empty if the report cannot be read.
 fn durations(path: &Path) -> BTreeMap<String, DurationMs> {
     let bytes = read_regular_file(path, LONGEST_REPORT).ok();
     let report = bytes.and_then(|bytes| report::parse(&bytes).ok());

@@ -23,7 +23,7 @@ pub(crate) struct ProgressScreen {
 pub(crate) enum Audience {
     /// A person at a terminal. Running actions have a live line, which results replace.
     Terminal,
-    /// A file or pipe. Each action that has ended gets one line.
+    /// A file or pipe. Lines are only added; none is replaced.
     Plain,
     /// A program that wants only the report.
     Nobody,

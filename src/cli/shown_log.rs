@@ -40,8 +40,8 @@ fn cut_at_end(bytes: &[u8]) -> usize {
     (1..=last.len()).rev().find(is_cut).unwrap_or(0)
 }
 
-/// Escapes what a terminal obeys or a person does not see. Line ends (LF, CR LF) and tabs stay; a byte that is not UTF-8
-/// is written as `\xNN`.
+/// Escapes what a terminal obeys or a person does not see. LF and tabs stay, and CR LF becomes LF; a byte that is not UTF-8 is
+/// written as `\xNN`.
 fn escape(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {

@@ -25,7 +25,7 @@ pub(crate) struct KeyMode {
 }
 
 impl KeyMode {
-    /// Switches the mode; `None` if standard input is not a terminal.
+    /// Switches the mode; `None` if standard input is not a terminal, or its mode cannot be switched.
     pub(crate) fn enter() -> Option<Self> {
         let input = std::io::stdin();
         let before = is_input_terminal().then(|| tcgetattr(input.as_fd()).ok())??;
@@ -74,8 +74,8 @@ pub(crate) fn forget_input() {
     let _best_effort = tcflush(std::io::stdin().as_fd(), FlushArg::TCIFLUSH);
 }
 
-/// Reads what a person types or pastes. Lines that arrive together are one answer. Returns `None` when standard input ends or the
-/// program is asked to stop.
+/// Reads what a person types or pastes. Lines that arrive together are one answer. Returns `None` when standard input ends
+/// without an answer, or when the program is asked to stop.
 pub(crate) fn read_answer(control: &Control) -> Option<String> {
     let input = std::io::stdin();
     let mut answer = Vec::new();
@@ -104,7 +104,7 @@ fn has_input() -> bool {
     matches!(poll(&mut awaited, PollTimeout::ZERO), Ok(1..)) && awaited[0].revents() == Some(PollFlags::POLLIN)
 }
 
-/// Reads a line; `None` when standard input ends.
+/// Reads a line; `None` when standard input has ended or cannot be read.
 pub(crate) fn read_line() -> Option<String> {
     let mut line = String::new();
     match std::io::stdin().read_line(&mut line) {

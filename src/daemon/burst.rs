@@ -138,8 +138,8 @@ impl Burst {
         self
     }
 
-    /// Returns when the burst ends if no more hints come. A single save ends the burst at once, several saves end it
-    /// after `quiet`. It ends at the latest when it has lasted `longest`.
+    /// Returns when the burst ends if no more hints come. A whole save ends the burst at once, the first half of a save ends it
+    /// after `BREATH`, and several saves end it after `quiet`. It ends at the latest when it has lasted `longest`.
     pub(crate) fn due(&self, quiet: Duration, longest: Duration) -> Moment {
         let bound = self.bound(longest);
         match self.shape() {

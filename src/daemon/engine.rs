@@ -212,7 +212,8 @@ impl Engine {
         HintEffect::Change
     }
 
-    /// Handles a change. If the tree is being scanned for a burst, that scan is cancelled, because the burst continues.
+    /// Handles a change. If the tree is being scanned for a burst or a sweep, and the time limit of the burst is not reached, the
+    /// scan is cancelled, because the burst continues.
     fn on_change(&mut self, now: Moment) -> Vec<Effect> {
         let longest = self.settings.longest_burst;
         if let Stage::Looking(LookPurpose::Burst(burst) | LookPurpose::Sweep(burst)) = &mut self.stage
@@ -226,8 +227,8 @@ impl Engine {
         self.settle(now)
     }
 
-    /// Handles the periodic sweep, which compares the whole tree with a verdict. If there is no verdict, there is
-    /// nothing to compare.
+    /// Handles the periodic sweep, which compares the whole tree with the tree of a verdict. Does nothing if no task has a
+    /// verdict, or if something else is under way.
     fn on_sweep(&mut self, now: Moment) -> Option<Effect> {
         let is_idle = matches!(self.stage, Stage::Idle) && self.burst.is_none() && self.repetition.is_none();
         if !is_idle || self.git.is_some() {

@@ -76,7 +76,7 @@ impl Errand {
         reviewed.map(ErrandDone::Reviewed).map_err(ErrandTrouble::Run)
     }
 
-    /// Carries out an errand of any kind except `Review`. All these kinds need the plan of their task.
+    /// Carries out an errand of any kind except `Review`. All these kinds except `Problems` need the plan of their task.
     ///
     /// # Errors
     /// When the task has no plan or the action fails ([`ErrandTrouble`]).

@@ -60,7 +60,8 @@ pub(super) struct ProjectScheduler {
     tested: Option<TreeIndex>,
 }
 
-/// The most bytes that are read to find out whether a save changed anything. The event loop waits while they are read.
+/// If saved files have more bytes than this in total, they count as changed. Otherwise their content is compared, and the event
+/// loop waits meanwhile.
 const COMPARED_BYTES: u64 = 4 * 1024 * 1024;
 
 impl ProjectScheduler {
@@ -99,8 +100,8 @@ impl ProjectScheduler {
         self.perform_at(now, effects)
     }
 
-    /// Handles a report of the worker about a run. Reports about status checks, errands and openings are left to the
-    /// host.
+    /// Handles a report of the worker about a run or about changed settings. Reports about status checks, errands and openings
+    /// are left to the host.
     pub(super) fn take_report(&mut self, now: Moment, report: WorkerReport) -> Vec<HostEffect> {
         match report {
             WorkerReport::Progress(Progress::Begun { index, .. }) => {

@@ -61,7 +61,7 @@ pub struct OpenedProject {
     pub engine: EngineSettings,
     /// The settings by which the watcher decides which files belong to the tree, and how often it polls.
     pub rules: (MatcherSettings, Pace),
-    /// What people are told about a newly registered project, one line each.
+    /// What people are told about the opening of the store, one line each.
     pub notes: Vec<String>,
 }
 
@@ -229,7 +229,7 @@ impl Worker {
     }
 
     /// Requests a status check: the thread compares the tree with the verdicts, also with those of the `wanted` tasks.
-    /// It reads only what the hints name. The check comes after all earlier requests.
+    /// It reads only what the hints name, unless the watcher uses outdated rules. The check comes after all earlier requests.
     pub fn look(&self, ticket: LookTicket, wanted: Vec<TaskId>, hints: TreeHints) {
         self.send(WorkerTask::Look(ticket, wanted, hints));
     }
@@ -399,7 +399,8 @@ impl WorkerState {
 }
 
 impl WorkerState {
-    /// Reports changed settings that decide which files belong to the tree, because the watcher has to use them too.
+    /// Reports a changed pace and changed settings that decide which files belong to the tree, because the watcher has to use
+    /// them too.
     fn tell_new_rules(&mut self, settings: &ProjectSettings, pace: Pace) {
         let now = (settings.matcher.clone(), pace.clone());
         let is_new = self.rules.as_ref().is_some_and(|before| *before != now);

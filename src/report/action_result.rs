@@ -1,6 +1,6 @@
 //! The result of one action. It is created once, when the action is over, and then passed on by reference.
 //!
-//! Nothing is judged here: the supervisor says how the action ended, and the judge says what that means.
+//! Nothing is judged here: `process` says how the action ended, and `verdict` says what that means.
 
 use std::collections::BTreeSet;
 

@@ -29,12 +29,12 @@ const SHOWN_PREFIX: &str = "LC_";
 
 /// A variable whose name contains one of these words is treated as a secret.
 const SECRET_FRAGMENTS: [&str; 7] = ["SECRET", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY"];
-/// A variable is treated as a secret if one of these words stands between underscores in its name. A variable named
-/// only `PWD` is not, because it is the working directory.
+/// A variable is treated as a secret if one of these words is a part of its name; underscores separate the parts. A variable
+/// named only `PWD` is no secret, because it is the working directory.
 const SECRET_WORDS: [&str; 7] = ["KEY", "KEYS", "PASS", "PWD", "AUTH", "PAT", "COOKIE"];
 
 /// Returns the record of a command's variables. `set_by_plan` holds the variables that the configuration sets for the
-/// action. Their values are shown, because a file of the project already has them.
+/// action. Their values are shown unless they look like secrets, because a file of the project already has them.
 pub fn environment_record(variables: &BTreeMap<String, String>, set_by_plan: &BTreeMap<String, String>) -> EnvironmentRecordV1 {
     let mut values = BTreeMap::new();
     let mut rest = Vec::new();

@@ -59,7 +59,7 @@ struct Part {
     bytes: Vec<u8>,
 }
 
-/// Returns the shown parts: one if head and tail touch, otherwise two.
+/// Returns the shown parts: none of an empty stream, one if head and tail touch, otherwise two.
 fn plan_parts(stream: &StreamExcerpt) -> Vec<Part> {
     if stream.is_complete() {
         let whole: Vec<u8> = stream.head.iter().chain(&stream.tail).copied().collect();

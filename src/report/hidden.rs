@@ -23,7 +23,7 @@ pub(super) fn shown_headers(headers: &BTreeMap<String, String>) -> BTreeMap<Stri
     headers.iter().map(shown).collect()
 }
 
-/// Returns a URL without user and password, and with secret values of the query hidden.
+/// Returns a URL without fragment, with user, password and secret values of the query hidden.
 pub(super) fn shown_url(url: &str) -> String {
     let (url, _fragment) = url.split_once('#').unwrap_or((url, ""));
     let (place, query) = url.split_once('?').map_or((url, None), |(place, query)| (place, Some(query)));

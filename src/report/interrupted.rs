@@ -11,8 +11,8 @@ const REASON: &str = "the run was cut short: the process that carried it out end
 /// counts.
 ///
 /// The time of the run's end is not known, so end and duration are left out. `evidenceFiles` lists the files as they
-/// were found. If the start record cannot be read, tree, trigger, plan and process are missing too, and the start time
-/// is taken from the run's id.
+/// were found. If the start record cannot be read, tree, trigger, plan and process are missing too, and the start time is taken
+/// from the run's id, or else is the time when the run was found.
 pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
     let details = recovery.start.as_ref().map(|start| &start.details);
     let mut notes = Vec::new();

@@ -61,8 +61,8 @@ fn after_control_sequence(after: std::str::Chars<'_>) -> std::str::Chars<'_> {
     after
 }
 
-/// Returns the text after a string sequence (a title, a link), which ends with BEL or ESC `\`. If neither follows, only
-/// the introducer is removed.
+/// Returns the text after a string sequence (a title, a link), which ends with BEL, ST or ESC `\`. If no end follows on the line
+/// within the longest length, only the introducer is removed.
 fn after_string(after: std::str::Chars<'_>) -> std::str::Chars<'_> {
     let mut rest = after.clone();
     for _ in 0..LONGEST_STRING {

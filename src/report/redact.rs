@@ -78,7 +78,7 @@ pub(super) fn redact_cut_start(text: String) -> String {
     if word < SHORTEST_REST { text } else { format!("{LABEL}{CUT_OFF}]{}", &text[word..]) }
 }
 
-/// A word at the cut is treated as part of a token from this length in characters.
+/// A word at the cut is treated as part of a token if it has at least this many characters.
 const SHORTEST_REST: usize = 8;
 
 /// Returns the document with every token replaced, in all texts that are not ids.

@@ -9,8 +9,8 @@ pub(super) struct SecretShape {
     pub(super) name: &'static str,
     /// Every token contains one of these texts. The quick first pass searches for them.
     pub(super) starts: &'static [&'static str],
-    /// The fewest characters of a word or of `-`, `.`, `+`, `/`, `=` that follow such a text in a token. The quick
-    /// first pass ignores shorter words, such as the name of the variable `npm_config_cache`.
+    /// How many letters, digits or characters of `_-.+/=` follow such a text in every token, at least. The quick first pass
+    /// ignores shorter words, such as the name of the variable `npm_config_cache`.
     pub(super) least: usize,
     /// The regular expression. If it has a group, the group is the secret, and the rest only helps to recognise it.
     pub(super) pattern: &'static str,

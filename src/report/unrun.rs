@@ -7,7 +7,7 @@ use crate::report::{
     ProjectV2, StepExecutionV2, TestSpecificationV2, TreeIssueV2, TreeV2, ValidationCriteriaV2,
 };
 
-/// Returns a report that says only what the run was for and why it has no verdict.
+/// Returns a report without results and without a verdict: it says what the run was for, and `reason`.
 pub(super) fn unrun_report(
     generated_at: Timestamp,
     (project, test_specification): (ProjectV2, TestSpecificationV2),

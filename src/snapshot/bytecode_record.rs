@@ -56,7 +56,8 @@ struct FileIdentity {
 }
 
 impl BytecodeRecord {
-    /// Opens the record in `directory`. Returns `None` if there is none, if it is from an earlier boot, or if it is damaged.
+    /// Opens the record in `directory`. Returns `None` if there is none, if it is from another boot or version, or if it is
+    /// damaged or unreadable.
     pub(super) fn open(directory: &Path, boot: &str) -> Option<Self> {
         let path = directory.join(RECORD);
         let bytes = fs::read(&path).ok()?;

@@ -206,7 +206,8 @@ impl ProjectWriter {
         around.take_while(|directory| !directory.is_root() && is_missing(&self.project, directory)).count()
     }
 
-    /// Opens the directory of a path, and makes directories that are missing. Returns those that were made, by their parents.
+    /// Opens the directory of a path, and makes directories that are missing. Returns each directory that was made, as its parent
+    /// directory and its name.
     fn make_parent(&self, path: &TreePath) -> Result<(OwnedFd, Vec<(OwnedFd, CString)>), NotCopiedOut> {
         let obstructed = |errno: Errno| {
             let is_in_the_way = matches!(errno, Errno::ELOOP | Errno::ENOTDIR);

@@ -183,7 +183,7 @@ pub(super) fn keep_saved(parent: &OwnedFd, temporary: &CString, name: &CString) 
     Err(io::Error::other("too many files end in `.saved`"))
 }
 
-/// Returns the digest of a regular file; `None` if it is no such file.
+/// Returns the digest of a file; `None` if it is a link or a socket.
 fn digest_at(parent: &OwnedFd, name: &CString) -> io::Result<Option<Digest>> {
     match openat(parent, name.as_c_str(), READ | OFlag::O_CLOEXEC, Mode::empty()) {
         Ok(file) => digest_of(&mut File::from(file)).map(Some),

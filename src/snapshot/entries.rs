@@ -215,8 +215,8 @@ impl<'a> Copier<'a> {
         if (self.is_aged)(path) { (time - TimeSpec::from_duration(AGE)).max(TimeSpec::new(OLDEST, 0)) } else { time }
     }
 
-    /// Returns the time for a copied file of this size that replaces another one. mypy compares whole seconds and sizes, so a file
-    /// of the same size must not have a time in the same second.
+    /// Returns the time for a copied file of this size that replaces another file or follows a removed one. mypy compares whole
+    /// seconds and sizes, so a file of the same size must not have a time in the same second.
     fn told_apart(&self, (path, time): (&TreePath, TimeSpec), size: libc::off_t, replaced: Option<&FileStat>) -> TimeSpec {
         let taken = match (replaced, self.times) {
             (Some(replaced), _) if replaced.st_size == size => replaced.st_mtime,

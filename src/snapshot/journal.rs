@@ -53,7 +53,7 @@ pub(super) struct LeftCopy {
 
 impl Journal {
     /// Opens the journal in `directory` and reads what an earlier process wrote there. Returns `None` if the copy must
-    /// be made from scratch: there is no copy, it is from an earlier boot, or its journal is damaged.
+    /// be made from scratch: there is no copy, it is from another boot, or its saved index or its journal is damaged.
     pub(super) fn open(directory: &Path, root: &Path, boot: &str) -> io::Result<(Self, Option<LeftCopy>)> {
         let left = read_left(directory, root, boot);
         let file = OpenOptions::new().append(true).create(true).open(directory.join(JOURNAL))?;

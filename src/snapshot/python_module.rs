@@ -17,7 +17,7 @@ pub struct PythonModule {
     pub optimization: u8,
 }
 
-/// The name by which an interpreter tells its compiled files from those of others, such as `cpython-311`.
+/// The name by which an interpreter tells its compiled files from those of other interpreters, such as `cpython-311`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheTag(String);
 
@@ -35,8 +35,8 @@ impl CacheTag {
 }
 
 impl PythonModule {
-    /// Returns the module that Python compiled to the file at `written`; `None` if the name is not one that Python itself
-    /// gives. pytest's own names, such as `test_a.cpython-311-pytest-8.3.4.pyc`, are not.
+    /// Returns the module that Python compiled to the file at `written`; `None` if Python itself gives no such name, as for
+    /// pytest's file `test_a.cpython-311-pytest-8.3.4.pyc`.
     ///
     /// Which interpreter wrote the file is not read from the name.
     pub fn compiled_to(written: &TreePath) -> Option<Self> {

@@ -96,7 +96,7 @@ impl RunLayers {
         Ok(Some(discarded))
     }
 
-    /// Makes a layer that hides entries of a directory below it.
+    /// Makes a layer that hides the entries `names` of a directory over which the layer is mounted.
     ///
     /// # Errors
     /// When the layer cannot be made, for example because the file system has no devices.

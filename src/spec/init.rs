@@ -11,8 +11,8 @@ use crate::model::{
 
 /// Returns the text of a `proctor.toml` with the actions of a plan. `notes` are written at its top as comments.
 ///
-/// Reading this text and resolving it with the same project files gives the same actions. The text has no settings
-/// other than those of actions.
+/// Reading this text and resolving it with the same project files gives the same actions. The text has no settings other than the
+/// project's name and those of actions.
 pub fn init_text(plan: &Plan, notes: &[PlanNote]) -> String {
     let mut text = String::from(
         "# What proctor runs when a file is saved, as `proctor init` found it.\n\
@@ -91,7 +91,7 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
     }
 }
 
-/// Writes the lines for the order, the control tests and the retries of a check.
+/// Writes the lines for the order, the control tests, the snapshot and the retries of a check.
 fn flow_lines(text: &mut String, plan: &Plan, action: &Action) {
     let named = |id: &ActionId| plan.steps.iter().find(|step| step.id == *id).map(|step| step.name.clone());
     list_line(text, "after", &action.after.iter().filter_map(named).collect::<Vec<_>>());

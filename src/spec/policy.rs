@@ -29,7 +29,7 @@ pub(super) fn resolve_policy(
     })
 }
 
-/// Returns notes about policy settings that have no effect (C23, C25).
+/// Returns notes about policy settings that have no effect or override the category's (C23, C25).
 pub(super) fn policy_notes(tool: Tool, configuration: &Configuration, name: &str, policy: &ToolPolicy) -> Vec<PlanNote> {
     let settings = &configuration.policy;
     let (Some(own), Some(category)) = (settings.of(tool), tool.policy_category()) else { return Vec::new() };

@@ -24,8 +24,8 @@ pub fn propose_writes(plan: &mut Plan, files: &dyn ProjectFiles) {
     plan.notes.extend(notes);
 }
 
-/// Returns a pattern relative to the project; `None` if the pattern leaves the project, because `writes` allows no such
-/// pattern.
+/// Returns a pattern relative to the project; `None` if it leaves the project, is empty or is no glob, because `writes` allows no
+/// such pattern.
 fn below(directory: &str, pattern: &str) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     for component in Path::new(directory).components().chain(Path::new(pattern).components()) {

@@ -163,7 +163,8 @@ impl<'c> Resolver<'c> {
         Some(self.completed(Action { command_is_ours: ours.is_some(), ..action }, check, policy))
     }
 
-    /// Finds the command of a check that names only its tool, among the checks that the project's files show.
+    /// Finds the command of a check that names only its tool, among the checks that the project's files show. Reports a problem
+    /// if there is none, or more than one.
     fn ours<'f>(&mut self, check: &Check, tool: Tool, findings: &'f FoundChecks) -> Option<&'f FoundCheck> {
         let word = tool.word();
         let directory = check.action.directory.as_ref().map(|directory| directory.value.as_str());
@@ -188,7 +189,7 @@ impl<'c> Resolver<'c> {
         }
     }
 
-    /// Adds the settings that only checks have to an action, and reports settings that the check's tool cannot use.
+    /// Adds to an action the settings that only checks have, and reports settings that the check's tool cannot use.
     fn completed(&mut self, action: Action, check: &Check, found: Option<&FoundPolicy>) -> Action {
         let word = action.tool.word();
         if check.policy.is_written() && action.class != ToolClass::Validation {

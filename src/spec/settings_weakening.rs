@@ -48,9 +48,8 @@ pub fn first_settings(now: &JudgedSettings) -> JudgedSettings {
     JudgedSettings { values: now.values.iter().map(|(key, now)| (key.clone(), value(key, now))).collect() }
 }
 
-/// Returns the settings that an approval without a person records: where the present value is stricter than the approved
-/// one, the present value; everywhere else the approved value. What only the user's own configuration allows is not
-/// recorded.
+/// Returns the settings that an approval without a person records: where the present value is weaker than the approved one, the
+/// approved value; everywhere else the present value. What only the user's own configuration allows is not recorded.
 pub fn settings_by_rule(before: &JudgedSettings, now: &JudgedSettings) -> JudgedSettings {
     let value = |key: &String, now: &SettingValue| {
         let held = before.values.get(key).or_else(|| default_of(key));
@@ -66,7 +65,7 @@ pub fn settings_by_rule(before: &JudgedSettings, now: &JudgedSettings) -> Judged
     JudgedSettings { values: now.values.iter().map(|(key, now)| (key.clone(), value(key, now))).collect() }
 }
 
-/// Returns in words how a setting is weaker; `None` if it is not.
+/// Returns in words how a setting is weaker; `None` if it is not, or if the user's own configuration allows it.
 fn weakening(when: WeakerWhen, before: &SettingValue, now: &SettingValue, allowed: Option<&SettingValue>) -> Option<String> {
     if !when.is_weaker(before, now) {
         return None;

@@ -147,7 +147,7 @@ fn does_something_else(old: &ActionTerms, new: &ActionTerms, may_fail: bool) -> 
     vec![if parts.is_empty() { what } else { format!("{what} ({})", parts.join("; ")) }]
 }
 
-/// Returns whether two actions run the same, except for neutral words of their command.
+/// Returns whether two actions run the same, except for words of their commands that make no verdict easier.
 fn differs_neutrally(old: &ActionTerms, new: &ActionTerms, may_fail: bool) -> bool {
     let (Some(before), Some(now)) = (&old.words, &new.words) else { return false };
     before.rest == now.rest
@@ -166,8 +166,8 @@ fn longer_time_outs(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
     wall.into_iter().chain(longer("longest time without output", old.idle_timeout_ms, new.idle_timeout_ms)).collect()
 }
 
-/// Returns whether a time-out is at most twice the approved one, or at most the default. A check that needs more time than
-/// before asks for no less, so nobody is asked.
+/// Returns whether a time-out is at most twice the approved one, or at most the default. A check with more time checks as much as
+/// before, so no person is asked.
 fn is_moderate(old: &ActionTerms, new: &ActionTerms) -> bool {
     let default = Configuration::default().defaults.timeout.as_millis();
     u128::from(new.timeout_ms) <= u128::from(old.timeout_ms.saturating_mul(2)).max(default)
@@ -351,7 +351,7 @@ fn lower_pass_rate(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
 }
 
 /// Reports new actions if an output or exit code is expected of all steps together, because a new step may produce it.
-/// `PlanTerms` does not record which actions are steps, so every new action is reported.
+/// The phase of an action is not considered, so every new action is reported.
 fn output_of_others(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     let expected = &old.expected_output;
     let counts = !expected.stdout_contains.is_empty() || expected.exit_code.is_some();

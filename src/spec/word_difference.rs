@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use crate::model::{ActionTerms, ActionWords};
 
-/// Commands with more words than this are compared only at their beginning and their end. The comparison of the middle
-/// needs time and memory for each pair of words.
+/// The words between the common beginning and the common end of two commands are compared only if there are at most this many in
+/// each. The comparison needs time and memory for each pair of words.
 const MOST_COMPARED: usize = 200;
 
 /// Returns what differs in what two actions run, one text for each part that differs; empty if the words of one of them
@@ -40,7 +40,8 @@ enum WordChange<'a> {
     Added(&'a str),
 }
 
-/// Compares two lists of words, and returns the fewest changes that lead from one to the other, in order.
+/// Compares two lists of words, and returns the changes that lead from one to the other, in order: the fewest, unless more than
+/// [`MOST_COMPARED`] words remain.
 fn compare<'a>(before: &'a [String], now: &'a [String]) -> Vec<WordChange<'a>> {
     let start = before.iter().zip(now).take_while(|(one, other)| one == other).count();
     let (before, now) = (&before[start..], &now[start..]);

@@ -18,9 +18,9 @@ enum Declared {
     More(String),
 }
 
-/// Marks failing tests as a valid RED: tests that fail as the RED phase demands. If the tests were declared by name,
-/// they do not block either; without declared tests, a valid RED excuses nothing (R6). Whether every declared test
-/// failed is not decided here: it is a criterion of the task.
+/// Marks failing tests as a valid RED: tests that fail as the RED phase demands. If the tests were declared by name, they do not
+/// block; without declared tests, a valid RED excuses nothing (R6). Whether every declared test failed is not decided here: it is
+/// a criterion of the task.
 pub(in crate::verdict) fn mark_red(outcome: &mut ActionJudgement, facts: &ActionFacts<'_>) {
     let classification = &mut outcome.classification;
     classification.is_expected_failure = Some(false);

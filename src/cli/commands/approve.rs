@@ -16,7 +16,7 @@ use crate::model::{ApprovalWay, CommandExit, Plan, UnapprovedPlan, approve_comma
 use crate::process::Control;
 use crate::project::{ApprovalQuestion, ApprovedBy, PersonPresence, ProjectScope, ProjectSettings, Workspace};
 
-/// The most bytes read of a signature file. Signatures are far shorter.
+/// The size in bytes above which a signature file is refused. Signatures are far shorter.
 const SIGNATURE_CAP: u64 = 64 * 1024;
 
 pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -106,7 +106,7 @@ pub(super) fn ask_in_place(
 
 /// Asks once, and returns whether the person typed the name of what is approved. Whatever was typed before the question was
 /// shown is no answer, and neither is a pasted text of several lines: a person who expects no question approves nothing by
-/// that.
+/// accident.
 fn ask_for_name(unapproved: &UnapprovedPlan, control: &Control) -> bool {
     screen::difference(unapproved).iter().for_each(render::note);
     terminal::forget_input();

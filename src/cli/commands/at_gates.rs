@@ -10,7 +10,7 @@ use crate::governance::Slug;
 use crate::process::{Control, resolve_program, run_at_terminal};
 use crate::workflow::{EditorFailure, Person};
 
-/// The program name of VS Code. The specification prescribes the message for a missing VS Code (N1 step 1).
+/// The program name of VS Code. A seed prescribes the message for a missing VS Code (N1 step 1).
 const VS_CODE: &str = "code";
 const NO_VS_CODE: &str = "VS Code CLI not found. Install VS Code and ensure 'code' is in PATH.";
 

@@ -175,7 +175,8 @@ impl ProblemV1 {
 }
 
 impl CheckV1 {
-    /// Returns the lines for people: first every problem, then one line for each file, then the totals.
+    /// Returns the lines for people: first every problem, then one line for each file, or one line that says that there is no
+    /// file.
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for file in &self.files {

@@ -150,8 +150,8 @@ impl EndedWorkflow {
     }
 }
 
-/// Returns the error after a signal such as Ctrl-C. The signal answers no question, so the workflow waits for the
-/// person.
+/// Returns the error after a signal such as Ctrl-C. The signal answers no question, so a workflow that is kept still waits for
+/// the person.
 fn interrupted(reason: StopReason, over: &EndedWorkflow) -> CommandError {
     let exit = if reason == StopReason::Terminated { CommandExit::Terminated } else { CommandExit::Interrupted };
     let message = if over.is_kept { format!("interrupted: `{}` waits", over.slug) } else { "interrupted".to_owned() };

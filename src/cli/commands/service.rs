@@ -82,7 +82,7 @@ pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Re
     Ok(if runs || is_removed { CommandExit::Proceed } else { CommandExit::CodeNeedsWork })
 }
 
-/// Returns the state of the service for `proctor doctor`; `None` if the user has no unit file for it, or its state
+/// Returns the state of the service for `proctor doctor`; `None` if no unit file of the user's own is found for it, or its state
 /// cannot be read.
 pub(crate) fn installed(environment: &Environment) -> Option<InstallationFacts> {
     let directory = disk::unit_directory(environment.variables())?;

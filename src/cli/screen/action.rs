@@ -24,8 +24,8 @@ pub(crate) fn action(result: &ActionResultV2, shown: FailuresShown, style: Style
         return Vec::new();
     }
     let (mark, tone) = mark(result);
-    // For a service, show the time until it was ready. Its whole duration says nothing, because it runs as long as the
-    // checks do.
+    // For a service, show the time until it was ready. Its whole duration says nothing, because it runs until the checks are
+    // over.
     let ready_after = result.result.as_ref().and_then(|outcome| outcome.ready_after);
     let time = if was_served(result) { ready_after.or(result.duration) } else { result.duration };
     // A reused result was produced by an earlier run, so this run has no duration to show.
@@ -218,7 +218,7 @@ fn reason_lines(result: &ActionResultV2) -> Vec<String> {
     lines
 }
 
-/// Returns the last lines of a command's standard error, or of its standard output if that is empty.
+/// Returns the last lines of a command's standard error, or of its standard output if standard error has no text.
 fn last_output(result: &ActionResultV2) -> Vec<String> {
     let Some(outcome) = &result.result else { return Vec::new() };
     let said = |stream: &Option<String>| stream.clone().filter(|text| !text.trim().is_empty());

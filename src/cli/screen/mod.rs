@@ -33,7 +33,7 @@ pub(crate) fn header(project_name: &str, tree: &TreeDigest, style: Style) -> Lin
     Line::from(concat!("proctor ", env!("CARGO_PKG_VERSION"), " · ")).and(name).and(format!(" · tree {}…", tree.0.short()))
 }
 
-/// Returns the last line of a run: verdict, blocking results, route, path of the report.
+/// Returns the last line of a run: verdict, blocking results, route, an isolation weaker than namespaces, path of the report.
 pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style) -> Line {
     let (word, tone) = verdict_word(report);
     let mut parts = vec![style.paint(tone, word)];
@@ -89,7 +89,7 @@ pub(crate) fn logs(report: &ExecutionReportV2, shown_path: Option<&str>) -> Vec<
     lines.collect()
 }
 
-/// Returns the results of all actions, in the order in which they ran.
+/// Returns the results of all actions, phase by phase.
 pub(crate) fn results(report: &ExecutionReportV2) -> impl Iterator<Item = &ActionResultV2> {
     let steps = report.prerequisite_execution.results.iter().chain(&report.step_execution.results);
     steps.chain(&report.cleanup_execution.results)
@@ -106,7 +106,7 @@ pub(crate) fn node_words(node: NextNode) -> &'static str {
     }
 }
 
-/// Returns the notes about files that the tree digest does not cover: unreadable files, and sockets, pipes or devices.
+/// Returns the notes about files whose content is not in the tree digest: unreadable files, and sockets, pipes or devices.
 pub(crate) fn issues(issues: &[TreeIssue]) -> Vec<String> {
     let lines = issues.iter().take(SHOWN_FINDINGS).map(|issue| match issue.kind {
         TreeIssueKind::Unreadable => format!("note: `{}` cannot be read; it counts as unknown in the tree's digest", issue.path),
@@ -246,8 +246,8 @@ pub(crate) fn ignore_hints(report: &ExecutionReportV2, root: &Path) -> Vec<Strin
     ignore_advice(&paths, read_git_index(root, None).paths(), WayIntoProject::InPlace)
 }
 
-/// Returns the path of a report as people see it: the short path through the project's evidence link if that path leads
-/// to the report, otherwise the path in the store.
+/// Returns the path of a report as people see it: the short path through the project's evidence link if the run is the task's
+/// latest and that path leads to its report, otherwise the path in the store.
 pub(crate) fn report_path(root: &Path, link: Option<&str>, task: &TaskId, report_path: &Path, is_latest: bool) -> String {
     let through_link = link.map(|link| Path::new(link).join(task.as_str()).join("execution-report.json"));
     // If a directory was copied together with its link, the link leads to the other project's evidence.
@@ -316,8 +316,8 @@ pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
     format!("run {} first", first.join(", then "))
 }
 
-/// Returns the lines about a plan that is weaker than the approved plan (S7). The first line says that the plan is
-/// weaker, and the following lines say where.
+/// Returns the lines about a plan that is weaker than the approved plan (S7). The first line says that the plan asks for less, or
+/// that its settings open more; the following lines say where.
 pub(crate) fn not_approved(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
     let first = if unapproved.opens_more {

@@ -27,7 +27,7 @@ use crate::model::{Asker, Digest, ProjectId, Serving, TaskId, shown_json};
 use crate::process::{ActionSign, PeerOrigin, PeerProcess};
 use crate::sandbox::passed_on;
 
-/// The longest body of a request, in bytes.
+/// A request is refused if its body has more bytes than this.
 const LONGEST_BODY: usize = 64 * 1024;
 /// How long a client may take to send the body of a request.
 const READING_BODY: Duration = Duration::from_secs(5);

@@ -1,7 +1,7 @@
 //! Accepts connections, only from this user, only up to [`MOST_CONNECTIONS`] at a time, and finds out who connected.
 //!
-//! A connection of an action takes no place from others: it is answered with an error, and it has a small number of places
-//! of its own. What is over that number is closed without an answer.
+//! Connections of actions take no places from clients: they have a small number of places of their own, and each is answered with
+//! an error. An action's connection beyond that number is closed without an answer.
 
 use std::future::Future as _;
 use std::io;

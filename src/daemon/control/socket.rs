@@ -23,7 +23,7 @@ pub struct ControlSocket {
     listener: UnixListener,
     path: PathBuf,
     origin: Origin,
-    /// Holds the lock for as long as the service lives.
+    /// Holds the lock until the service ends.
     _lock: Flock<File>,
 }
 

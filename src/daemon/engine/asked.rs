@@ -84,7 +84,8 @@ impl Engine {
         self.everything_now_or_next(Notice::ReloadingAfterRun)
     }
 
-    /// Runs everything: at once, or if a run is under way, when that run is over. `notice` then says so.
+    /// Runs everything: at once, or if a run is under way, when that run is over. `notice` then says so. Does nothing if the
+    /// program is about to end.
     fn everything_now_or_next(&mut self, notice: Notice) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => self.on_everything(),

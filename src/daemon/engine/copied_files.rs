@@ -36,9 +36,9 @@ const MOST_RUNS: u32 = 2;
 pub(super) struct CopiedFilesChain {
     /// What the run under way has copied, until the run ends.
     pending: Option<CopiedFiles>,
-    /// The tree that the last run left; `None` before the first one.
+    /// The tree that the last run left; `None` before the first run.
     tree: Option<TreeDigest>,
-    /// How many runs of the chain each task had. The first one counts, which a save started.
+    /// How many runs of the chain each task had. The first run of the chain, which a save started, counts too.
     runs: BTreeMap<TaskId, u32>,
     /// For each task that gets no further run of this kind: the files that its last run once more left with other content.
     differing: BTreeMap<TaskId, BTreeSet<TreePath>>,

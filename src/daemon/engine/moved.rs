@@ -21,8 +21,8 @@ pub(super) struct WaitingRepetition {
 }
 
 impl Engine {
-    /// Handles the end of a run during which the tree changed: the run is repeated, or the person is told that the tree is
-    /// unstable.
+    /// Handles the end of a run during which the tree changed: the run is repeated, the person is told that the tree is unstable,
+    /// or a save of other paths causes the next run.
     pub(super) fn on_moved(&mut self, now: Moment, paths: BTreeSet<TreePath>, on_disk: OnDisk) -> Vec<Effect> {
         self.of_current().last_tree = None;
         if self.was_saved_besides(&paths) {
@@ -46,7 +46,7 @@ impl Engine {
         vec![Effect::Show(Notice::Repeating { paths }), Effect::WakeAt(due)]
     }
 
-    /// Returns whether paths other than `moved` were saved during the run. The save then causes the next run.
+    /// Returns whether paths other than `moved` were saved during the run, or may have been. The save then causes the next run.
     fn was_saved_besides(&self, moved: &BTreeSet<TreePath>) -> bool {
         self.burst
             .as_ref()

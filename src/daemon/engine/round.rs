@@ -11,7 +11,7 @@ use crate::project::Selection;
 /// What the engine remembers about a task.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KnownTask {
-    /// The tree of the task's last verdict; `None` if a later run ended without a verdict.
+    /// The tree of the task's last verdict; `None` if there is none, or if a later run ended without a verdict.
     pub(super) last_tree: Option<TreeDigest>,
     /// The names of the checks that did not succeed in the task's last run.
     pub(super) last_failed: Vec<String>,

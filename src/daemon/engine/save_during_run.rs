@@ -52,7 +52,8 @@ impl Engine {
         }
     }
 
-    /// Forgets a save that changed no content. After any other save, restarts the run or lets it finish.
+    /// Forgets a save that changed no content. After any other save, restarts the run or lets it finish, unless that is decided
+    /// already.
     pub(super) fn on_compared(&mut self, content: SavedContent) -> Vec<Effect> {
         match (content, &self.stage) {
             (SavedContent::Same, _) => {

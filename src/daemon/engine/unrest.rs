@@ -20,7 +20,7 @@ pub(super) struct Unrest {
 /// Whether one more run may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterUnrest {
-    /// A run follows. `made_before` is the number of such runs since the last verdict.
+    /// A run follows. `made_before` is the number of runs that followed in this way since the last verdict.
     Repeat { made_before: u32 },
     /// Nothing runs until something is saved while no run is under way.
     Enough,
@@ -36,7 +36,8 @@ impl Unrest {
         AfterUnrest::Repeat { made_before: self.repeats - 1 }
     }
 
-    /// Begins the count anew: a run has a verdict, or somebody asked for a run or saved while none was under way.
+    /// Begins the count anew. The callers do this when a run has a verdict, or when somebody asks for a run or saves while none
+    /// is under way.
     pub(super) fn reset(&mut self) {
         *self = Self::default();
     }

@@ -19,7 +19,7 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
 #[derive(Debug)]
 pub(crate) enum Call {
     Projects(Reply<ProjectsV1>),
-    /// Register a project if necessary, and watch it.
+    /// Watch a registered project from now on.
     Add {
         root: String,
         asker: Asker,

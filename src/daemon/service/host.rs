@@ -105,7 +105,7 @@ impl EventHost for ServiceHost {
     type Call = Call;
     type Outcome = CommandExit;
 
-    /// Feeds systemd's watchdog. This happens nowhere else, so that systemd notices a loop that hangs.
+    /// Sends systemd's watchdog a sign of life. This happens nowhere else, so that systemd notices a loop that hangs.
     fn before_wait(&mut self, now: Moment) -> Option<Moment> {
         self.feed(now);
         self.say_status();

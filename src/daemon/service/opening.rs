@@ -32,7 +32,8 @@ pub struct ProjectReader {
     pub lock_wait: Duration,
 }
 
-/// What the service needs to open any project: where its state lies, what starts actions, and who is told about steps.
+/// What the service needs to open any project: the directory of its state, the program of the launcher, and the function that is
+/// called after each step.
 #[derive(Clone)]
 pub struct OpeningSettings {
     /// The directory that holds the evidence, the ledgers and the index.

@@ -1,8 +1,8 @@
 //! The changes that the watcher has reported since the last status check. Pure.
 //!
 //! Every reported path is kept until a status check has read it. Reading only these paths then finds the same changes
-//! as reading the whole tree, as long as events report every change ([`LookCare::Events`]). If events may miss a
-//! change, the whole tree is read.
+//! as reading the whole tree, if events report every change ([`LookCare::Events`]). If events may miss a change, the whole tree
+//! is read.
 
 use std::collections::BTreeSet;
 

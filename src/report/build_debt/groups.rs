@@ -40,7 +40,7 @@ impl<'a> Entries<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Returns all actions of the group, the first one first.
+    /// Returns all actions of the group: the head, then the related ones.
     pub(super) fn members(&self) -> impl Iterator<Item = &'a ActionResultV2> {
         std::iter::once(self.head).chain(self.related.iter().copied())
     }

@@ -93,8 +93,8 @@ fn work_type(group: &Group<'_>) -> Option<WorkType> {
     }
 }
 
-/// Returns whether the code or the environment has to be fixed (C49); `None` for a tool that failed or ran out of time,
-/// because code and environment may both be the cause.
+/// Returns whether the code or the environment has to be fixed (C49); `None` if neither is known to be the cause, for example if
+/// a tool failed or ran out of time.
 fn origin(entry: &ActionResultV2) -> Option<DebtOrigin> {
     match entry.status? {
         ResultType::PrerequisiteFailure => Some(DebtOrigin::Environment),
@@ -118,7 +118,7 @@ fn build_test_failure(group: &Group<'_>) -> Option<DebtTestFailureV1> {
     })
 }
 
-/// Returns whether the server that an action needs has answered; `None` if no server was checked.
+/// Returns whether the server that an action needs has answered; `None` if that is not known.
 fn is_server_running(entry: &ActionResultV2) -> Option<bool> {
     let result = entry.result.as_ref()?;
     let of_look = |look: &HealthCheckV2| match look.result.as_str() {

@@ -19,7 +19,7 @@ pub(super) struct NumberedGroup<'a> {
 
 /// The items of a run with their ids.
 pub(super) struct Numbered<'a> {
-    /// The items, worst severity first, then blocking ones, then by number.
+    /// The items, the worst severity first. Of one severity, blocking items come first; then the number decides.
     pub(super) groups: Vec<NumberedGroup<'a>>,
     /// Items that earlier runs had and this run does not have, by number.
     pub(super) earlier: Vec<EarlierItemV1>,

@@ -1,4 +1,4 @@
-//! Finds the changes that others made in a block that proctor wrote, entry by entry.
+//! Finds, entry by entry, what somebody changed in a block that proctor had written.
 
 use crate::model::{ViolationKind, ViolationRecord};
 use crate::report::task_list::build::TaskLists;

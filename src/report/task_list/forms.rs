@@ -54,7 +54,7 @@ pub(super) fn is_detail(line: &str) -> bool {
 }
 
 /// Returns the block to which a line belongs that proctor writes as the second line of an entry: a task's status, or a
-/// debt item's source. Other people hardly ever write such lines.
+/// debt item's source. People hardly ever write such lines.
 pub(super) fn signature(line: &str) -> Option<Block> {
     let is_status = |status: &str| ["COMPLETE", "INCOMPLETE"].contains(&status) || status.starts_with("INCOMPLETE:");
     if line.strip_prefix(STATUS).is_some_and(is_status) {

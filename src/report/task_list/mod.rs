@@ -1,4 +1,5 @@
-//! The task list of a project (`tasks.md`): the blocks that proctor writes, and the detection of changes by others. Pure.
+//! The task list of a project (`tasks.md`): the blocks that proctor writes, and the detection of changes that proctor did not
+//! make. Pure.
 //!
 //! proctor owns two blocks, each between two marking lines: the tasks with their boxes, and the debt. The rest belongs to people
 //! and is never touched. The content of the blocks depends only on the last sealed verdicts and has neither times nor run ids, so

@@ -1,4 +1,4 @@
-//! Decides what to write into a task list, and which changes by others are violations.
+//! Decides what to write into a task list, and which changes that proctor did not make are violations.
 
 use std::iter;
 
@@ -16,7 +16,7 @@ pub struct TaskListUpdate {
     pub text: Option<String>,
     /// The digest of the blocks as proctor writes them now, kept for the next comparison.
     pub digest: Digest,
-    /// The changes that others made to the blocks since they were last written.
+    /// The changes that somebody made to the blocks since proctor last wrote them.
     pub violations: Vec<ViolationRecord>,
 }
 
@@ -49,7 +49,7 @@ pub fn plan_task_list_update(path: &str, found: Option<&str>, lists: &TaskLists,
     TaskListUpdate { text: Some(settled(text, lists, old)), digest, violations }
 }
 
-/// Returns the changes that others made to the blocks of a text; `blocks` has the lines of the blocks with both marking
+/// Returns the changes that proctor did not make to the blocks of a text; `blocks` has the lines of the blocks with both marking
 /// lines.
 fn find_violations(
     path: &str,

@@ -1,4 +1,4 @@
-//! Tests what is written into a task list, the changes by others, and that writing once always leads to a stable file.
+//! Tests what is written into a task list, which changes are found in it, and that writing once always leads to a stable file.
 
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 

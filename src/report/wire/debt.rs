@@ -24,7 +24,7 @@ pub struct TechnicalDebtV1 {
     pub generated_at: Timestamp,
     /// The program that built the file: `proctor 0.1.0`.
     pub generated_by: String,
-    /// The items, worst severity first, then blocking ones, then by id.
+    /// The items, the worst severity first. Of one severity, blocking items come first; then the id decides.
     pub debt_items: Vec<DebtItemV1>,
     /// The number of items for each destination.
     pub routing_summary: RoutingSummaryV1,
@@ -116,7 +116,7 @@ pub struct DebtTestFailureV1 {
     pub expected_behavior: Option<String>,
     /// The value that the test got; null if the tool does not say.
     pub actual_behavior: Option<String>,
-    /// How many other tests of the item's actions fail (added to the original format).
+    /// How many tests of the item's actions fail besides this one (added to the original format).
     pub further_failures: u64,
 }
 
@@ -188,7 +188,7 @@ pub struct OriginalErrorV1 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContextV1 {
     pub prerequisites_met: Option<bool>,
-    /// Whether the server that the action needs answered; null if no server was checked.
+    /// Whether the server that the action needs answered; null if that is not known.
     pub server_running: Option<bool>,
     /// The actions that succeeded before the failed one.
     pub previous_steps_succeeded: Vec<ActionId>,

@@ -83,8 +83,7 @@ pub struct ExecutionReportV2 {
     /// Why file events may have been missed before the run. After such a loss the whole tree is compared.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub lost_events: Vec<String>,
-    /// Changes that others made to the task list since the project's last sealed run. proctor has reverted these
-    /// changes.
+    /// Changes by hand inside the task list's marked blocks since the project's last sealed run. proctor has reverted them.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub violations: Vec<ViolationRecord>,
     /// Remarks about the plan or the run for people.

@@ -36,7 +36,8 @@ pub fn compare_with_project(reading: SpecificationReading, files: &dyn ProjectFi
 }
 
 /// Returns the fault that replaces the lint's note about a setting: an error if a step's configuration differs,
-/// otherwise the note with the reason why nothing was compared. Returns `None` if the setting and the project agree.
+/// otherwise the note with the reason why nothing was compared. Returns `None` if the setting and the project agree, or if the
+/// note is about no such setting.
 fn compared(fault: Problem, specification: &Specification, files: &dyn ProjectFiles) -> Option<Problem> {
     let pointer = fault.pointer.clone();
     let (checker, key) = setting(&pointer)?;
@@ -95,7 +96,7 @@ fn steps_of(specification: &Specification, files: &dyn ProjectFiles, checker: Ch
     steps.filter_map(|step| look(specification, files, checker, step)).collect()
 }
 
-/// Returns how strict the type checker is that a step runs; `None` if the step runs another tool.
+/// Returns how strict the type checker is that a step runs; `None` if the step does not run it, or runs outside of the project.
 fn look(specification: &Specification, files: &dyn ProjectFiles, checker: Checker, step: &RawAction) -> Option<StrictnessRead> {
     let RawParameters::TerminalCommand(command) = &step.parameters else { return None };
     let (tool, added) = (checker.tool, step.proctor.as_ref());

@@ -93,11 +93,11 @@ impl Resolver<'_> {
         if !self.around.files.exists(directory) {
             self.note(name, format!("the directory `{directory}` is not there yet"));
         }
-        // Only steps are judged by tools, as in `proctor.toml`. Prerequisites and cleanups are judged by their exit
-        // codes, so their tool is the default one.
         if raw.proctor.as_ref().is_some_and(|added| added.review.is_some()) {
             return Taken { tool: Tool::Review, found: None };
         }
+        // Only commands of steps are judged by tools, as in `proctor.toml`. Prerequisites and cleanups are judged by their exit
+        // codes, so their tool is the default one.
         if phase != ActionPhase::Step || raw.parameters.action_type() != ActionType::TerminalCommand {
             return Taken { tool: Tool::default(), found: None };
         }

@@ -75,8 +75,8 @@ fn why_unknown(action: Option<&SeenAction<'_>>, reference: &Reference) -> String
     }
 }
 
-/// Returns why a text is unknown: its stream was not stored completely. Returns `None` if the stream was stored
-/// completely, or if the reference is not to an output stream.
+/// Returns why a text is unknown: its stream was not stored completely. Returns `None` if the stream was stored completely, or if
+/// the reference is to no output stream of the action.
 fn why_cut(action: &SeenAction<'_>, reference: &Reference) -> Option<String> {
     let stream = match reference.field.as_str() {
         "stdout" => action.stdout?,

@@ -25,10 +25,10 @@ const ALSO: [(EvidenceKind, EvidenceKind); 1] = [(EvidenceKind::TestExecutionLog
 
 /// Evaluates a task's criteria, and updates `verdict` if the run has one (E17).
 ///
-/// The verdict stays PASSED only if nothing blocks, every success condition is met, no failure condition is triggered,
-/// the expected output was seen, and the tests that were declared to fail did fail. The task is complete only if, in
-/// addition, the pass rate is reached and all required evidence exists. If there is a TEST step, at least one test must
-/// have been executed. A step passes if it is SUCCESS or has only findings that the policy allows (C34).
+/// The verdict stays PASSED only if nothing blocks, there are success conditions, every success condition is met, no failure
+/// condition is triggered, the expected output was seen, and the tests that were declared to fail did fail. The task is complete
+/// only if, in addition, the pass rate is reached and all required evidence exists. If there is a TEST step, at least one test
+/// must have been executed. A step passes if it is SUCCESS or has only findings that the policy allows (C34).
 pub fn judge_criteria(
     verdict: &mut RunVerdict,
     criteria: &TaskCriteria,
@@ -133,7 +133,7 @@ fn decide_completion(verdict: &mut RunVerdict, evaluation: &CriteriaEvaluation, 
     if against.is_empty() {
         return;
     }
-    // If the task is incomplete for other reasons, those are named first. A PASSED verdict has no other reasons.
+    // If the verdict already leaves the task incomplete, for example because tests fail as declared, its reason is named first.
     let own = (verdict.completion_status == CompletionStatus::Incomplete).then(|| verdict.completion_reason.clone());
     verdict.completion_reason = capitalised(&own.into_iter().chain(against).collect::<Vec<_>>().join("; "));
     verdict.completion_status = CompletionStatus::Incomplete;
@@ -145,8 +145,8 @@ fn decide_completion(verdict: &mut RunVerdict, evaluation: &CriteriaEvaluation, 
     }
 }
 
-/// Returns in words why too few steps pass; `None` if enough steps pass. If a run has no steps, the rate is not
-/// reached.
+/// Returns in words why too few steps pass; `None` if enough steps pass or no rate is required. If a run has no steps, the rate
+/// is not reached.
 fn pass_rate_objection(criteria: &TaskCriteria, actions: &[SeenAction<'_>]) -> Option<String> {
     let steps: Vec<_> = actions.iter().filter(|action| action.phase == ActionPhase::Step).collect();
     let passed = steps.iter().filter(|step| step.passes()).count() as u64;

@@ -73,7 +73,7 @@ fn matrix_actual_test_failure() {
     assert_eq!(outcome.classification.is_expected_failure, Some(false));
 }
 
-/// C12: exit code 0 is a success. Exit codes 1 and 2 are errors if the output names an error in a file.
+/// C12: exit codes 1 and 2 of tsc are a VALIDATION_FAILURE if the output names an error in a file.
 #[test]
 fn matrix_typescript_errors() {
     for code in [1, 2] {
@@ -114,7 +114,7 @@ fn matrix_prettier_issues() {
     assert_row(&outcome, &Cells { result: ResultType::ValidationFailure, policy, blocking: Blocking::Allowed, debt });
 }
 
-/// C13: exit code 127 means that the tool was not found only if a shell returned it.
+/// C13: a tool that was not found is an EXECUTION_ERROR, whether it was not started or the command ended with 127.
 #[test]
 fn matrix_tool_not_found() {
     for end in [not_found(), exited(127)] {
@@ -124,7 +124,8 @@ fn matrix_tool_not_found() {
     }
 }
 
-/// C11, E4: SPECIFICATION_ERROR is no category of debt. A refused command line is no debt, a crash is.
+/// C11, E4: SPECIFICATION_ERROR is no category of debt. A command line that the tool refuses leaves no debt, and an unexpected
+/// exit leaves debt.
 #[test]
 fn matrix_invalid_command() {
     for (code, debt) in [(CategoryCode::UsageError, None), (CategoryCode::UnexpectedExit, Some(DebtCategory::IntegrationFailure))]
@@ -134,7 +135,7 @@ fn matrix_invalid_command() {
     }
 }
 
-/// C09: a server that is down makes a prerequisite fail. In a step it is an EXECUTION_ERROR.
+/// C09: a server that is down makes a prerequisite fail. `rows.rs` tests this for a step.
 #[test]
 fn matrix_server_down() {
     let outcome = prerequisite(CategoryCode::NoAnswer, ActionKind::HttpRequest(Box::new(HttpRequest::get("http://localhost/"))));
@@ -150,7 +151,7 @@ fn matrix_timeout() {
     assert_row(&outcome, &Cells { result: ResultType::Timeout, policy: NO_POLICY, blocking: Blocking::Blocks, debt });
 }
 
-/// C16: a missing file in a step is a VALIDATION_FAILURE.
+/// C16: a missing file makes a prerequisite fail. `rows.rs` tests this for a step.
 #[test]
 fn matrix_missing_file() {
     let look = FileValidation { path: "QuoteService.ts".to_owned(), check: FileCheck::Exists };

@@ -8,7 +8,7 @@ use crate::model::TestFailure;
 pub(super) struct Cause {
     /// The name of the exception, the rule, or the words of the error.
     pub(super) kind: String,
-    /// The file and line where the error arose; `None` if the kind alone tells the causes apart.
+    /// The file and line where the error arose; `None` if it is not known, or if the kind alone is the cause.
     pub(super) place: Option<String>,
 }
 

@@ -96,7 +96,7 @@ fn barred(line: impl AsRef<str>) -> String {
     format!("{BAR} {}", line.as_ref()).trim_end().to_owned()
 }
 
-/// Returns a line with at most `width` characters.
+/// Returns a line. If it has more than `width` characters, returns its first `width` characters and `…`.
 pub(super) fn cut(line: &str, width: usize) -> String {
     match line.char_indices().nth(width) {
         Some((end, _)) => format!("{}…", &line[..end]),

@@ -56,7 +56,8 @@ struct Group<'f> {
     listed: usize,
 }
 
-/// Returns the lines about the failed tests and findings of an action; none if the tool reported neither.
+/// Returns the lines about the failed tests and findings of an action; none if the tool reported neither, or if `shown` is
+/// `None`.
 pub(super) fn failures(result: &ActionResultV2, shown: FailuresShown) -> Vec<String> {
     let failures = found(result);
     let unlisted = unlisted(result);
@@ -82,7 +83,7 @@ fn found(result: &ActionResultV2) -> Vec<Failure<'_>> {
     tests.iter().map(of_test).chain(findings.map(of_finding)).collect()
 }
 
-/// Returns how many failures the report counts but does not list.
+/// Returns how many failed tests and errors the report counts but does not list. If it lists none of a kind, that kind counts 0.
 fn unlisted(result: &ActionResultV2) -> u64 {
     let Some(outcome) = &result.result else { return 0 };
     let tests = outcome.test_results.as_ref().map_or(0, |tests| {
@@ -152,7 +153,7 @@ fn first_and_groups(failures: &[Failure<'_>], unlisted: u64, result: &ActionResu
     let Some((first, others)) = failures.split_first() else { return Vec::new() };
     let mut lines = Vec::new();
     let listed = if first.printed.is_empty() {
-        // There is nothing to show of the first failure but its line, so it is listed like the others.
+        // There is nothing to show of the first failure but its line, so it is listed like every other failure.
         failures
     } else {
         lines.push(cut(&first.line));
@@ -236,7 +237,7 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Returns a line with at most [`LISTED_WIDTH`] characters.
+/// Returns a line that is cut after [`LISTED_WIDTH`] characters.
 fn cut(line: &str) -> String {
     excerpt::cut(line, LISTED_WIDTH)
 }

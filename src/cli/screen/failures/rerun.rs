@@ -7,8 +7,8 @@ use crate::report::ActionResultV2;
 /// The characters, in addition to letters and digits, that a shell leaves as they are.
 const PLAIN: &str = "_./:=@%+,-";
 
-/// Returns the command that runs a failed test alone; `None` if the check's command is no plain call of its test runner,
-/// or if the test's own name is not known.
+/// Returns the command that runs a failed test alone; `None` if the check's command is no plain call of its test runner, if the
+/// test's own name is not known, or if the command would have a hidden character or an argument that looks like an option.
 pub(super) fn command(result: &ActionResultV2, failure: &TestFailure) -> Option<String> {
     let (one_test, program) = program(&result.command)?;
     let arguments = match one_test {

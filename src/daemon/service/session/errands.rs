@@ -15,7 +15,7 @@ use crate::project::StoreReader;
 const MOST_ERRANDS: usize = 16;
 
 impl ProjectSession {
-    /// Adds an errand to the project's queue, or refuses it if `MOST_ERRANDS` wait already.
+    /// Adds an errand to the project's queue, or refuses it if `MOST_ERRANDS` wait already or the project could not be opened.
     pub(in crate::daemon::service) fn send_on_errand(
         &mut self,
         now: Moment,
@@ -34,8 +34,8 @@ impl ProjectSession {
         self.go_on(now, archive)
     }
 
-    /// Starts the next errand if no run is under way. Errands whose client has disconnected are dropped, so that a
-    /// request that a client gave up is not carried out later.
+    /// Starts the next errand if neither a run nor an errand is under way. Errands whose client has disconnected are dropped, so
+    /// that a request that a client gave up is not carried out later.
     pub(super) fn next_errand(&mut self) {
         self.errands.retain(|call| !call.reply.is_closed());
         let Stage::Open(open) = &mut self.stage else { return };

@@ -90,7 +90,7 @@ impl ProjectSession {
         }
     }
 
-    /// Begins the status check that clients wait for, if no run is under way.
+    /// Begins the status check that clients wait for, if neither a run nor a status check is under way.
     pub(super) fn next_look(&mut self, now: Moment) {
         let Stage::Open(open) = &mut self.stage else { return };
         if open.activity != Activity::Idle || open.looking.is_some() {

@@ -92,7 +92,7 @@ impl ProjectSession {
         words
     }
 
-    /// Answers the client that asked for the run that has ended, unless the run has to be repeated.
+    /// Answers the client that asked for the run that has ended, unless the run is repeated or started again.
     fn settle_run(&mut self, announcement: RunAnnouncement) {
         let Stage::Open(open) = &mut self.stage else { return };
         let Some(mut call) = open.current.take_if(|call| call.task == announcement.answer.task) else { return };

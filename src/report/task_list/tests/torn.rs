@@ -166,8 +166,8 @@ fn what_is_dropped_is_recorded_up_to_the_bound_of_a_record() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// With any marking line missing, a person's lines above, between and below the blocks are kept in order. A tick is
-    /// found as long as a marking line or the first sentence of its block is left.
+    /// With any marking line missing, a person's lines above, between and below the blocks are kept in order. A tick is found if
+    /// a marking line or the first sentence of its block is left.
     #[test]
     fn a_persons_own_entries_survive_any_torn_marker(
         above in select(&OWN[..]),

@@ -18,8 +18,8 @@ use crate::spec::specification::change::rules::{judge, mends, rule_key, rule_of}
 /// The keys that identify the elements of a list, in the order in which they are tried.
 const IDENTITIES: [&str; 2] = ["actionId", "condition"];
 
-/// Returns every difference. The keys of an object come in alphabetical order, first the old keys and then the added
-/// ones. The elements of a list keep their order.
+/// Returns every difference. The keys of an object come in alphabetical order: first the corrected keys, then the old ones, then
+/// the added ones. The elements of a list keep their order.
 ///
 /// `faults` are the faults of the old text. If a text is not JSON, the whole comparison is one unexplained change.
 pub fn compare_specifications(before: &str, after: &str, faults: &[Problem]) -> Vec<SpecificationChange> {

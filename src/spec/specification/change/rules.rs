@@ -194,8 +194,8 @@ pub(super) fn rule_key<'k>(holder: &str, rule: &str, key: &'k str) -> &'k str {
     if DATA.contains(&rule) { DATA[0] } else { key }
 }
 
-/// Returns whether a change only corrects a wrong value: the new value has the same meaning, or is no less strict than
-/// a missing value.
+/// Returns whether a change only corrects a wrong value: the new value has the same meaning, or is no less strict than a missing
+/// value. If no rule lists the key, or the value is one that a result is compared with, every change counts as a correction.
 pub(super) fn mends(
     rule: Option<ChangeRule>,
     judged: Option<ChangeEffect>,

@@ -144,7 +144,7 @@ fn is_idle_program(words: &[String]) -> bool {
     words.first().is_some_and(|program| IDLE_PROGRAMS.contains(&program.rsplit('/').next().unwrap_or_default()))
 }
 
-/// Reports commands for which exit codes other than 0 count as success.
+/// Reports commands that expect exit codes other than 0.
 pub(super) fn widened_exit_codes(subject: &Subject<'_>) -> Vec<Problem> {
     let widened = subject.commands().filter_map(|(action, command)| {
         let codes = command.expected_exit_codes.as_deref().unwrap_or_default();

@@ -11,7 +11,7 @@ const WHOLE: f64 = 100.0;
 /// The default time limit of a whole run, in milliseconds.
 pub(in crate::spec) const SUITE_TIMEOUT: u64 = 300_000;
 
-/// Reports completion criteria that tolerate failing steps.
+/// Reports `allStepsMustPass: false` with a `minimumPassRate` below 100 or with none.
 pub(super) fn pass_rate(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let criteria = &task.raw.completion_criteria;
@@ -53,7 +53,7 @@ pub(super) fn evidence_that_never_is(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// Reports requests for pictures of a browser, which are never made.
+/// Reports requests for screenshots or DOM snapshots, which are never made.
 pub(super) fn captures_that_never_are(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = subject.actions().flat_map(|action| {
         let capture = action.raw.evidence_capture.as_ref();

@@ -1,4 +1,4 @@
-//! Lint rules for expected values of files and answers: each is present, possible and used.
+//! Lint rules for expected values of files and of answers to requests: each is present, possible and used.
 
 use serde_json::Value;
 

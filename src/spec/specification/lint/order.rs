@@ -143,7 +143,7 @@ pub(super) fn missing_in_order(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().filter_map(of_task).collect()
 }
 
-/// Reports ids in `after` that no step of the task has.
+/// Reports ids in `after` that no step of the task has, and every `after` of an action that is no step.
 pub(super) fn unknown_after(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let steps: BTreeSet<&str> = task.raw.test_execution.steps.iter().map(|step| step.action_id.as_str()).collect();

@@ -63,7 +63,7 @@ pub(super) fn not_allowed(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports an `evidenceDirectory` that leaves the project.
+/// Reports an `evidenceDirectory` that is not a directory below the project.
 pub(super) fn evidence_leaves(subject: &Subject<'_>) -> Vec<Problem> {
     let directory = &subject.raw.global_configuration.evidence_directory;
     let leaves = relative(directory).is_none_or(|parts| parts.is_empty());

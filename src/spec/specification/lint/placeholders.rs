@@ -110,7 +110,7 @@ fn placeholder(text: &str, is_command: bool) -> Option<String> {
     first("{{", "}}", |written| !TEMPLATE_WORDS.contains(&written.trim_matches(['{', '}', ' ']))).or_else(variable)
 }
 
-/// Returns the placeholder at the beginning of a text. At most [`LONGEST_NAME`] bytes of the text are read, because it
+/// Returns the placeholder at the beginning of a text. It must end within [`LONGEST_NAME`] bytes after `open`, because the text
 /// may be long.
 fn opened<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
     let inner = text.strip_prefix(open)?;

@@ -4,7 +4,7 @@ use crate::model::{ActionPhase, ActionType, HealthUrl, Problem, ReadyCheck};
 use crate::spec::specification::lint::subject::{Subject, Task};
 use crate::spec::specification::raw::{RawReady, RawWorkflowPrerequisiteType};
 
-/// Reports a development server without a start command or without a way to find out whether it is ready.
+/// Reports a development server without a start command, without a ready check, or with an invalid `healthCheckUrl`.
 pub(super) fn incomplete_dev_server(subject: &Subject<'_>) -> Vec<Problem> {
     const SERVER: &str = "/globalConfiguration/devServer";
     let Some(server) = &subject.raw.global_configuration.dev_server else { return Vec::new() };
