@@ -60,6 +60,8 @@ struct Row {
     beside_python: &'static [&'static str],
     /// How the command line names one test; `None` if the tool runs no tests, or cannot name one.
     one_test: Option<OneTest>,
+    /// The option without which the tool writes files beside its findings; `None` if it never does.
+    writes_without: Option<&'static str>,
     /// Patterns for the names of files that can change the tool's results without a change to the source (S7); `*`
     /// stands for any characters.
     configuration: &'static [&'static str],
@@ -88,6 +90,7 @@ const fn row(tool: Tool, word: &'static str, class: ToolClass) -> Row {
         package: None,
         beside_python: &[],
         one_test: None,
+        writes_without: None,
         configuration: &[],
         leftovers: &[],
         measures_coverage: false,
@@ -159,6 +162,7 @@ const ROWS: [Row; 13] = [
             tool_report: None,
         },
         package: Some(Node("typescript")),
+        writes_without: Some("--noEmit"),
         configuration: &["tsconfig*.json"],
         leftovers: &[(Ends(".tsbuildinfo"), "tsc's incremental state")],
         ..judged(
@@ -330,6 +334,11 @@ impl Tool {
     /// with the packages of that installation.
     pub fn beside_python(self) -> &'static [&'static str] {
         self.row().beside_python
+    }
+
+    /// Returns the option without which the tool writes files beside its findings; `None` if it never does.
+    pub fn writes_without(self) -> Option<&'static str> {
+        self.row().writes_without
     }
 
     /// Returns how the tool's command line names one test; `None` if the tool runs no tests, or cannot name one.

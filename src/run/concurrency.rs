@@ -90,7 +90,7 @@ pub(crate) fn role_of(check: &Action) -> CheckRole {
         ToolClass::Test => CheckRole::Test,
         ToolClass::Generic => CheckRole::Builder,
         ToolClass::Validation if check.tool == Tool::Compile || corrects() => CheckRole::Builder,
-        ToolClass::Validation if check.tool == Tool::Tsc && !has_word("--noEmit") => CheckRole::Builder,
+        ToolClass::Validation if check.tool.writes_without().is_some_and(|option| !has_word(option)) => CheckRole::Builder,
         ToolClass::Validation => CheckRole::Validation,
     }
 }

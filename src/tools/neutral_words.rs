@@ -1,39 +1,47 @@
 //! Decides whether two commands of one tool differ only in words that make no verdict easier: how much the tool prints,
 //! and further paths where the tool then still checks every path that it checked before (S7).
 //!
-//! The table [`ROWS`] names the neutral words of each tool. A person is asked about every word that the table does not
-//! name: `-qq`, formatters, reporters and eslint's `--quiet` are missing on purpose, because they can hide what proctor
+//! The row of each tool in the table of tools names its neutral words. A person is asked about every word that the row
+//! does not name: `-qq`, formatters, reporters and eslint's `--quiet` are missing on purpose, because they can hide what proctor
 //! reads.
 
 use crate::model::Tool;
 use crate::tools::launchers::locate;
 use crate::tools::linter::readable_formats;
 use crate::tools::recognise::CommandForm;
+use crate::tools::table::row_of;
 
 /// The neutral words of one tool.
-struct NeutralRow {
-    tool: Tool,
+pub(super) struct NeutralWords {
     /// Words that stand alone.
-    flags: &'static [&'static str],
+    pub(super) flags: &'static [&'static str],
     /// Options with a value, written `--name=value` or `--name value`.
-    valued: &'static [(&'static str, NeutralValues)],
+    pub(super) valued: &'static [(&'static str, NeutralValues)],
     /// Whether `-v`, `-vv` and `--verbose` make the tool print more, and nothing else.
-    has_verbosity: bool,
+    pub(super) has_verbosity: bool,
+    /// Whether `-q` and `--quiet` take back one `-v`, and nothing else.
+    pub(super) has_quiet: bool,
+    /// Whether the letters after `-r` say which results the tool lists at its end.
+    pub(super) lists_by_letters: bool,
+    /// The words with which the tool ends after the first failing test.
+    pub(super) end_early: &'static [&'static str],
+    /// Whether the words in `flags` may have a value, which is not neutral.
+    pub(super) flags_may_have_values: bool,
     /// Whether the tool, if it is called with further paths, still checks the same files below the paths that it had
     /// before. That is so where the tool looks for its configuration in the working directory, or beside each file. It
     /// is not so for pytest (paths move the rootdir, and with it the configuration), for mypy and Pylint (paths decide
     /// what is imported), for tsc (files declare types for each other), and for Jest and Vitest (the words are
     /// filters).
-    takes_more_paths: bool,
+    pub(super) takes_more_paths: bool,
     /// The words before the first path, for example `check` of `ruff check`.
-    subcommands: &'static [&'static str],
+    pub(super) subcommands: &'static [&'static str],
     /// Words that are not neutral and never have a value after them.
-    without_value: &'static [&'static str],
+    pub(super) without_value: &'static [&'static str],
 }
 
 /// The values with which an option is neutral.
 #[derive(Clone, Copy)]
-enum NeutralValues {
+pub(super) enum NeutralValues {
     /// Only the listed values.
     Of(&'static [&'static str]),
     /// A number.
@@ -42,55 +50,24 @@ enum NeutralValues {
     ReadFormats,
 }
 
-const COLOURS: NeutralValues = NeutralValues::Of(&["yes", "no", "auto"]);
+pub(super) const COLOURS: NeutralValues = NeutralValues::Of(&["yes", "no", "auto"]);
 
-const fn row(tool: Tool) -> NeutralRow {
-    NeutralRow {
-        tool,
+impl NeutralWords {
+    /// No neutral words.
+    pub(super) const NONE: Self = Self {
         flags: &[],
         valued: &[],
         has_verbosity: false,
+        has_quiet: false,
+        lists_by_letters: false,
+        end_early: &[],
+        flags_may_have_values: false,
         takes_more_paths: false,
         subcommands: &[],
         without_value: &[],
-    }
+    };
 }
 
-const ROWS: &[NeutralRow] = &[
-    NeutralRow {
-        valued: &[
-            // `--tb=no` is missing: it hides the message of a failure.
-            ("--tb", NeutralValues::Of(&["auto", "long", "short", "line", "native"])),
-            ("--color", COLOURS),
-            ("--durations", NeutralValues::Number),
-        ],
-        has_verbosity: true,
-        ..row(Tool::Pytest)
-    },
-    NeutralRow {
-        valued: &[("--output-format", NeutralValues::ReadFormats)],
-        has_verbosity: true,
-        takes_more_paths: true,
-        subcommands: &["check", "format"],
-        without_value: &["--check"],
-        ..row(Tool::Ruff)
-    },
-    NeutralRow {
-        valued: &[("--format", NeutralValues::ReadFormats)],
-        has_verbosity: true,
-        takes_more_paths: true,
-        ..row(Tool::Flake8)
-    },
-    NeutralRow { valued: &[("--output-format", NeutralValues::ReadFormats)], ..row(Tool::Pylint) },
-    // `--pretty` is missing: it breaks long messages into lines, and the code of the error may stand on the second line.
-    NeutralRow { valued: &[("--output", NeutralValues::ReadFormats)], has_verbosity: true, ..row(Tool::Mypy) },
-    NeutralRow { flags: &["--color", "--no-color"], takes_more_paths: true, ..row(Tool::Eslint) },
-    NeutralRow { flags: &["--color", "--no-color"], takes_more_paths: true, without_value: &["--check"], ..row(Tool::Prettier) },
-    NeutralRow { flags: &["--pretty"], without_value: &["--noEmit"], ..row(Tool::Tsc) },
-];
-
-/// The words with which pytest ends after the first failing test.
-const ENDS_EARLY: &[&str] = &["-x", "--exitfirst"];
 /// Letters that make pytest list what did not pass, also when they stand alone. Other letters can take a kind of result
 /// out of the list.
 const LISTS_ALL: &[char] = &['a', 'A'];
@@ -99,18 +76,19 @@ const LISTS_ALL: &[char] = &['a', 'A'];
 /// is expected to fail: then a run that ends after the first failure does not show the later failures.
 pub fn differs_in_neutral_words_only(before: &[String], now: &[String], may_fail: bool) -> bool {
     let (Some(before), Some(now)) = (ToolCall::read(before, may_fail), ToolCall::read(now, may_fail)) else { return false };
-    let has_all_paths = if before.row.takes_more_paths && !before.paths.is_empty() {
+    let has_all_paths = if before.neutral.takes_more_paths && !before.paths.is_empty() {
         before.paths.iter().all(|path| now.paths.contains(path))
     } else {
         before.paths == now.paths
     };
     let prints_enough = now.verbosity >= before.verbosity.min(0);
-    (before.row.tool, before.start, &before.rest) == (now.row.tool, now.start, &now.rest) && has_all_paths && prints_enough
+    (before.tool, before.start, &before.rest) == (now.tool, now.start, &now.rest) && has_all_paths && prints_enough
 }
 
 /// A command, sorted by what its words mean for the verdict.
 struct ToolCall<'a> {
-    row: &'static NeutralRow,
+    tool: Tool,
+    neutral: &'static NeutralWords,
     /// The words up to the tool's own arguments.
     start: &'a [String],
     /// The arguments that are not neutral.
@@ -126,9 +104,10 @@ impl<'a> ToolCall<'a> {
         if located.recognition.form != CommandForm::Direct {
             return None;
         }
-        let row = ROWS.iter().find(|row| row.tool == located.recognition.tool)?;
+        let tool = located.recognition.tool;
+        let neutral = &row_of(tool).neutral;
         let (start, arguments) = argv.split_at_checked(located.arguments_from)?;
-        let mut call = Self { row, start, rest: Vec::new(), paths: Vec::new(), verbosity: 0 };
+        let mut call = Self { tool, neutral, start, rest: Vec::new(), paths: Vec::new(), verbosity: 0 };
         let mut words = arguments.iter().map(String::as_str).peekable();
         // A word after an option that the table does not name may be the option's value, so such a word is never neutral:
         // in `-k -v`, the word `-v` selects tests.
@@ -151,7 +130,7 @@ impl<'a> ToolCall<'a> {
                 WordMeaning::Verbosity(steps) => call.verbosity += steps,
                 WordMeaning::Rest => {
                     call.rest.push(word);
-                    may_be_value = word.starts_with('-') && !word.contains('=') && !row.without_value.contains(&word);
+                    may_be_value = word.starts_with('-') && !word.contains('=') && !neutral.without_value.contains(&word);
                 }
             }
         }
@@ -159,25 +138,24 @@ impl<'a> ToolCall<'a> {
     }
 
     fn meaning(&self, word: &str, next: Option<&str>, may_fail: bool) -> WordMeaning {
-        let row = self.row;
-        if row.flags.contains(&word) {
-            // `--pretty` of tsc may have a value, and a value is not neutral.
-            return if next.is_none_or(|next| next.starts_with('-')) || row.tool != Tool::Tsc {
+        let neutral = self.neutral;
+        if neutral.flags.contains(&word) {
+            return if next.is_none_or(|next| next.starts_with('-')) || !neutral.flags_may_have_values {
                 WordMeaning::Neutral
             } else {
                 WordMeaning::Rest
             };
         }
-        if row.has_verbosity
-            && let Some(steps) = verbosity(row.tool, word)
+        if neutral.has_verbosity
+            && let Some(steps) = verbosity(neutral, word)
         {
             return WordMeaning::Verbosity(steps);
         }
-        if row.tool == Tool::Pytest && (lists_results(word) || (!may_fail && ENDS_EARLY.contains(&word))) {
+        if neutral.lists_by_letters && lists_results(word) || !may_fail && neutral.end_early.contains(&word) {
             return WordMeaning::Neutral;
         }
-        let is_value = |values: NeutralValues, value: &str| is_neutral_value(row.tool, values, value);
-        for (name, values) in row.valued {
+        let is_value = |values: NeutralValues, value: &str| is_neutral_value(self.tool, values, value);
+        for (name, values) in neutral.valued {
             if word == *name && next.is_some_and(|next| is_value(*values, next)) {
                 return WordMeaning::NeutralWithNext;
             }
@@ -186,8 +164,8 @@ impl<'a> ToolCall<'a> {
                 return WordMeaning::Neutral;
             }
         }
-        let is_subcommand = self.rest.is_empty() && self.paths.is_empty() && row.subcommands.contains(&word);
-        if row.takes_more_paths && is_plain_path(word) && !is_subcommand { WordMeaning::Path } else { WordMeaning::Rest }
+        let is_subcommand = self.rest.is_empty() && self.paths.is_empty() && neutral.subcommands.contains(&word);
+        if neutral.takes_more_paths && is_plain_path(word) && !is_subcommand { WordMeaning::Path } else { WordMeaning::Rest }
     }
 }
 
@@ -201,20 +179,19 @@ enum WordMeaning {
     Rest,
 }
 
-/// Returns by how much a word changes what the tool prints; `None` if the word is about something else. Only for pytest
-/// is `-q` such a word: it takes one `-v` back.
-fn verbosity(tool: Tool, word: &str) -> Option<i32> {
+/// Returns by how much a word changes what the tool prints; `None` if the word is about something else.
+fn verbosity(neutral: &NeutralWords, word: &str) -> Option<i32> {
     if word == "--verbose" {
         return Some(1);
     }
-    if word == "--quiet" && tool == Tool::Pytest {
+    if word == "--quiet" && neutral.has_quiet {
         return Some(-1);
     }
     let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty())?;
     let steps = i32::try_from(letters.len()).ok()?;
     match (letters.bytes().all(|letter| letter == b'v'), letters.bytes().all(|letter| letter == b'q')) {
         (true, _) => Some(steps),
-        (_, true) if tool == Tool::Pytest => Some(-steps),
+        (_, true) if neutral.has_quiet => Some(-steps),
         (_, _) => None,
     }
 }

@@ -4,6 +4,7 @@
 use crate::model::{CategoryCode, CommandLine, Interpretation, StopStage, Tool, ToolReport};
 use crate::tools::discover::{Finder, WrittenFinder};
 use crate::tools::interpret::{Exited, Input};
+use crate::tools::neutral_words::{COLOURS, NeutralValues, NeutralWords};
 use crate::tools::no_work::{self, NoWork};
 use crate::tools::prepare::{Preparation, ReportTask};
 use crate::tools::project_files::ProjectFiles;
@@ -21,6 +22,8 @@ pub(super) struct ToolRow {
     pub(super) checks: fn(&str, &[String]) -> bool,
     /// The options and subcommands with which the tool ends with exit code 0 and checks nothing.
     pub(super) no_work: NoWork,
+    /// The words of a command that make no verdict easier.
+    pub(super) neutral: NeutralWords,
     /// Whether the tool reads no arguments from the environment. Behind a wrapper that passes no arguments on, such a
     /// tool cannot be asked for its report.
     pub(super) is_asked_by_argument_only: bool,
@@ -56,6 +59,7 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         programs,
         checks: |_, _| true,
         no_work: no_work::NONE,
+        neutral: NeutralWords::NONE,
         is_asked_by_argument_only: false,
         no_colour: None,
         ask: |_, _| {},
@@ -81,6 +85,19 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         before_the_stop: pytest::before_the_stop,
         find: Some(pytest::find),
         written: pytest::written,
+        neutral: NeutralWords {
+            valued: &[
+                // `--tb=no` is missing: it hides the message of a failure.
+                ("--tb", NeutralValues::Of(&["auto", "long", "short", "line", "native"])),
+                ("--color", COLOURS),
+                ("--durations", NeutralValues::Number),
+            ],
+            has_verbosity: true,
+            has_quiet: true,
+            lists_by_letters: true,
+            end_early: &["-x", "--exitfirst"],
+            ..NeutralWords::NONE
+        },
         ..row(Tool::Pytest, &["pytest", "py.test"], |exited, input| {
             pytest::interpret(exited, input.report, input.coverage, input.report_channel)
         })
@@ -107,12 +124,24 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         find: Some(tsc::find),
         remark: tsc::remark,
         strictness: Some(StrictnessReader { read: tsc::strictness, typed_option: "noImplicitAny" }),
+        neutral: NeutralWords {
+            flags: &["--pretty"],
+            flags_may_have_values: true,
+            without_value: &["--noEmit"],
+            ..NeutralWords::NONE
+        },
         ..row(Tool::Tsc, &["tsc", "tsc.js"], |exited, _| tsc::interpret(exited))
     },
     ToolRow {
         no_work: linter::NO_WORK_OF_MYPY,
         find: Some(linter::find_mypy),
         strictness: Some(StrictnessReader { read: linter::strictness, typed_option: linter::UNTYPED }),
+        neutral: NeutralWords {
+            // `--pretty` is missing: it breaks long messages into lines, and the error's code may stand on the second line.
+            valued: &[("--output", NeutralValues::ReadFormats)],
+            has_verbosity: true,
+            ..NeutralWords::NONE
+        },
         ..row(Tool::Mypy, &["mypy"], |exited, _| linter::interpret(exited))
     },
     ToolRow {
@@ -122,6 +151,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         find: Some(eslint::find),
         limit_of_command: eslint::max_warnings,
         limit_of_script: eslint::script_max_warnings,
+        neutral: NeutralWords { flags: &["--color", "--no-color"], takes_more_paths: true, ..NeutralWords::NONE },
         ..row(Tool::Eslint, &["eslint", "eslint.js"], |exited, _| eslint::interpret(exited))
     },
     ToolRow {
@@ -129,13 +159,40 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: linter::NO_WORK_OF_RUFF,
         ask: linter::ask_ruff,
         find: Some(linter::find_ruff),
+        neutral: NeutralWords {
+            valued: &[("--output-format", NeutralValues::ReadFormats)],
+            has_verbosity: true,
+            takes_more_paths: true,
+            subcommands: &["check", "format"],
+            without_value: &["--check"],
+            ..NeutralWords::NONE
+        },
         ..row(Tool::Ruff, &["ruff"], |exited, _| linter::interpret(exited))
     },
-    ToolRow { no_work: linter::NO_WORK_OF_FLAKE8, ..row(Tool::Flake8, &["flake8"], |exited, _| linter::interpret(exited)) },
-    ToolRow { no_work: linter::NO_WORK_OF_PYLINT, ..row(Tool::Pylint, &["pylint"], |exited, _| linter::interpret(exited)) },
+    ToolRow {
+        no_work: linter::NO_WORK_OF_FLAKE8,
+        neutral: NeutralWords {
+            valued: &[("--format", NeutralValues::ReadFormats)],
+            has_verbosity: true,
+            takes_more_paths: true,
+            ..NeutralWords::NONE
+        },
+        ..row(Tool::Flake8, &["flake8"], |exited, _| linter::interpret(exited))
+    },
+    ToolRow {
+        no_work: linter::NO_WORK_OF_PYLINT,
+        neutral: NeutralWords { valued: &[("--output-format", NeutralValues::ReadFormats)], ..NeutralWords::NONE },
+        ..row(Tool::Pylint, &["pylint"], |exited, _| linter::interpret(exited))
+    },
     ToolRow {
         checks: linter::prettier_checks,
         no_work: linter::NO_WORK_OF_PRETTIER,
+        neutral: NeutralWords {
+            flags: &["--color", "--no-color"],
+            takes_more_paths: true,
+            without_value: &["--check"],
+            ..NeutralWords::NONE
+        },
         ..row(Tool::Prettier, &["prettier", "prettier.cjs"], |exited, _| linter::interpret(exited))
     },
     ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },
