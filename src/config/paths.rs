@@ -69,7 +69,7 @@ pub(super) fn inner_glob(value: &Spanned<DeValue<'_>>) -> Result<String, WrongVa
     as_inner_glob(glob(value)?)
 }
 
-/// Reads a pattern for `writes` that is not written in `proctor.toml`, by the same rules as [`inner_glob`].
+/// Reads a pattern for `writes` that is not written in `proctor.toml`, by the same rules as the patterns in that file.
 ///
 /// # Errors
 /// When the text is no glob, or its paths can lie outside of the project. The error says so, with a hint.
