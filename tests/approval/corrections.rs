@@ -83,7 +83,9 @@ fn uninstalling_the_program_opens_nothing_under_any_name() {
 #[test]
 fn a_program_that_ran_as_a_typed_command_was_found() {
     let project = Project::new().toml(&toml(&[("tests", "bin/tests -q")])).executable("bin/tests", FINE);
-    project.proctor(["run", "--", "bin/tests"]).any_status();
+    let mut typed = project.watch([".", "--", "bin/tests"]);
+    typed.wait_for_verdict();
+    typed.interrupt();
     fs::remove_file(project.path().join("bin/tests")).expect("the program is there");
     project.proctor(["run"]).failure();
     is_asked(&project, &[("tests", "true")]);
