@@ -2,6 +2,7 @@
 //! approved by itself, and a change that weakens something waits for a person. Which changes are weakenings is tested
 //! with a table beside the code that compares two plans.
 
+mod corrections;
 mod honest;
 mod protected;
 mod settings;

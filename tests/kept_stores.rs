@@ -147,3 +147,23 @@ fn a_planted_setting_does_not_become_the_approved_one_by_an_upgrade() {
     assert!(looser.stderr.contains("sandbox.memory"), "what was within the wall is approved now: {}", looser.snapshot());
     project.proctor(["verify", "--all"]).success();
 }
+
+/// The ledger lines of older versions do not say which programs ran, so each of them may have run there.
+#[test]
+fn a_command_that_was_not_found_is_not_corrected_freely_after_runs_of_an_older_version() {
+    let kept = KeptStore::unpack(&repository().join("fixtures/stores/0.1.0/store.tar.zst"));
+    let project = &kept.project;
+    let file = project.path().join("shop/proctor.toml");
+    let settings = fs::read_to_string(&file).expect("the project has settings");
+    let with = |command: &str| format!("{settings}\n[[check]]\nname = \"typo\"\ncommand = \"{command}\"\n");
+    project.proctor(["add", "shop", "--identity", "same"]).success();
+    project.proctor(["run", "shop"]).success();
+    fs::write(&file, with("pytets -q")).expect("it is ours");
+    project.proctor(["run", "shop"]).failure();
+    fs::write(&file, with("true")).expect("it is ours");
+    for _ in 0..2 {
+        let refused = project.proctor(["run", "shop"]).status(3);
+        assert!(refused.stderr.contains("typo: does something else"), "{}", refused.snapshot());
+        fs::remove_file(project.root().join("state/proctor/state.db")).expect("the index is there");
+    }
+}

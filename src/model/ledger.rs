@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ApprovalRecord, ArchiveRecord, CheckRecord, CommandExit, Digest, GovernanceRecord, IsolationLevel, OverallResult,
-    OverallStatus, Phase, PlanTerms, ProjectId, PruneRecord, RouteEntry, RunId, Sequence, TaskId, TaskListRecord, TddState,
-    TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
+    OverallStatus, Phase, PlanTerms, ProgramRecord, ProjectId, PruneRecord, RouteEntry, RunId, Sequence, TaskId, TaskListRecord,
+    TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
 };
 
 /// The name and version of the format, in the `schema` field of every line.
@@ -262,6 +262,10 @@ pub struct RunRecord {
     /// does not count, and for a command that was typed, which is no check of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Vec<CheckRecord>>,
+    /// The programs of all actions of the run, also of a run that does not count and of a typed command. `None` if they are
+    /// not known: in older lines, and for a run whose process died.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub programs: Option<Vec<ProgramRecord>>,
     /// The earlier runs from which results were reused, sorted. The files of these runs are part of the proof of this
     /// verdict. Older lines have no such list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -285,6 +289,9 @@ pub struct SupersededRecord {
     /// The prerequisites of the stopped run that succeeded or did not need to run, as in [`RunRecord::prerequisites`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prerequisites: BTreeMap<String, Digest>,
+    /// The programs that the run started before it was stopped, as in [`RunRecord::programs`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub programs: Option<Vec<ProgramRecord>>,
     pub started: Timestamp,
 }
 
@@ -343,6 +350,7 @@ impl RunRecord {
             configuration: BTreeMap::new(),
             inputs: BTreeMap::new(),
             results: None,
+            programs: None,
             reused: Vec::new(),
             started: time.0,
             ended: time.1,

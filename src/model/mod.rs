@@ -37,6 +37,7 @@ mod plan;
 mod policy;
 mod problem;
 mod process;
+mod program_record;
 mod protection;
 mod quote;
 mod repetition;
@@ -121,6 +122,7 @@ pub use process::{
     ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, LimitEnforcement, LimitKind, ResourceLimits, SpawnFailure,
     StopReason, StopStage, StreamExcerpt, Survivor, Usage,
 };
+pub use program_record::{ProgramEnding, ProgramHistory, ProgramRecord};
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use quote::quoted_text;
 pub use repetition::{AfterMovedRun, OnDisk, Repetitions, is_covered};

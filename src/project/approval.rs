@@ -6,7 +6,8 @@
 use crate::evidence::{Ledger, approving_signer};
 use crate::model::{
     AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, CurrentApproval, Digest, FOUND_IN_PROJECT, JudgedSettings,
-    LedgerBody, Plan, PlanOrigin, PlanTerms, ProjectId, ProtectedFiles, Sequence, TaskId, UnapprovedPlan, plan_subject,
+    LedgerBody, Plan, PlanOrigin, PlanTerms, ProgramHistory, ProjectId, ProtectedFiles, Sequence, TaskId, UnapprovedPlan,
+    plan_subject,
 };
 use crate::project::approval_request::approval_request;
 use crate::project::cycle::PersonPresence;
@@ -17,7 +18,9 @@ use crate::project::protected::{approvable, approved_by_rule, change_texts, prot
 use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
 use crate::project::settings_approval::{SettingsDecision, decide_settings, digest_with_settings};
 use crate::project::workspace::Workspace;
-use crate::spec::{plan_digest, plan_terms, renamings, strengthenings, terms_by_rule, weakenings, weaker_actions};
+use crate::spec::{
+    plan_digest, plan_terms, renamings, strengthenings, terms_by_rule, weakenings, weaker_actions, with_free_corrections,
+};
 use crate::store;
 use crate::tree::{self, TreeHints};
 
@@ -285,12 +288,23 @@ fn file_of(plan: &Plan) -> Option<&str> {
     }
 }
 
-fn decide(known: Option<&CurrentApproval>, plan: &Plan, digest: Digest) -> Decision {
-    match known {
+/// Compares a plan with the approved one. `history` returns what the project's runs recorded of programs; it is called only if
+/// a question may depend on it.
+fn decide(
+    known: Option<&CurrentApproval>,
+    plan: &Plan,
+    digest: Digest,
+    history: impl FnOnce() -> Result<ProgramHistory, ProjectError>,
+) -> Result<Decision, ProjectError> {
+    Ok(match known {
         None => Decision::New,
         Some(held) if held.plan_digest == digest => Decision::Approved,
         Some(held) => {
             let (before, now) = (&held.terms, plan_terms(plan));
+            if weakenings(before, &now).is_empty() {
+                return Ok(Decision::WeakensNothing);
+            }
+            let before = &with_free_corrections(before, &now, &history()?);
             match weakenings(before, &now) {
                 weakened if weakened.is_empty() => Decision::WeakensNothing,
                 weakened => Decision::Weakens(Difference {
@@ -301,7 +315,7 @@ fn decide(known: Option<&CurrentApproval>, plan: &Plan, digest: Digest) -> Decis
                 }),
             }
         }
-    }
+    })
 }
 
 fn record(
@@ -345,7 +359,10 @@ impl ApprovalJudgement {
             None => None,
         };
         let decision = match file_of(plan) {
-            Some(_) => decide(known.as_ref(), plan, digest),
+            Some(_) => {
+                let history = || index.programs(project).map_err(ProjectError::Index);
+                decide(known.as_ref(), plan, digest, history)?
+            }
             None => Decision::Approved,
         };
         Ok(Self { known, held_settings, decision, settings, left: Vec::new() })

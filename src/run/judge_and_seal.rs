@@ -25,6 +25,7 @@ use crate::routing;
 use crate::run::check_records::check_records;
 use crate::run::criteria_facts;
 use crate::run::kept_files::KeptOutcome;
+use crate::run::program_records::program_records;
 use crate::run::records;
 use crate::run::review;
 use crate::run::run_plan::RunContext;
@@ -376,6 +377,7 @@ fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudge
         configuration: run_end.surveyed.configuration.clone(),
         inputs: if counts { inputs(run_end, actions) } else { BTreeMap::new() },
         results: (counts && !context.request.is_typed()).then(|| check_records(actions)),
+        programs: Some(program_records(actions)),
         reused: report.reused.iter().map(|reused| reused.run_id.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
         started: context.started,
         ended: decided.ended,

@@ -37,6 +37,7 @@ mod order;
 mod parallel_steps;
 mod perform;
 mod prerequisite;
+mod program_records;
 mod queue;
 mod records;
 mod refuse;

@@ -84,6 +84,8 @@ impl Workspace {
             tree_digest: Some(tree),
             overall_result: verdict.overall_result,
             exit: Some(CommandExit::SpecificationWrong),
+            // A refused run starts nothing.
+            programs: Some(Vec::new()),
             ..RunRecord::without_verdict(run_id.clone(), (*task).clone(), report_hash, status, (started, ended))
         };
         self.dismiss_launcher_after_last_run();

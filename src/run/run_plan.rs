@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
 use crate::model::{
-    Action, ActionId, ActionPhase, CheckOrder, Digest, ExpectedFailure, Phase, RunId, Service, StopReason, SupersededRecord,
-    TddState, Timestamp, TreeComparison, TreeDigest, TreeIssue,
+    Action, ActionId, ActionPhase, CheckOrder, Digest, ExpectedFailure, Phase, ProgramRecord, RunId, Service, StopReason,
+    SupersededRecord, TddState, Timestamp, TreeComparison, TreeDigest, TreeIssue,
 };
 use crate::process::{Control, clock};
 use crate::project::{Progress, ProjectError, RunOutcome, RunRequest, SelectedChecks, Workspace, select_checks};
@@ -18,6 +18,7 @@ use crate::run::judge_and_seal::{RunEnd, prerequisites_met};
 use crate::run::order::order_checks;
 use crate::run::perform::{Performer, RunningService, ServiceStart};
 use crate::run::prerequisite;
+use crate::run::program_records::program_records;
 use crate::run::records;
 use crate::run::steps::{Steps, perform_steps};
 use crate::tree;
@@ -184,7 +185,7 @@ impl Workspace {
             let met = prerequisites_met(&context, &performed);
             let git_files = context.guarded.git_files_if_changed(&request.scope.root, index);
             self.git_before_stopped_run.extend(git_files.map(|files| (request.scope.project.clone(), files)));
-            return self.drop_superseded(&context, met, directory, ledger);
+            return self.drop_superseded(&context, (met, program_records(&performed)), directory, ledger);
         }
         let once = known.finish(index);
         self.remember_digests(&request.scope.project, &once.surveyed)?;
@@ -241,7 +242,7 @@ impl Workspace {
     fn drop_superseded(
         &mut self,
         context: &RunContext<'_>,
-        prerequisites: BTreeMap<String, Digest>,
+        (prerequisites, programs): (BTreeMap<String, Digest>, Vec<ProgramRecord>),
         directory: RunDirectory,
         ledger: &mut Ledger,
     ) -> Result<RunOutcome, ProjectError> {
@@ -250,6 +251,7 @@ impl Workspace {
             task: context.request.plan.task.clone(),
             tree_digest: context.before,
             prerequisites,
+            programs: Some(programs),
             started: context.started,
         };
         let asker = &context.request.scope.asker;

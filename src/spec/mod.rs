@@ -6,6 +6,7 @@
 mod action;
 mod approval;
 mod circle;
+mod correction;
 mod digest;
 mod files;
 mod init;
@@ -29,6 +30,7 @@ mod word_difference;
 
 pub use crate::tools::ProjectFiles;
 pub use approval::approval_terms;
+pub use correction::with_free_corrections;
 pub use digest::{check_digest, plan_digest};
 pub use files::DiskFiles;
 pub use init::init_text;

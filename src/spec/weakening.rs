@@ -110,7 +110,12 @@ pub fn renamings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
 
 /// Returns the action of the other plan that corresponds to an action. Actions of specifications correspond by id. All
 /// other actions correspond by name, or, if the name is new, by doing the same.
-fn counterpart<'a>(id: &ActionId, one: &ActionTerms, its: &PlanTerms, other: &'a PlanTerms) -> Option<&'a ActionTerms> {
+pub(super) fn counterpart<'a>(
+    id: &ActionId,
+    one: &ActionTerms,
+    its: &PlanTerms,
+    other: &'a PlanTerms,
+) -> Option<&'a ActionTerms> {
     let Some(name) = &one.name else { return other.actions.get(id) };
     let named = || other.actions.values().filter(|action| action.name.as_ref() == Some(name));
     let is_new = |action: &&ActionTerms| its.actions.values().all(|known| known.name != action.name);

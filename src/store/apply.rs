@@ -11,6 +11,7 @@ use crate::model::{
 use crate::store::IndexError;
 use crate::store::approvals::{ApprovalJudge, Approved, write_approval};
 use crate::store::checks::write_checks;
+use crate::store::programs::write_programs;
 use crate::store::schema::TABLES;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
@@ -100,10 +101,12 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
                 write_configuration(connection, project, record)?;
             }
             write_inputs(connection, project, record, sequence)?;
-            write_checks(connection, project, record, sequence)
+            write_checks(connection, project, record, sequence)?;
+            write_programs(connection, project, record.programs.as_deref())
         }
         LedgerBody::Superseded(record) => {
             write_prerequisites(connection, project, &record.prerequisites, sequence)?;
+            write_programs(connection, project, record.programs.as_deref())?;
             write_superseded(connection, project, record, sequence)
         }
         LedgerBody::Phase(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),

@@ -11,8 +11,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::{
-    CurrentApproval, Digest, KnownCheck, LedgerLine, OverallResult, ProjectId, PruneReason, RunId, Sequence, Serving, TaskId,
-    TddState, ViolationRecord,
+    CurrentApproval, Digest, KnownCheck, LedgerLine, OverallResult, ProgramHistory, ProjectId, PruneReason, RunId, Sequence,
+    Serving, TaskId, TddState, ViolationRecord,
 };
 use crate::store::tables::{Tables, set_aside};
 use crate::store::{ApprovalJudge, IndexError, IndexedProject, IndexedRun, ProjectMatch};
@@ -87,6 +87,8 @@ questions! {
     /// Returns the checks of a task's last plan in the plan's order, each with its last result. Empty if the ledger's lines
     /// do not name the checks.
     checks(project: &ProjectId, task: &TaskId) -> Vec<KnownCheck>;
+    /// Returns what the lines of all runs of a project, of all tasks and under all plans, say about programs.
+    programs(project: &ProjectId) -> ProgramHistory;
     /// Returns the TDD state of a task. A task without a state in the ledger has the state of a task that never
     /// started.
     tdd(project: &ProjectId, task: &TaskId) -> TddState;

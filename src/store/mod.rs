@@ -37,6 +37,7 @@ mod compare;
 mod error;
 mod file_digests;
 mod index;
+mod programs;
 mod project_match;
 mod query;
 mod schema;

@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// older file. A migration that needs the ledger lines again empties the table `positions`, so that all lines are
 /// applied once more.
 pub(super) const MIGRATIONS: &[&str] =
-    &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9, VERSION_10];
+    &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9, VERSION_10, VERSION_11];
 
 const VERSION_1: &str = "
 CREATE TABLE positions (
@@ -150,6 +150,20 @@ CREATE TABLE checks (
 ) STRICT, WITHOUT ROWID;
 ";
 
+/// Adds a table with the programs that the runs of each project started. Of the runs before this version they are not known.
+const VERSION_11: &str = "
+CREATE TABLE programs (
+    project TEXT NOT NULL,
+    name TEXT NOT NULL,
+    program TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    ending TEXT NOT NULL,
+    PRIMARY KEY (project, name, program, tool, ending)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO programs (project, name, program, tool, ending) SELECT DISTINCT project, '', '', '', 'unknown' FROM runs;
+";
+
 const VERSION_4: &str = "
 CREATE TABLE task_lists (
     project TEXT NOT NULL,
@@ -178,7 +192,7 @@ CREATE TABLE pruned (
 ";
 
 /// Every table whose rows belong to a project, with the column that has the project's id.
-pub(super) const TABLES: [(&str, &str); 13] = [
+pub(super) const TABLES: [(&str, &str); 14] = [
     ("positions", "project"),
     ("projects", "id"),
     ("runs", "project"),
@@ -192,6 +206,7 @@ pub(super) const TABLES: [(&str, &str); 13] = [
     ("violations", "project"),
     ("pruned", "project"),
     ("checks", "project"),
+    ("programs", "project"),
 ];
 
 /// The only table whose rows belong to no project: a cache of file digests that all projects use.

@@ -36,6 +36,7 @@ mod printed_tests;
 mod project_files;
 mod pytest;
 mod recognise;
+mod same_tool;
 mod service;
 mod signals;
 mod strictness;
@@ -60,6 +61,7 @@ pub use pytest::{
 };
 pub(crate) use recognise::remark;
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
+pub use same_tool::calls_tool_the_same_way;
 pub use service::{ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
 pub(crate) use strictness::{Strictness, StrictnessRead, StrictnessReader, strictness_reader};
 

@@ -27,6 +27,7 @@ fn a_save_during_a_run_stops_the_checks_and_starts_them_again_on_the_new_tree() 
     let superseded = lines_of(&project, "superseded");
     assert_eq!(superseded.len(), 1);
     assert_eq!(superseded[0]["treeDigest"], old.as_str());
+    assert_eq!(superseded[0]["programs"][0]["ending"], "ran", "what was stopped was found: {}", superseded[0]);
     assert_eq!(run_directories(&project), [verdict["runId"].as_str().expect("an id")], "the stopped run left none");
     let report = report_of(&project, &verdict);
     assert_eq!(report["trigger"], serde_json::json!({"kind": "save", "paths": ["state.txt"]}));

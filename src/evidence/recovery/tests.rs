@@ -101,6 +101,7 @@ fn the_directory_of_a_superseded_run_is_removed_if_it_outlived_its_line() {
         task: test.task.clone(),
         tree_digest: TreeDigest(crate::model::Digest::of(b"")),
         prerequisites: std::collections::BTreeMap::new(),
+        programs: None,
         started: now(),
     });
     Ledger::open(&run.lock.clone()).unwrap().append(body, &asker(), now()).unwrap();

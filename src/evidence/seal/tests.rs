@@ -140,6 +140,7 @@ fn a_superseded_run_is_one_line_and_no_directory() {
         task: test.task.clone(),
         tree_digest: TreeDigest(Digest::of(b"")),
         prerequisites: std::collections::BTreeMap::new(),
+        programs: None,
         started: now(),
     };
     let (line, offset) = drop_superseded(run, record, &mut ledger, &asker(), now()).unwrap();

@@ -175,6 +175,7 @@ fn runs_that_do_not_count_are_listed_and_never_the_last() {
         task: task("default"),
         tree_digest: TreeDigest(Digest::of(b"tree")),
         prerequisites: std::collections::BTreeMap::new(),
+        programs: None,
         started: Timestamp::from_millis(9),
     };
     test.append(SHOP, LedgerBody::Superseded(superseded));
@@ -216,6 +217,7 @@ fn runs_with_a_verdict_are_what_a_test_history_is_read_from() {
         task: task("a"),
         tree_digest: TreeDigest(Digest::of(b"tree")),
         prerequisites: BTreeMap::new(),
+        programs: None,
         started: Timestamp::from_millis(9),
     };
     test.append(SHOP, LedgerBody::Superseded(superseded));
@@ -351,6 +353,7 @@ fn any_body() -> impl Strategy<Value = LedgerBody> {
             task: task(&name),
             tree_digest: TreeDigest(Digest::of(b"tree")),
             prerequisites: std::collections::BTreeMap::new(),
+            programs: None,
             started: Timestamp::from_millis(3),
         })
     });

@@ -1,0 +1,119 @@
+//! Tests of which commands may be corrected without a question, with rows that try to cheat.
+
+use super::*;
+use crate::config::Configuration;
+use crate::model::ProgramEnding::{NotFound, Ran, UsageError};
+use crate::model::{Plan, ProgramRecord, Tool};
+use crate::spec::{DiskFiles, plan_command, plan_terms, weakenings};
+
+/// Returns a plan with these checks, each a name and a command.
+fn plan(checks: &[(&str, &str)]) -> Plan {
+    let root = tempfile::tempdir().expect("a directory");
+    let of = |command: &str| {
+        let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+        plan_command(&words, &Configuration::default(), &DiskFiles::new(root.path()), "shop").expect("a command is a plan")
+    };
+    let mut plan = of("true");
+    let steps = (1..).zip(checks).map(|(number, (name, command))| {
+        let mut step = of(command).steps.remove(0);
+        step.id = crate::model::ActionId::numbered("STEP", number);
+        step.name = (*name).to_owned();
+        step
+    });
+    plan.steps = steps.collect();
+    plan
+}
+
+fn record(name: &str, program: &str, tool: Tool, ending: ProgramEnding) -> ProgramRecord {
+    ProgramRecord { name: name.to_owned(), program: program.to_owned(), tool, ending }
+}
+
+fn history(records: &[ProgramRecord]) -> ProgramHistory {
+    ProgramHistory { records: records.iter().cloned().collect(), has_unknown: false }
+}
+
+fn is_free_between(before: &Plan, now: &Plan, history: &ProgramHistory) -> bool {
+    let (before, now) = (plan_terms(before), plan_terms(now));
+    weakenings(&with_free_corrections(&before, &now, history), &now).is_empty()
+}
+
+fn is_free(before: &[(&str, &str)], now: &[(&str, &str)], records: &[ProgramRecord]) -> bool {
+    is_free_between(&plan(before), &plan(now), &history(records))
+}
+
+#[test]
+fn a_program_that_was_never_found_may_be_corrected_to_any_command() {
+    let missing = [record("tests", "pytets", Tool::Generic, NotFound)];
+    let before = [("tests", "pytets -q")];
+    for now in ["pytest -q", "python -m pytest", "ruff check .", "true"] {
+        assert!(is_free(&before, &[("tests", now)], &missing), "{now}");
+        assert!(!is_free(&before, &[("tests", now)], &[]), "{now}: nothing ran so far");
+    }
+    assert!(!is_free(&before, &[], &missing), "it is removed");
+    assert!(!is_free(&before, &[("other", "pytest -q")], &missing), "it is removed, and another one is added");
+    let both = [("tests", "pytets -q"), ("lint", "ruff check .")];
+    assert!(!is_free(&both, &[("tests", "ruff check .")], &missing), "another check is removed");
+    assert!(!is_free(&both, &[("tests", "pytest"), ("lint", "ruff check src")], &missing), "another check is weakened");
+}
+
+#[test]
+fn a_program_that_ever_ran_is_asked_for() {
+    let missing = record("tests", "pytest", Tool::Pytest, NotFound);
+    let before = [("tests", "pytest")];
+    let now = [("tests", "pytest -k fast")];
+    assert!(is_free(&before, &now, std::slice::from_ref(&missing)));
+    for ran in [
+        record("tests", "pytest", Tool::Pytest, Ran),
+        record("before", "pytest", Tool::Pytest, Ran),
+        record("before", ".venv/bin/pytest", Tool::Generic, Ran),
+        record("before", "python", Tool::Pytest, Ran),
+        record("tests", "other", Tool::Generic, Ran),
+    ] {
+        assert!(!is_free(&before, &now, &[missing.clone(), ran.clone()]), "{ran:?}");
+    }
+    let older = ProgramHistory { has_unknown: true, ..history(&[missing]) };
+    assert!(!is_free_between(&plan(&before), &plan(&now), &older), "a run of an older version");
+}
+
+#[test]
+fn a_usage_error_may_be_corrected_to_another_command_of_the_same_tool() {
+    let refused = record("tests", "pytest", Tool::Pytest, UsageError);
+    let free = |now: &str, records: &[ProgramRecord]| is_free(&[("tests", "pytest --qq")], &[("tests", now)], records);
+    let once = std::slice::from_ref(&refused);
+    assert!(free("pytest -q", once));
+    for now in ["true", "ruff check .", "./pytest -q", "python -m pytest -q", "sh -c pytest"] {
+        assert!(!free(now, once), "{now}");
+    }
+    assert!(!free("pytest -q", &[refused.clone(), record("other", "pytest", Tool::Pytest, Ran)]));
+    assert!(free("pytest -q", &[refused.clone(), record("tests", "pytets", Tool::Generic, NotFound)]));
+    let shell = [record("tests", "sh", Tool::Generic, UsageError)];
+    assert!(!is_free(&[("tests", "sh x")], &[("tests", "sh y")], &shell), "a shell is no known tool");
+}
+
+#[test]
+fn nothing_but_the_command_may_differ() {
+    let history = history(&[record("tests", "pytets", Tool::Generic, NotFound)]);
+    let before = plan(&[("tests", "pytets -q")]);
+    let is_free = |change: fn(&mut Plan)| {
+        let mut now = plan(&[("tests", "pytest -q")]);
+        change(&mut now);
+        is_free_between(&before, &now, &history)
+    };
+    assert!(is_free(|_| {}));
+    assert!(!is_free(|now| drop(now.steps[0].environment.insert("PYTEST_ADDOPTS".to_owned(), "--co".to_owned()))));
+    assert!(!is_free(|now| now.steps[0].directory = "other".into()));
+    assert!(!is_free(|now| now.steps[0].expected_exit_codes = vec![0, 1]));
+    assert!(!is_free(|now| now.steps[0].in_place = true));
+    assert!(!is_free(|now| now.steps[0].writes = vec!["**".to_owned()]));
+    assert!(!is_free(|now| now.steps[0].tool = Tool::Eslint), "the command calls another tool");
+}
+
+#[test]
+fn where_an_approval_needs_a_signature_nothing_is_free() {
+    let history = history(&[record("tests", "pytets", Tool::Generic, NotFound)]);
+    let (mut before, mut now) = (plan(&[("tests", "pytets -q")]), plan(&[("tests", "pytest -q")]));
+    for plan in [&mut before, &mut now] {
+        plan.approval.require_signature = true;
+    }
+    assert!(!is_free_between(&before, &now, &history));
+}

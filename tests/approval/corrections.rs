@@ -1,0 +1,108 @@
+//! Corrections of commands that never worked, through the program (N1): an honest correction goes through without a question,
+//! and whoever tries to profit from the rule is asked.
+
+use std::fs;
+
+use crate::common::{Output, Project};
+
+const FINE: &str = "#!/bin/sh\nexit 0\n";
+/// The exit code with which pytest refuses its command line.
+const REFUSES: &str = "#!/bin/sh\nexit 4\n";
+
+/// Returns a `proctor.toml` with these checks, each a name and a command.
+fn toml(checks: &[(&str, &str)]) -> String {
+    let check = |(name, command): &(&str, &str)| format!("[[check]]\nname = \"{name}\"\ncommand = \"{command}\"\n\n");
+    checks.iter().map(check).collect()
+}
+
+/// Saves these checks and runs them.
+fn run(project: &Project, checks: &[(&str, &str)]) -> Output {
+    project.save("proctor.toml", &toml(checks));
+    project.proctor(["run"]).any_status()
+}
+
+/// Saves these checks and expects a question.
+#[track_caller]
+fn is_asked(project: &Project, checks: &[(&str, &str)]) {
+    let runs = project.store().committed_runs().len();
+    project.save("proctor.toml", &toml(checks));
+    let refused = project.proctor(["run"]).status(3);
+    assert!(refused.stderr.contains("than was approved"), "{checks:?}: {}", refused.snapshot());
+    assert_eq!(project.store().committed_runs().len(), runs, "nothing was run");
+}
+
+/// Saves these checks and expects a run without a question.
+#[track_caller]
+fn is_free(project: &Project, checks: &[(&str, &str)]) {
+    let runs = project.store().committed_runs().len();
+    let edited = run(project, checks);
+    assert!(!edited.stderr.contains("than was approved"), "{checks:?}: {}", edited.snapshot());
+    assert_eq!(project.store().committed_runs().len(), runs + 1, "{}", edited.snapshot());
+}
+
+#[test]
+fn a_misspelled_program_is_corrected_without_a_question_and_then_holds() {
+    let project = Project::new().toml(&toml(&[("tests", "pytets -q")])).executable("bin/pytest", FINE);
+    let first = project.proctor(["run"]).failure();
+    assert!(first.stderr.contains("pytets") || first.stdout.contains("pytets"), "{}", first.snapshot());
+    is_free(&project, &[("tests", "pytset -q")]);
+    is_free(&project, &[("tests", "bin/pytest -q")]);
+    let lines = project.store().ledger();
+    let approved =
+        lines.iter().filter(|line| line["body"]["kind"] == "approval").all(|line| line["body"]["reason"] == "weakensNothing");
+    assert!(approved, "by rule, as other edits that weaken nothing");
+    is_asked(&project, &[("tests", "bin/pytest -q -k fast")]);
+    is_asked(&project, &[("tests", "true")]);
+}
+
+#[test]
+fn a_check_that_never_worked_may_not_be_removed_or_exchanged() {
+    let before = [("tests", "pytets -q"), ("lint", "bin/lint")];
+    let project = Project::new().toml(&toml(&before)).executable("bin/lint", FINE);
+    project.proctor(["run"]).failure();
+    is_asked(&project, &before[1..]);
+    is_asked(&project, &[("tests", "bin/lint")]);
+    is_asked(&project, &[("unit", "true"), ("lint", "bin/lint")]);
+    is_free(&project, &[("unit", "pytets -q"), ("lint", "bin/lint")]);
+    is_free(&project, &[("unit", "true"), ("lint", "bin/lint")]);
+}
+
+#[test]
+fn uninstalling_the_program_opens_nothing_under_any_name() {
+    let project = Project::new().toml(&toml(&[("tests", "bin/pytest -q")])).executable("bin/pytest", FINE);
+    project.proctor(["run"]).any_status();
+    fs::remove_file(project.path().join("bin/pytest")).expect("the program is there");
+    let missing = project.proctor(["run"]).failure();
+    assert!(missing.snapshot().contains("no program"), "{}", missing.snapshot());
+    is_asked(&project, &[("tests", "true")]);
+    is_free(&project, &[("renamed", "bin/pytest -q")]);
+    is_asked(&project, &[("renamed", "true")]);
+    is_asked(&project, &[("renamed", "bin/pytest -k fast")]);
+}
+
+#[test]
+fn a_program_that_ran_as_a_typed_command_was_found() {
+    let project = Project::new().toml(&toml(&[("tests", "bin/tests -q")])).executable("bin/tests", FINE);
+    let mut typed = project.watch([".", "--", "bin/tests"]);
+    typed.wait_for_verdict();
+    typed.interrupt();
+    fs::remove_file(project.path().join("bin/tests")).expect("the program is there");
+    project.proctor(["run"]).failure();
+    is_asked(&project, &[("tests", "true")]);
+}
+
+#[test]
+fn a_usage_error_is_corrected_within_the_same_tool_only() {
+    let project = Project::new().toml(&toml(&[("tests", "bin/pytest --qq")]));
+    let project = project.executable("bin/pytest", REFUSES).executable("other/pytest", FINE);
+    let refused = project.proctor(["run"]).failure();
+    assert!(refused.report().to_string().contains("USAGE_ERROR"), "{}", refused.snapshot());
+    is_asked(&project, &[("tests", "true")]);
+    is_asked(&project, &[("tests", "other/pytest -q")]);
+    is_free(&project, &[("tests", "bin/pytest -q")]);
+    let project = project.executable("bin/pytest", FINE);
+    is_free(&project, &[("tests", "bin/pytest -q")]);
+    let project = project.executable("bin/pytest", REFUSES);
+    is_free(&project, &[("tests", "bin/pytest -q")]);
+    is_asked(&project, &[("tests", "bin/pytest --co")]);
+}
