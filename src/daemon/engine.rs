@@ -336,7 +336,7 @@ impl Engine {
             | RunFinish::Unchanged
             | RunFinish::Untriggered
             | RunFinish::Paused
-            | RunFinish::NotApproved
+            | RunFinish::Refused
             | RunFinish::Waits
             | RunFinish::Failed => self.of_current().restarts = 0,
         }
@@ -387,7 +387,7 @@ impl Engine {
             RunFinish::Stopped => self.after_run(now, LastRunState::NoVerdict),
             RunFinish::Unchanged => self.after_look(now, self.unchanged_notice()),
             RunFinish::Untriggered => self.after_look(now, Notice::Untriggered),
-            RunFinish::Paused | RunFinish::NotApproved => self.after_run(now, LastRunState::Paused),
+            RunFinish::Paused | RunFinish::Refused => self.after_run(now, LastRunState::Paused),
             RunFinish::Waits | RunFinish::Failed => {
                 self.of_current().last_tree = None;
                 self.after_run(now, LastRunState::NoVerdict)

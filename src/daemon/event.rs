@@ -115,7 +115,7 @@ pub enum RunFinish {
     /// Nothing was run: the task waits for a person (R9).
     Paused,
     /// Nothing was run: the plan asks for less than was approved, or the settings for more (S7).
-    NotApproved,
+    Refused,
     /// Nothing was run: tasks that this task depends on are not complete on this tree.
     Waits,
     /// The run could not be carried out, for example because the configuration is wrong or the disk is full. The screen

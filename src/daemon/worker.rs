@@ -469,7 +469,7 @@ fn finished_of(carried: &Result<RunOutcome, ProjectError>, selection: &Selection
         Ok(RunOutcome::Unchanged) => RunFinish::Unchanged,
         Ok(RunOutcome::Untriggered) => RunFinish::Untriggered,
         Ok(RunOutcome::Paused(_)) => RunFinish::Paused,
-        Ok(RunOutcome::NotApproved(_)) => RunFinish::NotApproved,
+        Ok(RunOutcome::NotApproved(_)) => RunFinish::Refused,
         Ok(RunOutcome::Waits(_)) => RunFinish::Waits,
         Err(_) => RunFinish::Failed,
     }

@@ -37,7 +37,7 @@ fn the_list_names_what_waits_in_every_project_and_the_command_that_approves_it()
     let projects = document["projects"].as_array().expect("a list");
     let other = projects.iter().find(|project| project["waiting"][0]["task"] == "default").expect("the other project");
     assert_eq!(other["root"], json!(project.shared("other one")));
-    assert_eq!(other["waiting"][0]["weakened"], json!(["unit: timeout 360000 ms instead of 20000 ms"]));
+    assert_eq!(other["waiting"][0]["differences"]["weakened"], json!(["unit: timeout 360000 ms instead of 20000 ms"]));
     assert_eq!(lines(&project), before, "nothing is run or written");
 
     // A project that cannot be read does not hide the others.

@@ -1,5 +1,6 @@
 //! `proctor approve --list`: shows what waits for a person's approval in all registered projects. Nothing is approved or run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -22,13 +23,14 @@ struct WaitingDocument {
 }
 
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct WaitingProject {
-    id: ProjectId,
+    project: ProjectId,
     /// The absolute path of the project's root.
     root: String,
     waiting: Vec<WaitingPlan>,
     /// Why something could not be compared with what was approved, one line for each problem.
-    problems: Vec<String>,
+    not_compared: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -36,10 +38,9 @@ struct WaitingProject {
 struct WaitingPlan {
     task: TaskId,
     file: String,
-    weakened: Vec<String>,
-    protected: Vec<String>,
-    strengthened: Vec<String>,
-    neutral: Vec<String>,
+    /// What differs from what was approved, one sentence each, by its effect: `weakened`, `protected`, `strengthened` and
+    /// `neutral`.
+    differences: BTreeMap<&'static str, Vec<String>>,
     /// Whether only a signature approves it.
     needs_signature: bool,
     /// The command with which a person approves it, whatever the current directory is.
@@ -72,7 +73,7 @@ pub(super) fn execute(json: bool, environment: &Environment) -> Result<CommandEx
         render::line("nothing waits for approval");
     }
     for (project, root, waiting) in &projects {
-        shown(project, root, waiting).iter().for_each(|line| render::line(line));
+        shown(project, root, waiting).iter().for_each(render::line);
     }
     Ok(CommandExit::Proceed)
 }
@@ -116,11 +117,13 @@ fn to_document(project: RegisteredProject, root: &Path, waiting: WaitingApproval
         needs_signature: unapproved.way == ApprovalWay::Signature,
         task: unapproved.task,
         file: unapproved.file,
-        weakened: unapproved.weakened,
-        protected: unapproved.protected,
-        strengthened: unapproved.strengthened,
-        neutral: unapproved.neutral,
+        differences: BTreeMap::from([
+            ("weakened", unapproved.weakened),
+            ("protected", unapproved.protected),
+            ("strengthened", unapproved.strengthened),
+            ("neutral", unapproved.neutral),
+        ]),
     };
     let plans = waiting.unapproved.into_iter().map(to_plan).collect();
-    WaitingProject { id: project.id, root: project.path, waiting: plans, problems: waiting.problems }
+    WaitingProject { project: project.id, root: project.path, waiting: plans, not_compared: waiting.problems }
 }

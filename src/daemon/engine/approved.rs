@@ -14,7 +14,7 @@ impl Engine {
     /// Notes whether the run that has ended was refused because its plan is not approved.
     pub(super) fn note_refusal(&mut self, finished: &RunFinish) {
         match finished {
-            RunFinish::NotApproved => self.of_current().is_refused = true,
+            RunFinish::Refused => self.of_current().is_refused = true,
             RunFinish::Verdict { .. }
             | RunFinish::Partial { .. }
             | RunFinish::Moved { .. }

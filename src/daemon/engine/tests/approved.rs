@@ -7,7 +7,7 @@ fn approved(engine: &mut Engine, at: u64) -> Vec<Effect> {
 }
 
 fn refused(engine: &mut Engine, at: u64) -> Vec<Effect> {
-    engine.handle_as_changed(Moment(at), Event::Finished(RunFinish::NotApproved))
+    engine.handle_as_changed(Moment(at), Event::Finished(RunFinish::Refused))
 }
 
 #[test]
