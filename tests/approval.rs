@@ -7,6 +7,7 @@ mod honest;
 mod protected;
 mod settings;
 pub(crate) mod signed;
+mod waiting;
 
 use std::time::Duration;
 

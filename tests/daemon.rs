@@ -1,6 +1,7 @@
 //! `proctor daemon`: it serves projects, answers commands and requests over the control socket, and is stopped, killed
 //! and started again.
 
+mod approvals;
 mod callers;
 mod crowd;
 mod protocol;

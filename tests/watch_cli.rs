@@ -1,6 +1,7 @@
 //! `proctor watch` through the program: people and tools change a project while it is watched, and the tests check what
 //! the watch does.
 
+mod approvals;
 mod copied_files;
 mod ending;
 mod real_tools;

@@ -179,7 +179,11 @@ fn about(hint: &WatchHint, name: &str) -> bool {
         | WatchHint::Writing(hinted)
         | WatchHint::Removed(hinted)
         | WatchHint::IgnoredCame(hinted) => *hinted == path(name),
-        WatchHint::LookAgain(_) | WatchHint::Polling(_) | WatchHint::RootVanished | WatchHint::Synced(_) => false,
+        WatchHint::Approved
+        | WatchHint::LookAgain(_)
+        | WatchHint::Polling(_)
+        | WatchHint::RootVanished
+        | WatchHint::Synced(_) => false,
     }
 }
 

@@ -71,11 +71,14 @@ pub(crate) struct PlanOptions {
 /// An SSH signature by a key of `allowed_signers` approves as well, without a terminal; with `require_signature` nothing else does.
 /// What is signed names the approval it replaces: a signature holds once.
 ///
-/// Exit codes: 0 if it is approved, printed, or nothing has to be, 3 if not, 4 if the specification is wrong.
+/// `--list` shows what waits in all registered projects, and the command that approves each. It approves and runs nothing.
+///
+/// Exit codes: 0 if it is approved, printed, listed, or nothing has to be, 3 if not, 4 if the specification is wrong.
 ///
 /// Examples:
 ///   proctor approve
 ///   proctor approve --task T117
+///   proctor approve --list
 ///   proctor approve --print > approval.json
 ///   ssh-keygen -Y sign -n proctor-approval -f ~/.ssh/id_ed25519 approval.json
 ///   proctor approve --signature approval.json.sig
@@ -94,4 +97,10 @@ pub(crate) struct ApproveOptions {
     /// Approve by this signature of them, which `ssh-keygen -Y sign` has written
     #[arg(long, value_name = "FILE")]
     pub(crate) signature: Option<PathBuf>,
+    /// List what waits for approval in all registered projects, and approve nothing
+    #[arg(long, conflicts_with_all = ["directory", "task", "print", "signature"])]
+    pub(crate) list: bool,
+    /// Print the list as JSON
+    #[arg(long, requires = "list")]
+    pub(crate) json: bool,
 }

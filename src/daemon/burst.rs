@@ -91,7 +91,11 @@ impl Burst {
             WatchHint::Removed(path) => self.removed(now, path),
             WatchHint::LookAgain(problem) if problem.loses_events() => self.lost(now),
             WatchHint::LookAgain(_) => self.touch(now),
-            WatchHint::IgnoredCame(_) | WatchHint::Polling(_) | WatchHint::RootVanished | WatchHint::Synced(_) => {}
+            WatchHint::IgnoredCame(_)
+            | WatchHint::Approved
+            | WatchHint::Polling(_)
+            | WatchHint::RootVanished
+            | WatchHint::Synced(_) => {}
         }
     }
 

@@ -20,6 +20,7 @@ use crate::model::{
 };
 use crate::project::Selection;
 
+mod approved;
 mod asked;
 mod copied_files;
 mod hold;
@@ -75,6 +76,8 @@ pub struct Engine {
     /// Whether everything must be run again when the run under way ends: a person asked for it, or asked for a reload while
     /// that run used the older configuration.
     everything_owed: bool,
+    /// Whether a person approved something while another run was under way or due. When that is over, the refused tasks run.
+    approval_owed: bool,
     leaving: Option<CommandExit>,
 }
 
@@ -102,6 +105,7 @@ impl Engine {
             copied_files: CopiedFilesChain::default(),
             git: None,
             everything_owed: false,
+            approval_owed: false,
             leaving: None,
         }
     }
@@ -175,6 +179,7 @@ impl Engine {
             HintEffect::Sweep => effects.extend(self.on_sweep(now)),
             HintEffect::Change => effects.extend(self.on_change(now)),
         }
+        effects.extend(self.start_approved());
         effects
     }
 
@@ -184,6 +189,10 @@ impl Engine {
             WatchHint::LookAgain(WatchProblem::Sweep) => return HintEffect::Sweep,
             // The service handles the watcher's confirmation itself. An ignored entry is read by the next run, and starts none.
             WatchHint::Synced(_) | WatchHint::IgnoredCame(_) => return HintEffect::Nothing,
+            WatchHint::Approved => {
+                self.approval_owed = true;
+                return HintEffect::Nothing;
+            }
             WatchHint::Polling(reason) => {
                 effects.push(Effect::Show(Notice::Polling(reason.clone())));
                 return HintEffect::Nothing;
@@ -328,9 +337,11 @@ impl Engine {
             | RunFinish::Unchanged
             | RunFinish::Untriggered
             | RunFinish::Paused
+            | RunFinish::Refused
             | RunFinish::Waits
             | RunFinish::Failed => self.of_current().restarts = 0,
         }
+        self.note_refusal(&finished);
         if self.everything_owed {
             // Everything is run next. This also covers the waiting changes and the tasks that were still to be run.
             self.burst = None;
@@ -377,7 +388,7 @@ impl Engine {
             RunFinish::Stopped => self.after_run(now, LastRunState::NoVerdict),
             RunFinish::Unchanged => self.after_look(now, self.unchanged_notice()),
             RunFinish::Untriggered => self.after_look(now, Notice::Untriggered),
-            RunFinish::Paused => self.after_run(now, LastRunState::Paused),
+            RunFinish::Paused | RunFinish::Refused => self.after_run(now, LastRunState::Paused),
             RunFinish::Waits | RunFinish::Failed => {
                 self.of_current().last_tree = None;
                 self.after_run(now, LastRunState::NoVerdict)
@@ -405,6 +416,9 @@ impl Engine {
             && let Some(next) = self.next_of_round(LookPurpose::Request)
         {
             return vec![next];
+        }
+        if let Some(approved) = self.start_approved() {
+            return vec![approved];
         }
         let mut effects = vec![Effect::Show(Notice::Waiting(standing))];
         effects.extend(self.repetition.as_ref().map(|repetition| Effect::WakeAt(repetition.due)));

@@ -114,6 +114,8 @@ pub enum RunFinish {
     Untriggered,
     /// Nothing was run: the task waits for a person (R9).
     Paused,
+    /// Nothing was run: the plan asks for less than was approved, or the settings for more (S7).
+    Refused,
     /// Nothing was run: tasks that this task depends on are not complete on this tree.
     Waits,
     /// The run could not be carried out, for example because the configuration is wrong or the disk is full. The screen

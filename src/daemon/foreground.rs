@@ -80,8 +80,9 @@ pub fn watch_in_foreground<S: Screen>(
     let (door, arrivals) = open_arrivals();
     let sender = door.sender(ProjectSeat(0));
     let watcher = Watcher::start(root, matcher, &pace, sender.hints()).map_err(ForegroundError::Watch)?;
+    let ledger = workspace.store.ledger_path(&scope.project);
     let worker = Worker::start(workspace, reload, scope, sender.reports()).map_err(ForegroundError::Runtime)?;
-    let scheduler = ProjectScheduler::new(root.to_owned(), settings, worker, watcher, sender);
+    let scheduler = ProjectScheduler::new(root.to_owned(), settings, worker, (watcher, ledger), sender);
     new_runtime().map_err(ForegroundError::Runtime)?.block_on(async {
         let signals = Signals::take_over(hang_up).map_err(ForegroundError::Signals)?;
         // The sources are dropped after the host, because the worker's last report still needs a receiver.

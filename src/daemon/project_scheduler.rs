@@ -56,6 +56,8 @@ pub(super) struct ProjectScheduler {
     git: GitState,
     wake_at: Option<Moment>,
     root: PathBuf,
+    /// The project's ledger, which every watcher of this project follows for approvals.
+    ledger: PathBuf,
     /// The tree that the run under way tests, or the tree of the last run.
     tested: Option<TreeIndex>,
 }
@@ -66,16 +68,17 @@ const COMPARED_BYTES: u64 = 4 * 1024 * 1024;
 
 impl ProjectScheduler {
     /// Returns the scheduler of a project. The worker and the watcher must have been started already, and must send to
-    /// `arrivals`.
+    /// `arrivals`. The watcher also follows the project's ledger from now on, to notice approvals.
     pub(super) fn new(
         root: PathBuf,
         settings: EngineSettings,
         worker: Worker,
-        watcher: Watcher,
+        (watcher, ledger): (Watcher, PathBuf),
         arrivals: ArrivalSender,
     ) -> Self {
+        watcher.follow_ledger(&ledger);
         let git = GitState::of(&root);
-        Self { engine: Engine::new(settings), worker, watcher, arrivals, git, wake_at: None, root, tested: None }
+        Self { engine: Engine::new(settings), worker, watcher, arrivals, git, wake_at: None, root, ledger, tested: None }
     }
 
     /// Runs every task, as at the beginning of a watch.
@@ -215,6 +218,7 @@ impl ProjectScheduler {
     fn rearm(&mut self, now: Moment, matcher: Matcher, pace: &Pace) -> Vec<HostEffect> {
         match Watcher::start(&self.root, matcher, pace, self.arrivals.hints()) {
             Ok(watcher) => {
+                watcher.follow_ledger(&self.ledger);
                 self.watcher = watcher;
                 let effects = self.handle(now, Event::Rewatched);
                 std::iter::once(HostEffect::Rearmed).chain(effects).collect()

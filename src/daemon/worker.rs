@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -57,6 +58,8 @@ pub struct OpenedProject {
     pub scope: ProjectScope,
     /// The watcher, which sends hints about the project's tree.
     pub watcher: Watcher,
+    /// The project's ledger, in which the watcher looks for approvals.
+    pub ledger: PathBuf,
     /// The settings that decide when runs begin.
     pub engine: EngineSettings,
     /// The settings by which the watcher decides which files belong to the tree, and how often it polls.
@@ -466,7 +469,8 @@ fn finished_of(carried: &Result<RunOutcome, ProjectError>, selection: &Selection
         | Err(ProjectError::StoppedWaiting(_)) => RunFinish::Stopped,
         Ok(RunOutcome::Unchanged) => RunFinish::Unchanged,
         Ok(RunOutcome::Untriggered) => RunFinish::Untriggered,
-        Ok(RunOutcome::Paused(_) | RunOutcome::NotApproved(_)) => RunFinish::Paused,
+        Ok(RunOutcome::Paused(_)) => RunFinish::Paused,
+        Ok(RunOutcome::NotApproved(_)) => RunFinish::Refused,
         Ok(RunOutcome::Waits(_)) => RunFinish::Waits,
         Err(_) => RunFinish::Failed,
     }

@@ -28,6 +28,8 @@ pub enum WatchHint {
     Polling(PollReason),
     /// The root directory of the project no longer exists.
     RootVanished,
+    /// A person's approval was written to the project's ledger, by whatever process. No file of the tree has changed.
+    Approved,
     /// Every save before a call of `WatcherHandle::sync` has been reported. The id was given as the argument of that
     /// call.
     Synced(SyncId),

@@ -187,29 +187,12 @@ impl Workspace {
         let digest = plan_digest(plan);
         let tree = self.trees.scan(&self.store, settings, scope, &TreeHints::Everything)?;
         let left = self.files_that_left(scope, settings, &tree);
-        let judgement = ApprovalJudgement { left, ..ApprovalJudgement::read(&self.index, &scope.project, plan, digest)? };
-        let Some(file) = file_of(plan) else { return Ok(None) };
-        let held = judgement.held_or_first(plan, digest);
-        let mut unapproved = judgement.into_unapproved(plan);
-        let globs = &plan.approval.protect;
-        let mut protected = None;
-        if !globs.is_empty() {
-            let now = protected_files(&tree, globs);
-            if held.protected.is_some() {
-                // A file that this plan protects for the first time was in no earlier approval, so it does not count as
-                // changed.
-                let approved = approved_by_rule(Some(&held), now.clone(), globs);
-                unapproved.protected = change_texts(&approved.changes_to(&now));
-            }
-            protected = Some(approvable(now)?);
-        }
-        if unapproved.weakened.is_empty() && unapproved.protected.is_empty() {
-            return Ok(None);
-        }
+        let Some(weighed) = weigh_plan(&self.index, &scope.project, plan, &tree, left)? else { return Ok(None) };
+        let WeighedPlan { unapproved, held, protected, file, .. } = weighed;
         let of_files = unapproved.protected.iter().map(|text| format!("protected: {text}"));
         let weakened = unapproved.weakened.iter().cloned().chain(of_files).collect();
         let settings = Some(plan.settings.now.clone());
-        let record = ApprovalRecord { weakened, protected, ..record(plan, file, digest, ApprovalReason::Person, settings) };
+        let record = ApprovalRecord { weakened, protected, ..record(plan, &file, digest, ApprovalReason::Person, settings) };
         let rules = &held.terms.approval;
         let question = ApprovalQuestion {
             unapproved,
@@ -219,6 +202,54 @@ impl Workspace {
         };
         Ok(Some((question, record, tree)))
     }
+}
+
+/// A plan that a person has to approve, with everything that an approval of it needs.
+pub(crate) struct WeighedPlan {
+    pub(crate) unapproved: UnapprovedPlan,
+    /// Whether something of the task itself waits: its plan or its protected files. If not, only the project's settings or
+    /// files that left the tree wait, and these are approved for all tasks together.
+    pub(crate) concerns_task: bool,
+    /// The approval that an approval by a person replaces.
+    held: CurrentApproval,
+    /// The protected files as they are now; `None` if the plan protects none.
+    protected: Option<ProtectedFiles>,
+    /// The file that the approval names.
+    file: String,
+}
+
+/// Compares a plan, the project's settings and the protected files with what was approved. `left` has the files that left
+/// the tree, in words for people. Returns `None` if no person is needed. The index must be up to date.
+pub(crate) fn weigh_plan(
+    index: &store::StoreIndex,
+    project: &ProjectId,
+    plan: &Plan,
+    tree: &tree::TreeIndex,
+    left: Vec<String>,
+) -> Result<Option<WeighedPlan>, ProjectError> {
+    let digest = plan_digest(plan);
+    let judgement = ApprovalJudgement { left, ..ApprovalJudgement::read(index, project, plan, digest)? };
+    let Some(file) = file_of(plan) else { return Ok(None) };
+    let held = judgement.held_or_first(plan, digest);
+    let weakens_plan = judgement.weakens_plan();
+    let mut unapproved = judgement.into_unapproved(plan);
+    let globs = &plan.approval.protect;
+    let mut protected = None;
+    if !globs.is_empty() {
+        let now = protected_files(tree, globs);
+        if held.protected.is_some() {
+            // A file that this plan protects for the first time was in no earlier approval, so it does not count as
+            // changed.
+            let approved = approved_by_rule(Some(&held), now.clone(), globs);
+            unapproved.protected = change_texts(&approved.changes_to(&now));
+        }
+        protected = Some(approvable(now)?);
+    }
+    if unapproved.weakened.is_empty() && unapproved.protected.is_empty() {
+        return Ok(None);
+    }
+    let concerns_task = weakens_plan || !unapproved.protected.is_empty();
+    Ok(Some(WeighedPlan { unapproved, concerns_task, held, protected, file: file.to_owned() }))
 }
 
 /// Returns the message for people about an automatic approval. `looked_at` has the protected files if this approval

@@ -5,7 +5,9 @@
 //! removed from disk, and that still would belong to the tree, has not left it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use crate::evidence::Store;
 use crate::ignore::{IgnoreVerdict, Matcher, RulesFile};
 use crate::model::{EntryKind, ProjectId, TreePath};
 use crate::project::request::{ProjectScope, ProjectSettings};
@@ -33,14 +35,14 @@ impl Workspace {
     pub(crate) fn files_that_left(&mut self, scope: &ProjectScope, settings: &ProjectSettings, now: &TreeIndex) -> Vec<String> {
         let known = self.approved_trees.0.get(&scope.project).map(|known| known.index.clone());
         if let Some(known) = known
-            && left(&known, now, scope, settings).is_empty()
+            && left(&known, now, &scope.root, settings).is_empty()
         {
             return Vec::new();
         }
         // Another process may have approved a smaller tree in the meantime, and the first run of a process knows no
         // approved tree. So the tree in the store's file decides.
-        let Some(saved) = self.saved_tree(scope) else { return Vec::new() };
-        let paths = left(&saved, now, scope, settings);
+        let Some(saved) = saved_tree(&self.store, &scope.project, &scope.root) else { return Vec::new() };
+        let paths = left(&saved, now, &scope.root, settings);
         self.approved_trees.0.insert(scope.project.clone(), KnownTree { index: saved.clone(), saved });
         texts(&paths)
     }
@@ -48,7 +50,7 @@ impl Workspace {
     /// Remembers the tree as the approved one.
     pub(crate) fn keep_approved_tree(&mut self, scope: &ProjectScope, index: &TreeIndex) {
         let known = self.approved_trees.0.get(&scope.project).map(|known| known.saved.clone());
-        let saved = known.or_else(|| self.saved_tree(scope));
+        let saved = known.or_else(|| saved_tree(&self.store, &scope.project, &scope.root));
         let is_on_disk = saved.as_ref().is_some_and(|saved| has_same_paths(saved, index));
         let saved = match saved.filter(|_| is_on_disk) {
             Some(saved) => saved,
@@ -62,10 +64,21 @@ impl Workspace {
         };
         self.approved_trees.0.insert(scope.project.clone(), KnownTree { index: index.clone(), saved });
     }
+}
 
-    fn saved_tree(&self, scope: &ProjectScope) -> Option<TreeIndex> {
-        TreeIndex::from_bytes(&scope.root, &store::read_tree_index(&self.store.approved_tree_path(&scope.project))?)
-    }
+/// Returns which files of the approved tree in the store have left the tree `now`, in words for people.
+pub(crate) fn files_that_left_saved(
+    store: &Store,
+    project: &ProjectId,
+    root: &Path,
+    settings: &ProjectSettings,
+    now: &TreeIndex,
+) -> Vec<String> {
+    saved_tree(store, project, root).map(|saved| texts(&left(&saved, now, root, settings))).unwrap_or_default()
+}
+
+fn saved_tree(store: &Store, project: &ProjectId, root: &Path) -> Option<TreeIndex> {
+    TreeIndex::from_bytes(root, &store::read_tree_index(&store.approved_tree_path(project))?)
 }
 
 /// Returns whether two trees have the same paths, whatever their files hold.
@@ -76,7 +89,7 @@ fn has_same_paths(one: &TreeIndex, other: &TreeIndex) -> bool {
 
 /// Returns the files of `before` that have left the tree `now`: files that are still on disk and do not belong to
 /// `now`, and files that are gone from disk and that the ignore rules of `now` would leave out.
-fn left(before: &TreeIndex, now: &TreeIndex, scope: &ProjectScope, settings: &ProjectSettings) -> Vec<TreePath> {
+fn left(before: &TreeIndex, now: &TreeIndex, root: &Path, settings: &ProjectSettings) -> Vec<TreePath> {
     let is_file = |path: &TreePath| before.lookup(path).is_some_and(|entry| entry.kind != EntryKind::Directory);
     // A file that cannot be read belongs to the tree, and the run reports it.
     let issues = now.issues();
@@ -86,20 +99,20 @@ fn left(before: &TreeIndex, now: &TreeIndex, scope: &ProjectScope, settings: &Pr
     if gone.is_empty() {
         return gone;
     }
-    let matcher = matcher_with_rules(now, scope, settings);
+    let matcher = matcher_with_rules(now, root, settings);
     let is_out = |path: &TreePath| {
         // The path may lead through a symbolic link that took the place of a directory.
-        scope.root.join(path.as_path()).exists()
+        root.join(path.as_path()).exists()
             || matcher.as_ref().is_none_or(|matcher| matcher.decide(path, false).verdict == IgnoreVerdict::Out)
     };
     gone.into_iter().filter(is_out).collect()
 }
 
 /// Returns a matcher with the ignore files that were applied to the tree; `None` if a pattern of the settings is wrong.
-fn matcher_with_rules(now: &TreeIndex, scope: &ProjectScope, settings: &ProjectSettings) -> Option<Matcher> {
+fn matcher_with_rules(now: &TreeIndex, root: &Path, settings: &ProjectSettings) -> Option<Matcher> {
     let mut matcher = settings.new_matcher().ok()?;
     for path in now.rules_files().into_keys() {
-        let Ok(text) = std::fs::read(scope.root.join(path.as_path())) else { continue };
+        let Ok(text) = std::fs::read(root.join(path.as_path())) else { continue };
         let Some(file) = RulesFile::named(path.name()) else { continue };
         let directory = path.parent().unwrap_or_else(TreePath::root);
         let _wrong_patterns = matcher.add_rules(&directory, file, &text);

@@ -48,6 +48,7 @@ mod task_list;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool_version;
+mod waiting_approvals;
 mod workspace;
 
 pub(crate) use approval::CONFIGURATION_FILE;
@@ -91,4 +92,5 @@ pub(crate) use store_reader::sealed_report;
 pub use store_reader::{RecordedRun, RegisteredProject, StoreReader};
 pub use task_list::keep_task_list;
 pub(crate) use task_list::read_debt;
+pub use waiting_approvals::WaitingApprovals;
 pub use workspace::{StepObserver, Workspace};

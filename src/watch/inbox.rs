@@ -1,6 +1,7 @@
 //! The queue between the thread of the backend (`notify`) and the worker. Adding to the queue never blocks, and the
 //! number of queued events is limited.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -24,6 +25,8 @@ pub(super) enum Message {
     Event(notify::Result<Event>),
     /// Place all watches again.
     Rearm,
+    /// Look for approvals in this ledger, in the lines that begin at this length or later.
+    Ledger(PathBuf, u64),
     /// Report as soon as hints have been sent for every change before this message.
     Sync(SyncId),
     /// Poll the directories that cannot be watched.

@@ -37,6 +37,7 @@
 //! answer that relies on the events before [`WatchHint::Synced`](crate::model::WatchHint::Synced) may miss these changes, so no
 //! verdict is ever based on it.
 
+mod approvals;
 mod cookie;
 mod error;
 mod filesystem;

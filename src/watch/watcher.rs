@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::ignore::Matcher;
 use crate::model::{SyncId, TreePath, WatchHint};
+use crate::watch::approvals::length_of;
 use crate::watch::error::WatchError;
 use crate::watch::inbox::{InboxHandle, Message, open_inbox};
 use crate::watch::path_event::PathEvent;
@@ -93,6 +94,12 @@ impl Watcher {
     /// Returns the number of watched directories. Polled directories are not counted.
     pub fn watches(&self) -> usize {
         self.count.load(Ordering::Relaxed)
+    }
+
+    /// Also watches a project's ledger, and sends [`WatchHint::Approved`] after every line with a person's approval that is
+    /// written after this call.
+    pub fn follow_ledger(&self, ledger: &Path) {
+        self.push(Message::Ledger(ledger.to_owned(), length_of(ledger)));
     }
 
     /// Places all watches again as after an overflow, and sends the hint of an overflow.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::git::GitIndex;
 use crate::ignore::{IgnoreVerdict, Matcher, RulesFile, may_be_input};
 use crate::model::{TreePath, WatchHint, WatchProblem};
+use crate::watch::approvals::FollowedLedger;
 use crate::watch::cookie::sweep_up;
 use crate::watch::error::WatchError;
 use crate::watch::inbox::{Inbox, InboxHandle, Message, Received};
@@ -47,6 +48,8 @@ pub(super) struct Worker {
     pub(super) git: GitIndex,
     /// The directory that contains git's index.
     pub(super) git_directory: Option<PathBuf>,
+    /// The project's ledger; `None` until somebody asks for approvals.
+    pub(super) ledger: Option<FollowedLedger>,
     pub(super) inbox: InboxHandle,
     count: Arc<AtomicUsize>,
     send: Box<dyn Fn(WatchHint) + Send>,
@@ -95,6 +98,7 @@ impl Worker {
             root_state: RootState::Watched,
             git: GitIndex::default(),
             git_directory: None,
+            ledger: None,
             inbox,
             count,
             send,
@@ -139,6 +143,10 @@ impl Worker {
     fn handle(&mut self, message: Message) -> Next {
         let hints = match message {
             Message::Stop => return Next::End,
+            Message::Ledger(path, length) => {
+                self.follow_ledger(path, length);
+                Vec::new()
+            }
             Message::Rearm => vec![RawHint::Overflow],
             Message::Sync(id) => {
                 match self.root_state {
@@ -153,6 +161,7 @@ impl Worker {
             Message::Poll(ticket) => {
                 if self.root_state == RootState::Watched {
                     self.read_index();
+                    self.read_ledger();
                     self.poll_or_skip();
                 }
                 drop(ticket);
@@ -161,6 +170,7 @@ impl Worker {
             Message::Sweep(ticket) => {
                 if self.root_state == RootState::Watched {
                     self.read_index();
+                    self.read_ledger();
                     self.tell(WatchHint::LookAgain(WatchProblem::Sweep));
                 }
                 drop(ticket);
@@ -183,7 +193,7 @@ impl Worker {
     /// Turns a raw hint into hints, by asking the file system and the matcher about its path.
     pub(super) fn follow(&mut self, hint: RawHint) {
         if let Some((event, path)) = hint.describe() {
-            if self.note_cookie(path) || self.note_git(path) {
+            if self.note_cookie(path) || self.note_git(path) || self.note_ledger(path) {
                 return;
             }
             self.remember(event, path);
@@ -329,6 +339,7 @@ impl Worker {
         self.matcher.forget_rules(&TreePath::root());
         self.root_state = RootState::Watched;
         self.follow_repository();
+        self.watch_ledger();
         self.place_or_tell(&TreePath::root(), Report::Nothing);
         if self.places.is_root_in_place() {
             self.answer_all(problem);

@@ -93,7 +93,7 @@ impl Inputs {
                 | WatchHint::Removed(path)
                 | WatchHint::IgnoredCame(path) => TreeHints::Only(BTreeSet::from([path])),
                 WatchHint::LookAgain(_) | WatchHint::Polling(_) | WatchHint::RootVanished => TreeHints::Everything,
-                WatchHint::Synced(_) => TreeHints::nothing(),
+                WatchHint::Synced(_) | WatchHint::Approved => TreeHints::nothing(),
             });
         }
         hints

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crate::cli::commands::opening::{self, RunResources};
+use crate::cli::commands::waiting_approvals;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
@@ -20,6 +21,9 @@ use crate::project::{ApprovalQuestion, ApprovedBy, PersonPresence, ProjectScope,
 const SIGNATURE_CAP: u64 = 64 * 1024;
 
 pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    if options.list {
+        return waiting_approvals::execute(options.json, environment);
+    }
     let launcher = opening::start_launcher(environment)?;
     let loaded = specification_files::load(environment, &options.directory, options.task.as_deref())?;
     let RunResources { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;

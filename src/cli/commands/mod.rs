@@ -36,6 +36,7 @@ pub(crate) mod tree;
 pub(crate) mod verify;
 pub(crate) mod wait;
 mod waiting;
+mod waiting_approvals;
 pub(crate) mod watch;
 pub(crate) mod why;
 

@@ -44,6 +44,7 @@ impl Engine {
     }
 
     pub(super) fn everything(&mut self, kind: TriggerKind) -> Vec<Effect> {
+        self.approval_owed = false;
         self.round = Some(Round::new(kind, BTreeSet::new(), RoundChecks::All));
         self.next_of_round(LookPurpose::Request).into_iter().collect()
     }

@@ -71,6 +71,7 @@ impl Engine {
             (
                 Some(_),
                 WatchHint::IgnoredCame(_)
+                | WatchHint::Approved
                 | WatchHint::LookAgain(_)
                 | WatchHint::Polling(_)
                 | WatchHint::RootVanished

@@ -17,6 +17,8 @@ pub(super) struct KnownTask {
     pub(super) last_failed: Vec<String>,
     /// How many times in a row a save has stopped the task's run.
     pub(super) restarts: u32,
+    /// Whether the task's last run was refused because its plan is not approved.
+    pub(super) is_refused: bool,
 }
 
 /// The tasks to run because of one save, reload, key or start.
@@ -39,6 +41,10 @@ pub(super) enum RoundChecks {
     Triggered,
     /// The checks that did not succeed last time. Tasks without such checks are skipped.
     Failed,
+    /// All checks of the tasks that were refused because they are not approved, and of the tasks that have not run in this
+    /// process: whether these were refused is unknown. Checks of the latter that have a result on the present tree are not
+    /// carried out again.
+    Refused,
 }
 
 impl Round {
@@ -76,6 +82,7 @@ impl Engine {
             self.round = None;
             return None;
         };
+        let has_run = self.known.contains_key(&task);
         let known = self.known.get(&task).cloned().unwrap_or_default();
         let round = self.round.as_mut()?;
         round.had(&task);
@@ -84,6 +91,8 @@ impl Engine {
             RoundChecks::All => (Selection::All, None),
             RoundChecks::Triggered => (Selection::Triggered { failed: known.last_failed }, known.last_tree),
             RoundChecks::Failed => (Selection::Named(known.last_failed), None),
+            RoundChecks::Refused if has_run => (Selection::All, None),
+            RoundChecks::Refused => (Selection::Missing, None),
         };
         self.repetitions.reset();
         Some(self.start(task, look, kind, paths, selection, unless))
@@ -99,6 +108,7 @@ impl Engine {
         let has_a_turn = |task: &&TaskId| match round.which {
             RoundChecks::All | RoundChecks::Triggered => true,
             RoundChecks::Failed => self.known.get(task).is_some_and(|known| !known.last_failed.is_empty()),
+            RoundChecks::Refused => self.known.get(task).is_none_or(|known| known.is_refused),
         };
         self.settings.tasks.iter().filter(has_a_turn).find(|task| !round.done.contains(*task)).cloned()
     }

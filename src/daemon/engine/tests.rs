@@ -5,6 +5,7 @@ use crate::daemon::event::{Key, OsSignal, SavedContent};
 use crate::model::{Digest, GitOperation, OnDisk, PollReason};
 use crate::tree::TreeHints;
 
+mod approved;
 mod asked;
 mod last_save;
 mod looking;

@@ -102,6 +102,7 @@ fn path_of(hint: &WatchHint) -> Option<&TreePath> {
     match hint {
         WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path) => Some(path),
         WatchHint::IgnoredCame(_)
+        | WatchHint::Approved
         | WatchHint::LookAgain(_)
         | WatchHint::Polling(_)
         | WatchHint::RootVanished

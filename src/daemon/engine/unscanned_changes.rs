@@ -74,7 +74,7 @@ impl UnscannedChanges {
             }
             WatchHint::Polling(_) => self.events = EventCoverage::Incomplete,
             // The engine notes a sweep only when it begins one.
-            WatchHint::LookAgain(WatchProblem::Sweep) | WatchHint::Synced(_) => {}
+            WatchHint::LookAgain(WatchProblem::Sweep) | WatchHint::Synced(_) | WatchHint::Approved => {}
             WatchHint::LookAgain(problem) => {
                 self.anything();
                 self.fresh.lost |= problem.loses_events();

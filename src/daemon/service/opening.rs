@@ -108,9 +108,10 @@ impl ProjectOpening {
         let rules = (rules.clone(), pace.clone());
         let watcher =
             Watcher::start(&self.root, matcher, pace, self.arrivals.hints()).map_err(|error| from_watch_error(&error))?;
+        let ledger = workspace.store.ledger_path(&scope.project);
         let (files, root) = (shared.files.clone(), self.root.clone());
         let reload: ReloadProject = Box::new(move || (files.read)(&root));
-        Ok((workspace, reload, OpenedProject { scope, watcher, engine, rules, notes }))
+        Ok((workspace, reload, OpenedProject { scope, watcher, ledger, engine, rules, notes }))
     }
 }
 

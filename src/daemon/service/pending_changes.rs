@@ -64,8 +64,8 @@ impl PendingChanges {
             }
             WatchHint::LookAgain(_) | WatchHint::RootVanished => self.anything(),
             WatchHint::Polling(_) => self.distrust(),
-            // A status does not depend on ignored entries.
-            WatchHint::Synced(_) | WatchHint::IgnoredCame(_) => {}
+            // A status does not depend on ignored entries, and it reads the ledger anyway.
+            WatchHint::Synced(_) | WatchHint::IgnoredCame(_) | WatchHint::Approved => {}
         }
     }
 

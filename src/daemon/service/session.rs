@@ -127,7 +127,9 @@ impl ProjectSession {
 
     /// Passes hints from the watcher to the engine and to the next status check, and tells subscribers of the change.
     pub(super) fn hinted(&mut self, now: Moment, hints: Vec<WatchHint>, archive: &mut StoreReader) -> Vec<SessionMessage> {
-        let is_news = hints.iter().any(|hint| !matches!(hint, WatchHint::Synced(_) | WatchHint::IgnoredCame(_)));
+        let is_change =
+            |hint: &WatchHint| !matches!(hint, WatchHint::Synced(_) | WatchHint::IgnoredCame(_) | WatchHint::Approved);
+        let is_news = hints.iter().any(is_change);
         let changed = self.id.clone().filter(|_| is_news).map(|project| SessionMessage::Tell(EventV1::Changed { project }));
         let mut words: Vec<SessionMessage> = changed.into_iter().collect();
         match &mut self.stage {
@@ -197,7 +199,8 @@ impl ProjectSession {
         let mut pending_changes = PendingChanges::everything();
         let wanted = [opened.engine.tasks.clone(), self.waiters.wanted_tasks()].concat();
         let arrivals = self.arrivals.clone();
-        let scheduler = ProjectScheduler::new(self.root.clone(), opened.engine, worker, opened.watcher, arrivals);
+        let scheduler =
+            ProjectScheduler::new(self.root.clone(), opened.engine, worker, (opened.watcher, opened.ledger), arrivals);
         scheduler.look(first, wanted, pending_changes.take(LookCare::Whole));
         self.waiters.begin_look(first);
         self.stage = Stage::Open(Box::new(OpenProject {

@@ -1,0 +1,61 @@
+//! Tests `proctor approve --list`: what waits for a person's approval, in all registered projects.
+
+use serde_json::json;
+
+use super::{UNIT, save, weaken};
+use crate::common::Project;
+use crate::specification_runs::{project, task};
+
+#[test]
+fn the_list_names_what_waits_in_every_project_and_the_command_that_approves_it() {
+    let project = project(&[task("T117")]);
+    project.proctor(["run", "--task", "T117"]).success();
+    project.save("../shared/other one/proctor.toml", UNIT);
+    project.proctor(["run", "../shared/other one"]).success();
+    assert_eq!(project.proctor(["approve", "--list"]).success().stdout, "nothing waits for approval\n");
+    assert_eq!(project.proctor(["approve", "--list", "--json"]).success().json(), json!({"projects": []}));
+
+    save(&project, weaken);
+    project.save("../shared/other one/proctor.toml", &UNIT.replace("20s", "6m"));
+    let lines = |project: &Project| (project.store().ledger().len(), project.store().committed_runs().len());
+    let before = lines(&project);
+    let listed = project.proctor(["approve", "--list"]).success().stdout;
+    for expected in [
+        "  task `T117` of `specs/T117-test-specification.json` asks for less than was approved\n",
+        "    weakened: STEP.2: exit codes that did not succeed before succeed: 1\n",
+        &format!("    approve it: `proctor approve {} --task T117`\n", project.path().display()),
+        "  task `default` of `proctor.toml` asks for less than was approved\n",
+        "    weakened: unit: timeout 360000 ms instead of 20000 ms\n",
+        &format!("    approve it: `proctor approve '{}'`\n", project.shared("other one").display()),
+    ] {
+        assert!(listed.contains(expected), "{expected}: {listed}");
+    }
+    // The refusal names the same differences in the same words.
+    let refusal = project.proctor(["run", "../shared/other one"]).status(3).stderr;
+    assert!(refusal.contains("  unit: timeout 360000 ms instead of 20000 ms\n"), "{refusal}");
+    let document = project.proctor(["approve", "--list", "--json"]).success().json();
+    let projects = document["projects"].as_array().expect("a list");
+    let other = projects.iter().find(|project| project["waiting"][0]["task"] == "default").expect("the other project");
+    assert_eq!(other["root"], json!(project.shared("other one")));
+    assert_eq!(other["waiting"][0]["differences"]["weakened"], json!(["unit: timeout 360000 ms instead of 20000 ms"]));
+    assert_eq!(lines(&project), before, "nothing is run or written");
+
+    // A project that cannot be read does not hide the others.
+    project.save("../shared/other one/proctor.toml", "[");
+    let listed = project.proctor(["approve", "--list"]).success().stdout;
+    assert!(listed.contains("task `T117`") && listed.contains("the configuration is wrong"), "{listed}");
+    project.proctor(["approve", "--list", "--task", "T117"]).status(2);
+    project.proctor(["approve", "--json"]).status(2);
+}
+
+#[test]
+fn settings_and_files_that_left_the_tree_are_listed_once_for_all_tasks() {
+    let project = project(&[task("T117"), task("T118")]).allowing_nothing().file("src/calc.py", "ok = True\n");
+    project.proctor(["run", "--task", "T117"]).success();
+    project.proctor(["run", "--task", "T118"]).success();
+    project.save(".gitignore", "src/\n");
+    let listed = project.proctor(["approve", "--list"]).success().stdout;
+    let count = |text: &str| listed.matches(text).count();
+    assert_eq!(count("these files leave the tree, and are not tested any more: src/calc.py"), 1, "{listed}");
+    assert_eq!(count("approve it: "), 1, "{listed}");
+}
