@@ -182,10 +182,10 @@ struct Field {
     outer_namespace: u64,
 }
 
-/// Runs every 11th cell. The cells alternate between the two ways to end, so an odd step tries both.
+/// Runs every 21st cell. The cells alternate between the two ways to end, so an odd step tries both.
 #[test]
 fn some_adversaries_of_each_user_leave_nobody() {
-    User::all().into_iter().for_each(|user| run_matrix(user, Extent::OneIn(11)));
+    User::all().into_iter().for_each(|user| run_matrix(user, Extent::OneIn(21)));
 }
 
 #[test]

@@ -185,8 +185,6 @@ fn a_second_sigterm_kills_what_heeds_no_signal() {
     for way in WAYS {
         for arguments in [&["run"][..], &["watch", "."]] {
             let project = project().file("check.sh", stubborn);
-            let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
-            project.save("proctor.toml", &format!("{toml}[defaults]\ngrace = \"10m\"\n"));
             let started = way.start(&project, arguments);
             await_checks(&project, 1);
             let family = family_of(started.id());
@@ -223,8 +221,9 @@ fn send_until_it_ends(id: i32, signal: Signal) -> JoinHandle<()> {
 
 #[track_caller]
 fn project() -> Project {
+    // No stop may last until SIGKILL: the process in the new session gets SIGTERM as soon as the check itself has ended.
     let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/flags\"]\n\
-                    [sandbox]\nwritable = [\"flags\"]\n";
+                    [sandbox]\nwritable = [\"flags\"]\n[defaults]\ngrace = \"10m\"\n";
     Project::new().toml(settings).file("check.sh", CHECK).file("state.txt", "ok\n").file("flags/empty", "")
 }
 

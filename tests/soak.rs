@@ -19,6 +19,8 @@ const WARM_UP: u32 = 10;
 /// Memory may grow by this much for every 500 runs that have begun. A leak of 2 KiB per run would be more. Smaller
 /// growth is the allocator's own unevenness, since nothing that is kept between runs is larger than the last run.
 const KIB_OF_500_RUNS: u64 = 1024;
+/// So many observations in a row have to be equal before the processes count as being at rest.
+const EQUAL_OBSERVATIONS: u32 = 40;
 
 /// The resources that a process uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,18 +118,21 @@ fn settled_family(watch: &Watch<'_>) -> Vec<i32> {
 }
 
 /// Returns the resources of the watch, the launcher and the keeper that was started in advance. Waits until the last
-/// run has released the project's lock and two observations in a row are equal.
+/// run has released the project's lock and `EQUAL_OBSERVATIONS` in a row are equal.
 ///
 /// `latest` leads to a run a moment before the run's lock is released. Until then the watch holds one descriptor more.
+/// A keeper that was started a moment ago has not opened yet what it prepares for the next action. On a busy machine it
+/// may not have had the processor between two observations, so two that are equal do not show that it is ready.
 #[track_caller]
 fn at_rest(watch: &Watch<'_>) -> Vec<Holding> {
     let mut last = None;
+    let mut equal = 0;
     poll(LATE, "every process at rest, without the lock of a run", || {
         let now: Vec<Holding> = settled_family(watch).into_iter().filter_map(look_at).collect();
         let is_locked = now.iter().flat_map(|one| &one.descriptors).any(|path| path.contains("/locks/"));
-        let is_same = last.as_ref() == Some(&now);
+        equal = if last.as_ref() == Some(&now) { equal + 1 } else { 1 };
         last = Some(now.clone());
-        if now.len() == 3 && is_same && !is_locked { Ok(now) } else { Err(format!("{now:#?}")) }
+        if now.len() == 3 && equal >= EQUAL_OBSERVATIONS && !is_locked { Ok(now) } else { Err(format!("{now:#?}")) }
     })
 }
 

@@ -64,7 +64,7 @@ pub(crate) struct WaitOptions {
     pub(crate) directory: PathBuf,
     #[command(flatten)]
     pub(crate) verdict: AwaitedVerdict,
-    /// How long at most, 1h at most; with 0 nothing is run or waited for. A run that this command started itself is stopped then
+    /// How long to wait for the verdict, 1h at most. When the time is over, a run that this command started itself is stopped. With 0 nothing is run or waited for
     #[arg(long, default_value = "60s", value_name = "DURATION", value_parser = read_timeout)]
     pub(crate) timeout: Duration,
     /// Print one JSON document, as `GET /v1/projects/{id}/verdict` of the control socket answers

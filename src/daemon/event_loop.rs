@@ -18,7 +18,7 @@ use crate::process::clock;
 /// An event that the loop hands to its `EventHost`, the foreground watch or the service.
 #[derive(Debug)]
 pub(super) enum LoopEvent<Call> {
-    /// A signal of the operating system.
+    /// A signal that the operating system delivered to this process, such as SIGTERM or SIGHUP.
     Signal(OsSignal),
     /// A message from one of a project's threads.
     Project(ProjectSeat, ProjectArrival),

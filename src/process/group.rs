@@ -1,6 +1,7 @@
 //! The only module that sends signals. It signals whole process groups, but never proctor's own group and never a
-//! special id (house style P1). It also signals proctor's own children. For an action without a pid namespace and
-//! cgroup, it kills every descendant of the keeper (the process that watches the action).
+//! special id (house style P1). It also signals proctor's own children and descendants of the keeper (the process that watches
+//! an action): those outside of the action's group get SIGTERM when the action is stopped. For an action without a pid
+//! namespace and cgroup, every descendant is killed.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -8,7 +9,7 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgrp};
 
 use crate::model::StopStage;
-use crate::process::process_table::{find_descendants, has_children, read_process};
+use crate::process::process_table::{LiveProcess, find_descendants, has_children, read_process};
 use crate::process::system_calls::HeldProcess;
 
 /// A process group that may be signalled.
@@ -68,22 +69,31 @@ impl ProcessGroup {
 /// the search until no descendant is left, at most [`SWEEPS`] times. After each sweep `reap` is called, which must reap
 /// every child that has ended and is not spared. A process that forks faster than it is found is found in a later
 /// sweep.
-///
-/// Each process is held by a pidfd and then read again before it is killed: an id that was reused meanwhile is not signalled.
 pub(super) fn kill_descendants(spared: impl Fn() -> Vec<Pid>, mut reap: impl FnMut()) -> SweepOutcome {
     for _ in 0..SWEEPS {
-        for process in &find_descendants(&spared()) {
-            let Ok(held) = HeldProcess::open(process.pid) else { continue };
-            if read_process(process.pid).is_some_and(|now| now.started == process.started) {
-                held.kill();
-            }
-        }
+        find_descendants(&spared()).iter().for_each(|process| signal_process(process, Signal::SIGKILL));
         reap();
         if !has_children(&spared()) {
             return SweepOutcome::Clean;
         }
     }
     SweepOutcome::Left
+}
+
+/// Sends SIGTERM to every descendant of this process that is not in `group`: a signal to the group does not reach it.
+pub(super) fn terminate_descendants_outside(group: ProcessGroup) {
+    let found = find_descendants(&[group.id()]);
+    found.iter().filter(|process| process.group != group.id()).for_each(|process| signal_process(process, Signal::SIGTERM));
+}
+
+/// Sends a signal to one process. The process is held by a pidfd and then read again: an id that was reused meanwhile
+/// is not signalled.
+fn signal_process(process: &LiveProcess, signal: Signal) {
+    if let Ok(held) = HeldProcess::open(process.pid)
+        && read_process(process.pid).is_some_and(|now| now.started == process.started)
+    {
+        held.signal(signal);
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

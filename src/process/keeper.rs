@@ -26,7 +26,7 @@ use crate::process::child::{spawn_child, spawn_confined};
 use crate::process::confine::{
     ConfineError, confine_by_landlock, confine_in_namespaces, filter_system_calls, landlock_obstacle, renounce_capabilities,
 };
-use crate::process::group::{ProcessGroup, kill_descendants};
+use crate::process::group::{ProcessGroup, kill_descendants, terminate_descendants_outside};
 use crate::process::process_table::{LiveProcess, NAMED_CAP, find_descendants, has_children, read_own_children, read_survivor};
 use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
@@ -64,6 +64,8 @@ struct Keeper {
     children: SignalFd,
     staged: Option<StagedFileSystem>,
     stand: ActionState,
+    /// Whether a signal that asks the action to end was sent.
+    is_stopping: bool,
 }
 
 enum ActionState {
@@ -146,7 +148,7 @@ impl Keeper {
         mask.add(Signal::SIGCHLD);
         mask.thread_set_mask()?;
         let children = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
-        Ok(Self { level, channel: Channel::new(socket), children, staged: None, stand: ActionState::Waiting })
+        Ok(Self { level, channel: Channel::new(socket), children, staged: None, stand: ActionState::Waiting, is_stopping: false })
     }
 
     fn send_event(&self, event: &KeeperEvent) -> Result<(), ChannelError> {
@@ -250,15 +252,28 @@ impl Keeper {
         }
     }
 
-    fn signal(&self, stage: StopStage) {
+    fn signal(&mut self, stage: StopStage) {
         let (ActionState::Running(group) | ActionState::Lingering(group)) = &self.stand else {
             return;
         };
         match stage {
             StopStage::Sigint | StopStage::Sigterm => {
                 let _refused = group.signal(stage);
+                self.is_stopping = true;
+                self.terminate_left_behind();
             }
             StopStage::Sigkill => self.kill_all(),
+        }
+    }
+
+    /// Asks the processes to end that the leader (the action's main process) left behind in other groups, when the action
+    /// is being stopped. No earlier signal reached them, so without this each stop would last until SIGKILL. While the
+    /// leader lives, stopping them is its own affair.
+    fn terminate_left_behind(&self) {
+        if let ActionState::Lingering(group) = &self.stand
+            && self.is_stopping
+        {
+            terminate_descendants_outside(*group);
         }
     }
 
@@ -290,6 +305,7 @@ impl Keeper {
                     RemainingProcesses::Alive(_) => ActionState::Lingering(group),
                 };
                 self.send_event(&KeeperEvent::LeaderEnded { leader: ended, others })?;
+                self.terminate_left_behind();
             }
             ActionState::Lingering(_) => {
                 self.reap_orphans();

@@ -55,8 +55,8 @@ pub(crate) struct SnapshotBase {
     pub(crate) environments: Vec<PathBuf>,
     /// The digest of the copied ignored inputs (files that git ignores but checks read).
     pub(crate) inputs: TreeDigest,
-    /// The states of the two copies, of the tree and of the ignored inputs, by which caches of earlier runs are found
-    /// to fit or not; `None` if unknown.
+    /// The states of the two copies, of the tree and of the ignored inputs. They decide which caches of earlier runs
+    /// still fit. `None` if unknown.
     pub(crate) generations: Option<[CopyGeneration; 2]>,
 }
 

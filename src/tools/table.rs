@@ -41,7 +41,8 @@ pub(super) struct ToolRow {
     pub(super) before_the_stop: fn(&ToolReport) -> Option<String>,
     /// Searches a project for checks of the tool; `None` if the tool cannot be discovered.
     pub(super) find: Option<Finder>,
-    /// Returns the patterns of the reports and snapshots that a command writes into its directory by the project's settings.
+    /// Returns the patterns of the files that a command writes into its directory because of the tool's own configuration,
+    /// such as coverage reports and the snapshot files of Jest.
     pub(super) written: WrittenFinder,
     /// Returns the limit on warnings that the tool's arguments set. `limit_of_script` reads the limit from the text of
     /// a script (C30).

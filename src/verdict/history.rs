@@ -34,7 +34,8 @@ pub struct VanishedTests {
 }
 
 impl Default for PassedBefore {
-    /// Returns the value for a result without declared failures: no test is known to have passed before.
+    /// Returns the value for a result in which no failed test was expected to fail: nothing has to be looked up then, so no
+    /// test is known to have passed before.
     fn default() -> Self {
         Self::Known(BTreeMap::new())
     }

@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use crate::common::{Project, node_modules};
 
-const COMPILER: &str =
-    r#""compilerOptions": {"composite": true, "outDir": "dist", "strict": true, "types": []}, "include": ["src"]"#;
+const COMPILER: &str = r#""compilerOptions": {"composite": true, "outDir": "dist", "strict": true, "types": [], "lib": ["es5"], "skipLibCheck": true}, "include": ["src"]"#;
 
 /// A project `app` that refers to a project `core`, with the real compiler in its packages.
 fn project(toml: &str) -> Project {

@@ -61,12 +61,11 @@ impl HeldProcess {
         self.0.as_fd()
     }
 
-    /// Sends SIGKILL to the process; does nothing if it has ended.
-    pub(in crate::process) fn kill(&self) {
+    /// Sends a signal to the process; does nothing if it has ended.
+    pub(in crate::process) fn signal(&self, signal: Signal) {
         let no_information = std::ptr::null::<libc::siginfo_t>();
         // SAFETY: the descriptor is open, and a null pointer is allowed: it means the same signal information as
         // kill(2) sends.
-        let _ended =
-            unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), Signal::SIGKILL as i32, no_information, 0) };
+        let _ended = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), signal as i32, no_information, 0) };
     }
 }
