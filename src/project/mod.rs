@@ -72,7 +72,7 @@ pub(crate) use own_caches::{OwnCachesRequest, prepare_own_caches};
 pub use progress::Progress;
 pub(crate) use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, ShownOutputs, SnapshotBase, is_by_product};
 pub(crate) use protected::ProtectedFilesStatus;
-pub(crate) use python::{ModulesToCompile, PythonInterpreter};
+pub(crate) use python::{ModulesToCompile, PythonInterpreter, site_packages};
 pub use refused_requests::{RefusedBefore, RefusedRequests};
 pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving};
 pub use repaired_index::Announce;

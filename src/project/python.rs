@@ -16,12 +16,17 @@ use crate::tree::TreeIndex;
 /// Programs that start a tool by the interpreter of the project's virtual environment.
 const RUNNERS: &[&str] = &["uv", "poetry", "pdm", "hatch", "pipenv", "rye"];
 
-/// A Python interpreter, identified by the real path and the state of its file.
+/// A Python interpreter, identified by the real path and the state of its file, or a pytest that runs on one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PythonInterpreter {
     pub(crate) program: PathBuf,
     /// Two interpreters have different keys, and a change of an interpreter's file changes its key.
     pub(crate) key: String,
+    /// The path by which the interpreter is started, such as `.venv/bin/python`. Links are not resolved.
+    pub(crate) started_as: PathBuf,
+    /// The directory of packages that has pytest, if the compiled modules are pytest's; `None` if they are the
+    /// interpreter's own.
+    pub(crate) pytest: Option<PathBuf>,
 }
 
 /// The modules that checks of the last run compiled, and that are worth keeping compiled.
@@ -83,8 +88,36 @@ impl PythonInterpreter {
             return None;
         }
         let identity = [file.real_path.as_os_str().as_bytes(), b"\0", file.stamp.0.as_bytes()].concat();
-        Some(Self { program: file.real_path, key: Digest::of(&identity).hex()[..32].to_owned() })
+        let key = key_of(&identity);
+        Some(Self { program: file.real_path, key, started_as: path.to_owned(), pytest: None })
     }
+}
+
+impl PythonInterpreter {
+    /// Returns the pytest that this interpreter runs; `None` if none is installed in its virtual environment, or beside it
+    /// if it is in none. `rewriter` is the file of pytest that rewrites tests, below a directory of packages. `state` is the
+    /// state of everything else that decides how it rewrites them. `stamp` returns the state of an environment's packages.
+    pub(crate) fn with_pytest(&self, rewriter: &str, state: &Digest, stamp: impl Fn(&[PathBuf]) -> Digest) -> Option<Self> {
+        let around = |program: &Path| program.parent()?.parent().map(Path::to_owned);
+        let environment = around(&self.started_as).filter(|environment| environment.join("pyvenv.cfg").is_file());
+        let environment = environment.or_else(|| around(&self.program))?;
+        let packages = site_packages(&environment).into_iter().find(|packages| packages.join(rewriter).is_file())?;
+        let stamp = stamp(&[environment]).hex();
+        let identity = [self.key.as_bytes(), state.hex().as_bytes(), stamp.as_bytes()].join(&0);
+        Some(Self { key: key_of(&identity), pytest: Some(packages), ..self.clone() })
+    }
+}
+
+/// Returns the directories of a Python environment that hold its packages.
+pub(crate) fn site_packages(environment: &Path) -> Vec<PathBuf> {
+    let versions = std::fs::read_dir(environment.join("lib")).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = versions.map(|version| version.path().join("site-packages")).collect();
+    found.sort();
+    found
+}
+
+fn key_of(identity: &[u8]) -> String {
+    Digest::of(identity).hex()[..32].to_owned()
 }
 
 /// The size limit, in bytes, of a file that names a Python version, such as `.python-version`. A larger file is not

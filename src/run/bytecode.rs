@@ -2,23 +2,33 @@
 //!
 //! A test can write a compiled module whose stamp, or even whose hash, fits the source. So later runs use no compiled
 //! module that a check wrote. Only the names of the written files are used: they tell which modules are worth compiling.
-//! `compile_modules` compiles these modules from the sources in the tree's copy.
+//! `compile_modules` compiles these modules from the sources in the tree's copy. Tests that pytest rewrites (their `assert`
+//! statements then say what differs) are rewritten there in the same way, by the pytest of the check.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::config::SandboxSettings;
-use crate::model::{ActionId, EntryKind, ProjectId};
+use crate::model::{ActionId, Digest, EntryKind, IdentityWriter, ProjectId, TreePath};
 use crate::process::{LaunchedChild, WrittenChange, WrittenEntry};
 use crate::project::{ModulesToCompile, PythonInterpreter, SnapshotBase, Workspace};
-use crate::snapshot::PythonModule;
+use crate::run::check_caches::stamp_environments;
+use crate::snapshot::{ModuleCompiler, PythonModule};
+use crate::tools::{PYTEST_REWRITER, PYTEST_SETTINGS_FILES, may_rewrite_otherwise};
+
+/// The interpreter of an action, and the pytest that it runs, if one is installed there.
+#[derive(Debug, Clone)]
+struct CompilersOfAction {
+    python: PythonInterpreter,
+    pytest: Option<PythonInterpreter>,
+}
 
 /// The compiled modules that the checks of one run see, and those that they wrote themselves.
 #[derive(Debug, Default)]
 pub(crate) struct RunBytecode {
-    interpreters: BTreeMap<ActionId, PythonInterpreter>,
-    /// For each interpreter the directory to mount; `None` if it has no compiled modules.
+    compilers: BTreeMap<ActionId, CompilersOfAction>,
+    /// For each interpreter, and for each pytest, the directory to mount; `None` if it has no compiled modules.
     layers: BTreeMap<PythonInterpreter, Option<PathBuf>>,
     written: BTreeMap<PythonInterpreter, BTreeSet<PythonModule>>,
 }
@@ -34,14 +44,19 @@ impl RunBytecode {
     /// Notes the names of the modules that an action compiled; the compiled files are not used. A name counts only if the
     /// tree has the module's source.
     pub(crate) fn note_written(&mut self, action: &ActionId, base: &SnapshotBase, entries: &[WrittenEntry]) {
-        let Some(interpreter) = self.interpreters.get(action) else { return };
+        let Some(compilers) = self.compilers.get(action) else { return };
         let files = entries.iter().filter(|entry| matches!(entry.change, WrittenChange::WroteFile { .. }));
-        let modules = files.filter_map(|entry| PythonModule::compiled_to(&entry.path));
-        let is_in_tree = |module: &PythonModule| {
+        for (module, compiler) in files.filter_map(|entry| PythonModule::compiled_to(&entry.path)) {
             let entry = base.tree.lookup(&module.source);
-            entry.is_some_and(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Executable))
-        };
-        self.written.entry(interpreter.clone()).or_default().extend(modules.filter(is_in_tree));
+            let is_in_tree = entry.is_some_and(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Executable));
+            let by = match compiler {
+                ModuleCompiler::Python => Some(&compilers.python),
+                ModuleCompiler::Pytest => compilers.pytest.as_ref(),
+            };
+            if let Some(by) = by.filter(|_| is_in_tree) {
+                self.written.entry(by.clone()).or_default().insert(module);
+            }
+        }
     }
 
     /// Returns the modules that are worth compiling after the run; `None` if the checks compiled nothing.
@@ -58,23 +73,36 @@ impl RunBytecode {
 }
 
 impl Workspace {
-    /// Returns the directory of compiled modules that lies over the tree's copy for an action; `None` if the action is
-    /// not known to run Python, if nothing was compiled for its interpreter, or if the compiled modules cannot be
-    /// updated. The run holds the project's lock.
+    /// Returns the directories of compiled modules that lie over the tree's copy for an action: those of its interpreter,
+    /// and those of the pytest that this interpreter runs. There are none if the action is not known to run Python, if
+    /// nothing was compiled, or if the compiled modules cannot be updated. The run holds the project's lock.
     pub(crate) fn bytecode_for(
         &mut self,
-        (project, root, settings): (&ProjectId, &Path, &SandboxSettings),
+        (project, root): (&ProjectId, &Path),
         (run, base): (&mut RunBytecode, &SnapshotBase),
         (action, child): (&ActionId, &LaunchedChild),
-    ) -> Option<PathBuf> {
-        if !uses_kept_bytecode(settings) {
-            return None;
-        }
+    ) -> Vec<PathBuf> {
         let environment: BTreeMap<OsString, OsString> = child.environment.iter().cloned().collect();
-        let interpreter = PythonInterpreter::of(&child.program, root, &child.directory, &environment)?;
-        run.interpreters.insert(action.clone(), interpreter.clone());
-        let known = run.layers.entry(interpreter);
-        let mounted = known.or_insert_with_key(|interpreter| {
+        let Some(python) = PythonInterpreter::of(&child.program, root, &child.directory, &environment) else {
+            return Vec::new();
+        };
+        let pytest = settings_of_pytest(root, base, child)
+            .and_then(|state| python.with_pytest(PYTEST_REWRITER, &state, stamp_environments));
+        let compilers = CompilersOfAction { python, pytest };
+        run.compilers.insert(action.clone(), compilers.clone());
+        let all = [Some(compilers.python), compilers.pytest].into_iter().flatten();
+        all.filter_map(|compiler| self.compiled_by(project, (run, base), compiler)).collect()
+    }
+
+    /// Returns the directory of the modules that an interpreter or a pytest compiled, updated to the run's tree; `None` if
+    /// there are none, or if they cannot be updated.
+    fn compiled_by(
+        &mut self,
+        project: &ProjectId,
+        (run, base): (&mut RunBytecode, &SnapshotBase),
+        compiler: PythonInterpreter,
+    ) -> Option<PathBuf> {
+        let mounted = run.layers.entry(compiler).or_insert_with_key(|interpreter| {
             // The layer is updated to the tree once in a run, because it must not change while another check has it
             // mounted.
             match self.bytecode.layer(&self.store, project, interpreter).bring_up_to(&base.tree) {
@@ -89,8 +117,27 @@ impl Workspace {
     }
 }
 
-/// Returns whether the checks of a run may see modules that proctor compiled after earlier runs. No setting forbids
-/// that, so the result is always true.
-fn uses_kept_bytecode(_settings: &SandboxSettings) -> bool {
-    true
+/// Returns the state of what decides how pytest rewrites the tests of an action, besides pytest itself; `None` if its
+/// rewritten tests must not be kept.
+fn settings_of_pytest(root: &Path, base: &SnapshotBase, child: &LaunchedChild) -> Option<Digest> {
+    let variables = child.environment.iter().map(|(_, value)| value);
+    if child.argv.iter().chain(variables).any(|word| may_rewrite_otherwise(word.as_bytes())) {
+        return None;
+    }
+    // pytest begins its search at the paths that it is given, `tests/test_a.py::test_b` for example.
+    let paths = child.argv.iter().filter_map(|word| word.as_bytes().split(|byte| *byte == b':').next());
+    let paths = paths.map(|path| child.directory.join(OsStr::from_bytes(path))).chain([child.directory.clone()]);
+    let directories: BTreeSet<TreePath> = paths
+        .flat_map(|path| path.ancestors().filter_map(|around| TreePath::below(root, around).ok()).collect::<Vec<_>>())
+        .chain([TreePath::default()])
+        .collect();
+    let mut state = IdentityWriter::new("proctor-rewriting-settings-v1");
+    for path in directories.iter().flat_map(|around| PYTEST_SETTINGS_FILES.iter().map(|name| around.join(name))) {
+        let Some(digest) = base.tree.lookup(&path).and_then(|entry| entry.digest) else { continue };
+        if may_rewrite_otherwise(&std::fs::read(base.copies.last()?.join(path.as_path())).ok()?) {
+            return None;
+        }
+        state = state.part("path", path.as_bytes()).part("digest", digest.hex().as_bytes());
+    }
+    Some(state.digest())
 }

@@ -10,7 +10,7 @@ use crate::model::{
     Action, ActionEnd, ActionId, ActionPhase, Digest, EndedAction, IdentityWriter, SnapshotMount, Timestamp, TreePath,
 };
 use crate::process::{Layers, SeenEntry, WrittenChange, clock, written_entries};
-use crate::project::CACHES_IN_ENVIRONMENTS;
+use crate::project::{CACHES_IN_ENVIRONMENTS, site_packages};
 use crate::snapshot::{CacheConditions, CacheKey, CacheSource, KeptCaches, LaidCache, RunLayers, find_caches};
 
 /// The paths in a directory of installed packages whose stamps tell that packages were installed or removed. The empty
@@ -268,14 +268,6 @@ pub(crate) fn stamp_environments(paths: &[PathBuf]) -> Digest {
         }
     }
     writer.digest()
-}
-
-/// Returns the directories of a virtual environment that hold its packages.
-fn site_packages(environment: &Path) -> Vec<PathBuf> {
-    let versions = std::fs::read_dir(environment.join("lib")).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = versions.map(|version| version.path().join("site-packages")).collect();
-    found.sort();
-    found
 }
 
 #[cfg(test)]

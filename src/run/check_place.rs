@@ -154,7 +154,7 @@ impl Workspace {
     /// no check that would need it.
     fn try_mount(&mut self, request: &RunRequest<'_>, snapshot: &mut RunSnapshot) -> Result<Option<String>, ProjectError> {
         let Some(action) = request.plan.steps.first() else { return Ok(None) };
-        let mount = match snapshot.add_mount(None, None) {
+        let mount = match snapshot.add_mount(None, Vec::new()) {
             Ok(mount) => mount,
             Err(error) => return Ok(Some(error.reason())),
         };

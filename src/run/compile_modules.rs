@@ -6,13 +6,16 @@
 //! executes nothing. The interpreter is isolated like a check, but may write nowhere. An interpreter that returns wrong
 //! modules can spoil only the modules that are kept for itself, because the layer is named after the interpreter's
 //! program file and its state.
+//!
+//! A test is compiled as pytest does it: by the code of the installed pytest, which rewrites the `assert` statements
+//! first. Only the directory that has pytest is on the path then.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Seek as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,6 +34,9 @@ const BATCH_MODULES: usize = 64;
 /// Once the sources for one process of the interpreter have this size in bytes, the process gets no further source.
 const BATCH_BYTES: usize = 2 * 1024 * 1024;
 
+/// pytest is ready to compile well before this time is over.
+const LONG_FOR_PYTEST: Duration = Duration::from_secs(10);
+
 /// The largest source that is compiled, in bytes. Larger sources are mostly data, and compiling one of them could
 /// take the whole time.
 const MAX_SOURCE: u64 = 512 * 1024;
@@ -40,15 +46,18 @@ const MAX_CODE: usize = 8 * 1024 * 1024;
 const MAX_OUTPUT: u64 = 64 * 1024 * 1024;
 
 /// The flags of a compiled file that Python checks against the hash of its source (PEP 552). So if a check changes a
-/// module's source during the run, Python runs the changed source and not the kept module.
+/// module's source during the run, Python runs the changed source and not the kept module. pytest before 9.2 compares
+/// the time and the size of the source instead.
 const CHECKED_HASH: [u8; 4] = [3, 0, 0, 0];
+const CHECKED_TIME: [u8; 4] = [0, 0, 0, 0];
 /// The length of a compiled file's head: the magic number, the flags, and the hash.
 const HEAD_BYTES: usize = 16;
 
 const GREETING: &[u8] = b"proctor\n";
 
-/// The Python program that the interpreter runs. A source whose compilation gives a warning is not compiled: otherwise
-/// a check would print the warning, or fail because of it, in its first run only.
+/// The Python program that the interpreter runs. With an argument, the directory that has pytest, it compiles tests as
+/// pytest does. A source whose compilation gives a warning is not compiled: otherwise a check would print the warning,
+/// or fail because of it, in its first run only.
 const PROGRAM: &str = r#"
 import marshal, sys, warnings
 from importlib.util import MAGIC_NUMBER, source_hash
@@ -58,18 +67,37 @@ try:
     resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))
 except Exception:
     pass
+tag = sys.implementation.cache_tag
+def compiled(source, name, level, time):
+    code = compile(source, name, "exec", dont_inherit=True, optimize=level)
+    return MAGIC_NUMBER + b"\3\0\0\0" + source_hash(source) + marshal.dumps(code)
+if sys.argv[1:]:
+    import ast, io, types
+    sys.path.extend(sys.argv[1:])
+    from _pytest.assertion import rewrite
+    tag = rewrite.PYTEST_TAG
+    write = rewrite._write_pyc_fp
+    takes_hash = "source_hash" in write.__code__.co_varnames
+    def compiled(source, name, level, time):
+        tree = ast.parse(source, filename=name)
+        rewrite.rewrite_asserts(tree, source, name)
+        code = compile(tree, name, "exec", dont_inherit=True)
+        file = io.BytesIO()
+        stamp = types.SimpleNamespace(st_mtime=time, st_size=len(source))
+        write(file, source_hash(source) if takes_hash else stamp, code)
+        return file.getvalue()
 warnings.simplefilter("error")
 read, out = sys.stdin.buffer.read, sys.stdout.buffer
 def number():
     return int.from_bytes(read(4), "little")
-out.write(b"proctor\n" + sys.implementation.cache_tag.encode() + b"\n")
+out.write(b"proctor\n" + tag.encode() + b"\n")
 out.flush()
 for level in iter(lambda: read(1), b""):
+    time = number()
     name = fsdecode(read(number()))
     source = read(number())
     try:
-        code = compile(source, name, "exec", dont_inherit=True, optimize=level[0])
-        code = MAGIC_NUMBER + b"\3\0\0\0" + source_hash(source) + marshal.dumps(code)
+        code = compiled(source, name, level[0], time)
     except Exception:
         code = b""
     out.write(len(code).to_bytes(4, "little") + code)
@@ -80,6 +108,8 @@ for level in iter(lambda: read(1), b""):
 struct ModuleSource {
     module: PythonModule,
     digest: Digest,
+    /// When the source was last changed, as compiled files hold it.
+    time: u32,
     bytes: Vec<u8>,
 }
 
@@ -107,7 +137,10 @@ impl Workspace {
     pub fn compile_modules(&mut self, bound: Duration, control: &Control) {
         let Some(work) = self.bytecode.to_compile.take() else { return };
         let begun = clock::monotonic();
-        for (interpreter, modules) in &work.modules {
+        // Without pytest first: to start it takes longer than to compile most modules.
+        let mut all: Vec<_> = work.modules.iter().collect();
+        all.sort_by_key(|(interpreter, _)| interpreter.pytest.is_some());
+        for (interpreter, modules) in all {
             let lacking = self.lacking(&work, interpreter, modules.iter());
             if lacking.is_empty() {
                 continue;
@@ -138,10 +171,12 @@ impl Workspace {
         let (tree, copy) = &work.tree;
         let layer = self.bytecode.layer(&self.store, &work.project, interpreter);
         let mut lacking: Vec<_> = modules
-            .filter_map(|module| Some((module, tree.lookup(&module.source)?.digest?)))
-            .filter(|(module, digest)| layer.lacks(module, *digest))
-            .filter_map(|(module, _)| Some((std::fs::metadata(copy.join(module.source.as_path())).ok()?.len(), module.clone())))
-            .filter(|(bytes, _)| *bytes <= MAX_SOURCE)
+            .filter_map(|module| {
+                let digest = tree.lookup(&module.source)?.digest?;
+                let metadata = std::fs::metadata(copy.join(module.source.as_path())).ok()?;
+                let is_lacking = layer.lacks(module, digest) || layer.is_of_another_time(module, time_of(&metadata));
+                (is_lacking && metadata.len() <= MAX_SOURCE).then(|| (metadata.len(), module.clone()))
+            })
             .collect();
         lacking.sort();
         lacking.into_iter().map(|(_, module)| module).collect()
@@ -179,8 +214,8 @@ impl Workspace {
         let mut is_culprit = match compiled.end {
             BatchEnd::ByItself => true,
             // If one module alone takes the whole time, it counts as refused. Otherwise it would take the whole time
-            // after every run.
-            BatchEnd::TimedOut => is_whole_bound && answered == 0,
+            // after every run. The start of pytest alone may take a short time.
+            BatchEnd::TimedOut => is_whole_bound && answered == 0 && (interpreter.pytest.is_none() || left > LONG_FOR_PYTEST),
             BatchEnd::Stopped => false,
         };
         for ModuleSource { module, digest, .. } in sources {
@@ -210,21 +245,28 @@ fn take_sources(work: &ModulesToCompile, waiting: &mut VecDeque<PythonModule>) -
     while sources.len() < BATCH_MODULES && total < BATCH_BYTES {
         let Some(module) = waiting.pop_front() else { break };
         let digest = tree.lookup(&module.source).and_then(|entry| entry.digest);
-        let Ok(bytes) = read_source(&copy.join(module.source.as_path())) else { continue };
+        let Ok((time, bytes)) = read_source(&copy.join(module.source.as_path())) else { continue };
         if Some(Digest::of(&bytes)) != digest {
             continue;
         }
         total += bytes.len();
-        sources.push(ModuleSource { module, digest: Digest::of(&bytes), bytes });
+        sources.push(ModuleSource { module, digest: Digest::of(&bytes), time, bytes });
     }
     sources
 }
 
-fn read_source(path: &Path) -> io::Result<Vec<u8>> {
+fn read_source(path: &Path) -> io::Result<(u32, Vec<u8>)> {
     let mut bytes = Vec::new();
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    let time = time_of(&file.metadata()?);
     file.take(MAX_SOURCE + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok((time, bytes))
+}
+
+/// Returns when a file was last changed, in seconds since 1970, as compiled files hold it: the lowest 32 bits.
+fn time_of(metadata: &Metadata) -> u32 {
+    let bytes = metadata.mtime().to_le_bytes();
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
 /// Lets one process of the interpreter compile the sources. Returns `None` if the process did not print its cache tag.
@@ -238,6 +280,7 @@ fn compile_batch(
     let program = interpreter.program.clone();
     let mut argv = vec![program.clone().into_os_string()];
     argv.extend(["-I", "-S", "-B", "-c", PROGRAM].map(OsString::from));
+    argv.extend(interpreter.pytest.iter().map(OsString::from));
     let isolation = Isolation {
         strongest: IsolationLevel::Namespace,
         weakest: IsolationLevel::Namespace,
@@ -269,16 +312,17 @@ fn compile_batch(
     let mut bytes = Vec::new();
     printed.rewind()?;
     printed.read_to_end(&mut bytes)?;
-    let answer = read_answer(&bytes, sources.len());
+    let answer = read_answer(&bytes, sources, interpreter.pytest.is_some());
     Ok(answer.map(|(tag, answers)| CompiledBatch { tag, answers, end }))
 }
 
-/// Returns what the interpreter reads: for each source its level of optimization, then the length and the bytes of
-/// its name, then the length and the bytes of its content.
+/// Returns what the interpreter reads: for each source its level of optimization and its time, then the length and the
+/// bytes of its name, then the length and the bytes of its content.
 fn question(root: &Path, sources: &[ModuleSource]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for source in sources {
         bytes.push(source.module.optimization);
+        bytes.extend_from_slice(&source.time.to_le_bytes());
         let name = root.join(source.module.source.as_path());
         for part in [name.as_os_str().as_bytes(), &source.bytes] {
             bytes.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes());
@@ -289,27 +333,41 @@ fn question(root: &Path, sources: &[ModuleSource]) -> Vec<u8> {
 }
 
 /// Reads what the interpreter printed: its cache tag, and the answers until the first one that is not whole. Returns
-/// `None` if there is no valid tag.
-fn read_answer(printed: &[u8], asked: usize) -> Option<(CacheTag, Vec<Option<Vec<u8>>>)> {
+/// `None` if there is no valid tag. `is_pytest` says whether pytest compiled the sources.
+fn read_answer(printed: &[u8], sources: &[ModuleSource], is_pytest: bool) -> Option<(CacheTag, Vec<Option<Vec<u8>>>)> {
     let rest = printed.strip_prefix(GREETING)?;
     let end = rest.iter().position(|byte| *byte == b'\n')?;
     let tag = CacheTag::new(std::str::from_utf8(&rest[..end]).ok()?)?;
     let mut rest = &rest[end + 1..];
     let mut answers = Vec::new();
-    while answers.len() < asked
+    while let Some(source) = sources.get(answers.len())
         && let Some((length, after)) = rest.split_first_chunk::<4>()
         && let Some((code, after)) = after.split_at_checked(u32::from_le_bytes(*length) as usize)
     {
         rest = after;
-        let is_compiled = (HEAD_BYTES..=MAX_CODE).contains(&code.len()) && code[4..8] == CHECKED_HASH;
+        let is_compiled = (HEAD_BYTES..=MAX_CODE).contains(&code.len()) && is_checked(&code[..HEAD_BYTES], source, is_pytest);
         answers.push(is_compiled.then(|| code.to_vec()));
     }
     Some((tag, answers))
 }
 
+/// Returns whether the head of a compiled file is one that ties it to its source.
+fn is_checked(head: &[u8], source: &ModuleSource, is_pytest: bool) -> bool {
+    let size = u32::try_from(source.bytes.len()).unwrap_or(u32::MAX);
+    let stamp = [source.time.to_le_bytes(), size.to_le_bytes()].concat();
+    head[4..8] == CHECKED_HASH || (is_pytest && head[4..8] == CHECKED_TIME && head[8..] == stamp)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::TreePath;
+
+    fn sources(count: usize) -> Vec<ModuleSource> {
+        let module = PythonModule { source: TreePath::try_from("test_a.py").expect("a path"), optimization: 0 };
+        let one = || ModuleSource { module: module.clone(), digest: Digest::of(b"text"), time: 7, bytes: b"text".to_vec() };
+        (0..count).map(|_| one()).collect()
+    }
 
     fn printed(answers: &[&[u8]]) -> Vec<u8> {
         let mut bytes = b"proctor\ncpython-311\n".to_vec();
@@ -325,13 +383,26 @@ mod tests {
         let code = [b"magi".as_slice(), &CHECKED_HASH, b"hashhash", b"code"].concat();
         let unchecked = [b"magi".as_slice(), &[1, 0, 0, 0], b"hashhash", b"code"].concat();
         let bytes = printed(&[&code, b"", &unchecked, &code]);
-        let (tag, answers) = read_answer(&bytes, 4).expect("a tag");
+        let (tag, answers) = read_answer(&bytes, &sources(4), false).expect("a tag");
         assert_eq!(Some(tag), CacheTag::new("cpython-311"));
         assert_eq!(answers, [Some(code.clone()), None, None, Some(code)]);
         for (length, expected) in [(bytes.len() - 1, 3), (bytes.len() - 21, 3), (25, 0), (20, 0)] {
-            assert_eq!(read_answer(&bytes[..length], 4).expect("a tag").1.len(), expected, "{length}");
+            assert_eq!(read_answer(&bytes[..length], &sources(4), false).expect("a tag").1.len(), expected, "{length}");
         }
-        assert_eq!(read_answer(&bytes, 1).expect("a tag").1.len(), 1);
-        assert!([&b"proctor\n"[..], b"proctor\n../x\n", b"Traceback\n", b""].iter().all(|text| read_answer(text, 4).is_none()));
+        assert_eq!(read_answer(&bytes, &sources(1), false).expect("a tag").1.len(), 1);
+        let wrong = [&b"proctor\n"[..], b"proctor\n../x\n", b"Traceback\n", b""];
+        assert!(wrong.iter().all(|text| read_answer(text, &sources(4), false).is_none()));
+    }
+
+    #[test]
+    fn a_file_with_a_time_is_taken_only_from_pytest_and_for_its_own_source() {
+        let by_time =
+            |time: u32, size: u32| [b"magi".as_slice(), &CHECKED_TIME, &time.to_le_bytes(), &size.to_le_bytes()].concat();
+        let bytes = printed(&[&by_time(7, 4), &by_time(8, 4), &by_time(7, 5)]);
+        let is_taken = |is_pytest: bool| {
+            let answers = read_answer(&bytes, &sources(3), is_pytest).expect("a tag").1;
+            answers.iter().map(Option::is_some).collect::<Vec<_>>()
+        };
+        assert_eq!((is_taken(true), is_taken(false)), (vec![true, false, false], vec![false, false, false]));
     }
 }

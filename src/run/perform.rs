@@ -135,10 +135,10 @@ impl<'w, 'c> Performer<'w, 'c> {
     fn put_on_snapshot(&mut self, action: &Action, request: &mut LaunchRequest) -> Result<(), ProjectError> {
         if let Some(snapshot) = self.place.snapshot_to_change(action) {
             let (scope, settings) = (self.context.request.scope, &self.context.request.settings.sandbox);
-            let project = (&scope.project, scope.root.as_path(), settings);
+            let project = (&scope.project, scope.root.as_path());
             let bytecode = match settings.caches {
                 CachesMode::Kept => self.workspace.bytecode_for(project, snapshot.bytecode(), (&action.id, &request.child)),
-                CachesMode::Fresh => None,
+                CachesMode::Fresh => Vec::new(),
             };
             let mount = snapshot.add_mount(Some(action), bytecode).map_err(ProjectError::Snapshot)?;
             request.child.isolation.snapshot = Some(mount);

@@ -152,13 +152,9 @@ impl RunSnapshot {
         (&mut self.bytecode, &self.base)
     }
 
-    /// Makes the layers for an action, and returns what is to be mounted for it. A check gets its own caches. `bytecode` is a
-    /// directory of compiled modules.
-    pub(crate) fn add_mount(
-        &mut self,
-        action: Option<&Action>,
-        bytecode: Option<PathBuf>,
-    ) -> Result<SnapshotMount, SnapshotError> {
+    /// Makes the layers for an action, and returns what is to be mounted for it. A check gets its own caches. `bytecode` has
+    /// the directories of compiled modules.
+    pub(crate) fn add_mount(&mut self, action: Option<&Action>, bytecode: Vec<PathBuf>) -> Result<SnapshotMount, SnapshotError> {
         let written = self.layers.add()?;
         let kept = action.map_or_else(Vec::new, |action| self.seen.select(self.layers.kept(), &action.id));
         if let Some(action) = action.filter(|action| action.phase == ActionPhase::Step) {

@@ -1,4 +1,5 @@
-//! The compiled Python modules of a project for one interpreter: a directory that lies over the copy of the tree.
+//! The compiled Python modules of a project for one interpreter, or one pytest: a directory that lies over the copy of
+//! the tree.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -18,8 +19,12 @@ const BYTECODE: &str = "bytecode";
 const FILES: &str = "files";
 const NEW: &str = "new.pyc";
 
-/// The most interpreters of a project whose compiled modules are kept.
-const MAX_INTERPRETERS: usize = 4;
+/// The most interpreters of a project whose compiled modules are kept. A pytest counts as one.
+const MAX_INTERPRETERS: usize = 8;
+/// The bytes of a compiled file that hold its flags, and those that hold the time of its source if the flags are 0
+/// (PEP 552).
+const FLAGS: std::ops::Range<usize> = 4..8;
+const TIME: std::ops::Range<usize> = 8..12;
 
 /// The compiled modules of one interpreter. The caller must hold the project's lock, and must not call a method that
 /// changes the layer while the layer is mounted.
@@ -85,6 +90,15 @@ impl BytecodeLayer {
             Some(RecordedModule { state: ModuleState::Refused, .. }) => false,
             Some(RecordedModule { state: ModuleState::Compiled, .. }) => !self.file_of(record, module).exists(),
         }
+    }
+
+    /// Returns whether a kept file holds the time of its source, and this is not `time` (in seconds since 1970): then the
+    /// file is not used.
+    pub fn is_of_another_time(&self, module: &PythonModule, time: u32) -> bool {
+        let Some(record) = &self.record else { return false };
+        let mut head = [0; TIME.end];
+        let read = fs::File::open(self.file_of(record, module)).and_then(|mut file| io::Read::read_exact(&mut file, &mut head));
+        read.is_ok() && head[FLAGS] == [0; 4] && head[TIME] != time.to_le_bytes()
     }
 
     /// Adds compiled modules, which replace earlier ones. `tree` is the directory of the tree's copy.
@@ -417,16 +431,16 @@ mod tests {
     #[test]
     fn the_interpreters_that_were_not_used_for_the_longest_time_are_forgotten() {
         let scene = Scene::new(&["a.py"]);
-        for (age, key) in ["1", "2", "3", "4"].into_iter().enumerate() {
+        for (age, key) in ["1", "2", "3", "4", "5", "6", "7", "8"].into_iter().enumerate() {
             scene.add(&mut BytecodeLayer::open(scene.kept.path(), key, "boot"), &["a.py"]);
             let changed = UNIX_EPOCH + std::time::Duration::from_secs(age as u64);
             let directory = fs::File::open(scene.kept.path().join("bytecode").join(key)).expect("a directory");
             directory.set_modified(changed).expect("it is ours");
         }
-        scene.add(&mut BytecodeLayer::open(scene.kept.path(), "5", "boot"), &["a.py"]);
+        scene.add(&mut BytecodeLayer::open(scene.kept.path(), "9", "boot"), &["a.py"]);
         let left = fs::read_dir(scene.kept.path().join("bytecode")).expect("a directory");
         let mut left: Vec<_> = left.map(|entry| entry.expect("an entry").file_name()).collect();
         left.sort();
-        assert_eq!(left, ["2", "3", "4", "5"]);
+        assert_eq!(left, ["2", "3", "4", "5", "6", "7", "8", "9"]);
     }
 }

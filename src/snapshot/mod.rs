@@ -74,5 +74,5 @@ pub use kept_caches::{CacheConditions, CacheKey, CacheSource, KeptCaches, LaidCa
 pub use memory_layers::remove_memory_layers;
 pub use obstacle::{InPlaceReason, obstacle};
 pub use project_copy::{CopyOutcome, ProjectCopy};
-pub use python_module::{CacheTag, PythonModule};
+pub use python_module::{CacheTag, ModuleCompiler, PythonModule};
 pub use run_layers::RunLayers;

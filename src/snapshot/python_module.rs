@@ -5,9 +5,12 @@ use crate::model::TreePath;
 /// The directory, beside a module's source, in which Python looks for the compiled module.
 const CACHE_DIRECTORY: &[u8] = b"__pycache__";
 
-/// The most characters of an interpreter's cache tag that is accepted. Real tags, such as `cpython-311`, have about
-/// eleven.
-const MAX_TAG_BYTES: usize = 32;
+/// The most characters of a cache tag that is accepted. Real tags, such as `cpython-311` and
+/// `cpython-311-pytest-9.2.0`, have at most about thirty.
+const MAX_TAG_BYTES: usize = 64;
+
+/// What pytest writes into its cache tag, between the interpreter's tag and its own version.
+const PYTEST: &[u8] = b"-pytest-";
 
 /// A module that Python compiles, at one level of optimization.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,14 +20,24 @@ pub struct PythonModule {
     pub optimization: u8,
 }
 
-/// The name by which an interpreter tells its compiled files from those of other interpreters, such as `cpython-311`.
+/// Who compiles a module. Their compiled files have different names, and one does not read the other's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ModuleCompiler {
+    /// The interpreter itself.
+    Python,
+    /// pytest, which rewrites the `assert` statements of tests first, so that they say what differs.
+    Pytest,
+}
+
+/// The name by which a compiler tells its compiled files from those of others, such as `cpython-311`, or
+/// `cpython-311-pytest-9.2.0`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheTag(String);
 
 impl CacheTag {
     /// Returns the tag if it can be a part of a file name.
     pub fn new(tag: &str) -> Option<Self> {
-        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
         let fits = !tag.is_empty() && tag.len() <= MAX_TAG_BYTES && tag.bytes().all(is_plain);
         fits.then(|| Self(tag.to_owned()))
     }
@@ -35,13 +48,21 @@ impl CacheTag {
 }
 
 impl PythonModule {
-    /// Returns the module that Python compiled to the file at `written`; `None` if Python itself gives no such name, as for
-    /// pytest's file `test_a.cpython-311-pytest-8.3.4.pyc`.
+    /// Returns the module that was compiled to the file at `written`, and who compiles to files of such names; `None` if
+    /// neither Python nor pytest gives such a name.
     ///
-    /// Which interpreter wrote the file is not read from the name.
-    pub fn compiled_to(written: &TreePath) -> Option<Self> {
+    /// Which interpreter or which version of pytest wrote the file is not read from the name.
+    pub fn compiled_to(written: &TreePath) -> Option<(Self, ModuleCompiler)> {
         let cache = written.parent().filter(|parent| parent.name() == CACHE_DIRECTORY)?;
-        let mut parts = written.name().strip_suffix(b".pyc")?.split(|byte| *byte == b'.');
+        let name = written.name().strip_suffix(b".pyc")?;
+        let source = |stem: &[u8]| Some(cache.parent()?.join(&[stem, b".py"].concat()));
+        // A module's own name has no dot, so its first dot begins the tag.
+        let (stem, tag) = name.split_at_checked(name.iter().position(|byte| *byte == b'.')?)?;
+        if !stem.is_empty() && tag.windows(PYTEST.len()).any(|part| part == PYTEST) {
+            let is_tag = std::str::from_utf8(&tag[1..]).ok().and_then(CacheTag::new).is_some();
+            return is_tag.then_some((Self { source: source(stem)?, optimization: 0 }, ModuleCompiler::Pytest));
+        }
+        let mut parts = name.split(|byte| *byte == b'.');
         let (stem, tag, level, rest) = (parts.next()?, parts.next()?, parts.next(), parts.next());
         let is_tag = std::str::from_utf8(tag).ok().and_then(CacheTag::new).is_some();
         if stem.is_empty() || !is_tag || rest.is_some() {
@@ -53,10 +74,10 @@ impl PythonModule {
             Some(b"opt-2") => 2,
             Some(_) => return None,
         };
-        Some(Self { source: cache.parent()?.join(&[stem, b".py"].concat()), optimization })
+        Some((Self { source: source(stem)?, optimization }, ModuleCompiler::Python))
     }
 
-    /// Returns the path at which Python looks for the compiled module, relative to the root of the tree.
+    /// Returns the path at which Python or pytest looks for the compiled module, relative to the root of the tree.
     pub(super) fn compiled_path(&self, tag: &CacheTag) -> TreePath {
         let name = self.source.name();
         let stem = name.strip_suffix(b".py").unwrap_or(name);
@@ -78,23 +99,27 @@ mod tests {
     }
 
     #[test]
-    fn a_compiled_file_is_named_as_python_names_it() {
-        for (written, source, optimization) in [
-            ("pkg/__pycache__/mod.cpython-311.pyc", "pkg/mod.py", 0),
-            ("__pycache__/top.cpython-313.opt-1.pyc", "top.py", 1),
-            ("a/b/__pycache__/__init__.pypy310.opt-2.pyc", "a/b/__init__.py", 2),
+    fn a_compiled_file_is_named_as_python_and_pytest_name_it() {
+        use ModuleCompiler::{Pytest, Python};
+        for (written, tag, source, optimization, compiler) in [
+            ("pkg/__pycache__/mod.cpython-311.pyc", "cpython-311", "pkg/mod.py", 0, Python),
+            ("__pycache__/top.cpython-313.opt-1.pyc", "cpython-313", "top.py", 1, Python),
+            ("a/b/__pycache__/__init__.pypy310.opt-2.pyc", "pypy310", "a/b/__init__.py", 2, Python),
+            ("pkg/__pycache__/test_a.cpython-311-pytest-8.3.4.pyc", "cpython-311-pytest-8.3.4", "pkg/test_a.py", 0, Pytest),
+            ("__pycache__/conftest.cpython-313-pytest-9.1.dev3.pyc", "cpython-313-pytest-9.1.dev3", "conftest.py", 0, Pytest),
         ] {
-            let module = PythonModule::compiled_to(&path(written)).expect("a module");
-            assert_eq!((module.source.clone(), module.optimization), (path(source), optimization));
-            let tag = written.split('/').next_back().and_then(|name| name.split('.').nth(1)).and_then(CacheTag::new);
-            assert_eq!(module.compiled_path(&tag.expect("a tag")), path(written));
+            let (module, by) = PythonModule::compiled_to(&path(written)).expect("a module");
+            assert_eq!((module.source.clone(), module.optimization, by), (path(source), optimization, compiler));
+            assert_eq!(module.compiled_path(&CacheTag::new(tag).expect("a tag")), path(written));
         }
     }
 
     #[test]
-    fn a_file_that_python_itself_does_not_write_names_no_module() {
+    fn a_file_that_neither_python_nor_pytest_writes_names_no_module() {
         for written in [
-            "pkg/__pycache__/test_a.cpython-311-pytest-8.3.4.pyc",
+            "pkg/__pycache__/test_a.cpython-311-pytest-8.3.4.pyc.77",
+            "pkg/__pycache__/.cpython-311-pytest-8.3.4.pyc",
+            "pkg/__pycache__/test_a.cpython-311-pytest-8 3.pyc",
             "pkg/__pycache__/mod.cpython-311.opt-3.pyc",
             "pkg/__pycache__/mod.pyc",
             "pkg/__pycache__/.cpython-311.pyc",
@@ -105,6 +130,6 @@ mod tests {
         ] {
             assert_eq!(PythonModule::compiled_to(&path(written)), None, "{written}");
         }
-        assert_eq!([CacheTag::new(""), CacheTag::new("../x"), CacheTag::new(&"a".repeat(33))], [None, None, None]);
+        assert_eq!([CacheTag::new(""), CacheTag::new("../x"), CacheTag::new(&"a".repeat(65))], [None, None, None]);
     }
 }

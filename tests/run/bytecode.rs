@@ -138,6 +138,64 @@ fn a_compiled_module_that_a_check_plants_is_never_run_by_a_later_run() {
     }
 }
 
+/// A project whose header in pytest's output says which tests lay there compiled before, and the check that runs them.
+fn tested_by_pytest(settings: &str) -> Project {
+    let pytest = python_plain().with_file_name("pytest");
+    let toml = format!("[sandbox]\nsnapshot = \"require\"\n[[check]]\nname = \"pytest\"\ncommand = [\"{}\"]\n", pytest.display());
+    Project::new()
+        .toml(&toml)
+        .file(
+            "conftest.py",
+            "import os\nSEEN = sorted(os.listdir('__pycache__')) if os.path.isdir('__pycache__') else []\n\n\n\
+                              def pytest_report_header():\n    return f'before {len([n for n in SEEN if \"test_shop\" in n])}'\n",
+        )
+        .file("shop.py", "def total():\n    return 3\n")
+        .file("test_shop.py", "import shop\n\n\ndef test_total():\n    assert shop.total() == 3\n")
+        .file("pyproject.toml", settings)
+}
+
+#[test]
+fn tests_that_pytest_rewrites_are_rewritten_once_and_still_say_what_differs() {
+    let project = tested_by_pytest("[tool.pytest.ini_options]\npythonpath = [\".\"]\n");
+    let log = || project.proctor(["show", "--log", "STEP.1"]).success().stdout;
+    let rewritten = || kept(&project).into_iter().filter(|path| path.contains("-pytest-")).collect::<Vec<_>>();
+    project.proctor(["run"]).success();
+    assert!(log().contains("before 0"), "{}", log());
+    // A run compiles for a short time only, in which pytest may not even have started on a busy machine.
+    let run_until_kept = || {
+        poll(LATE, "both tests to be kept", || {
+            project.proctor(["run"]).success();
+            if rewritten().len() == 2 { Ok(()) } else { Err(format!("{:?}", kept(&project))) }
+        });
+    };
+    run_until_kept();
+    // The test itself did not change, so its kept module is used.
+    project.save("shop.py", "def total():\n    return 4\n");
+    project.proctor(["run"]).status(1);
+    assert!(log().contains("before 1") && log().contains("where 4 = ") && log().contains("test_shop.py:5"), "{}", log());
+    // A test that changed in the same second, with the same size, is rewritten again.
+    save_unnoticed(&project, "test_shop.py", "import shop\n\n\ndef test_total():\n    assert shop.total() == 4\n");
+    project.proctor(["run"]).success();
+    assert!(log().contains("before 0"), "{}", log());
+    run_until_kept();
+    save_unnoticed(&project, "test_shop.py", "import shop\n\n\ndef test_total():\n    assert shop.total() == 5\n");
+    project.proctor(["run"]).status(1);
+    // Other settings of pytest do not get the tests that were rewritten for these.
+    project.save("pyproject.toml", "[tool.pytest.ini_options]\npythonpath = [\".\", \"src\"]\n");
+    project.proctor(["run"]).status(1);
+    assert!(log().contains("before 0"), "{}", log());
+}
+
+#[test]
+fn tests_are_not_rewritten_in_advance_where_a_setting_has_pytest_rewrite_them_otherwise() {
+    let project = tested_by_pytest("[tool.pytest.ini_options]\npythonpath = [\".\"]\nenable_assertion_pass_hook = true\n");
+    for _ in 0..2 {
+        project.proctor(["run"]).success();
+        let compiled = kept(&project);
+        assert!(compiled.iter().all(|path| !path.contains("-pytest-")), "{compiled:?}");
+    }
+}
+
 /// Saves a package and its tests again and again, with equal sizes and equal times, and runs both by pytest and by a script.
 fn saves_within_one_second(rounds: usize) {
     let pytest = python_plain().with_file_name("pytest");

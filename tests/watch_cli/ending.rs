@@ -155,7 +155,7 @@ fn an_idle_watch_costs_nothing() {
     assert_eq!(woken, 0, "nothing wakes up by itself");
     // Pages that are mapped from the program's file are shared, and there are many of them in a debug build, so they
     // are not counted.
-    assert!(memory.iter().sum::<u64>() < 10 * 1024, "{memory:?}");
+    assert!(memory.iter().sum::<u64>() < 12 * 1024, "{memory:?}");
     watch.interrupt();
 }
 

@@ -13,6 +13,7 @@ mod failures;
 mod hiding;
 mod junit;
 mod prepare;
+mod rewriting;
 mod rules;
 mod seen;
 mod summary;
@@ -30,6 +31,7 @@ pub use control::{ControlPreparation, interpret_control, may_have_control, prepa
 pub(super) use discover::find;
 pub use hiding::{hiding_module, judge_hidden};
 pub(super) use prepare::ask;
+pub use rewriting::{PYTEST_REWRITER, PYTEST_SETTINGS_FILES, may_rewrite_otherwise};
 use seen::Seen;
 pub use seen::not_found;
 use tally::Tally;
