@@ -150,7 +150,11 @@ impl ProjectError {
             }
             Self::StoppedWaiting(StopReason::Terminated) => CommandExit::Terminated,
             Self::StoppedWaiting(
-                StopReason::Interrupted | StopReason::Superseded | StopReason::ServiceEnded | StopReason::ChecksOver,
+                StopReason::Interrupted
+                | StopReason::Superseded
+                | StopReason::HelperDied
+                | StopReason::ServiceEnded
+                | StopReason::ChecksOver,
             ) => CommandExit::Interrupted,
             Self::Cycle(_) | Self::Specification { .. } => CommandExit::Usage,
             Self::Retest(refusal) => refusal.exit(),
