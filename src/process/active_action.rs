@@ -90,9 +90,8 @@ impl KeeperHandle {
         }
     }
 
-    /// Sends the action to a parked keeper (one that was forked before its action was known). Waits until the action
-    /// was started or could not be started.
-    pub(super) fn run(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Result<(), Obstacle> {
+    /// Sends the action to a parked keeper (one that was forked before its action was known).
+    pub(super) fn give_action(&self, start: &StartAction, descriptors: &[OwnedFd]) -> Result<(), ChannelError> {
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(OwnedFd::as_fd).collect();
         // The keeper has prepared the sandbox already, so the request need not describe it again.
         let isolation = Isolation { sandbox: None, ..start.child.isolation.clone() };
@@ -100,8 +99,7 @@ impl KeeperHandle {
             child: LaunchedChild { isolation, ..start.child.clone() },
             ..start.clone()
         }));
-        self.channel.send(&request, &borrowed).map_err(|error| silent(&error.to_string()))?;
-        self.await_start()
+        self.channel.send(&request, &borrowed)
     }
 
     /// Waits at most [`READY_MS`] until the keeper's action was started or could not be started.

@@ -194,9 +194,13 @@ impl Launcher {
     /// that starts the action) failed.
     fn start(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
         let number = start.number;
-        if let Some(action) = self.start_parked(start, &descriptors) {
-            self.open.insert(number, action);
-            return self.receive_keeper_events(number);
+        match self.start_parked(start, &descriptors) {
+            Some(Ok(action)) => {
+                self.open.insert(number, action);
+                return self.receive_keeper_events(number);
+            }
+            Some(Err(why)) => return Ok(self.channel.send(&LauncherEvent::Vanished { number, why, group: None }, &[])?),
+            None => {}
         }
         loop {
             let level = self.levels.best(start.child.isolation.strongest);

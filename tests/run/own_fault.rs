@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use proctor::model::IsolationLevel;
 use serde_json::Value;
 
-use crate::common::{Output, Project, WRITES_TO_SHARED, Watch, children_of, family_of, poll, processes_of};
+use crate::common::{Output, Project, WRITES_TO_SHARED, Watch, children_of, family_of, name_of, poll, processes_of};
 use crate::daemon::start_serving;
-use crate::kills::await_program;
+use crate::kills::{at_level, await_program};
 
 const BOUND: Duration = Duration::from_secs(60);
 
@@ -95,13 +96,10 @@ fn strike(victim: Victim, name: &str, started: &Watch<'_>) {
     kill(Pid::from_raw(struck), Signal::SIGKILL).expect("it is not reaped");
 }
 
-/// Returns the ledger's records of all runs, each as its status, its verdict and its exit code.
-fn statuses(project: &Project) -> Vec<(String, Option<String>, Option<u64>)> {
+/// Returns the status and the verdict of all runs of the ledger.
+fn statuses(project: &Project) -> Vec<(String, Option<String>)> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let status = |run: &Value| {
-        let exit = run["exit"].as_u64().or_else(|| run["exit"].as_str().and_then(|exit| exit.parse().ok()));
-        (text(&run["overallStatus"]).expect("it is always there"), text(&run["overallResult"]), exit)
-    };
+    let status = |run: &Value| (text(&run["overallStatus"]).expect("it is always there"), text(&run["overallResult"]));
     project.store().committed_runs().iter().map(status).collect()
 }
 
@@ -153,7 +151,7 @@ fn expect_right_after_one_kill(project: &Project, victim: Victim, name: &str) ->
     let runs = project.store().committed_runs();
     let none = ("INTERRUPTED".to_owned(), None);
     let last = if is_good { "PASSED" } else { "FAILED" };
-    let seen: Vec<_> = statuses(project).into_iter().map(|(status, result, _)| (status, result)).collect();
+    let seen = statuses(project);
     assert!(seen.len() == 2 && seen[0] == none && seen[1].1.as_deref() == Some(last), "{seen:?}; {what}");
     assert_eq!(begun(project, name), 2, "no attempt of its own: {what}");
     expect_sealed_without_verdict(project, name, &runs[0]);
@@ -164,10 +162,8 @@ fn expect_right_after_one_kill(project: &Project, victim: Victim, name: &str) ->
 #[test]
 fn one_kill_during_any_kind_of_action_is_followed_by_the_verdict_that_the_code_deserves() {
     let free = ["free", "later"].map(|name| held("check", name)).concat();
-    let service = "[[prerequisite]]\nname = \"server\"\ncommand = [\"sh\", \"service.sh\", \"server\"]\nservice = true\n\
-                   ready = { command = [\"test\", \"-e\", \"../shared/server-begun\"] }\n";
     let alone = held("check", "unit") + "retries = 2\n";
-    let beside = format!("parallel = true\n{}", held("check", "unit") + &free);
+    let beside = free.clone() + &held("check", "unit") + "[run]\nparallel = true\n[queue]\nmax_parallel = 3\n";
     for (name, actions) in [
         ("unit", alone),
         ("install", held("prerequisite", "install") + &free),
@@ -175,24 +171,48 @@ fn one_kill_during_any_kind_of_action_is_followed_by_the_verdict_that_the_code_d
         ("unit", beside),
     ] {
         for victim in [Victim::Launcher, Victim::Keeper] {
-            let actions = actions.strip_prefix("parallel = true\n").unwrap_or(&actions);
-            let project = project(actions);
+            let project = project(&actions);
             ["free", "later"].into_iter().for_each(|free| let_go(&project, free));
             expect_right_after_one_kill(&project, victim, name);
         }
     }
-    for victim in [Victim::Launcher, Victim::Keeper] {
-        let project = project(&format!("{service}{}", held("check", "unit")));
-        let mut started = project.proctor(["run"]).watch();
-        await_begun(&project, "unit", 1, &mut started);
-        strike(victim, "600", &started);
-        await_begun(&project, "unit", 2, &mut started);
-        let_go(&project, "unit");
-        let ended = started.ended();
-        assert_eq!((ended.status, begun(&project, "server")), (0, 2), "{}", ended.snapshot());
-        expect_sealed_without_verdict(&project, "server", &project.store().committed_runs()[0]);
-        expect_sound(&project);
+}
+
+#[test]
+fn one_kill_of_what_watches_a_service_or_asks_whether_it_is_ready_is_followed_by_the_right_verdict() {
+    let asks = "[\"test\", \"-e\", \"../shared/server-begun\"]";
+    let looks = "[\"sh\", \"held.sh\", \"look\"], attempt_timeout = \"30s\"";
+    // The first process of the service becomes `sleep 600`.
+    for (ready, struck, awaited) in [(asks, "600", "unit"), (looks, "look", "look")] {
+        for victim in [Victim::Launcher, Victim::Keeper] {
+            let service = format!(
+                "[[prerequisite]]\nname = \"server\"\ncommand = [\"sh\", \"service.sh\", \"server\"]\nservice = true\n\
+                 ready = {{ command = {ready} }}\n"
+            );
+            let project = project(&format!("{service}{}", held("check", "unit")));
+            let mut started = project.proctor(["run"]).watch();
+            await_begun(&project, awaited, 1, &mut started);
+            strike(victim, struck, &started);
+            await_begun(&project, awaited, 2, &mut started);
+            ["look", "unit"].into_iter().for_each(|name| let_go(&project, name));
+            let ended = started.ended();
+            assert_eq!((ended.status, begun(&project, "server")), (0, 2), "{victim:?} of {struck}: {}", ended.snapshot());
+            expect_sealed_without_verdict(&project, "server", &project.store().committed_runs()[0]);
+            expect_sound(&project);
+        }
     }
+}
+
+/// With only a process group, a command can kill its own keeper. That gives it no verdict, and never a success.
+#[test]
+fn a_command_that_kills_its_own_keeper_gains_nothing() {
+    let project = Project::new()
+        .toml("[[check]]\nname = \"unit\"\ncommand = [\"sh\", \"kills.sh\"]\n[evidence]\nlink = \"\"\n")
+        .file("kills.sh", "kill -KILL $PPID\nexec sleep 600\n");
+    let ended = at_level(project.proctor(["run"]), &name_of(IsolationLevel::ProcessGroup)).status(70);
+    assert!(ended.stderr.contains("while `unit` went on, the keeper"), "{}", ended.snapshot());
+    assert_eq!(statuses(&project), [("INTERRUPTED".to_owned(), None), ("INTERRUPTED".to_owned(), None)]);
+    expect_sound(&project);
 }
 
 #[test]
@@ -310,7 +330,7 @@ fn the_service_answers_a_run_and_a_wait_with_the_verdict_or_with_its_own_fault()
     assert!(said("while `unit` went on, the keeper") && said("journalctl -k"), "{}", ended.snapshot());
     daemon.wait_for_line("the log", BOUND, |line| line.contains("the checks are run once more"));
     let statuses = statuses(&project);
-    assert!(statuses.iter().all(|(_, result, _)| result.as_deref() != Some("FAILED")), "{statuses:?}");
+    assert!(statuses.iter().all(|(_, result)| result.as_deref() != Some("FAILED")), "{statuses:?}");
     let_go(&project, "unit");
     project.proctor(["run"]).success();
     daemon.interrupt();
@@ -340,7 +360,7 @@ fn one_kill_at_any_moment_of_a_run_leaves_its_verdict_right() {
         let ended = started.ended();
         assert_eq!(ended.status, 0, "{victim:?} {struck:?} killed after {moment:?}: {}", ended.snapshot());
     }
-    let failed = statuses(&project).into_iter().filter(|(_, result, _)| result.as_deref() == Some("FAILED")).count();
+    let failed = statuses(&project).into_iter().filter(|(_, result)| result.as_deref() == Some("FAILED")).count();
     assert_eq!(failed, 0);
     expect_sound(&project);
 }
