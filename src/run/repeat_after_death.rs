@@ -15,10 +15,8 @@ impl Workspace {
     /// Only failures of proctor itself: the store, the launcher, a tree that cannot be read. Failures of tools are
     /// values.
     pub fn run_plan(&mut self, request: &RunRequest<'_>, show: &mut dyn FnMut(Progress)) -> Result<RunOutcome, ProjectError> {
-        let sealed = match self.run_plan_once(request, show)? {
-            RunOutcome::HelperDied(sealed) => sealed,
-            outcome => return Ok(outcome),
-        };
+        let first = self.run_plan_once(request, show)?;
+        let RunOutcome::HelperDied(sealed) = &first else { return Ok(first) };
         show(Progress::HelperDied {
             run_id: sealed.run_id.clone(),
             exit: sealed.exit,
@@ -31,10 +29,8 @@ impl Workspace {
             hints: TreeHints::Everything,
             ..*request
         };
-        Ok(match self.run_plan_once(&again, show)? {
-            // A newer save came before the repetition, but the first run has begun and left a trace.
-            RunOutcome::Withdrawn => RunOutcome::Superseded,
-            outcome => outcome,
-        })
+        let second = self.run_plan_once(&again, show)?;
+        // A newer save came before the repetition began. The first run did begin, so the plan was not merely withdrawn.
+        Ok(if matches!(second, RunOutcome::Withdrawn) { RunOutcome::Superseded } else { second })
     }
 }

@@ -49,7 +49,7 @@ pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Res
         | RunOutcome::Moved(sealed)
         | RunOutcome::Interrupted(sealed)
         | RunOutcome::HelperDied(sealed) => {
-            screen::own_fault(&sealed.report, sealed.exit).iter().for_each(|line| render::note(line));
+            screen::own_fault(&sealed.report, sealed.exit).iter().for_each(render::note);
             let link = settings.link.as_deref();
             let counts = sealed.report.execution_summary.overall_status.counts();
             let path = screen::report_path(&loaded.root, link, &loaded.plan.task, &sealed.report_path, counts);

@@ -142,7 +142,7 @@ fn show(options: &RunOptions, loaded: &LoadedProject, settings: &ProjectSettings
     screen::notes(&sealed.report, &sealed.told_notes).iter().for_each(render::line);
     screen::logs(&sealed.report, Some(&path)).iter().for_each(render::line);
     render::line(&screen::verdict(&sealed.report, &path, style));
-    screen::own_fault(&sealed.report, sealed.exit).iter().for_each(|line| render::note(line));
+    screen::own_fault(&sealed.report, sealed.exit).iter().for_each(render::note);
     if let Some(hint) = screen::pause_hint(&sealed.report) {
         render::note(&format!("hint: {hint}"));
     }

@@ -149,7 +149,7 @@ impl Runner {
             // Time is left, so the run was stopped by a person and not by the alarm. The whole command ends.
             Ok(RunOutcome::Interrupted(sealed)) if !until.left().is_zero() => Ok(Some(sealed.exit)),
             Ok(RunOutcome::HelperDied(sealed)) => {
-                screen::own_fault(&sealed.report, sealed.exit).iter().for_each(|line| render::note(line));
+                screen::own_fault(&sealed.report, sealed.exit).iter().for_each(render::note);
                 Ok(Some(sealed.exit))
             }
             Ok(
