@@ -329,7 +329,7 @@ impl Target {
 }
 
 /// Prepares a command at an isolation level, in a delegated cgroup if the level needs one.
-fn at_level<'project>(invocation: Invocation<'project>, level: &str) -> Invocation<'project> {
+pub(crate) fn at_level<'project>(invocation: Invocation<'project>, level: &str) -> Invocation<'project> {
     let invocation = invocation.env("PROCTOR_TEST_ISOLATION", level);
     if level == name_of(IsolationLevel::Cgroup) { invocation.delegated() } else { invocation }
 }

@@ -298,11 +298,12 @@ impl Target {
         let said = ended.snapshot();
         for run in self.project.store().committed_runs().iter().skip(known) {
             assert!(!(self.is_bad && run["overallStatus"] == "SUCCESS"), "{what}: {run}");
+            assert!(self.is_bad || run["overallResult"] != "FAILED", "{what}: {run}");
         }
         let says = |word: &str| ended.stdout.lines().any(|line| line.starts_with(word));
         assert!(!(self.is_bad && says("PASSED")), "{what}: {said}");
-        // A check whose keeper or launcher was killed has no result and blocks. Every other result must fit the tree.
-        assert!(self.is_bad || has_lost(&ended.stdout) || ended.status != 1, "{what}: {said}");
+        // A run whose keeper or launcher was killed has no verdict and is carried out once more, so every verdict must fit the tree.
+        assert!(self.is_bad || ended.status != 1, "{what}: {said}");
     }
 
     #[track_caller]
@@ -338,16 +339,9 @@ impl Target {
     #[track_caller]
     fn expect_right_by_service(&mut self, what: &str) {
         let mut service = self.service();
-        let mut waited = self.project.proctor(["wait", "--fresh"]).any_status();
-        let is_lost = !self.is_bad && waited.status == 1 && has_lost(&waited.report().to_string());
-        if is_lost {
-            // The killed service has sealed a run whose check lost its keeper or launcher. Such a verdict is fresh until somebody asks
-            // for a run.
-            waited = self.project.proctor(["run"]).any_status();
-        }
-        let what = format!("{what}; lost: {is_lost}; the service: {}", service.text());
+        let waited = self.project.proctor(["wait", "--fresh"]).any_status();
+        let what = format!("{what}; the service: {}", service.text());
         service.interrupt();
-        *self.tally.entry(format!("right by the service, a lost result was fresh: {is_lost}")).or_default() += 1;
         self.expect_right_and_settled(&what, &waited);
     }
 
@@ -379,11 +373,6 @@ impl Target {
         let kept = KeptEvidence::only(&self.state());
         assert_eq!(kept.unsealed(&kept.check()), Vec::<String>::new(), "{what}");
     }
-}
-
-/// Returns whether a check has no result because what watched it was killed.
-fn has_lost(said: &str) -> bool {
-    ["could not be learnt", "could not be kept apart"].iter().any(|text| said.contains(text))
 }
 
 /// Returns whether the tree of a round is bad: one in three.

@@ -68,7 +68,8 @@ pub enum RunOutcomeV1 {
     NotApproved,
     /// Nothing was run: the configuration is wrong.
     ConfigurationWrong,
-    /// An error kept the run from being made, for example an unreadable file; `problems` says which error.
+    /// An error kept the run from being made, for example an unreadable file; `problems` says which error. Also a run during which
+    /// helper processes of proctor died, and again during its repetition; such a run is sealed without a verdict and has an id.
     Failed,
 }
 

@@ -41,6 +41,7 @@ impl ProgressScreen {
                 Progress::WaitingForLock { .. }
                 | Progress::WaitingForSlot { .. }
                 | Progress::Recovered { .. }
+                | Progress::HelperDied { .. }
                 | Progress::Note(_),
             ) => self.note(progress),
             (
@@ -61,6 +62,7 @@ impl ProgressScreen {
             Progress::WaitingForLock { .. }
             | Progress::WaitingForSlot { .. }
             | Progress::Recovered { .. }
+            | Progress::HelperDied { .. }
             | Progress::Note(_) => self.note(progress),
             Progress::Begun { project_name, tree, issues, last_report, .. } => {
                 self.running.begin_run(last_report.clone());
@@ -115,6 +117,7 @@ impl ProgressScreen {
             Progress::Recovered { runs } => {
                 runs.iter().for_each(|run| render::note(&format!("run {run} had been cut short; it is kept as INTERRUPTED")));
             }
+            Progress::HelperDied { why, .. } => render::note(&format!("note: {why}; the checks are run once more")),
             Progress::Note(text) => render::note(&format!("note: {text}")),
             Progress::Begun { .. }
             | Progress::ActionStarted(_)

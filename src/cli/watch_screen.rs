@@ -103,6 +103,10 @@ impl Screen for WatchScreen {
                 self.say(OLDER_TREE);
             }
             Ok(RunOutcome::Interrupted(sealed)) => self.show_end(sealed, false),
+            Ok(RunOutcome::HelperDied(sealed)) => {
+                self.show_end(sealed, false);
+                screen::own_fault(&sealed.report, sealed.exit).iter().for_each(|line| self.say(line));
+            }
             Ok(RunOutcome::Paused(pause)) => {
                 let task = &over.task;
                 render::line(&screen::paused(task, pause));

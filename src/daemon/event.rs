@@ -118,7 +118,7 @@ pub enum RunFinish {
     Refused,
     /// Nothing was run: tasks that this task depends on are not complete on this tree.
     Waits,
-    /// The run could not be carried out, for example because the configuration is wrong or the disk is full. The screen
-    /// has shown the reason.
+    /// The run could not be carried out, for example because the configuration is wrong, the disk is full, or helper processes of
+    /// proctor died again and again. The screen has shown the reason.
     Failed,
 }

@@ -472,6 +472,7 @@ fn finished_of(carried: &Result<RunOutcome, ProjectError>, selection: &Selection
         Ok(RunOutcome::Paused(_)) => RunFinish::Paused,
         Ok(RunOutcome::NotApproved(_)) => RunFinish::Refused,
         Ok(RunOutcome::Waits(_)) => RunFinish::Waits,
+        Ok(RunOutcome::HelperDied(_)) => RunFinish::Failed,
         Err(_) => RunFinish::Failed,
     }
 }

@@ -58,7 +58,7 @@ pub enum CategoryCode {
     TimedOut,
     /// proctor stopped the action, because a newer save arrived or the run was interrupted.
     Stopped,
-    /// The exit status could not be learnt, because the process that starts actions died.
+    /// The exit status is not known, because a helper process of proctor died. Such a run has no verdict.
     StatusLost,
     /// A validation tool found errors or warnings; the policy decides whether they make the verdict FAILED.
     Findings,

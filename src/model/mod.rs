@@ -119,8 +119,8 @@ pub use plan::{
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use problem::{BrokenRule, Gravity, Problem, TextPosition};
 pub use process::{
-    ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, LimitEnforcement, LimitKind, ResourceLimits, SpawnFailure,
-    StopReason, StopStage, StreamExcerpt, Survivor, Usage,
+    ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, HelperDeath, LimitEnforcement, LimitKind, ResourceLimits,
+    SpawnFailure, StopReason, StopStage, StreamExcerpt, Survivor, Usage,
 };
 pub use program_record::{ProgramEnding, ProgramHistory, ProgramRecord};
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};

@@ -59,6 +59,9 @@ pub enum StopReason {
     ServiceEnded,
     /// The checks are over, so the service is no longer needed.
     ChecksOver,
+    /// A helper process of proctor (the launcher, or the keeper of one action) ended while an action of the run went on. So the
+    /// run gives no verdict.
+    HelperDied,
     /// A newer save made the run obsolete.
     Superseded,
     /// The user asked proctor to end, by SIGINT or `q`.
@@ -141,12 +144,32 @@ pub enum ActionEnd {
         stage: StopStage,
     },
     NotStarted(SpawnFailure),
-    /// The exit status is unknown, because the process that starts actions (the launcher) died. An unknown status never
-    /// counts as success.
+    /// The exit status is unknown, because a helper process of proctor died: the launcher (it starts actions) or the keeper (it
+    /// watches one action). The code that is checked is not the reason, so a run with such an action has no verdict.
     Lost {
         /// What was seen instead of an exit status.
         why: String,
     },
+}
+
+/// A helper process of proctor (the launcher, or the keeper of one action) ended while an action went on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HelperDeath {
+    /// The name of the action.
+    pub action: String,
+    /// Which process ended, and how.
+    pub why: String,
+}
+
+impl HelperDeath {
+    /// What a person can do after the death of a helper process.
+    pub const HINT: &str = "see why that process ended (`journalctl -k` names what the kernel killed because memory ran out), then \
+                            run the checks again";
+
+    /// Returns why the run has no verdict, as a sentence for people.
+    pub fn sentence(&self) -> String {
+        format!("proctor's own fault, so there is no verdict: while `{}` went on, {}", self.action, self.why)
+    }
 }
 
 /// The beginning and the end of an output stream, kept in memory. The log file has the whole stream.
@@ -348,6 +371,7 @@ impl StopReason {
         match self {
             Self::ServiceEnded => "a service it needs has ended",
             Self::ChecksOver => "the checks were over",
+            Self::HelperDied => "a helper process of proctor ended during another action of this run",
             Self::Superseded => "a newer save made this run pointless",
             Self::Interrupted => "proctor was interrupted",
             Self::Terminated => "proctor was asked to end",

@@ -25,6 +25,9 @@ use crate::process::protocol::{
 /// keeper usually takes about one millisecond.
 const READY_MS: u16 = 10_000;
 
+/// What messages call a keeper, because people do not know the word.
+const KEEPER: &str = "the keeper (the process of proctor that starts and watches the command)";
+
 /// A keeper, the process that starts and watches one action. The launcher has forked it and has not reaped it yet.
 #[derive(Debug)]
 pub(super) struct KeeperHandle {
@@ -82,14 +85,13 @@ impl KeeperHandle {
             KeeperEvent::Ready => Ok(()),
             KeeperEvent::Unready(obstacle) => Err(obstacle),
             KeeperEvent::LeaderStarted | KeeperEvent::LeaderNotStarted(_) | KeeperEvent::LeaderEnded { .. } => {
-                Err(silent("is not understood"))
+                Err(silent("sent what is not understood"))
             }
         }
     }
 
-    /// Sends the action to a parked keeper (one that was forked before its action was known). Waits until the action
-    /// was started or could not be started.
-    pub(super) fn run(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Result<(), Obstacle> {
+    /// Sends the action to a parked keeper (one that was forked before its action was known).
+    pub(super) fn give_action(&self, start: &StartAction, descriptors: &[OwnedFd]) -> Result<(), ChannelError> {
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(OwnedFd::as_fd).collect();
         // The keeper has prepared the sandbox already, so the request need not describe it again.
         let isolation = Isolation { sandbox: None, ..start.child.isolation.clone() };
@@ -97,8 +99,7 @@ impl KeeperHandle {
             child: LaunchedChild { isolation, ..start.child.clone() },
             ..start.clone()
         }));
-        self.channel.send(&request, &borrowed).map_err(|error| silent(&error.to_string()))?;
-        self.await_start()
+        self.channel.send(&request, &borrowed)
     }
 
     /// Waits at most [`READY_MS`] until the keeper's action was started or could not be started.
@@ -156,7 +157,7 @@ impl KeeperHandle {
 }
 
 fn silent(what: &str) -> Obstacle {
-    Obstacle::Place(format!("the process that keeps a command apart: {what}"))
+    Obstacle::Keeper(format!("{KEEPER} {what}"))
 }
 
 impl ActiveAction {
@@ -255,11 +256,17 @@ impl ActiveAction {
     /// Notes that the keeper has ended and that no process of the action is left. Returns the events that the launcher
     /// must send to the supervisor.
     pub(super) fn close(&mut self, number: ActionNumber, keeper: LeaderStatus) -> Vec<LauncherEvent> {
+        // If the action has no memory limit and the kernel killed its processes because memory ran out, the machine's memory
+        // ran out, so no limit of the action was exceeded.
+        let has_memory_limit = self.group.as_ref().is_some_and(Cgroup::has_memory_limit);
         let group = self.close_group();
         let event = match std::mem::replace(&mut self.told, SentState::Over) {
             SentState::EndPending(leader) => Some(LauncherEvent::Ended { number, leader, survivors: Vec::new(), group }),
             SentState::Ended => Some(LauncherEvent::Emptied { number, group }),
-            SentState::Started => Some(LauncherEvent::Vanished { number, why: describe(keeper) }),
+            SentState::Started => {
+                let group = group.map(|usage| GroupUsage { memory_exceeded: usage.memory_exceeded && has_memory_limit, ..usage });
+                Some(LauncherEvent::Vanished { number, why: describe(keeper), group })
+            }
             SentState::Over => None,
         };
         self.started.take().into_iter().chain(event).collect()
@@ -281,5 +288,5 @@ fn describe(status: LeaderStatus) -> String {
         LeaderStatus::Exited { code } => format!("ended with exit status {code}"),
         LeaderStatus::Signalled { signal } => format!("was ended by signal {signal}"),
     };
-    format!("the process that kept the command apart {how} before it said how the command ended")
+    format!("{KEEPER} {how} before it said how the command ended")
 }

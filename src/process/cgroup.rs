@@ -57,6 +57,8 @@ pub(super) struct Cgroup {
     directory: PathBuf,
     /// The limits that were asked for and that the kernel does not enforce in this cgroup.
     unenforced: Vec<UnenforcedLimit>,
+    /// Whether the kernel enforces a memory limit that was asked for.
+    has_memory_limit: bool,
 }
 
 impl Delegation {
@@ -100,7 +102,7 @@ impl Delegation {
     pub(super) fn make(&self, number: ActionNumber, limits: &ResourceLimits) -> io::Result<Cgroup> {
         let directory = self.base.join(format!("{ACTION_PREFIX}{}-{}", Pid::this(), number.0));
         fs::create_dir(&directory)?;
-        let mut cgroup = Cgroup { directory, unenforced: Vec::new() };
+        let mut cgroup = Cgroup { directory, unenforced: Vec::new(), has_memory_limit: false };
         cgroup.limit(limits);
         Ok(cgroup)
     }
@@ -112,7 +114,7 @@ impl Delegation {
             let name = entry.file_name();
             let is_orphan = name.to_str().and_then(launcher_of).is_some_and(|launcher| !is_alive(launcher));
             if is_orphan {
-                let left = Cgroup { directory: entry.path(), unenforced: Vec::new() };
+                let left = Cgroup { directory: entry.path(), unenforced: Vec::new(), has_memory_limit: false };
                 left.clear();
                 let _still_dying = left.remove();
             }
@@ -165,6 +167,7 @@ impl Cgroup {
     fn limit(&mut self, limits: &ResourceLimits) {
         if let Some(bytes) = limits.memory {
             self.write_limit(LimitSetting::Memory, ("memory", "memory.max"), &bytes.to_string());
+            self.has_memory_limit = self.unenforced.is_empty();
             // Without this line, a process that reaches the memory limit would swap instead of being killed.
             let _no_swap = set(&self.directory.join("memory.swap.max"), "0");
             let _all_or_none = set(&self.directory.join("memory.oom.group"), "1");
@@ -188,6 +191,11 @@ impl Cgroup {
     /// Returns the limits that were asked for and that the kernel does not enforce in this cgroup.
     pub(super) fn unenforced(&self) -> &[UnenforcedLimit] {
         &self.unenforced
+    }
+
+    /// Returns whether the kernel enforces a memory limit that was asked for.
+    pub(super) fn has_memory_limit(&self) -> bool {
+        self.has_memory_limit
     }
 
     /// Kills every process of the cgroup in one step of the kernel (Linux 5.14).
@@ -343,7 +351,7 @@ mod tests {
         for (name, text) in files {
             File::create(root.path().join(name)).and_then(|mut file| file.write_all(text.as_bytes())).expect("a file");
         }
-        let cgroup = Cgroup { directory: root.path().to_owned(), unenforced: Vec::new() };
+        let cgroup = Cgroup { directory: root.path().to_owned(), unenforced: Vec::new(), has_memory_limit: false };
         (root, cgroup)
     }
 

@@ -25,8 +25,14 @@ pub const ALL_REASONS: &[StopReason] = &REASONS;
 
 /// All stop reasons, from the weakest to the strongest. A request for a stronger reason replaces one for a weaker
 /// reason. A reason's index is its byte in the pipe.
-const REASONS: [StopReason; 5] =
-    [StopReason::ServiceEnded, StopReason::ChecksOver, StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated];
+const REASONS: [StopReason; 6] = [
+    StopReason::ServiceEnded,
+    StopReason::ChecksOver,
+    StopReason::HelperDied,
+    StopReason::Superseded,
+    StopReason::Interrupted,
+    StopReason::Terminated,
+];
 
 /// The receiving side of stop requests. The supervisor, the code that runs one action, polls it.
 #[derive(Debug)]
@@ -184,7 +190,7 @@ impl Control {
 
 impl ControlHandle {
     /// Requests a stop. The first request starts the stop ladder (milder signals first, SIGKILL last). A second request
-    /// sends SIGKILL at once. A further request for `Superseded` or `ServiceEnded` does not hasten the stop, because
+    /// sends SIGKILL at once. A further request for `Superseded`, `ServiceEnded` or `HelperDied` does not hasten the stop, because
     /// these reasons may be requested many times.
     pub fn stop(&self, reason: StopReason) {
         // A full pipe holds thousands of unread requests; one more would change nothing.
@@ -206,9 +212,10 @@ fn strength(reason: StopReason) -> u8 {
     match reason {
         StopReason::ServiceEnded => 1,
         StopReason::ChecksOver => 2,
-        StopReason::Superseded => 3,
-        StopReason::Interrupted => 4,
-        StopReason::Terminated => 5,
+        StopReason::HelperDied => 3,
+        StopReason::Superseded => 4,
+        StopReason::Interrupted => 5,
+        StopReason::Terminated => 6,
     }
 }
 

@@ -46,6 +46,9 @@ const KEEPERS_GRACE: Duration = Duration::from_secs(2);
 /// search would miss processes that fork during the search.
 const SWEEPS: usize = 3;
 
+/// What messages call the launcher, because people do not know the word.
+const LAUNCHER: &str = "the launcher (the process of proctor that starts commands)";
+
 /// A child to be started, and its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchRequest {
@@ -257,8 +260,8 @@ impl LauncherHandle {
         kill_child(self.process);
         let survivors = kill_session(self.process);
         let why = match (error, waitpid(self.process, None)) {
-            (ChannelError::Closed, Ok(status)) => format!("the launcher has ended: {}", describe(status)),
-            (_, Ok(_) | Err(_)) => format!("the launcher was given up: {error}"),
+            (ChannelError::Closed, Ok(status)) => format!("{LAUNCHER} has ended: {}", describe(status)),
+            (_, Ok(_) | Err(_)) => format!("{LAUNCHER} was given up: {error}"),
         };
         LauncherUpdate::Lost { why, survivors }
     }

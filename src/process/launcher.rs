@@ -190,12 +190,17 @@ impl Launcher {
     }
 
     /// Starts an action at the strongest isolation level that works. Reports `NotStarted` if every level that the
-    /// request accepts fails, or if an obstacle has nothing to do with the level.
+    /// request accepts fails, or if an obstacle has nothing to do with the level. Reports `Vanished` if the keeper (the process
+    /// that starts the action) failed.
     fn start(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
         let number = start.number;
-        if let Some(action) = self.start_parked(start, &descriptors) {
-            self.open.insert(number, action);
-            return self.receive_keeper_events(number);
+        match self.start_parked(start, &descriptors) {
+            Some(Ok(action)) => {
+                self.open.insert(number, action);
+                return self.receive_keeper_events(number);
+            }
+            Some(Err(why)) => return Ok(self.channel.send(&LauncherEvent::Vanished { number, why, group: None }, &[])?),
+            None => {}
         }
         loop {
             let level = self.levels.best(start.child.isolation.strongest);
@@ -213,6 +218,9 @@ impl Launcher {
                 }
                 Err(obstacle) => obstacle,
             };
+            if let Obstacle::Keeper(why) = obstacle {
+                return Ok(self.channel.send(&LauncherEvent::Vanished { number, why, group: None }, &[])?);
+            }
             if let Obstacle::Level(why) = &obstacle
                 && level != IsolationLevel::ProcessGroup
                 && self.levels.note_refused(level, why.clone()) == LevelRefusal::GivenUp

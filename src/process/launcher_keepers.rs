@@ -66,25 +66,34 @@ impl Launcher {
 
     /// Gives an action to the parked keeper (the one that was forked in advance). Returns `None` if there is no such
     /// keeper. If the keeper was prepared for another isolation or cannot start the action, ends the keeper and returns
-    /// `None`.
-    pub(super) fn start_parked(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Option<ActiveAction> {
+    /// `None`. If the keeper died after it had got the action, returns the reason: the action may have begun and must not be
+    /// started again.
+    pub(super) fn start_parked(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Option<Result<ActiveAction, String>> {
         let ParkedKeeper { mut keeper, isolation } = self.parked.take()?;
         let is_meant =
             isolation.strongest == start.child.isolation.strongest && isolation.sandbox == start.child.isolation.sandbox;
         let group = if is_meant { self.make_group(start) } else { Err(String::new()) };
         let unenforced = unenforced_limits(&group, &start.child.isolation.resources);
         let group = group.ok();
-        let is_taken = is_meant
+        let is_given = is_meant
             && unenforced.is_ok()
             && keeper.await_ready().is_ok()
             && group.as_ref().is_none_or(|group| group.add_process(keeper.process).is_ok())
-            && keeper.run(start, descriptors).is_ok();
-        if is_taken {
-            self.levels.note_working(keeper.level);
-            return Some(ActiveAction::new(keeper, group, unenforced.unwrap_or_default()));
+            && keeper.give_action(start, descriptors).is_ok();
+        match is_given.then(|| keeper.await_start()) {
+            Some(Ok(())) => {
+                self.levels.note_working(keeper.level);
+                Some(Ok(ActiveAction::new(keeper, group, unenforced.unwrap_or_default())))
+            }
+            Some(Err(Obstacle::Keeper(why))) => {
+                self.give_up(&keeper, group);
+                Some(Err(why))
+            }
+            Some(Err(Obstacle::Level(_) | Obstacle::Place(_) | Obstacle::Stale)) | None => {
+                self.give_up(&keeper, group);
+                None
+            }
         }
-        self.give_up(&keeper, group);
-        None
     }
 
     /// Ends a keeper (the process that watches one action) that did not report that it is ready or that its action has started.

@@ -116,7 +116,10 @@ impl<'limits> ActionProgress<'limits> {
                 self.group = group;
                 self.over = self.over.or(Some(now));
             }
-            LauncherEvent::Vanished { why, .. } => self.note_lost(now, why, Vec::new()),
+            LauncherEvent::Vanished { why, group, .. } => {
+                self.group = group;
+                self.note_lost(now, why, Vec::new());
+            }
         }
     }
 
@@ -131,7 +134,7 @@ impl<'limits> ActionProgress<'limits> {
     }
 
     /// Notes a request to stop. The first request begins the stop ladder. A further request leads to SIGKILL at once,
-    /// unless its reason is `Superseded` or `ServiceEnded` (see `ControlHandle::stop`).
+    /// unless its reason is `Superseded`, `ServiceEnded` or `HelperDied` (see `ControlHandle::stop`).
     pub(super) fn note_request(&mut self, now: Monotonic, reason: StopReason) {
         if !matches!(self.leader, Leader::Open) && self.stop.is_none() {
             return;
@@ -142,7 +145,7 @@ impl<'limits> ActionProgress<'limits> {
             stop.cause = Cause::Request(stronger(known, reason));
         }
         let is_insisting = match reason {
-            StopReason::Superseded | StopReason::ServiceEnded => false,
+            StopReason::Superseded | StopReason::ServiceEnded | StopReason::HelperDied => false,
             StopReason::ChecksOver | StopReason::Interrupted | StopReason::Terminated => stop.requests > 1,
         };
         if is_insisting {
@@ -219,7 +222,11 @@ impl<'limits> ActionProgress<'limits> {
                 (None, LeaderStatus::Exited { code }) => ActionEnd::Exited { code },
                 (None, LeaderStatus::Signalled { signal }) => ActionEnd::Signalled { signal },
             },
-            (Leader::Lost { why }, None) => ActionEnd::Lost { why: why.clone() },
+            // When an action exceeds its memory limit, the kernel kills its keeper too (`memory.oom.group`).
+            (Leader::Lost { why }, None) => match self.group.and_then(exceeded_limit) {
+                Some(limit) => ActionEnd::TimedOut { limit, stage: StopStage::Sigkill, code, signal },
+                None => ActionEnd::Lost { why: why.clone() },
+            },
             (Leader::Open, None) => ActionEnd::Lost { why: "its end was never seen".to_owned() },
         }
     }

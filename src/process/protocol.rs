@@ -158,6 +158,8 @@ pub(super) enum LauncherEvent {
         number: ActionNumber,
         /// Why the exit status of the action's main process is unknown.
         why: String,
+        /// The resources that all processes of the action used, if it had a cgroup.
+        group: Option<GroupUsage>,
     },
 }
 
@@ -241,6 +243,10 @@ pub(super) enum Obstacle {
     /// A path of the sandbox was replaced by another file or directory after the sandbox was described.
     #[error("a directory was replaced while a command was made ready for it")]
     Stale,
+    /// The keeper (the process that starts the action) ended, or stopped answering, before it reported the start. So the isolation
+    /// itself may be possible.
+    #[error("{0}")]
+    Keeper(String),
 }
 
 impl LauncherEvent {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::evidence::{EvidenceError, LockError};
-use crate::model::{CommandExit, RunId, StopReason, TaskId, approve_command};
+use crate::model::{CommandExit, HelperDeath, RunId, StopReason, TaskId, approve_command};
 use crate::process::{LauncherError, SuperviseError};
 use crate::project::retest_refusal::RetestRefusal;
 use crate::sandbox::SandboxError;
@@ -64,6 +64,9 @@ pub enum ProjectError {
         #[source]
         source: SuperviseError,
     },
+    /// A helper process of proctor (the launcher, or the keeper of one action) died before the run began.
+    #[error("proctor's own fault, so nothing was run: while `{action}` was made ready, {why}")]
+    HelperDied { action: String, why: String },
     /// A service process did not end after it was told to stop, for an unknown reason.
     #[error("gave up waiting for the end of the service `{action}`")]
     ServiceStuck { action: String },
@@ -150,7 +153,11 @@ impl ProjectError {
             }
             Self::StoppedWaiting(StopReason::Terminated) => CommandExit::Terminated,
             Self::StoppedWaiting(
-                StopReason::Interrupted | StopReason::Superseded | StopReason::ServiceEnded | StopReason::ChecksOver,
+                StopReason::Interrupted
+                | StopReason::Superseded
+                | StopReason::HelperDied
+                | StopReason::ServiceEnded
+                | StopReason::ChecksOver,
             ) => CommandExit::Interrupted,
             Self::Cycle(_) | Self::Specification { .. } => CommandExit::Usage,
             Self::Retest(refusal) => refusal.exit(),
@@ -171,6 +178,7 @@ impl ProjectError {
             | Self::Launcher(_)
             | Self::Sandbox(_)
             | Self::Supervise { .. }
+            | Self::HelperDied { .. }
             | Self::ServiceStuck { .. }
             | Self::ServiceThread { .. }
             | Self::LaneThread { .. }
@@ -200,6 +208,7 @@ impl ProjectError {
                 "remove the cause, or set `snapshot = \"auto\"` in `[sandbox]` to run in the project then".to_owned()
             }
             Self::Supervise { .. } => "see whether the disk is full, then run the command again".to_owned(),
+            Self::HelperDied { .. } => HelperDeath::HINT.to_owned(),
             Self::ServiceStuck { .. } => {
                 "see whether its processes hang in the kernel (`ps -eo pid,stat,args`, state D)".to_owned()
             }

@@ -10,10 +10,12 @@ use std::time::Duration;
 use crate::config::SandboxSettings;
 use crate::evidence::Store;
 use crate::model::{
-    Action, ActionEnd, ActionLimits, IsolationLevel, Place, ReachedIsolation, ResourceLimits, SpawnFailure, StopStage,
-    SystemCallFilter,
+    Action, ActionEnd, ActionLimits, EndedAction, IsolationLevel, Place, ReachedIsolation, ResourceLimits, SpawnFailure,
+    StopStage, SystemCallFilter,
 };
-use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
+use crate::process::{
+    ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, SuperviseError, supervise,
+};
 use crate::project::error::ProjectError;
 use crate::sandbox::isolation;
 use crate::sandbox::{ChildEnvironment, EnvironmentAdditions};
@@ -126,11 +128,23 @@ pub(super) fn trial_launch<'r>(
 }
 
 /// Starts the action, and returns how it was isolated, or why it was not started.
-pub(super) fn start(
+fn start(
     launcher: &mut LauncherHandle,
     launch: &LaunchRequest,
     request: &ExaminationRequest<'_>,
 ) -> Result<Result<ReachedIsolation, SpawnFailure>, ProjectError> {
+    Ok(reached_isolation(run_trial(launcher, launch, request)?))
+}
+
+/// Starts the action, and returns how it ended.
+///
+/// # Errors
+/// When the action cannot be supervised, or when the launcher (the process that starts it) was gone.
+pub(super) fn run_trial(
+    launcher: &mut LauncherHandle,
+    launch: &LaunchRequest,
+    request: &ExaminationRequest<'_>,
+) -> Result<EndedAction, ProjectError> {
     let action = request.action;
     let nothing = || {
         let opened = File::options().write(true).open("/dev/null");
@@ -144,16 +158,24 @@ pub(super) fn start(
         grace: Duration::ZERO,
         ladder: vec![StopStage::Sigkill],
     };
-    let ended = supervise(launcher, launch, &limits, sinks, request.control, ALL_REASONS)
-        .map_err(|source| ProjectError::Supervise { action: action.name.clone(), source })?;
-    Ok(match (ended.end, ended.kept) {
+    supervise(launcher, launch, &limits, sinks, request.control, ALL_REASONS).map_err(|source| match source {
+        SuperviseError::LauncherGone => ProjectError::HelperDied { action: action.name.clone(), why: source.to_string() },
+        SuperviseError::Capture(_) | SuperviseError::Launcher(_) | SuperviseError::Input(_) | SuperviseError::Wait(_) => {
+            ProjectError::Supervise { action: action.name.clone(), source }
+        }
+    })
+}
+
+/// Returns how an action that has ended was isolated, or why it was not started.
+pub(super) fn reached_isolation(ended: EndedAction) -> Result<ReachedIsolation, SpawnFailure> {
+    match (ended.end, ended.kept) {
         (ActionEnd::NotStarted(failure), _) => Err(failure),
         (_, Some(kept)) => Ok(kept),
         (ActionEnd::TimedOut { .. } | ActionEnd::Lost { .. }, None) => {
             Err(SpawnFailure::NotIsolated { why: "the trial did not end".to_owned() })
         }
         (_, None) => Err(SpawnFailure::NotIsolated { why: "the launcher did not say by what".to_owned() }),
-    })
+    }
 }
 
 /// Returns the level at which a run would start an action, and for each tried level why it is not available.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::{Action, ActionId, DurationMs, RunId, TreeDigest, TreeIssue};
+use crate::model::{Action, ActionId, CommandExit, DurationMs, RunId, TreeDigest, TreeIssue};
 use crate::report::ActionResultV2;
 use crate::tree::TreeIndex;
 
@@ -29,6 +29,15 @@ pub enum Progress {
     /// Runs whose process had died were sealed as INTERRUPTED.
     Recovered {
         runs: Vec<RunId>,
+    },
+    /// A helper process of proctor died, so the run that ends now has no verdict and is carried out once more.
+    HelperDied {
+        /// The run that has no verdict.
+        run_id: RunId,
+        /// The exit code that the run would give a command.
+        exit: CommandExit,
+        /// What died, as a sentence for people.
+        why: String,
     },
     /// A remark that is shown once, such as that a plan was approved automatically.
     Note(String),

@@ -132,6 +132,9 @@ pub enum RunOutcome {
     Moved(Box<SealedReport>),
     /// The run was stopped by a request or a signal before its end. It is sealed without a verdict.
     Interrupted(Box<SealedReport>),
+    /// A helper process of proctor (the launcher, or the keeper of one action) died while an action went on. The run is sealed
+    /// without a verdict. The plan was then carried out once more, and the same happened again; this is the repetition.
+    HelperDied(Box<SealedReport>),
     /// A newer save stopped the run. Only a ledger line records it; there is no directory of evidence.
     Superseded,
     /// Nothing was run, because a newer save came before the start.

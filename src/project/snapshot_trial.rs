@@ -7,10 +7,10 @@ use std::path::Path;
 
 use crate::config::ProtectionMode;
 use crate::evidence::Store;
-use crate::model::{IsolationLevel, SnapshotMount, SpawnFailure};
+use crate::model::{ActionEnd, IsolationLevel, SnapshotMount, SpawnFailure};
 use crate::process::LauncherHandle;
 use crate::project::error::ProjectError;
-use crate::project::examination::{ExaminationRequest, Scratch, start, trial_launch};
+use crate::project::examination::{ExaminationRequest, Scratch, reached_isolation, run_trial, trial_launch};
 use crate::project::project_copies::find_environments;
 use crate::project::request::ProjectSettings;
 use crate::snapshot::{RunLayers, obstacle};
@@ -85,7 +85,8 @@ pub fn try_snapshot(launcher: &mut LauncherHandle, request: &ExaminationRequest<
 /// Returns why the snapshot cannot be mounted; `None` if it can be. `scratch` is the directory for temporary files.
 ///
 /// # Errors
-/// When a path in the settings cannot be opened, or when the action cannot be supervised.
+/// When a path in the settings cannot be opened, or when the action cannot be supervised. [`ProjectError::HelperDied`] says nothing
+/// about the snapshot, so the caller can try again.
 pub(crate) fn try_mount(
     launcher: &mut LauncherHandle,
     request: &ExaminationRequest<'_>,
@@ -95,7 +96,11 @@ pub(crate) fn try_mount(
     let mut launch = trial_launch(store, scratch, request)?(IsolationLevel::Namespace);
     launch.child.isolation.weakest = IsolationLevel::Namespace;
     launch.child.isolation.snapshot = Some(mount);
-    Ok(match start(launcher, &launch, request)? {
+    let ended = run_trial(launcher, &launch, request)?;
+    if let ActionEnd::Lost { why } = ended.end {
+        return Err(ProjectError::HelperDied { action: request.action.name.clone(), why });
+    }
+    Ok(match reached_isolation(ended) {
         Err(SpawnFailure::NotIsolated { why }) => Some(why),
         // The mount succeeded, even if the program could not be started afterwards.
         Err(_) | Ok(_) => None,

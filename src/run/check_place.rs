@@ -142,7 +142,12 @@ impl Workspace {
         let project = &request.scope.project;
         if !self.mountable.contains(project) {
             // A refusal is not remembered: a full disk or a busy machine may be the reason, and the next run tries again.
-            if let Some(reason) = self.try_mount(request, &mut snapshot)? {
+            let mut tried = self.try_mount(request, &mut snapshot);
+            if let Err(ProjectError::HelperDied { .. }) = tried {
+                // That says nothing about the snapshot, so it must not make the checks run in place.
+                tried = self.try_mount(request, &mut snapshot);
+            }
+            if let Some(reason) = tried? {
                 return Ok(CheckPlace::InPlace(reason));
             }
             self.mountable.insert(project.clone());

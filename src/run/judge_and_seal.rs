@@ -7,8 +7,8 @@ use crate::config::HomeAccess;
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
     Action, ActionPhase, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs, EvidenceFile,
-    OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState,
-    Timestamp, TreeComparison, TreeFormat,
+    HelperDeath, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus,
+    TddState, Timestamp, TreeComparison, TreeFormat,
 };
 use crate::process::clock;
 use crate::project::ProjectError;
@@ -39,6 +39,8 @@ pub(crate) struct RunEnd<'a> {
     pub(crate) performed: Vec<ActionResult>,
     pub(crate) comparison: TreeComparison,
     pub(crate) stopped: Option<StopReason>,
+    /// The death of a helper process while an action went on; `None` if there was none.
+    pub(crate) died: Option<HelperDeath>,
     pub(crate) surveyed: SurveyedEnvironment,
     /// For each check whose result may be reused, by its name: the digest of the check's inputs.
     pub(crate) inputs: BTreeMap<String, Digest>,
@@ -100,7 +102,12 @@ impl Workspace {
         self.to_prune = Some((request.scope.clone(), request.settings.limits));
         Ok(match decided.verdict.overall_status {
             OverallStatus::Moved => RunOutcome::Moved(sealed),
-            OverallStatus::Interrupted => RunOutcome::Interrupted(sealed),
+            OverallStatus::Interrupted => match run_end.stopped {
+                Some(StopReason::HelperDied) => RunOutcome::HelperDied(sealed),
+                Some(StopReason::ServiceEnded | StopReason::ChecksOver | StopReason::Superseded)
+                | Some(StopReason::Interrupted | StopReason::Terminated)
+                | None => RunOutcome::Interrupted(sealed),
+            },
             OverallStatus::Success
             | OverallStatus::PartialSuccess
             | OverallStatus::Failed
@@ -142,14 +149,19 @@ impl Workspace {
 
 fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
     let context = run_end.context;
-    let flow = match run_end.stopped {
-        Some(StopReason::Interrupted | StopReason::Terminated) => RunFlow::Interrupted,
-        Some(StopReason::Superseded) => RunFlow::Superseded,
-        // The end of a service is a failed prerequisite, which is judged like any other result.
-        None | Some(StopReason::ServiceEnded | StopReason::ChecksOver) if run_end.comparison.moved.is_empty() => {
-            RunFlow::Finished
+    let flow = match (run_end.stopped, &run_end.died) {
+        (Some(StopReason::Interrupted | StopReason::Terminated), _) => RunFlow::Interrupted,
+        (Some(StopReason::Superseded), _) => RunFlow::Superseded,
+        (None | Some(StopReason::HelperDied | StopReason::ServiceEnded | StopReason::ChecksOver), Some(death)) => {
+            RunFlow::HelperDied(death)
         }
-        None | Some(StopReason::ServiceEnded | StopReason::ChecksOver) => RunFlow::Moved,
+        (None | Some(StopReason::HelperDied | StopReason::ServiceEnded | StopReason::ChecksOver), None)
+            if !run_end.comparison.moved.is_empty() =>
+        {
+            RunFlow::Moved
+        }
+        // The end of a service is a failed prerequisite, which is judged like any other result.
+        (None | Some(StopReason::HelperDied | StopReason::ServiceEnded | StopReason::ChecksOver), None) => RunFlow::Finished,
     };
     let selected = run_end.performed.iter().filter(|one| one.skipped() != Some(SkipReason::NotSelected));
     let results: Vec<_> = selected.map(|one| (one.action.phase, one.judgement())).collect();
@@ -454,6 +466,7 @@ fn exit(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement) 
     let standing = if is_step_of_cycle { CyclePosition::of(true, &decided.tdd) } else { CyclePosition::OutsideCycle };
     match (run_end.stopped, verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing)) {
         (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
+        (Some(StopReason::HelperDied), CommandExit::Interrupted) => CommandExit::OwnFault,
         // The task would continue, but a person has to approve the changed protected files first.
         (_, CommandExit::Proceed) if needs_a_person(run_end).is_some() => CommandExit::PersonNeeded,
         (_, exit) => review::exit(exit, actions),

@@ -27,13 +27,13 @@ use crate::run::concurrency::{CheckFacts, Concurrency, relations, role_of};
 use crate::run::flow::StepFlow;
 use crate::run::perform::{
     Attempts, BackgroundAction, BackgroundActionEnd, BackgroundActionOrder, EndReceiver, PreparedAttempt, ended_not_started,
-    skipped,
+    ended_without_launcher, skipped,
 };
 use crate::run::queue::{AwaitedTurn, QueueTurn};
-use crate::run::run_plan::{is_stopped, skip_reason, stop_reasons_for};
 use crate::run::schedule::{ScheduleState, StepNeeds, dependency_positions, next};
 use crate::run::seen_layers::SeenLayers;
 use crate::run::steps::{Steps, note};
+use crate::run::stop_requests::{is_stopped, skip_reason, stop_reasons_for};
 
 /// How long a step waits before it asks again for a turn in the queue. Other processes free turns without telling.
 const TURN_SLICE: Duration = Duration::from_millis(20);
@@ -304,14 +304,17 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
                 self.open.insert(place, RunningAttempt { is_asked: false, is_second_launcher: true, ..open });
                 Ok(())
             }
+            Err(SuperviseError::LauncherGone) => self.end(place, open, ended_without_launcher()),
             Err(source) => Err(ProjectError::Supervise { action: self.action(place).name.clone(), source }),
-            Ok(ended) => {
-                let RunningAttempt { background_action, prepared, _slot, waited, .. } = open;
-                // No process of the action is left, so another action may start while this one is judged.
-                drop((background_action, _slot));
-                self.judge(place, prepared, ended, waited)
-            }
+            Ok(ended) => self.end(place, open, ended),
         }
+    }
+
+    fn end(&mut self, place: usize, open: RunningAttempt, ended: EndedAction) -> Result<(), ProjectError> {
+        let RunningAttempt { background_action, prepared, _slot, waited, .. } = open;
+        // No process of the action is left, so another action may start while this one is judged.
+        drop((background_action, _slot));
+        self.judge(place, prepared, ended, waited)
     }
 
     fn judge(

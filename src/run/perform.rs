@@ -26,7 +26,7 @@ use crate::config::CachesMode;
 use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, find_git_location, is_our_link};
 use crate::model::{
     Action, ActionEnd, ActionJudgement, ActionLimits, ActionPhase, CapturedOutput, DurationMs, EndedAction, EvidenceFile,
-    Interpretation, IsolationLevel, PlanNote, Sandbox, SpawnFailure, StopReason, ToolReport,
+    HelperDeath, Interpretation, IsolationLevel, PlanNote, Sandbox, SpawnFailure, StopReason, ToolReport,
 };
 use crate::process::{Isolation, LaunchRequest, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
@@ -35,7 +35,8 @@ use crate::run::flow::RunClock;
 use crate::run::hidden_caches::hidden_caches;
 use crate::run::queue::{AwaitedTurn, QueueTurn, is_inside_action, take_turn, try_take_turn};
 use crate::run::records;
-use crate::run::run_plan::{RunContext, skip_reason, stop_reasons_for};
+use crate::run::run_plan::RunContext;
+use crate::run::stop_requests::{skip_reason, stop_reasons_for};
 use crate::sandbox::ChildEnvironment;
 use crate::sandbox::FailedAction;
 use crate::sandbox::SandboxRequest;
@@ -50,6 +51,9 @@ pub(crate) use self::process::PreparedAttempt;
 pub(crate) use self::running_service::RunningService;
 pub(crate) use self::services::ServiceStart;
 
+/// Why an action that no launcher could start has no result.
+const LAUNCHER_GONE: &str = "the launcher (the process of proctor that starts commands) was gone before it started the command";
+
 /// The time limit of an action. `of_the_run` is the run's own limit, if less of it is left than the action's limit
 /// allows.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +65,12 @@ struct TimeBudget {
 /// Returns the end of an action that could not be started, such as one without a program.
 pub(crate) fn ended_not_started(failure: SpawnFailure) -> EndedAction {
     ended_without_process(ActionEnd::NotStarted(failure))
+}
+
+/// Returns the end of an action whose launcher (the process that starts actions) was gone before anything was started, and whose
+/// next launcher too.
+pub(crate) fn ended_without_launcher() -> EndedAction {
+    ended_without_process(ActionEnd::Lost { why: LAUNCHER_GONE.to_owned() })
 }
 
 /// Returns the end of an action that started no process. It has no output and leaves no process behind.
@@ -91,6 +101,8 @@ pub(crate) struct Performer<'w, 'c> {
     /// The output directory of a finished action. The next action may use the same directory if proctor reads no report
     /// from it.
     spare_output: Option<OutputDirectory>,
+    /// The first death of a helper process while an action of the run went on.
+    helper_death: Option<HelperDeath>,
 }
 
 impl<'w, 'c> Performer<'w, 'c> {
@@ -103,7 +115,22 @@ impl<'w, 'c> Performer<'w, 'c> {
     ) -> Self {
         let queue = context.request.settings.queue;
         let clock = RunClock::new(context.request.plan, clock::monotonic());
-        Self { workspace, lock, context, place, directory, show, queue, clock, spare_output: None }
+        Self { workspace, lock, context, place, directory, show, queue, clock, spare_output: None, helper_death: None }
+    }
+
+    /// Notes how an action ended. If a helper process of proctor died meanwhile, the run has no verdict, so its other actions
+    /// are stopped, except the cleanup.
+    pub(crate) fn note_end(&mut self, action: &Action, end: &ActionEnd) {
+        if let ActionEnd::Lost { why } = end {
+            let death = || HelperDeath { action: action.name.clone(), why: why.clone() };
+            self.helper_death.get_or_insert_with(death);
+            self.context.request.control.handle().stop(StopReason::HelperDied);
+        }
+    }
+
+    /// Returns the first death of a helper process while an action of the run went on; `None` if there was none.
+    pub(crate) fn helper_death(&self) -> Option<&HelperDeath> {
+        self.helper_death.as_ref()
     }
 
     /// Returns whether the run's own time limit has passed.

@@ -11,9 +11,9 @@ use crate::evidence::open_regular_file;
 use crate::model::{Action, Digest, Plan, TreePath};
 use crate::project::ShownOutputs;
 
-/// The most bytes of an input that are hashed; a change after them is not noticed. Lock files are small, and a run
-/// must not wait for a large file.
-const INPUT_CAP: u64 = 64 * 1024 * 1024;
+/// The largest input in bytes whose content is compared, because a run must not wait for ever for a file without end. A
+/// prerequisite with a larger input runs every time.
+const LARGEST_INPUT: u64 = 4 * 1024 * 1024 * 1024;
 
 /// The inputs of a prerequisite: its command, working directory and own variables, and the content of the files that
 /// its setting `when_changed` names, read right before the prerequisite is started.
@@ -35,7 +35,7 @@ pub(crate) fn inputs(root: &Path, action: &Action) -> Option<PrerequisiteInputs>
     }
     for input in &once.when_changed {
         part(&mut hasher, input.as_bytes());
-        part(&mut hasher, content_digest(&root.join(input))?.as_bytes());
+        part(&mut hasher, content_digest(&root.join(input), LARGEST_INPUT)?.as_bytes());
     }
     Some(PrerequisiteInputs(Digest::from_hasher(hasher)))
 }
@@ -85,14 +85,24 @@ fn part(hasher: &mut Sha256, bytes: &[u8]) {
     hasher.update(bytes);
 }
 
-fn content_digest(path: &Path) -> Option<Digest> {
+/// Returns the digest of the whole content of a file; `None` if the file cannot be read, or has more than `largest` bytes.
+fn content_digest(path: &Path, largest: u64) -> Option<Digest> {
     let mut hasher = Sha256::new();
-    let mut reader = open_regular_file(path).ok()?.take(INPUT_CAP);
+    let file = open_regular_file(path).ok()?;
+    if file.metadata().ok()?.len() > largest {
+        return None;
+    }
+    // The file may grow while it is read.
+    let mut reader = file.take(largest.saturating_add(1));
     let mut buffer = vec![0_u8; 64 * 1024];
+    let mut length = 0_u64;
     loop {
         match reader.read(&mut buffer).ok()? {
-            0 => return Some(Digest::from_hasher(hasher)),
-            count => hasher.update(&buffer[..count]),
+            0 => return (length <= largest).then(|| Digest::from_hasher(hasher)),
+            count => {
+                length += count as u64;
+                hasher.update(&buffer[..count]);
+            }
         }
     }
 }
@@ -149,6 +159,27 @@ mod tests {
         for name in ["missing.txt", "."] {
             assert_eq!(inputs(directory.path(), &prerequisite(&[name], &[])), None, "{name}");
         }
+    }
+
+    #[test]
+    fn a_large_input_is_compared_to_its_last_byte_and_a_larger_one_is_never_unchanged() {
+        use std::os::unix::fs::FileExt as _;
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = directory.path();
+        let file = std::fs::File::create(root.join("packages.tar")).expect("a file");
+        // What was hashed once: the first 64 MiB.
+        let length = 64 * 1024 * 1024 + 2;
+        file.set_len(length).expect("a sparse file");
+        let action = prerequisite(&["packages.tar"], &[]);
+        let known = remembered(root, &action);
+        assert!(is_unchanged(root, &action, &known));
+        file.write_all_at(b"x", length - 1).expect("written");
+        assert!(!is_unchanged(root, &action, &known), "the last byte changed");
+        let path = root.join("packages.tar");
+        assert!(content_digest(&path, length).is_some());
+        assert_eq!(content_digest(&path, length - 1), None);
+        file.set_len(LARGEST_INPUT + 1).expect("a sparse file");
+        assert_eq!(inputs(root, &action), None);
     }
 
     #[test]

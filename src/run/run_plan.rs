@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
 use crate::model::{
-    Action, ActionId, ActionPhase, CheckOrder, Digest, ExpectedFailure, Phase, ProgramRecord, RunId, Service, StopReason,
-    SupersededRecord, TddState, Timestamp, TreeComparison, TreeDigest, TreeIssue,
+    Action, ActionId, ActionPhase, CheckOrder, Digest, ExpectedFailure, HelperDeath, Phase, ProgramRecord, RunId, Service,
+    StopReason, SupersededRecord, TddState, Timestamp, TreeComparison, TreeDigest, TreeIssue,
 };
-use crate::process::{Control, clock};
+use crate::process::clock;
 use crate::project::{Progress, ProjectError, RunOutcome, RunRequest, SelectedChecks, Workspace, select_checks};
 use crate::report::{ActionResult, SkipReason};
 use crate::run::check_place::CheckPlace;
@@ -21,6 +21,7 @@ use crate::run::prerequisite;
 use crate::run::program_records::program_records;
 use crate::run::records;
 use crate::run::steps::{Steps, perform_steps};
+use crate::run::stop_requests::{is_stopped, skip_reason, stop_reasons_for, stops_whole_run};
 use crate::tree;
 
 /// Everything that a run needs from its beginning to its end.
@@ -82,13 +83,12 @@ impl RunContext<'_> {
 }
 
 impl Workspace {
-    /// Carries out a plan, judges the results and seals the run. `show` is called with every step of the progress.
-    ///
-    /// # Errors
-    ///
-    /// Only failures of proctor itself: the store, the launcher, a tree that cannot be read. Failures of tools are
-    /// values.
-    pub fn run_plan(&mut self, request: &RunRequest<'_>, show: &mut dyn FnMut(Progress)) -> Result<RunOutcome, ProjectError> {
+    /// Carries out a plan once, judges the results and seals the run.
+    pub(super) fn run_plan_once(
+        &mut self,
+        request: &RunRequest<'_>,
+        show: &mut dyn FnMut(Progress),
+    ) -> Result<RunOutcome, ProjectError> {
         let stopped =
             || request.control.requested().filter(|reason| stop_reasons_for(ActionPhase::Prerequisite).contains(reason));
         let lock = self.lock(request.scope, request.settings.lock_wait, &stopped, show)?;
@@ -180,7 +180,7 @@ impl Workspace {
         self.observer()(DurableStep::RunRecordWritten);
         let protected = self.begin_protected_scan(request.plan, index);
         let mut performer = Performer::new(self, lock, (&context, &mut place), &mut directory, show);
-        let PerformedActions { performed, stopped, known, prepared } = perform_all(&context, &mut performer, index)?;
+        let PerformedActions { performed, stopped, died, known, prepared } = perform_all(&context, &mut performer, index)?;
         if stopped == Some(StopReason::Superseded) {
             let met = prerequisites_met(&context, &performed);
             let git_files = context.guarded.git_files_if_changed(&request.scope.root, index);
@@ -190,7 +190,9 @@ impl Workspace {
         let once = known.finish(index);
         self.remember_digests(&request.scope.project, &once.surveyed)?;
         let again = self.begin_second_survey(request, index, &once);
-        show(Progress::ChecksOver);
+        if stopped != Some(StopReason::HelperDied) {
+            show(Progress::ChecksOver);
+        }
         // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only
         // prerequisites, and checks whose settings say so, worked in the project itself.
         let (mut comparison, after) = match prepared {
@@ -218,7 +220,8 @@ impl Workspace {
             }
         }
         let snapshot = place.facts(&names_in_place(&performed));
-        let run_end = RunEnd { context: &context, performed, comparison, stopped, surveyed, inputs, protected, snapshot, kept };
+        let run_end =
+            RunEnd { context: &context, performed, comparison, stopped, died, surveyed, inputs, protected, snapshot, kept };
         let carried = self.judge_and_seal(run_end, directory, ledger, lock)?;
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         if matches!(carried, RunOutcome::Judged(_)) {
@@ -272,6 +275,8 @@ fn names_in_place(performed: &[ActionResult]) -> Vec<&str> {
 struct PerformedActions {
     performed: Vec<ActionResult>,
     stopped: Option<StopReason>,
+    /// The death of a helper process while an action went on; `None` if there was none.
+    died: Option<HelperDeath>,
     known: SurveyProgress,
     prepared: PreparedTree,
 }
@@ -314,9 +319,13 @@ fn perform_all(
     let served = services.end(performer, &mut performed);
     control.forget(StopReason::ServiceEnded);
     let cleaned = perform_cleanup(context, performer, &mut performed);
+    // The death of a helper process ends this run only, not its repetition.
+    let died = performer.helper_death().cloned();
+    let stopped = stopped.or(control.requested()).or(died.as_ref().map(|_| StopReason::HelperDied));
+    control.forget(StopReason::HelperDied);
     let known = carried?;
     served.and(cleaned)?;
-    Ok(PerformedActions { performed, stopped: stopped.or(control.requested()), known, prepared })
+    Ok(PerformedActions { performed, stopped, died, known, prepared })
 }
 
 /// Running services, each with its position among all performed actions.
@@ -447,51 +456,4 @@ fn start_or_skip(
         return Ok(ServiceStart::Over(Box::new(performer.skip(action, skip_reason(context.request.control)))));
     }
     performer.start_service(action, service)
-}
-
-pub(crate) fn is_stopped(context: &RunContext<'_>, action: &Action) -> bool {
-    context.request.control.requested().is_some_and(|reason| stop_reasons_for(action.phase).contains(&reason))
-}
-
-/// Returns why an action is skipped: after a service ended, because a prerequisite failed; otherwise because the run
-/// was stopped.
-pub(crate) fn skip_reason(control: &Control) -> SkipReason {
-    match control.requested() {
-        Some(StopReason::ServiceEnded) => SkipReason::PrerequisiteFailed,
-        Some(StopReason::ChecksOver | StopReason::Superseded | StopReason::Interrupted | StopReason::Terminated) | None => {
-            SkipReason::Stopped
-        }
-    }
-}
-
-/// Returns whether a stop request ends the whole run, which then has no verdict.
-fn stops_whole_run(reason: &StopReason) -> bool {
-    match reason {
-        StopReason::ServiceEnded | StopReason::ChecksOver => false,
-        StopReason::Superseded | StopReason::Interrupted | StopReason::Terminated => true,
-    }
-}
-
-/// Returns the stop requests that apply to an action of this phase. A newer save stops checks, but neither
-/// prerequisites nor cleanup. The end of a service stops everything except the cleanup.
-pub(crate) fn stop_reasons_for(phase: ActionPhase) -> &'static [StopReason] {
-    match phase {
-        ActionPhase::Step => &[StopReason::ServiceEnded, StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated],
-        ActionPhase::Prerequisite => &[StopReason::ServiceEnded, StopReason::Interrupted, StopReason::Terminated],
-        ActionPhase::Cleanup => &[StopReason::Interrupted, StopReason::Terminated],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_newer_save_stops_checks_and_nothing_else() {
-        for phase in [ActionPhase::Prerequisite, ActionPhase::Step, ActionPhase::Cleanup] {
-            assert_eq!(stop_reasons_for(phase).contains(&StopReason::Superseded), phase == ActionPhase::Step, "{phase:?}");
-            assert!(stop_reasons_for(phase).contains(&StopReason::Interrupted), "{phase:?}");
-            assert!(stop_reasons_for(phase).contains(&StopReason::Terminated), "{phase:?}");
-        }
-    }
 }

@@ -8,7 +8,8 @@ use crate::run::flow::StepFlow;
 use crate::run::parallel_steps::ParallelSteps;
 use crate::run::perform::Performer;
 use crate::run::reuse::ReusableInputs;
-use crate::run::run_plan::{PrerequisiteStatus, RunContext, is_stopped, skip_reason};
+use crate::run::run_plan::{PrerequisiteStatus, RunContext};
+use crate::run::stop_requests::{is_stopped, skip_reason};
 
 /// What is needed to carry out, skip or reuse the steps of a run.
 pub(crate) struct Steps<'s, 'w, 'c> {

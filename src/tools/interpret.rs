@@ -64,10 +64,9 @@ pub fn interpret(input: &Input<'_>) -> Interpretation {
         ActionEnd::TimedOut { limit, stage, .. } => timed_out(input, *limit, *stage),
         ActionEnd::Stopped { reason, stage } => stopped(*reason, *stage),
         ActionEnd::NotStarted(failure) => not_started(failure),
-        ActionEnd::Lost { why } => Interpretation::plain(
-            CategoryCode::StatusLost,
-            format!("How the command ended could not be learnt ({why}); run it again"),
-        ),
+        ActionEnd::Lost { why } => {
+            Interpretation::plain(CategoryCode::StatusLost, format!("How the command ended is not known: {why}"))
+        }
     };
     interpretation.report_channel = input.report_channel;
     let interpretation = with_survivors(input, interpretation);

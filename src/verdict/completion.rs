@@ -3,18 +3,21 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    ActionJudgement, ActionPhase, Blocking, CategoryCode, CompletionStatus, OverallResult, OverallStatus, PartialReason,
-    ResultType, TaskStatus,
+    ActionJudgement, ActionPhase, Blocking, CategoryCode, CompletionStatus, HelperDeath, OverallResult, OverallStatus,
+    PartialReason, ResultType, TaskStatus,
 };
 use crate::verdict::wording::counted;
 
 /// How the run as a whole ended. The results of single actions do not show this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunFlow {
+pub enum RunFlow<'a> {
     /// The run went to its end.
     Finished,
     /// proctor was stopped or died.
     Interrupted,
+    /// A helper process of proctor ended while an action went on. The code that is checked is not the reason, so nothing is
+    /// said about it.
+    HelperDied(&'a HelperDeath),
     /// A newer save stopped the run.
     Superseded,
     /// The tree changed during the run.
@@ -87,7 +90,7 @@ struct Tally {
 /// Judges a run from the phase and the judgement of each action. A skipped action has no judgement: `None` (C62).
 ///
 /// A run is never PASSED if no step was carried out or a step was skipped.
-pub fn judge_run(actions: &[(ActionPhase, Option<&ActionJudgement>)], flow: &RunFlow) -> RunVerdict {
+pub fn judge_run(actions: &[(ActionPhase, Option<&ActionJudgement>)], flow: &RunFlow<'_>) -> RunVerdict {
     let mut by_type: BTreeMap<_, _> = ResultType::ALL.into_iter().map(|result| (result, 0)).collect();
     let mut tally = Tally::default();
     for (phase, judgement) in actions {
@@ -173,9 +176,9 @@ impl Tally {
 
 /// Returns the overall status (R5). A run is FAILED if a prerequisite failed or no step passed. A step with findings
 /// that the policy allows counts as passed.
-fn overall_status(tally: &Tally, flow: RunFlow) -> OverallStatus {
+fn overall_status(tally: &Tally, flow: RunFlow<'_>) -> OverallStatus {
     match flow {
-        RunFlow::Interrupted => OverallStatus::Interrupted,
+        RunFlow::Interrupted | RunFlow::HelperDied(_) => OverallStatus::Interrupted,
         RunFlow::Superseded => OverallStatus::Superseded,
         RunFlow::Moved => OverallStatus::Moved,
         RunFlow::SpecificationWrong => OverallStatus::SpecificationError,
@@ -188,9 +191,9 @@ fn overall_status(tally: &Tally, flow: RunFlow) -> OverallStatus {
     }
 }
 
-fn overall_result(tally: &Tally, flow: RunFlow) -> Option<OverallResult> {
+fn overall_result(tally: &Tally, flow: RunFlow<'_>) -> Option<OverallResult> {
     match flow {
-        RunFlow::Interrupted | RunFlow::Superseded | RunFlow::Moved => None,
+        RunFlow::Interrupted | RunFlow::HelperDied(_) | RunFlow::Superseded | RunFlow::Moved => None,
         RunFlow::SpecificationWrong => Some(OverallResult::Failed),
         RunFlow::Finished if tally.blocking == 0 && tally.steps_executed > 0 && tally.steps_skipped == 0 => {
             Some(OverallResult::Passed)
@@ -211,9 +214,10 @@ fn task_status(tally: &Tally, result: Option<OverallResult>) -> (Option<TaskStat
     }
 }
 
-fn reason(tally: &Tally, flow: RunFlow, result: Option<OverallResult>) -> String {
+fn reason(tally: &Tally, flow: RunFlow<'_>, result: Option<OverallResult>) -> String {
     match flow {
         RunFlow::Interrupted => return "The run was interrupted before its end, so there is no verdict".to_owned(),
+        RunFlow::HelperDied(death) => return death.sentence(),
         RunFlow::Superseded => return "A newer save stopped the run, so there is no verdict".to_owned(),
         RunFlow::Moved => return "The tree changed while the run went on, so there is no verdict".to_owned(),
         RunFlow::SpecificationWrong => return "The specification is wrong, so nothing was run".to_owned(),

@@ -235,8 +235,9 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         code: CategoryCode::StatusLost,
         work: ToolWork::Unknown,
         error_type: Some("STATUS_LOST"),
+        debt: Err("A helper process of proctor ended, which shows nothing of the code"),
         title: "Exit Status Lost",
-        message: "How the command ended could not be learnt. Request a retest; ask a person if it happens again.",
+        message: "A helper process of proctor ended, so the run is carried out once more. Ask a person if that happens again.",
         ..EXECUTION_ERROR
     },
     CategoryRow {
@@ -462,7 +463,8 @@ mod tests {
                 ResultType::ExecutionError => {
                     let spelled = serde_json::to_value(code).expect("a plain word");
                     assert_eq!(row.error_type, spelled.as_str(), "{code:?}");
-                    let excused = matches!(code, CategoryCode::UsageError | CategoryCode::Stopped | CategoryCode::NoVerdict);
+                    let shows_nothing = matches!(code, CategoryCode::Stopped | CategoryCode::StatusLost);
+                    let excused = shows_nothing || matches!(code, CategoryCode::UsageError | CategoryCode::NoVerdict);
                     assert_eq!(row.debt.is_err(), excused, "{code:?}");
                 }
                 ResultType::SpecificationError => {

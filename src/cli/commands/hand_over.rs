@@ -129,6 +129,7 @@ pub(super) fn show(
     let path = screen::report_path(&loaded.root, link, &run.task, &report_path, is_latest);
     screen::logs(&report, Some(&path)).iter().for_each(render::line);
     render::line(&screen::verdict(&report, &path, style));
+    answer.problems.iter().for_each(render::note);
     if let Some(hint) = screen::pause_hint(&report) {
         render::note(&format!("hint: {hint}"));
     }

@@ -45,7 +45,11 @@ pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Res
     let mut progress = ProgressScreen::new(style, FailuresShown::None, Audience::Nobody);
     let carried = workspace.run_plan(&request, &mut |one| progress.show(&one)).map_err(|error| super::from_run_error(&error))?;
     let (document, exit) = match carried {
-        RunOutcome::Judged(sealed) | RunOutcome::Moved(sealed) | RunOutcome::Interrupted(sealed) => {
+        RunOutcome::Judged(sealed)
+        | RunOutcome::Moved(sealed)
+        | RunOutcome::Interrupted(sealed)
+        | RunOutcome::HelperDied(sealed) => {
+            screen::own_fault(&sealed.report, sealed.exit).iter().for_each(render::note);
             let link = settings.link.as_deref();
             let counts = sealed.report.execution_summary.overall_status.counts();
             let path = screen::report_path(&loaded.root, link, &loaded.plan.task, &sealed.report_path, counts);

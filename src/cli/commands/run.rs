@@ -86,7 +86,10 @@ pub(super) fn run_here(
         carried = run_plan(&mut workspace, &request)?;
     }
     match carried {
-        RunOutcome::Judged(sealed) | RunOutcome::Moved(sealed) | RunOutcome::Interrupted(sealed) => {
+        RunOutcome::Judged(sealed)
+        | RunOutcome::Moved(sealed)
+        | RunOutcome::Interrupted(sealed)
+        | RunOutcome::HelperDied(sealed) => {
             show(options, loaded, &settings, &sealed, style);
             workspace.save_trees();
             workspace.keep_to_limits();
@@ -139,6 +142,7 @@ fn show(options: &RunOptions, loaded: &LoadedProject, settings: &ProjectSettings
     screen::notes(&sealed.report, &sealed.told_notes).iter().for_each(render::line);
     screen::logs(&sealed.report, Some(&path)).iter().for_each(render::line);
     render::line(&screen::verdict(&sealed.report, &path, style));
+    screen::own_fault(&sealed.report, sealed.exit).iter().for_each(render::note);
     if let Some(hint) = screen::pause_hint(&sealed.report) {
         render::note(&format!("hint: {hint}"));
     }

@@ -148,6 +148,10 @@ impl Runner {
             Err(error) => Err(super::from_run_error(&error)),
             // Time is left, so the run was stopped by a person and not by the alarm. The whole command ends.
             Ok(RunOutcome::Interrupted(sealed)) if !until.left().is_zero() => Ok(Some(sealed.exit)),
+            Ok(RunOutcome::HelperDied(sealed)) => {
+                screen::own_fault(&sealed.report, sealed.exit).iter().for_each(render::note);
+                Ok(Some(sealed.exit))
+            }
             Ok(
                 RunOutcome::Interrupted(_)
                 | RunOutcome::Judged(_)

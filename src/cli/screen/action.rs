@@ -77,7 +77,7 @@ fn mark(result: &ActionResultV2) -> (&'static str, Tone) {
         (None, _) => ("-", Tone::Quiet),
         (Some(ResultType::Success), _) if has_findings(result) => ("!", Tone::Doubtful),
         (Some(ResultType::Success), _) => ("✓", Tone::Good),
-        (Some(_), _) if was_stopped(result) => ("-", Tone::Quiet),
+        (Some(_), _) if has_no_verdict(result) => ("-", Tone::Quiet),
         (Some(_), Some(false)) => ("!", Tone::Doubtful),
         (Some(_), _) => ("✗", Tone::Bad),
     }
@@ -89,14 +89,16 @@ fn has_findings(result: &ActionResultV2) -> bool {
     summary.is_some_and(|summary| summary.errors + summary.warnings > 0)
 }
 
-/// Returns whether the action ended only because the run was stopped. Then it has no verdict and blocks nothing.
-fn was_stopped(result: &ActionResultV2) -> bool {
-    result.classification.as_ref().is_some_and(|classification| classification.code == CategoryCode::Stopped)
+/// Returns whether the action ended because the run was stopped, or because a helper process of proctor died. Such a run has no
+/// verdict, so the action blocks nothing.
+fn has_no_verdict(result: &ActionResultV2) -> bool {
+    let code = result.classification.as_ref().map(|classification| classification.code);
+    matches!(code, Some(CategoryCode::Stopped | CategoryCode::StatusLost))
 }
 
 fn remark(result: &ActionResultV2) -> String {
     let is_fine = result.status.is_none_or(|status| status == ResultType::Success) && !has_findings(result);
-    if is_fine || was_stopped(result) {
+    if is_fine || has_no_verdict(result) {
         return String::new();
     }
     if result.blocking == Some(false) {
@@ -188,7 +190,7 @@ fn code_name(code: CategoryCode) -> String {
 }
 
 fn findings(result: &ActionResultV2, shown: FailuresShown) -> Vec<String> {
-    if result.status.is_none_or(|status| status == ResultType::Success) || was_stopped(result) {
+    if result.status.is_none_or(|status| status == ResultType::Success) || has_no_verdict(result) {
         return warnings(result);
     }
     // Failures that do not block are shown only if the person asks for all failures.

@@ -16,8 +16,9 @@ use crate::daemon::{WayIntoProject, ignore_advice};
 use crate::evidence::RunForm;
 use crate::git::read_git_index;
 use crate::model::{
-    ApprovalWay, ByteSize, NextNode, OverallResult, OverallStatus, PauseRecord, PlanNote, PruneReason, RunId, TaskId, TddState,
-    TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command, plan_subject, quoted_text,
+    ApprovalWay, ByteSize, CommandExit, HelperDeath, NextNode, OverallResult, OverallStatus, PauseRecord, PlanNote, PruneReason,
+    RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command, plan_subject,
+    quoted_text,
 };
 use crate::project::{RecordedRun, UnmetDependency, decides_the_verdict};
 use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
@@ -54,6 +55,15 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
     parts.extend(report.isolation.as_ref().and_then(weaker_isolation).map(Line::from));
     parts.push(shown_path.into());
     Line::join(parts, " · ")
+}
+
+/// Returns the lines about a run that has no verdict because of proctor's own fault: what happened, and what to do. None for
+/// every other run.
+pub(crate) fn own_fault(report: &ExecutionReportV2, exit: CommandExit) -> Vec<String> {
+    if exit != CommandExit::OwnFault {
+        return Vec::new();
+    }
+    vec![report.validation_criteria_evaluation.reason.clone(), format!("hint: {}", HelperDeath::HINT)]
 }
 
 /// Returns the isolation level if it is weaker than namespaces, with the first reason and with the way to mend it.

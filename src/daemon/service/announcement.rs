@@ -3,8 +3,8 @@
 use crate::api::{EventV1, RunAnswerV1, RunOutcomeV1};
 use crate::daemon::service::opening::chain;
 use crate::daemon::worker::{FinishedRun, RunFailure};
-use crate::model::{CommandExit, ProjectId};
-use crate::project::RunOutcome;
+use crate::model::{CommandExit, HelperDeath, ProjectId};
+use crate::project::{RunOutcome, SealedReport};
 
 /// What the client that asked for a run, the subscribers and the log are told about the end of the run.
 #[derive(Debug)]
@@ -18,6 +18,7 @@ pub(super) fn announcement(project: ProjectId, over: &FinishedRun) -> RunAnnounc
         Ok(RunOutcome::Judged(sealed)) => (RunOutcomeV1::Judged, sealed.exit, Some(sealed), Vec::new()),
         Ok(RunOutcome::Moved(sealed)) => (RunOutcomeV1::Moved, sealed.exit, Some(sealed), Vec::new()),
         Ok(RunOutcome::Interrupted(sealed)) => (RunOutcomeV1::Interrupted, sealed.exit, Some(sealed), Vec::new()),
+        Ok(RunOutcome::HelperDied(sealed)) => (RunOutcomeV1::Failed, sealed.exit, Some(sealed), own_fault(sealed)),
         Ok(RunOutcome::Superseded | RunOutcome::Withdrawn) => {
             (RunOutcomeV1::Superseded, CommandExit::NoFreshVerdict, None, Vec::new())
         }
@@ -42,6 +43,11 @@ pub(super) fn announcement(project: ProjectId, over: &FinishedRun) -> RunAnnounc
     let run_id = sealed.map(|sealed| sealed.run_id.clone());
     let task = over.task.clone();
     RunAnnouncement { answer: RunAnswerV1 { project, task, outcome, run_id, exit_code: exit.code(), problems } }
+}
+
+/// Returns the lines about a run during which a helper process of proctor died: what died, and what to do.
+fn own_fault(sealed: &SealedReport) -> Vec<String> {
+    vec![sealed.report.validation_criteria_evaluation.reason.clone(), format!("hint: {}", HelperDeath::HINT)]
 }
 
 impl RunAnnouncement {

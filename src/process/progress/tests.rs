@@ -185,6 +185,20 @@ fn a_lost_launcher_is_never_a_success() {
 }
 
 #[test]
+fn a_keeper_that_died_with_its_action_at_a_limit_of_the_action_is_no_lost_status() {
+    let (base, limits) = (base(), limits(1000, 100, &PYTEST));
+    for (memory_exceeded, expected) in [
+        (true, ActionEnd::TimedOut { limit: LimitKind::Memory, stage: StopStage::Sigkill, code: None, signal: None }),
+        (false, ActionEnd::Lost { why: "killed".to_owned() }),
+    ] {
+        let mut progress = ActionProgress::begin(base, &limits);
+        let group = Some(GroupUsage { memory_exceeded, ..GroupUsage::default() });
+        progress.note_event(base, LauncherEvent::Vanished { number: NUMBER, why: "killed".to_owned(), group });
+        assert_eq!(progress.end(), expected);
+    }
+}
+
+#[test]
 fn an_end_that_was_seen_before_the_launcher_was_lost_stands() {
     let (base, limits) = (base(), limits(1000, 100, &PYTEST));
     let mut progress = ActionProgress::begin(base, &limits);

@@ -107,11 +107,12 @@ impl Performer<'_, '_> {
         Some(one)
     }
 
-    /// Returns whether another attempt may follow: the result blocks, and neither the attempt nor the run was stopped.
+    /// Returns whether another attempt may follow: the result blocks, neither the attempt nor the run was stopped, and no helper
+    /// process of proctor died. After such a death the whole run is repeated, and no attempt is counted.
     fn is_worth_another(&self, action: &Action, one: &ActionResult) -> bool {
         let Some(judgement) = one.judgement() else { return false };
         let was_stopped = judgement.classification.code == CategoryCode::Stopped;
-        let is_stopped = self.requested_stop(action).is_some();
+        let is_stopped = self.requested_stop(action).is_some() || self.helper_death().is_some();
         judgement.blocking == Blocking::Blocks && !was_stopped && !is_stopped && !self.clock.is_over(clock::monotonic())
     }
 }

@@ -13,7 +13,7 @@ use std::thread;
 use crate::model::{Action, ActionLimits, ActionPhase, EndedAction, StopReason};
 use crate::process::{Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise};
 use crate::project::ProjectError;
-use crate::run::run_plan::stop_reasons_for;
+use crate::run::stop_requests::stop_reasons_for;
 
 /// What is needed to start an action in parallel with others.
 pub(crate) struct BackgroundActionOrder {

@@ -45,6 +45,7 @@ impl Performer<'_, '_> {
         let limits = limits_of(action, time_budget.timeout);
         let mut launch = self.prepare_launch(action, limits, (prepared.argv, attempts), &environment, (&names, &output))?;
         let ended = self.supervise(action, &mut launch)?;
+        self.note_end(action, &ended.end);
         let request = ReportRequest::Ours { path: prepared.report_file, channel: "control" };
         let report = take_report(&request, &output, &self.working_directory(action), None);
         let seen = tools::interpret_control(&ended.end, &report, &nonce);

@@ -19,7 +19,7 @@ use crate::report::{
 use crate::run::diagnosis::diagnose;
 use crate::run::http_client::{RequestBounds, send};
 use crate::run::perform::{Attempts, Performer, ended_without_process, skipped};
-use crate::run::run_plan::skip_reason;
+use crate::run::stop_requests::skip_reason;
 use crate::tools::{interpret_exchange, interpret_file};
 
 /// The largest file whose content is checked, in bytes. A digest is computed for a file of any size.

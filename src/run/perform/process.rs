@@ -19,12 +19,15 @@ use crate::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction
 use crate::run::old_report::OldReportGuard;
 use crate::run::perform::control::{ControlOutcome, apply_control};
 use crate::run::perform::reports::{named_report_path, take_project_report, take_report};
-use crate::run::perform::{Attempts, Performer, TimeBudget, ended_not_started, limits_of};
-use crate::run::run_plan::stop_reasons_for;
+use crate::run::perform::{Attempts, Performer, TimeBudget, ended_not_started, ended_without_launcher, limits_of};
+use crate::run::stop_requests::stop_reasons_for;
 use crate::tools::{self, ReportRequest};
 
 /// After an attempt shorter than this, the next action starts before the attempt's files are safely on disk.
 const SHORT: Duration = Duration::from_millis(20);
+
+/// How many launchers (the process that starts actions) are tried for an action that was not started yet.
+const LAUNCHERS: usize = 2;
 
 /// A process that is ready to start: the request to the launcher (the process that starts an action's processes), the
 /// limits, and the files for the output.
@@ -175,16 +178,15 @@ impl Performer<'_, '_> {
         let stop_reasons_for = stop_reasons_for(action.phase);
         let control = self.context.request.control;
         let failed = |source| ProjectError::Supervise { action: action.name.clone(), source };
-        let sinks = launch.sinks(action)?;
-        match supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, stop_reasons_for) {
-            // The launcher may have died since the last run. Nothing was started yet, so a new launcher is tried.
-            Err(SuperviseError::LauncherGone) => {
-                tracing::warn!("the launcher was gone and is started anew");
-                let sinks = launch.sinks(action)?;
-                supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, stop_reasons_for).map_err(failed)
+        for _ in 0..LAUNCHERS {
+            let sinks = launch.sinks(action)?;
+            match supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, stop_reasons_for) {
+                // The launcher may have died since the last run. Nothing was started yet, so a new launcher is tried.
+                Err(SuperviseError::LauncherGone) => tracing::warn!("the launcher was gone and is started anew"),
+                outcome => return outcome.map_err(failed),
             }
-            outcome => outcome.map_err(failed),
         }
+        Ok(ended_without_launcher())
     }
 
     /// Reads what an attempt left, judges it, and writes its records. No process of the attempt is left.
@@ -195,6 +197,7 @@ impl Performer<'_, '_> {
         mut ended: EndedAction,
         attempts: &mut Attempts,
     ) -> Result<ActionResult, ProjectError> {
+        self.note_end(action, &ended.end);
         let PreparedAttempt { launch, control, names, attempt, output, environment, report, coverage, aside, time_budget } =
             prepared;
         let root = &self.context.request.scope.root;

@@ -14,8 +14,8 @@ use crate::process::{
 use crate::project::ProjectError;
 use crate::report::ActionFiles;
 use crate::run::health::{Health, HealthCheckBounds, check_port};
-use crate::run::perform::limits_of;
-use crate::run::run_plan::stop_reasons_for;
+use crate::run::perform::{ended_without_launcher, limits_of};
+use crate::run::stop_requests::stop_reasons_for;
 use crate::sandbox::ChildEnvironment;
 
 /// How long proctor waits between two looks for a stop request.
@@ -158,7 +158,10 @@ impl RunningService {
         if let Some(thread) = self.thread.take() {
             thread.join().map_err(|_panicked| ProjectError::ServiceStuck { action: name.clone() })?;
         }
-        let outcome = self.outcome.take().expect("it has ended");
+        let outcome = match self.outcome.take().expect("it has ended") {
+            Err(SuperviseError::LauncherGone) => Ok(ended_without_launcher()),
+            outcome => outcome,
+        };
         outcome.map_err(|source| ProjectError::Supervise { action: name, source })
     }
 }

@@ -24,7 +24,7 @@ use crate::run::health::{Health, HealthCheckBounds, check_port, check_url};
 use crate::run::perform::running_service::{RunningService, SLICE, ServiceLaunch};
 use crate::run::perform::{Attempts, Performer, TimeBudget, ended_not_started, limits_of};
 use crate::run::queue::{AwaitedTurn, QueueTurn};
-use crate::run::run_plan::{skip_reason, stop_reasons_for};
+use crate::run::stop_requests::{skip_reason, stop_reasons_for};
 use crate::tools::{self, ServiceInput, ServiceLife};
 
 /// The time limit for checking, before a service starts, whether its port is already in use. It can be short, because a
@@ -195,7 +195,10 @@ impl Performer<'_, '_> {
             snapshot.drop_mount(mount);
         }
         match outcome {
-            Ok(ended) => Ok(tools::health_of_command(command, &ended).map_or(Health::Healthy, Health::Unhealthy)),
+            Ok(ended) => {
+                self.note_end(&scene.action, &ended.end);
+                Ok(tools::health_of_command(command, &ended).map_or(Health::Healthy, Health::Unhealthy))
+            }
             // The command was not started. The next check starts a new launcher.
             Err(SuperviseError::LauncherGone) => Ok(Health::Unhealthy("the launcher was gone".to_owned())),
             Err(source) => Err(ProjectError::Supervise { action: name.clone(), source }),
@@ -211,6 +214,7 @@ impl Performer<'_, '_> {
         sandbox: Option<&Sandbox>,
     ) -> Result<ActionResult, ProjectError> {
         let ServiceLaunch { action, service, names, environment, program, waited } = scene;
+        self.note_end(action, &ended.end);
         let captured = &ended.captured;
         let port = service.ready.port().or_else(|| tools::port_in_use(&captured.stdout, &captured.stderr));
         // The service has ended, so a process that holds the port now is another one.

@@ -1,9 +1,9 @@
 //! Tests the judgement of runs and the exit codes of commands.
 
 use crate::model::{
-    ActionJudgement, ActionPhase, BlockOn, Blocking, CategoryCode, CommandExit, CompletionStatus, ExitCodeSource, NextNode,
-    OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, ResultType, RouteDestination, RouteEntry, RouteKind, RunId,
-    TaskStatus, TddState, Timestamp, Tool,
+    ActionJudgement, ActionPhase, BlockOn, Blocking, CategoryCode, CommandExit, CompletionStatus, ExitCodeSource, HelperDeath,
+    NextNode, OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, ResultType, RouteDestination, RouteEntry,
+    RouteKind, RunId, TaskStatus, TddState, Timestamp, Tool,
 };
 use crate::verdict::tests::{action, exited, findings, judge, judge_in, plain, policy, tests, with_policy};
 use crate::verdict::{CyclePosition, RunFlow, RunVerdict, command_exit, judge_invalid, judge_run};
@@ -135,8 +135,10 @@ fn a_run_without_a_step_that_ran_is_never_passed() {
 
 #[test]
 fn a_run_that_was_not_let_finish_has_no_verdict() {
+    let death = HelperDeath { action: "unit".to_owned(), why: "the keeper was ended by signal 9".to_owned() };
     for (flow, status) in [
         (RunFlow::Interrupted, OverallStatus::Interrupted),
+        (RunFlow::HelperDied(&death), OverallStatus::Interrupted),
         (RunFlow::Superseded, OverallStatus::Superseded),
         (RunFlow::Moved, OverallStatus::Moved),
     ] {
@@ -145,6 +147,8 @@ fn a_run_that_was_not_let_finish_has_no_verdict() {
         assert_eq!((verdict.overall_status, verdict.overall_result, verdict.task_status), (status, None, None));
         assert_eq!(verdict.completion_status, CompletionStatus::Incomplete);
     }
+    let reason = judge_run(&[], &RunFlow::HelperDied(&death)).reason;
+    assert_eq!(reason, "proctor's own fault, so there is no verdict: while `unit` went on, the keeper was ended by signal 9");
 }
 
 #[test]

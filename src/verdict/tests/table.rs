@@ -133,9 +133,9 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
     STOPPED: ExecutionError, tool Unknown; no debt: It was stopped before it could show anything
       Stopped: {reason}
       Continue: The run was stopped; the next one will tell.
-    STATUS_LOST: ExecutionError, tool Unknown; debt IntegrationFailure, High
+    STATUS_LOST: ExecutionError, tool Unknown; no debt: A helper process of proctor ended, which shows nothing of the code
       Exit Status Lost: {reason}
-      AskHuman: How the command ended could not be learnt. Request a retest; ask a person if it happens again.
+      AskHuman: A helper process of proctor ended, so the run is carried out once more. Ask a person if that happens again.
     FINDINGS: ValidationFailure, tool Succeeded; debt ValidationMissing, High
       Validation Issues
       FixCode: The tool found issues. Mend them, then request a retest.

@@ -54,6 +54,13 @@ impl ProjectSession {
                 name: result.name.clone(),
                 status: result.status,
             }),
+            Progress::HelperDied { run_id, exit, why } => {
+                let said = SessionMessage::Say(format!("{project}: {why}; the checks are run once more"));
+                let (task, run_id, exit_code) = (open.running.clone(), Some(run_id.clone()), exit.code());
+                let over = EventV1::RunFinished { project, task, run_id, outcome: RunOutcomeV1::Failed, exit_code };
+                // The engine need not know: the run that it has ordered goes on.
+                return vec![SessionMessage::Tell(over), said];
+            }
             Progress::Note(note) => SessionMessage::Say(format!("{project}: {note}")),
             Progress::ChecksOver => {
                 return self.schedule(now, |scheduler| scheduler.take_report(now, WorkerReport::Progress(progress)));
@@ -133,6 +140,7 @@ fn activity_of(progress: &Progress) -> Activity {
         | Progress::ActionEnded(_)
         | Progress::ChecksOver
         | Progress::Recovered { .. }
+        | Progress::HelperDied { .. }
         | Progress::Note(_) => Activity::Running,
     }
 }
