@@ -37,6 +37,7 @@ mod request;
 mod retention;
 mod retest_refusal;
 mod run_preparation;
+mod same_program;
 mod selection;
 mod settings_approval;
 mod snapshot_storage;

@@ -98,7 +98,8 @@ pub(super) fn style(environment: &Environment) -> Style {
 
 /// Opens the store for reading. If the store's index has to be repaired, now or later, a note is printed.
 pub(super) fn open_archive(environment: &Environment) -> Result<StoreReader, CommandError> {
-    let mut archive = StoreReader::open(environment.state_root()).map_err(|error| super::from_run_error(&error))?;
+    let mut archive = StoreReader::open(environment.state_root(), environment.variables().clone())
+        .map_err(|error| super::from_run_error(&error))?;
     archive.take_notes().iter().for_each(|line| note(line));
     archive.announce_with(note);
     Ok(archive)
