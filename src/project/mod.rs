@@ -49,6 +49,7 @@ mod task_list;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool_version;
+mod unapproved_settings;
 mod waiting_approvals;
 mod workspace;
 

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -400,4 +401,30 @@ fn another_content_of_the_file_of_variables_is_asked_for_and_its_values_are_stor
     fs::write(project.root().join(USER_CONFIGURATION), entry).expect("it is ours");
     project.save(".env", "TOKEN=third-secret\n");
     project.proctor(["run"]).success();
+}
+
+#[test]
+fn evidence_is_removed_and_a_model_is_consulted_by_approved_settings_only() {
+    let project = project("").file("brief.md", "# An idea\n");
+    project.proctor(["run"]).success();
+    project.proctor(["run"]).success();
+    let runs = project.store().committed_runs().len();
+    project.save("proctor.toml", &format!("{CHECK}[evidence]\nkeep_runs = 1\n"));
+    let refused = project.proctor(["prune"]).status(3);
+    assert!(refused.stderr.contains("evidence.keep_runs: 1 instead of"), "{}", refused.snapshot());
+    assert!(refused.stderr.contains("`proctor approve`"), "{}", refused.snapshot());
+    project.proctor(["prune", "--dry-run"]).success();
+    assert_eq!(project.store().committed_runs().len(), runs, "nothing was removed");
+    project.approve();
+    project.proctor(["prune"]).success();
+    // A setting that removes nothing does not keep `prune` from its work.
+    project.save("proctor.toml", &format!("{CHECK}[evidence]\nkeep_runs = 1\n[sandbox]\nmode = \"off\"\n"));
+    project.proctor(["prune"]).success();
+
+    let models = "[govern.drafter]\ncommand = [\"touch\", \"../shared/asked\"]\n[govern.reviewer]\ncommand = [\"true\"]\n";
+    project.save("proctor.toml", &format!("{CHECK}[evidence]\nkeep_runs = 1\n[sandbox]\nmode = \"off\"\n{models}"));
+    project.command(Path::new("git"), ["init", "-q"]).success();
+    let governed = project.proctor(["govern", "--brief", "brief.md"]).status(3);
+    assert!(governed.stderr.contains("sandbox.mode: \"off\" instead of \"auto\""), "{}", governed.snapshot());
+    assert!(!project.shared("asked").exists());
 }

@@ -37,6 +37,8 @@ const ALLOWS_THE_WALL: &str = "\
 projects = [\"/**\"]
 sandbox = { mode = \"off\", writable = [\"*\"], sockets = [\"*\"], visible = [\"*\"], home = \"overlay\", snapshot = \"off\" }
 environment = { pass_environment = [\"*\"] }
+govern.drafter = { pass_environment = [\"*\"], visible = [\"*\"], writable = [\"*\"] }
+govern.reviewer = { pass_environment = [\"*\"], visible = [\"*\"], writable = [\"*\"] }
 ";
 /// The system's directories for temporary files.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
