@@ -4,6 +4,7 @@
 
 mod corrections;
 mod honest;
+mod other_paths;
 mod protected;
 mod settings;
 pub(crate) mod signed;
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::{Project, python_plain};
+use crate::common::{APPROVAL_QUESTION, Project, python_plain};
 use crate::specification_runs::{FILE, project, specification, task};
 
 /// Saves a specification whose only task is T117, after `change` has edited the task.
@@ -94,14 +95,15 @@ fn what_weakens_is_named_and_not_run_until_a_person_approves_it_at_a_terminal() 
     assert_eq!((project.store().committed_runs().len(), approvals(&project).len()), (runs, 1), "nothing was run or approved");
 
     let mut refusing = project.proctor(["approve", "--task", "T117"]).at_terminal();
-    refusing.wait_for("[n]o ", Duration::from_secs(60));
-    refusing.press("n\n");
+    refusing.wait_for(APPROVAL_QUESTION, Duration::from_secs(60));
+    refusing.press("yes\n");
     assert_eq!(refusing.ended().status, 3);
     assert_eq!(approvals(&project).len(), 1);
     let mut approving = project.proctor(["approve", "--task", "T117"]).at_terminal();
-    let asked = approving.wait_for("[n]o ", Duration::from_secs(60));
+    // What was typed before the question was shown is no answer.
+    approving.press("STEP.1\n");
+    let asked = approving.type_name();
     assert!(asked.contains("exit codes that did not succeed before succeed: 1"), "{asked}");
-    approving.press("yes\n");
     assert_eq!(approving.ended().status, 0);
     let lines = approvals(&project);
     assert_eq!((lines.len(), &lines[1]["reason"]), (2, &"person".into()));

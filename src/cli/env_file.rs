@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crate::cli::error::CommandError;
+use crate::config::FileVariables;
 use crate::evidence::read_regular_text;
 use crate::model::CommandExit;
 
@@ -11,12 +12,12 @@ use crate::model::CommandExit;
 const LONGEST: u64 = 1 << 20;
 
 /// Reads the file `name`, which is relative to the project or absolute.
-pub(crate) fn read(root: &Path, name: &str) -> Result<Vec<(String, String)>, CommandError> {
+pub(crate) fn read(root: &Path, name: &str) -> Result<FileVariables, CommandError> {
     let text = read_regular_text(&root.join(name), LONGEST).map_err(|error| {
         CommandError::caused(CommandExit::SpecificationWrong, format!("`env_file` names `{name}`, which cannot be read"), &error)
             .hint("create the file, or take `env_file` out of `[environment]` in proctor.toml")
     })?;
-    parse(&text).map_err(|(line, problem)| {
+    parse(&text).map(FileVariables).map_err(|(line, problem)| {
         CommandError::new(CommandExit::SpecificationWrong, format!("{name}:{line}: {problem}"))
             .hint("write one `NAME=value` on each line; lines that begin with # are comments")
     })

@@ -16,6 +16,7 @@ mod evidence_arguments;
 mod govern_arguments;
 mod help;
 mod installation;
+mod keyboard;
 mod live_line;
 mod logging;
 mod output_so_far;

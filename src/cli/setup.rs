@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::cli::env_file;
 use crate::cli::environment::{self, Environment};
 use crate::cli::error::CommandError;
 use crate::cli::render;
@@ -81,7 +82,11 @@ pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), Comman
         CommandError::caused(CommandExit::SpecificationWrong, format!("`{CONFIGURATION_FILE}` is not UTF-8"), &error.utf8_error())
             .hint("save the file in UTF-8")
     })?;
-    let configuration = config::read(&text, CONFIGURATION_FILE).map_err(|problems| from_problems(&problems))?;
+    let mut configuration = config::read(&text, CONFIGURATION_FILE).map_err(|problems| from_problems(&problems))?;
+    if let Some(name) = &configuration.environment.env_file {
+        // Commands that run nothing need no such file. Whoever needs its variables reports why it cannot be read.
+        configuration.environment.file_variables = env_file::read(root, name).ok();
+    }
     Ok((Configuration { allowed: allowed(root)?, ..configuration }, true))
 }
 

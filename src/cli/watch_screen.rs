@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::commands::from_run_error;
+use crate::cli::keyboard::Keyboard;
 use crate::cli::render;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Line, Style, Tone};
 use crate::daemon::{
-    FinishedRun, LastRunState, Notice, RunFailure, Screen, WayIntoProject, differing_lines, ignore_advice, notify_desktop,
+    FinishedRun, LastRunState, Notice, QuestionEnd, QuestionNumber, RunFailure, Screen, WayIntoProject, differing_lines,
+    ignore_advice, notify_desktop,
 };
 use crate::git::read_git_index;
-use crate::model::{OverallResult, TaskId};
+use crate::model::{OverallResult, TaskId, UnapprovedPlan};
 use crate::project::{Progress, RunOutcome, SealedReport};
 
 pub(crate) struct WatchScreenSettings {
@@ -35,13 +37,17 @@ pub(crate) struct WatchScreen {
     last_lines: BTreeMap<TaskId, Vec<Line>>,
     /// The line that says that proctor waits for saves; `None` during a run.
     waiting: Option<String>,
+    /// The keyboard; `None` if there is no terminal that a person could type at.
+    keyboard: Option<Keyboard>,
+    /// The open question to the person, as it stands on the last line.
+    prompt: Option<String>,
 }
 
 impl WatchScreen {
-    pub(crate) fn new(look: WatchScreenSettings) -> Self {
+    pub(crate) fn new(look: WatchScreenSettings, keyboard: Option<Keyboard>) -> Self {
         let audience = if look.is_terminal { Audience::Terminal } else { Audience::Plain };
         let progress = ProgressScreen::new(look.style, look.failures, audience);
-        Self { look, progress, last: BTreeMap::new(), last_lines: BTreeMap::new(), waiting: None }
+        Self { look, progress, last: BTreeMap::new(), last_lines: BTreeMap::new(), waiting: None, keyboard, prompt: None }
     }
 
     fn judged(&mut self, sealed: &SealedReport) {
@@ -116,19 +122,21 @@ impl Screen for WatchScreen {
                 render::line(&screen::waits(&over.task));
                 unmet.iter().for_each(|unmet| self.say(&format!("  {unmet}")));
             }
-            Ok(RunOutcome::NotApproved(unapproved)) => {
-                screen::not_approved(unapproved).iter().for_each(render::line);
-                self.say(&format!("hint: {}", screen::approve_hint(unapproved)));
-            }
+            Ok(RunOutcome::NotApproved(unapproved)) => self.not_asked(unapproved),
             Ok(RunOutcome::Superseded | RunOutcome::Withdrawn | RunOutcome::Unchanged | RunOutcome::Untriggered) => {}
-            Err(RunFailure::Configuration(lines)) => lines.iter().flat_map(|text| text.split('\n')).for_each(render::note),
-            Err(RunFailure::Run(error)) => render::error(&from_run_error(error)),
+            Err(failure) => self.failed(failure),
         }
     }
 
     fn notice(&mut self, notice: &Notice) {
         let lines = notice_lines(notice, self.look.is_terminal, &self.look.root);
+        if self.prompt.is_some() {
+            render::end_prompt();
+        }
         self.progress.print_above(|| lines.iter().for_each(|line| self.say(line)));
+        if let Some(prompt) = &self.prompt {
+            render::prompt(prompt);
+        }
         if matches!(notice, Notice::Waiting(_)) {
             self.waiting = lines.into_iter().next();
         }
@@ -143,6 +151,50 @@ impl Screen for WatchScreen {
         match &self.waiting {
             Some(waiting) => self.say(waiting),
             None => self.progress.show_again(),
+        }
+    }
+
+    fn can_ask(&self) -> bool {
+        self.keyboard.is_some()
+    }
+
+    fn refused(&mut self, unapproved: &UnapprovedPlan) {
+        screen::not_approved(unapproved).iter().take(1).for_each(render::line);
+    }
+
+    fn not_asked(&mut self, unapproved: &UnapprovedPlan) {
+        screen::not_approved(unapproved).iter().for_each(render::line);
+        self.say(&format!("hint: {}", screen::approve_hint(unapproved)));
+    }
+
+    fn ask(&mut self, unapproved: &UnapprovedPlan) -> QuestionNumber {
+        screen::difference(unapproved).iter().for_each(render::line);
+        let prompt = screen::approval_prompt(unapproved);
+        let number = self.keyboard.as_mut().map(Keyboard::open_question).unwrap_or_default();
+        render::prompt(&prompt);
+        self.prompt = Some(prompt);
+        number
+    }
+
+    fn end_question(&mut self, end: QuestionEnd) {
+        if let Some(keyboard) = &mut self.keyboard {
+            keyboard.close_question();
+        }
+        self.prompt = None;
+        match end {
+            QuestionEnd::Approved => self.say("approved as it is now"),
+            QuestionEnd::Declined => self.say("nothing was approved; Enter runs again and asks again"),
+            QuestionEnd::Withdrawn => {
+                render::end_prompt();
+                self.say("the question is withdrawn");
+            }
+        }
+    }
+
+    fn failed(&mut self, failure: &RunFailure) {
+        match failure {
+            RunFailure::Configuration(lines) => lines.iter().flat_map(|text| text.split('\n')).for_each(render::note),
+            RunFailure::Run(error) => render::error(&from_run_error(error)),
         }
     }
 }

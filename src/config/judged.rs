@@ -2,12 +2,19 @@
 //! that approvals record and compare (S7). The settings of actions and policies are part of the plan, which is compared
 //! separately.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::config::keys::{KeyKind, kind_of};
 use crate::config::settings::{CachesMode, Configuration, HomeAccess, ProtectionMode};
 use crate::config::weaker_when::{NO_LIMIT, WeakerWhen};
 use crate::model::{CollectionErrorPolicy, JudgedSettings, LimitEnforcement, PackageCredentials, SettingValue, SystemCallFilter};
+
+/// The key under which an approval holds the digest of the variables in the file of `env_file`. It is no setting.
+pub const ENV_FILE_CONTENT: &str = "environment.env_file.content";
+
+/// The setting that names the file whose digest stands under [`ENV_FILE_CONTENT`].
+pub const ENV_FILE: &str = "environment.env_file";
 
 /// A setting and the function that reads its value from the configuration.
 type Row = (&'static str, fn(&Configuration) -> SettingValue);
@@ -19,7 +26,7 @@ const ROWS: &[Row] = &[
     ("evidence.keep_days", |all| limit(all.evidence.limits.days.map(u64::from))),
     ("evidence.max_bytes", |all| limit(all.evidence.limits.bytes.map(|size| size.0))),
     ("environment.pass_environment", |all| list(&all.environment.pass_environment)),
-    ("environment.env_file", |all| text(all.environment.env_file.as_deref().unwrap_or_default())),
+    (ENV_FILE, |all| text(all.environment.env_file.as_deref().unwrap_or_default())),
     ("sandbox.mode", |all| text(mode_word(all.sandbox.mode))),
     ("sandbox.writable", |all| list(&all.sandbox.writable)),
     ("sandbox.sockets", |all| list(&all.sandbox.sockets)),
@@ -55,12 +62,20 @@ const ROWS: &[Row] = &[
 
 /// Returns the values of all settings that belong to the project as a whole and that an approval records.
 pub fn judged_settings(configuration: &Configuration) -> JudgedSettings {
-    JudgedSettings { values: ROWS.iter().map(|(key, value)| ((*key).to_owned(), value(configuration))).collect() }
+    let mut values: BTreeMap<String, SettingValue> =
+        ROWS.iter().map(|(key, value)| ((*key).to_owned(), value(configuration))).collect();
+    if let Some(variables) = &configuration.environment.file_variables {
+        values.insert(ENV_FILE_CONTENT.to_owned(), text(&variables.digest().hex()));
+    }
+    JudgedSettings { values }
 }
 
 /// Returns to which change of a setting a person must agree before anything runs; `None` for a table, for a setting
 /// whose change weakens nothing, and for an unknown key.
 pub fn weaker_when(key: &str) -> Option<WeakerWhen> {
+    if key == ENV_FILE_CONTENT {
+        return Some(WeakerWhen::OtherContent);
+    }
     match kind_of(key)? {
         KeyKind::Weakening { when, .. } => Some(when),
         KeyKind::Table | KeyKind::Never(_) => None,
@@ -79,7 +94,7 @@ pub fn opens_the_machine(key: &str, value: &SettingValue) -> bool {
 /// Returns whether the setting `env_file` names a file outside of the project.
 fn names_a_place_outside(key: &str, value: &SettingValue) -> bool {
     let leads_out = |path: &str| path.starts_with('/') || path.split('/').any(|part| part == "..");
-    key == "environment.env_file" && matches!(value, SettingValue::Text(path) if leads_out(path))
+    key == ENV_FILE && matches!(value, SettingValue::Text(path) if leads_out(path))
 }
 
 /// Returns the default of a setting that an approval records.

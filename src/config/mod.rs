@@ -10,6 +10,7 @@ mod approval;
 mod command;
 mod default_text;
 mod duration;
+mod file_variables;
 mod govern;
 mod judged;
 mod keys;
@@ -30,7 +31,8 @@ mod written_value;
 
 pub use default_text::default_text;
 pub use duration::{duration_text, parse_duration};
-pub use judged::{default_of, judged_settings, opens_the_machine, weaker_when};
+pub use file_variables::FileVariables;
+pub use judged::{ENV_FILE, ENV_FILE_CONTENT, default_of, judged_settings, opens_the_machine, weaker_when};
 #[cfg(test)]
 pub(crate) use keys::keys_that_weaken;
 pub use nearest::nearest;

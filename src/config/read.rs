@@ -191,6 +191,7 @@ fn read_environment(section: &Section<'_>, document: &mut Document<'_>) -> Envir
     EnvironmentSettings {
         pass_environment: pass_environment.value,
         env_file: if env_file.is_empty() { None } else { Some(env_file) },
+        file_variables: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::config::file_variables::FileVariables;
 use crate::config::written_value::WrittenValue;
 use crate::model::{
     ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, JudgedSettings, LimitEnforcement,
@@ -217,6 +218,9 @@ pub struct EnvironmentSettings {
     pub pass_environment: Vec<String>,
     /// A file of `NAME=value` lines, relative to the project or absolute; `None` for no file.
     pub env_file: Option<String>,
+    /// The variables in that file; `None` if there is no such file, or if it cannot be read. The reader of the
+    /// configuration reads no other file, so its caller fills this in.
+    pub file_variables: Option<FileVariables>,
 }
 
 /// `[sandbox]`: how actions are isolated, and what they may still reach.

@@ -15,6 +15,8 @@ pub enum WeakerWhen {
     Removed,
     /// The setting becomes anything else.
     Changed,
+    /// The content of the file that the setting names becomes another one.
+    OtherContent,
     /// The setting becomes a word that comes later in this list.
     Later(&'static [&'static str]),
 }
@@ -30,8 +32,16 @@ impl WeakerWhen {
             Self::Higher => number(now) > number(before),
             Self::Added => !missing(now, before).is_empty(),
             Self::Removed => !missing(before, now).is_empty(),
-            Self::Changed => before != now,
+            Self::Changed | Self::OtherContent => before != now,
             Self::Later(words) => rank(words, now) > rank(words, before),
+        }
+    }
+
+    /// Returns whether every change weakens, in whichever direction it goes.
+    pub fn is_symmetric(self) -> bool {
+        match self {
+            Self::Changed | Self::OtherContent => true,
+            Self::Lower | Self::Higher | Self::Added | Self::Removed | Self::Later(_) => false,
         }
     }
 
@@ -43,6 +53,7 @@ impl WeakerWhen {
             Self::Added => "more entries".to_owned(),
             Self::Removed => "fewer entries".to_owned(),
             Self::Changed => "any change".to_owned(),
+            Self::OtherContent => "another content".to_owned(),
             Self::Later(words) => format!("a value further to the right in {}", words.join(", ")),
         }
     }

@@ -11,14 +11,19 @@ use crate::daemon::effect::Notice;
 use crate::daemon::engine::{EngineSettings, Moment};
 use crate::daemon::event::{Event, Key};
 use crate::daemon::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, new_runtime, run_event_loop};
+use crate::daemon::foreground::questions::Questions;
 use crate::daemon::os_signals::{HangUp, Signals};
 use crate::daemon::project_scheduler::{HostEffect, ProjectScheduler};
-use crate::daemon::worker::{FinishedRun, ReloadProject, Worker, WorkerReport};
+use crate::daemon::worker::{FinishedRun, ReloadProject, RunFailure, Worker, WorkerReport};
 use crate::ignore::Matcher;
-use crate::model::CommandExit;
+use crate::model::{CommandExit, UnapprovedPlan, WatchHint};
 use crate::process::ControlError;
 use crate::project::{Progress, ProjectScope, Workspace};
 use crate::watch::{Pace, WatchError, Watcher};
+
+mod questions;
+
+pub use questions::{QuestionEnd, QuestionNumber};
 
 /// The display that shows a watch to a person.
 pub trait Screen {
@@ -29,6 +34,27 @@ pub trait Screen {
     /// Shows a notice, such as that proctor waits for changes.
     fn notice(&mut self, notice: &Notice);
     fn clear(&mut self);
+    /// Returns whether a person can be asked at this screen.
+    fn can_ask(&self) -> bool;
+    /// Shows that a plan was refused. A question about it follows.
+    fn refused(&mut self, unapproved: &UnapprovedPlan);
+    /// Shows that a plan was refused, which the person is not asked about here.
+    fn not_asked(&mut self, unapproved: &UnapprovedPlan);
+    /// Asks whether a plan is approved, after throwing away what was typed before. What the person types from now on is
+    /// the answer, until the question ends.
+    fn ask(&mut self, unapproved: &UnapprovedPlan) -> QuestionNumber;
+    /// Ends the question. What the person types from now on are keys again.
+    fn end_question(&mut self, end: QuestionEnd);
+    /// Shows why an approval could not be prepared or written.
+    fn failed(&mut self, failure: &RunFailure);
+}
+
+/// What a person types at a foreground watch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Typed {
+    Key(Key),
+    /// A line that was typed while a question was open.
+    Answer(QuestionNumber, String),
 }
 
 /// The reason why a foreground watch could not begin or continue.
@@ -61,8 +87,8 @@ pub struct ForegroundBeginning {
     pub matcher: Matcher,
     /// How often the watcher polls files for which it gets no events.
     pub pace: Pace,
-    /// Receives the pressed keys. If the sender is dropped, no more keys come.
-    pub keys: Receiver<Key>,
+    /// Receives what is typed. If the sender is dropped, nothing more comes.
+    pub typed: Receiver<Typed>,
     /// How SIGHUP is handled.
     pub hang_up: HangUp,
 }
@@ -76,7 +102,7 @@ pub fn watch_in_foreground<S: Screen>(
     root: &Path,
     screen: &mut S,
 ) -> Result<CommandExit, ForegroundError> {
-    let ForegroundBeginning { workspace, scope, reload, settings, matcher, pace, keys, hang_up } = beginning;
+    let ForegroundBeginning { workspace, scope, reload, settings, matcher, pace, typed, hang_up } = beginning;
     let (door, arrivals) = open_arrivals();
     let sender = door.sender(ProjectSeat(0));
     let watcher = Watcher::start(root, matcher, &pace, sender.hints()).map_err(ForegroundError::Watch)?;
@@ -86,8 +112,8 @@ pub fn watch_in_foreground<S: Screen>(
     new_runtime().map_err(ForegroundError::Runtime)?.block_on(async {
         let signals = Signals::take_over(hang_up).map_err(ForegroundError::Signals)?;
         // The sources are dropped after the host, because the worker's last report still needs a receiver.
-        let mut sources = EventSources { signals, arrivals, calls: keys, clock: LoopClock::start() };
-        let mut foreground = Foreground { scheduler, screen };
+        let mut sources = EventSources { signals, arrivals, calls: typed, clock: LoopClock::start() };
+        let mut foreground = Foreground { scheduler, screen, questions: Questions::default() };
         let first = foreground.scheduler.begin();
         match foreground.perform(first) {
             ControlFlow::Break(outcome) => outcome,
@@ -99,25 +125,40 @@ pub fn watch_in_foreground<S: Screen>(
 struct Foreground<'screen, S: Screen> {
     scheduler: ProjectScheduler,
     screen: &'screen mut S,
+    questions: Questions,
 }
 
 impl<S: Screen> EventHost for Foreground<'_, S> {
-    type Call = Key;
+    type Call = Typed;
     type Outcome = Result<CommandExit, ForegroundError>;
 
     fn before_wait(&mut self, _now: Moment) -> Option<Moment> {
         self.scheduler.wake_at()
     }
 
-    fn handle(&mut self, now: Moment, event: LoopEvent<Key>) -> ControlFlow<Self::Outcome> {
+    fn handle(&mut self, now: Moment, event: LoopEvent<Typed>) -> ControlFlow<Self::Outcome> {
         let effects = match event {
             LoopEvent::Signal(signal) => self.scheduler.handle(now, Event::Signal(signal)),
             LoopEvent::Project(_, ProjectArrival::Hints(hints)) => self.scheduler.handle(now, Event::Hints(hints)),
             LoopEvent::Project(_, ProjectArrival::Report(report)) => {
+                let is_approved = matches!(*report, WorkerReport::Approved(Ok(())));
                 self.show(&report);
-                self.scheduler.take_report(now, *report)
+                if is_approved {
+                    self.scheduler.handle(now, Event::Hints(vec![WatchHint::Approved]))
+                } else {
+                    self.scheduler.take_report(now, *report)
+                }
             }
-            LoopEvent::Call(key) => self.scheduler.handle(now, Event::Key(key)),
+            LoopEvent::Call(Typed::Key(key)) => {
+                if matches!(key, Key::Again | Key::All) {
+                    self.forget_declined();
+                }
+                self.scheduler.handle(now, Event::Key(key))
+            }
+            LoopEvent::Call(Typed::Answer(number, text)) => {
+                self.take_answer(number, &text);
+                Vec::new()
+            }
             LoopEvent::Woken => self.scheduler.wake(now),
         };
         self.perform(effects)
@@ -128,24 +169,36 @@ impl<S: Screen> Foreground<'_, S> {
     fn show(&mut self, report: &WorkerReport) {
         match report {
             WorkerReport::Progress(progress) => self.screen.progress(progress),
-            WorkerReport::Over(over) => self.screen.over(over),
+            WorkerReport::Over(over) => self.show_end(over),
+            WorkerReport::Question(found) => self.show_question(found),
+            WorkerReport::Approved(Err(failure)) => self.screen.failed(failure),
             WorkerReport::Rules(..)
             | WorkerReport::Settings(_)
             | WorkerReport::Looked(..)
             | WorkerReport::Errand(_)
             | WorkerReport::Opened(_)
-            | WorkerReport::Closed(_) => {}
+            | WorkerReport::Closed(_)
+            | WorkerReport::Approved(Ok(())) => {}
         }
     }
 
     fn perform(&mut self, effects: Vec<HostEffect>) -> ControlFlow<Result<CommandExit, ForegroundError>> {
         for effect in effects {
             match effect {
-                HostEffect::Show(notice) => self.screen.notice(&notice),
+                HostEffect::Show(notice) => {
+                    self.screen.notice(&notice);
+                    if matches!(notice, Notice::Waiting(_)) {
+                        self.request_question();
+                    }
+                }
                 HostEffect::ClearScreen => self.screen.clear(),
-                HostEffect::Quit(exit) => return ControlFlow::Break(Ok(exit)),
+                HostEffect::Quit(exit) => {
+                    self.withdraw_question();
+                    return ControlFlow::Break(Ok(exit));
+                }
                 HostEffect::NotOrdered(error) => return ControlFlow::Break(Err(ForegroundError::Control(error))),
-                HostEffect::Ordered { .. } | HostEffect::Rearmed | HostEffect::NotRearmed => {}
+                HostEffect::Ordered { .. } => self.withdraw_question(),
+                HostEffect::Rearmed | HostEffect::NotRearmed => {}
             }
         }
         ControlFlow::Continue(())

@@ -31,7 +31,7 @@ pub(crate) use engine::differing_lines;
 pub use engine::{Engine, EngineSettings, Moment};
 pub use errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 pub use event::{Event, Key, OsSignal, RunFinish, SavedContent};
-pub use foreground::{ForegroundBeginning, ForegroundError, Screen, watch_in_foreground};
+pub use foreground::{ForegroundBeginning, ForegroundError, QuestionEnd, QuestionNumber, Screen, Typed, watch_in_foreground};
 pub(crate) use ignore_advice::{WayIntoProject, ignore_advice};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;

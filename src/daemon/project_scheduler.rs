@@ -123,6 +123,8 @@ impl ProjectScheduler {
             WorkerReport::Progress(_)
             | WorkerReport::Looked(..)
             | WorkerReport::Errand(_)
+            | WorkerReport::Question(_)
+            | WorkerReport::Approved(_)
             | WorkerReport::Opened(_)
             | WorkerReport::Closed(_) => Vec::new(),
         }
@@ -149,6 +151,11 @@ impl ProjectScheduler {
     /// Gives the worker an errand to carry out after all earlier requests.
     pub(super) fn send_on(&self, errand: Errand) {
         self.worker.send_on(errand);
+    }
+
+    /// Returns the worker, for requests that concern no run.
+    pub(super) fn worker(&self) -> &Worker {
+        &self.worker
     }
 
     pub(super) fn watcher(&self) -> WatcherHandle {

@@ -19,11 +19,13 @@ use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{CopiedFiles, OnDisk, Plan, ProjectStatus, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::project::{
-    DescribedProject, PlanlessProject, Progress, ProjectError, ProjectScope, ProjectSettings, RunOutcome, RunRequest, Selection,
-    TaskError, Workspace,
+    ApprovalQuestion, DescribedProject, PlanlessProject, Progress, ProjectError, ProjectScope, ProjectSettings, RunOutcome,
+    RunRequest, Selection, TaskError, Workspace,
 };
 use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher};
+
+mod approvals;
 
 /// The time limit for compiling Python modules after a run, while no request waits. A new request ends the compilation
 /// earlier.
@@ -42,6 +44,10 @@ pub enum WorkerReport {
     /// The status check with this ticket has ended with this result.
     Looked(LookTicket, Box<Result<ProjectStatus, ProjectError>>),
     Errand(Box<Result<ErrandDone, ErrandTrouble>>),
+    /// What a person must approve before a refused task runs; `None` if there is nothing to approve here.
+    Question(Result<Option<Box<ApprovalQuestion>>, RunFailure>),
+    /// Whether what a person approved is written.
+    Approved(Result<(), RunFailure>),
     /// The project is open. Orders are carried out from now on.
     Opened(Box<OpenedProject>),
     /// The project could not be opened. No other report follows.
@@ -169,6 +175,8 @@ enum WorkerTask {
     Run(Order, Control),
     Look(LookTicket, Vec<TaskId>, TreeHints),
     Errand(Errand),
+    FindQuestion(TaskId),
+    Approve(Box<ApprovalQuestion>),
 }
 
 struct WorkerState {
@@ -286,6 +294,8 @@ impl WorkerState {
                 WorkerTask::Run(order, control) => WorkerReport::Over(Box::new(self.run_order(&order, &control))),
                 WorkerTask::Look(ticket, wanted, hints) => WorkerReport::Looked(ticket, Box::new(self.look(&wanted, &hints))),
                 WorkerTask::Errand(errand) => WorkerReport::Errand(Box::new(self.go_on_errand(&errand))),
+                WorkerTask::FindQuestion(task) => WorkerReport::Question(self.question_of(&task)),
+                WorkerTask::Approve(question) => WorkerReport::Approved(self.approve(&question)),
             };
             if !(self.report)(report) {
                 return;

@@ -16,10 +16,12 @@ use crate::project::known_approvals::KnownApproval;
 use crate::project::progress::Progress;
 use crate::project::protected::{approvable, approved_by_rule, change_texts, protected_files};
 use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
+use crate::project::same_program::ProgramSearch;
 use crate::project::settings_approval::{SettingsDecision, decide_settings, digest_with_settings};
 use crate::project::workspace::Workspace;
 use crate::spec::{
     plan_digest, plan_terms, renamings, strengthenings, terms_by_rule, weakenings, weaker_actions, with_free_corrections,
+    with_same_programs,
 };
 use crate::store;
 use crate::tree::{self, TreeHints};
@@ -89,7 +91,10 @@ impl Workspace {
         if left.is_empty() && self.approvals.holds(&scope.project, &plan.task, combined, ledger.next_sequence()) {
             return Ok(None);
         }
-        let judgement = ApprovalJudgement { left, ..ApprovalJudgement::read(&self.index, &scope.project, plan, digest)? };
+        let judgement = ApprovalJudgement {
+            left,
+            ..ApprovalJudgement::read(&self.index, &scope.project, plan, digest, self.program_search(scope, request.settings))?
+        };
         if judgement.is_weaker() {
             return Ok(Some(judgement.into_unapproved(plan)));
         }
@@ -187,7 +192,10 @@ impl Workspace {
         let digest = plan_digest(plan);
         let tree = self.trees.scan(&self.store, settings, scope, &TreeHints::Everything)?;
         let left = self.files_that_left(scope, settings, &tree);
-        let Some(weighed) = weigh_plan(&self.index, &scope.project, plan, &tree, left)? else { return Ok(None) };
+        let Some(weighed) = weigh_plan(&self.index, &scope.project, plan, (&tree, left), self.program_search(scope, settings))?
+        else {
+            return Ok(None);
+        };
         let WeighedPlan { unapproved, held, protected, file, .. } = weighed;
         let of_files = unapproved.protected.iter().map(|text| format!("protected: {text}"));
         let weakened = unapproved.weakened.iter().cloned().chain(of_files).collect();
@@ -224,11 +232,11 @@ pub(crate) fn weigh_plan(
     index: &store::StoreIndex,
     project: &ProjectId,
     plan: &Plan,
-    tree: &tree::TreeIndex,
-    left: Vec<String>,
+    (tree, left): (&tree::TreeIndex, Vec<String>),
+    programs: ProgramSearch<'_>,
 ) -> Result<Option<WeighedPlan>, ProjectError> {
     let digest = plan_digest(plan);
-    let judgement = ApprovalJudgement { left, ..ApprovalJudgement::read(index, project, plan, digest)? };
+    let judgement = ApprovalJudgement { left, ..ApprovalJudgement::read(index, project, plan, digest, programs)? };
     let Some(file) = file_of(plan) else { return Ok(None) };
     let held = judgement.held_or_first(plan, digest);
     let weakens_plan = judgement.weakens_plan();
@@ -279,8 +287,9 @@ pub(crate) fn unapproved_in(
     project: &ProjectId,
     plan: &Plan,
     digest: Digest,
+    programs: ProgramSearch<'_>,
 ) -> Result<Option<UnapprovedPlan>, ProjectError> {
-    let judgement = ApprovalJudgement::read(index, project, plan, digest)?;
+    let judgement = ApprovalJudgement::read(index, project, plan, digest, programs)?;
     Ok(judgement.is_weaker().then(|| judgement.into_unapproved(plan)))
 }
 
@@ -292,12 +301,13 @@ pub(crate) fn terms_of_registration(
     project: &ProjectId,
     plan: &Plan,
     digest: Digest,
+    programs: ProgramSearch<'_>,
 ) -> Result<Option<Box<PlanTerms>>, ProjectError> {
     let is_own = match plan.origin {
         PlanOrigin::Configured | PlanOrigin::Discovered => true,
         PlanOrigin::CommandLine | PlanOrigin::Specification => false,
     };
-    let judgement = ApprovalJudgement::read(index, project, plan, digest)?;
+    let judgement = ApprovalJudgement::read(index, project, plan, digest, programs)?;
     if !is_own || judgement.weakens_plan() {
         return Ok(None);
     }
@@ -325,6 +335,7 @@ fn decide(
     known: Option<&CurrentApproval>,
     plan: &Plan,
     digest: Digest,
+    programs: ProgramSearch<'_>,
     history: impl FnOnce() -> Result<ProgramHistory, ProjectError>,
 ) -> Result<Decision, ProjectError> {
     Ok(match known {
@@ -332,6 +343,10 @@ fn decide(
         Some(held) if held.plan_digest == digest => Decision::Approved,
         Some(held) => {
             let (before, now) = (&held.terms, plan_terms(plan));
+            if weakenings(before, &now).is_empty() {
+                return Ok(Decision::WeakensNothing);
+            }
+            let before = &with_same_programs(before, &now, &|id, old, new| programs.is_same(plan, id, old, new));
             if weakenings(before, &now).is_empty() {
                 return Ok(Decision::WeakensNothing);
             }
@@ -381,7 +396,13 @@ struct ApprovalJudgement {
 }
 
 impl ApprovalJudgement {
-    fn read(index: &store::StoreIndex, project: &ProjectId, plan: &Plan, digest: Digest) -> Result<Self, ProjectError> {
+    fn read(
+        index: &store::StoreIndex,
+        project: &ProjectId,
+        plan: &Plan,
+        digest: Digest,
+        programs: ProgramSearch<'_>,
+    ) -> Result<Self, ProjectError> {
         let held_settings = index.approved_settings(project).map_err(ProjectError::Index)?;
         let settings = decide_settings(held_settings.as_ref().and_then(|held| held.terms.settings.as_ref()), &plan.settings);
         // A typed command has no plan that could be approved, but it runs under the settings of the project.
@@ -392,7 +413,7 @@ impl ApprovalJudgement {
         let decision = match file_of(plan) {
             Some(_) => {
                 let history = || index.programs(project).map_err(ProjectError::Index);
-                decide(known.as_ref(), plan, digest, history)?
+                decide(known.as_ref(), plan, digest, programs, history)?
             }
             None => Decision::Approved,
         };

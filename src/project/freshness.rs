@@ -4,6 +4,8 @@
 //! The tree is read after the question was asked, and the ledger after the tree. So a verdict is called fresh only for
 //! a tree that was on disk after the question was asked. Nothing is locked and nothing is run.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 
 use crate::config::Configuration;
@@ -18,6 +20,7 @@ use crate::project::error::ProjectError;
 use crate::project::known_trees::scan_once;
 use crate::project::registration::{DirectoryOwner, RootDirectory};
 use crate::project::request::{ProjectScope, ProjectSettings};
+use crate::project::same_program::ProgramSearch;
 use crate::project::specifications::{Specifications, TaskError};
 use crate::project::store_reader::StoreReader;
 use crate::project::task_history::TaskHistory;
@@ -53,6 +56,8 @@ struct StatusQuestion<'a> {
     asked: FilesRead<'a>,
     /// The tasks to report on. Tasks that are watched or have a history are reported too.
     wanted: &'a [TaskId],
+    /// The environment of proctor itself.
+    ambient: &'a BTreeMap<OsString, OsString>,
 }
 
 /// What the project's configuration files say.
@@ -60,6 +65,21 @@ enum FilesRead<'a> {
     /// The files were read: there is a plan for the project's own checks, or there are problems.
     Described(Result<DescribedProject<'a>, PlanlessProject<'a>>),
     Unlooked,
+}
+
+impl<'a> StatusQuestion<'a> {
+    fn readable(&self) -> Option<(&'a ProjectSettings, &'a Configuration)> {
+        match &self.asked {
+            FilesRead::Described(Ok(described)) => Some((described.settings, described.configuration)),
+            FilesRead::Described(Err(undescribed)) => undescribed.readable,
+            FilesRead::Unlooked => None,
+        }
+    }
+
+    fn program_search(&self) -> ProgramSearch<'a> {
+        let additions = self.readable().map(|(settings, _)| &settings.environment);
+        ProgramSearch { root: self.root, ambient: self.ambient, additions }
+    }
 }
 
 /// The current tree and plan, as far as they were read.
@@ -96,8 +116,9 @@ impl StoreReader {
         wanted: &[TaskId],
     ) -> Result<ProjectStatus, ProjectError> {
         let (project, approval) = self.find_approved(root)?;
+        let ambient = &self.ambient;
         let question =
-            StatusQuestion { project: project.as_ref(), approval, root, asked: FilesRead::Described(described), wanted };
+            StatusQuestion { project: project.as_ref(), approval, root, asked: FilesRead::Described(described), wanted, ambient };
         let look = |settings: &ProjectSettings| scan_once(&self.store, settings, project.as_ref(), root);
         // Another process ran the checks, so their trees are not known here.
         stand(&self.store, &mut self.index, (&mut Specifications::default(), &CheckedTrees::default()), &question, look)
@@ -117,7 +138,7 @@ impl StoreReader {
         wanted: &[TaskId],
         activity: Activity,
     ) -> Result<ProjectStatus, ProjectError> {
-        let question = StatusQuestion { project, approval, root, asked: FilesRead::Unlooked, wanted };
+        let question = StatusQuestion { project, approval, root, asked: FilesRead::Unlooked, wanted, ambient: &self.ambient };
         judge(
             &self.store,
             &mut self.index,
@@ -185,6 +206,7 @@ impl Workspace {
             approval: Approval::Approved,
             root: &scope.root,
             asked: FilesRead::Described(described),
+            ambient: &self.ambient,
         };
         let look = |settings: &ProjectSettings| self.trees.scan(&self.store, settings, scope, hints);
         stand(&self.store, &mut self.index, (&mut self.specifications, &self.checked_trees), &question, look)
@@ -201,11 +223,7 @@ fn stand(
     let holder =
         question.project.map(|project| store.lock_holder(project).map_err(ProjectError::Evidence)).transpose()?.flatten();
     let activity = if holder.is_some() { Activity::Running } else { Activity::Idle };
-    let readable = match &question.asked {
-        FilesRead::Described(Ok(described)) => Some((described.settings, described.configuration)),
-        FilesRead::Described(Err(undescribed)) => undescribed.readable,
-        FilesRead::Unlooked => None,
-    };
+    let readable = question.readable();
     if let Some(project) = question.project {
         catch_up(store, index, project)?;
     }
@@ -354,7 +372,7 @@ fn plan_facts(
     };
     let digest = crate::spec::plan_digest(plan);
     let unapproved = match question.project {
-        Some(project) => unapproved_in(index, project, plan, digest)?,
+        Some(project) => unapproved_in(index, project, plan, digest, question.program_search())?,
         None => None,
     };
     let approval = if unapproved.is_some() { Approval::NotApproved } else { question.approval };

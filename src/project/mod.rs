@@ -37,6 +37,7 @@ mod request;
 mod retention;
 mod retest_refusal;
 mod run_preparation;
+mod same_program;
 mod selection;
 mod settings_approval;
 mod snapshot_storage;
@@ -48,6 +49,7 @@ mod task_list;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool_version;
+mod unapproved_settings;
 mod waiting_approvals;
 mod workspace;
 

@@ -82,7 +82,7 @@ impl PythonInterpreter {
 
     /// Returns the interpreter at a path; `None` if there is no file, or if the file is a script or does not have the
     /// name of an interpreter.
-    fn from_file(path: &Path) -> Option<Self> {
+    pub(crate) fn from_file(path: &Path) -> Option<Self> {
         let file = program_file(path)?;
         if !is_python(file.real_path.file_name()?) || interpreter_of(&file.real_path).is_some() {
             return None;

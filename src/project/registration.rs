@@ -126,8 +126,9 @@ impl Workspace {
         let lock = self.lock(&scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
         let plan_digest = crate::spec::plan_digest(plan);
-        let terms = terms_of_registration(&self.index, &scope.project, plan, plan_digest)?;
-        let is_approved = unapproved_in(&self.index, &scope.project, plan, plan_digest)?.is_none();
+        let programs = self.program_search(&scope, settings);
+        let terms = terms_of_registration(&self.index, &scope.project, plan, plan_digest, programs)?;
+        let is_approved = unapproved_in(&self.index, &scope.project, plan, plan_digest, programs)?.is_none();
         let record = RegistrationRecord {
             project_id: scope.project.clone(),
             path: place.identity.path.clone(),

@@ -2,6 +2,7 @@
 //! that leads to the evidence (S1).
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{self, RunForm, Store};
@@ -20,6 +21,8 @@ use crate::store::{self, IndexedProject, IndexedRun};
 pub struct StoreReader {
     pub(crate) store: Store,
     pub(crate) index: store::StoreIndex,
+    /// The environment of proctor itself, in which the programs of plans are searched.
+    pub(crate) ambient: BTreeMap<OsString, OsString>,
     opening_notes: Vec<String>,
 }
 
@@ -56,15 +59,15 @@ pub struct RecordedRun {
 }
 
 impl StoreReader {
-    /// Opens the evidence store.
+    /// Opens the evidence store. `ambient` is the environment of proctor itself.
     ///
     /// # Errors
     ///
     /// When the store or its index cannot be opened.
-    pub fn open(state_root: &Path) -> Result<Self, ProjectError> {
+    pub fn open(state_root: &Path, ambient: BTreeMap<OsString, OsString>) -> Result<Self, ProjectError> {
         let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
         let opened = open_index(&store)?;
-        Ok(Self { store, index: opened.index, opening_notes: opened.notes })
+        Ok(Self { store, index: opened.index, ambient, opening_notes: opened.notes })
     }
 
     /// Returns the directory of the store.

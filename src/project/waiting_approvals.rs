@@ -9,6 +9,7 @@ use crate::project::approved_tree::files_that_left_saved;
 use crate::project::error::ProjectError;
 use crate::project::known_trees::scan_once;
 use crate::project::request::ProjectSettings;
+use crate::project::same_program::ProgramSearch;
 use crate::project::specifications::Specifications;
 use crate::project::store_reader::StoreReader;
 use crate::project::workspace::catch_up;
@@ -48,6 +49,7 @@ impl StoreReader {
         }
         // The ledger is read after the tree, so an approval that was given while the tree was read counts.
         catch_up(&self.store, &mut self.index, project)?;
+        let programs = ProgramSearch { root, ambient: &self.ambient, additions: Some(&settings.environment) };
         let mut waiting = WaitingApprovals::default();
         for (task, plan) in plans {
             let plan = match plan {
@@ -60,7 +62,7 @@ impl StoreReader {
                     continue;
                 }
             };
-            let Some(weighed) = weigh_plan(&self.index, project, &plan, &tree, left.clone())? else { continue };
+            let Some(weighed) = weigh_plan(&self.index, project, &plan, (&tree, left.clone()), programs)? else { continue };
             if weighed.concerns_task || waiting.unapproved.is_empty() {
                 waiting.unapproved.push(weighed.unapproved);
             }

@@ -29,6 +29,7 @@ use crate::project::refused_requests::RefusedRequests;
 use crate::project::repaired_index::{Announce, announce_with, open_index};
 use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
 use crate::project::run_preparation::RunPreparation;
+use crate::project::same_program::ProgramSearch;
 use crate::project::selection::Selection;
 use crate::project::specifications::{Specifications, TaskError};
 use crate::report::{RecoveryFacts, attested, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes};
@@ -53,7 +54,7 @@ pub struct Workspace {
     executable: PathBuf,
     /// `None` while an action has the launcher to itself.
     launcher: Option<LauncherHandle>,
-    ambient: BTreeMap<OsString, OsString>,
+    pub(crate) ambient: BTreeMap<OsString, OsString>,
     observer: StepObserver,
     pub(crate) trees: KnownTrees,
     verdict_tree: Option<VerdictTree>,
@@ -195,6 +196,11 @@ impl Workspace {
 
     pub(crate) fn ambient(&self) -> &BTreeMap<OsString, OsString> {
         &self.ambient
+    }
+
+    /// Returns where the programs of a project's plans are searched.
+    pub(crate) fn program_search<'a>(&'a self, scope: &'a ProjectScope, settings: &'a ProjectSettings) -> ProgramSearch<'a> {
+        ProgramSearch { root: &scope.root, ambient: &self.ambient, additions: Some(&settings.environment) }
     }
 
     pub(crate) fn path_variable(&self) -> OsString {

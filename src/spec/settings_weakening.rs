@@ -6,7 +6,7 @@
 
 use globset::GlobBuilder;
 
-use crate::config::{WeakerWhen, default_of, missing, opens_the_machine, weaker_when};
+use crate::config::{ENV_FILE, ENV_FILE_CONTENT, WeakerWhen, default_of, missing, opens_the_machine, weaker_when};
 use crate::model::{JudgedSettings, SettingValue};
 
 /// A setting that is weaker than the approved value.
@@ -21,10 +21,15 @@ pub struct WeakerSetting {
 /// Returns the settings in which `now` is weaker than `before`. What `allowed` holds is never weaker: these are the
 /// values that the user's own configuration allows.
 pub fn weaker_settings(before: &JudgedSettings, now: &JudgedSettings, allowed: &JudgedSettings) -> Vec<WeakerSetting> {
-    let compared = now.values.iter().filter_map(|(key, now)| {
+    let values = &now.values;
+    let compared = values.iter().filter_map(|(key, now)| {
         let when = weaker_when(key)?;
         // An approval of an earlier version of proctor does not have the settings that were added later.
         let before = before.values.get(key).or_else(|| default_of(key))?;
+        // Who allows a file always, allows whatever is in it.
+        if key == ENV_FILE_CONTENT && allowed.values.get(ENV_FILE).is_some_and(|file| Some(file) == values.get(ENV_FILE)) {
+            return None;
+        }
         let text = weakening(when, before, now, allowed.values.get(key))?;
         Some(WeakerSetting { key: key.clone(), text: format!("{key}: {text}") })
     });
@@ -33,7 +38,9 @@ pub fn weaker_settings(before: &JudgedSettings, now: &JudgedSettings, allowed: &
 
 /// Returns the settings in which `now` is stricter than `before`, in words for people.
 pub fn stricter_settings(before: &JudgedSettings, now: &JudgedSettings) -> Vec<String> {
-    let weaker = weaker_settings(now, before, &JudgedSettings::default()).into_iter();
+    // A setting of which any change is weaker is so in both directions.
+    let is_both = |one: &WeakerSetting| weaker_when(&one.key).is_some_and(|when| when.is_symmetric());
+    let weaker = weaker_settings(now, before, &JudgedSettings::default()).into_iter().filter(|one| !is_both(one));
     weaker.map(|setting| format!("before, {}", setting.text)).collect()
 }
 
@@ -77,10 +84,13 @@ fn weakening(when: WeakerWhen, before: &SettingValue, now: &SettingValue, allowe
     if allowed.is_some_and(|allowed| !when.is_weaker(allowed, now)) {
         return None;
     }
-    Some(if when == WeakerWhen::Removed {
-        format!("has no longer: {}", SettingValue::List(owned(&missing(before, now))))
-    } else {
-        format!("{now} instead of {before}")
+    Some(match when {
+        WeakerWhen::Removed => format!("has no longer: {}", SettingValue::List(owned(&missing(before, now)))),
+        // The values are digests, which say nothing to a person.
+        WeakerWhen::OtherContent => "the file sets other variables or values than the approved ones".to_owned(),
+        WeakerWhen::Lower | WeakerWhen::Higher | WeakerWhen::Added | WeakerWhen::Changed | WeakerWhen::Later(_) => {
+            format!("{now} instead of {before}")
+        }
     })
 }
 

@@ -79,7 +79,7 @@ pub fn weaker_actions(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
 }
 
 /// Returns whether a test is expected to fail, before or now.
-fn may_fail(before: &PlanTerms, now: &PlanTerms) -> bool {
+pub(super) fn may_fail(before: &PlanTerms, now: &PlanTerms) -> bool {
     [before, now].iter().any(|terms| !terms.expected_failing_tests.is_empty())
 }
 
@@ -153,7 +153,7 @@ fn does_something_else(old: &ActionTerms, new: &ActionTerms, may_fail: bool) -> 
 }
 
 /// Returns whether two actions run the same, except for words of their commands that make no verdict easier.
-fn differs_neutrally(old: &ActionTerms, new: &ActionTerms, may_fail: bool) -> bool {
+pub(super) fn differs_neutrally(old: &ActionTerms, new: &ActionTerms, may_fail: bool) -> bool {
     let (Some(before), Some(now)) = (&old.words, &new.words) else { return false };
     before.rest == now.rest
         && before.tool == now.tool

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -368,4 +369,62 @@ fn a_weaker_level_stands_beside_every_verdict() {
     assert!(!strong.stdout.contains("instead of namespace"), "{}", strong.snapshot());
     let status = project.proctor(["status", "--json"]).success().json();
     assert!(status["projects"][0]["tasks"][0]["verdict"]["isolation"].is_null(), "{status:#}");
+}
+
+#[test]
+fn another_content_of_the_file_of_variables_is_asked_for_and_its_values_are_stored_nowhere() {
+    let with_file = format!("{CHECK}[environment]\nenv_file = \".env\"\n");
+    let project = Project::new().toml(&with_file).file(".env", "TOKEN=first-secret\n").file("src/calc.py", "ok = True\n");
+    project.proctor(["run"]).success();
+    let runs = project.store().committed_runs().len();
+    let said = "environment.env_file.content: the file sets other variables or values than the approved ones";
+    // A comment or an empty line changes nothing. Another value, another name and a further variable do.
+    project.save(".env", "# a comment\n\nexport TOKEN=\"first-secret\"\n");
+    project.proctor(["run"]).success();
+    for content in ["TOKEN=second-secret\n", "TOKENS=first-secret\n", "TOKEN=first-secret\nPYTHONPATH=planted\n", ""] {
+        project.save(".env", content);
+        let refused = project.proctor(["run"]).status(3);
+        assert!(refused.stderr.contains(said), "{content}: {}", refused.snapshot());
+        let status = project.proctor(["status"]).any_status();
+        assert!(status.stdout.contains("not approved"), "{content}: {}", status.snapshot());
+    }
+    assert_eq!(project.store().committed_runs().len(), runs + 1, "nothing was run");
+    project.save(".env", "TOKEN=second-secret\n");
+    let shown = project.approve();
+    assert!(shown.contains(said) && !shown.contains("secret"), "{shown}");
+    project.proctor(["run"]).success();
+    let ledger = project.store().ledger().iter().map(ToString::to_string).collect::<String>();
+    assert!(ledger.contains("environment.env_file.content") && !ledger.contains("secret"), "{ledger}");
+    // What the user always allows is not asked for, whatever is in the file.
+    let entry = format!("[[allow]]\nprojects = [\"{}\"]\nenvironment.env_file = \".env\"\n", project.path().display());
+    fs::create_dir_all(project.root().join(USER_CONFIGURATION).parent().expect("a parent")).expect("it is ours");
+    fs::write(project.root().join(USER_CONFIGURATION), entry).expect("it is ours");
+    project.save(".env", "TOKEN=third-secret\n");
+    project.proctor(["run"]).success();
+}
+
+#[test]
+fn evidence_is_removed_and_a_model_is_consulted_by_approved_settings_only() {
+    let project = project("").file("brief.md", "# An idea\n");
+    project.proctor(["run"]).success();
+    project.proctor(["run"]).success();
+    let runs = project.store().committed_runs().len();
+    project.save("proctor.toml", &format!("{CHECK}[evidence]\nkeep_runs = 1\n"));
+    let refused = project.proctor(["prune"]).status(3);
+    assert!(refused.stderr.contains("evidence.keep_runs: 1 instead of"), "{}", refused.snapshot());
+    assert!(refused.stderr.contains("`proctor approve`"), "{}", refused.snapshot());
+    project.proctor(["prune", "--dry-run"]).success();
+    assert_eq!(project.store().committed_runs().len(), runs, "nothing was removed");
+    project.approve();
+    project.proctor(["prune"]).success();
+    // A setting that removes nothing does not keep `prune` from its work.
+    project.save("proctor.toml", &format!("{CHECK}[evidence]\nkeep_runs = 1\n[sandbox]\nmode = \"off\"\n"));
+    project.proctor(["prune"]).success();
+
+    let models = "[govern.drafter]\ncommand = [\"touch\", \"../shared/asked\"]\n[govern.reviewer]\ncommand = [\"true\"]\n";
+    project.save("proctor.toml", &format!("{CHECK}[evidence]\nkeep_runs = 1\n[sandbox]\nmode = \"off\"\n{models}"));
+    project.command(Path::new("git"), ["init", "-q"]).success();
+    let governed = project.proctor(["govern", "--brief", "brief.md"]).status(3);
+    assert!(governed.stderr.contains("sandbox.mode: \"off\" instead of \"auto\""), "{}", governed.snapshot());
+    assert!(!project.shared("asked").exists());
 }

@@ -38,7 +38,7 @@ pub(crate) use redact::{Redactions, redact};
 pub(crate) use sources::{SourceFile, is_for_tests, production_code, production_lines, repository, source_files};
 pub(crate) use supervised::{Job, LEVELS, Living, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie};
 pub(crate) use sweep::Extent;
-pub(crate) use terminal::Terminal;
+pub(crate) use terminal::{APPROVAL_QUESTION, Terminal};
 pub(crate) use tools::{
     PYTEST_COV_VERSION, PYTEST_VERSION, jest_modules, node_modules, python_checkers, python_parallel, python_plain,
     python_plugins, python_real, python_signatures, source_distribution, vitest_modules,

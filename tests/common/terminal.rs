@@ -21,6 +21,9 @@ use crate::common::output::Output;
 use crate::common::poll::poll;
 use crate::common::project::Project;
 
+/// The end of every question about an approval.
+pub(crate) const APPROVAL_QUESTION: &str = "approves nothing: ";
+
 const END_BOUND: Duration = Duration::from_secs(120);
 
 /// A command at a terminal. Dropping this value kills the command.
@@ -105,6 +108,16 @@ impl<'project> Terminal<'project> {
                 Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return None,
             }
         }
+    }
+
+    /// Waits for a question about an approval, and types the name that it asks for. Returns what was drawn up to the question.
+    #[track_caller]
+    pub(crate) fn type_name(&mut self) -> String {
+        let shown = self.wait_for(APPROVAL_QUESTION, Duration::from_secs(60));
+        let (_, name) = shown.rsplit_once("type `").expect("the question names it");
+        let name = name.split('`').next().expect("a split has a first part");
+        self.press(&format!("{name}\n"));
+        shown
     }
 
     /// Sends a signal to the command alone.

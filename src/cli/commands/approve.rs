@@ -47,7 +47,7 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
         Some(file) => ApprovedBy::Signature(read_signature(&environment.absolute(file))?),
         None if question.require_signature => return Err(needs_signature(&question)),
         None if !terminal::is_input_terminal() => return Err(needs_person(&question)),
-        None if !ask(&question) => {
+        None if !ask_for_name(&question.unapproved, &uninterrupted()?) => {
             render::line("nothing was approved");
             return Ok(CommandExit::PersonNeeded);
         }
@@ -56,6 +56,13 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
     workspace.approve(&scope, &settings, plan, &question, by).map_err(|error| super::from_run_error(&error))?;
     render::line(&format!("task `{}` is approved as it is now", plan.task));
     Ok(CommandExit::Proceed)
+}
+
+/// Returns a control to which no stop request comes: a signal ends the program while it asks, because nothing runs.
+fn uninterrupted() -> Result<Control, CommandError> {
+    let made =
+        Control::new().map_err(|error| CommandError::caused(CommandExit::OwnFault, "failed to prepare the question", &error));
+    made.map(|(control, _handle)| control)
 }
 
 fn read_signature(path: &Path) -> Result<String, CommandError> {
@@ -114,24 +121,10 @@ pub(super) fn ask_in_place(
 fn ask_for_name(unapproved: &UnapprovedPlan, control: &Control) -> bool {
     screen::difference(unapproved).iter().for_each(render::note);
     terminal::forget_input();
-    let name = unapproved.name_to_type();
-    render::prompt(&format!("type `{name}` to approve this; anything else approves nothing: "));
+    render::prompt(&screen::approval_prompt(unapproved));
     let answer = terminal::read_answer(control);
     if answer.is_none() {
         render::end_prompt();
     }
-    answer.is_some_and(|answer| answer.strip_suffix('\n').unwrap_or(&answer) == name)
-}
-
-/// Asks until the person answers yes or no. The end of standard input means no.
-fn ask(question: &ApprovalQuestion) -> bool {
-    screen::difference(&question.unapproved).iter().for_each(render::note);
-    loop {
-        render::prompt("approve this? [y]es or [n]o ");
-        match terminal::read_line().as_deref().map(str::trim) {
-            Some("y" | "yes") => return true,
-            Some("n" | "no") | None => return false,
-            Some(_) => {}
-        }
-    }
+    answer.is_some_and(|answer| answer.strip_suffix('\n').unwrap_or(&answer) == unapproved.name_to_type())
 }

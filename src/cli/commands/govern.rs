@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::cli::commands::at_gates::{Editor, TerminalPerson};
 use crate::cli::commands::opening::{self, RunResources};
-use crate::cli::commands::run::watch_signals;
+use crate::cli::commands::run::{not_approved, watch_signals};
 use crate::cli::commands::waiting;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -48,7 +48,12 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
     let [drafter, reviewer] = actions;
     let loaded =
         LoadedProject { root: root.clone(), plan: plan(&settings.models.drafter, &configuration, &root)?, configuration };
-    let RunResources { workspace, scope, settings: run_settings, .. } = opening::open(environment, launcher, &loaded, None)?;
+    let RunResources { mut workspace, scope, settings: run_settings, .. } = opening::open(environment, launcher, &loaded, None)?;
+    // A model runs under the settings of the project, so nobody is consulted under settings that no person approved.
+    let unapproved = workspace.unapproved_settings(&scope.project, &loaded.plan.settings);
+    if let Some(unapproved) = unapproved.map_err(|error| super::from_run_error(&error))? {
+        return Err(not_approved(&unapproved));
+    }
     let store = Store::open(environment.state_root()).map_err(|error| CommandError::of(CommandExit::OwnFault, &error))?;
     let place = WorkflowProject { store, id: scope.project.clone(), root, git };
     let control = watch_signals()?;

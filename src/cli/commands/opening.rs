@@ -12,7 +12,7 @@ use crate::cli::render;
 use crate::cli::setup::LoadedProject;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::config::Configuration;
+use crate::config::{Configuration, EnvironmentSettings};
 use crate::evidence::evidence_directory;
 use crate::ignore::{Matcher, MatcherSettings, OwnLink, Selects, ShownOutputs};
 use crate::model::{CommandExit, ProjectId};
@@ -98,7 +98,8 @@ pub(super) fn style(environment: &Environment) -> Style {
 
 /// Opens the store for reading. If the store's index has to be repaired, now or later, a note is printed.
 pub(super) fn open_archive(environment: &Environment) -> Result<StoreReader, CommandError> {
-    let mut archive = StoreReader::open(environment.state_root()).map_err(|error| super::from_run_error(&error))?;
+    let mut archive = StoreReader::open(environment.state_root(), environment.variables().clone())
+        .map_err(|error| super::from_run_error(&error))?;
     archive.take_notes().iter().for_each(|line| note(line));
     archive.announce_with(note);
     Ok(archive)
@@ -131,10 +132,7 @@ pub(crate) fn settings_of(
     root: &Path,
     configuration: &Configuration,
 ) -> Result<ProjectSettings, CommandError> {
-    let from_file = match configuration.environment.env_file.as_deref() {
-        Some(name) => env_file::read(root, name)?,
-        None => Vec::new(),
-    };
+    let from_file = variables_of_file(root, &configuration.environment)?;
     let link = Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty());
     let settings = ProjectSettings {
         matcher: matcher_settings(Some(state_root), configuration),
@@ -161,6 +159,20 @@ pub(crate) fn settings_of(
     // Wrong patterns are reported before anything is registered or run.
     settings.new_matcher().map_err(|error| super::from_run_error(&error))?;
     Ok(settings)
+}
+
+/// Returns the variables in the file of `env_file`, as they were read with the configuration. The file is not read again,
+/// because its content is part of what is approved.
+fn variables_of_file(root: &Path, environment: &EnvironmentSettings) -> Result<Vec<(String, String)>, CommandError> {
+    match (&environment.env_file, &environment.file_variables) {
+        (None, _) => Ok(Vec::new()),
+        (Some(_), Some(variables)) => Ok(variables.0.clone()),
+        (Some(name), None) => {
+            let _readable_now = env_file::read(root, name)?;
+            let text = format!("`env_file` names `{name}`, which could not be read a moment ago");
+            Err(CommandError::new(CommandExit::SpecificationWrong, text).hint("run the command again"))
+        }
+    }
 }
 
 /// Returns the matcher that decides which files belong to the tree, for commands that read the tree without a run.

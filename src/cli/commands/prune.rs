@@ -4,13 +4,18 @@
 use std::collections::BTreeSet;
 
 use crate::cli::commands::opening;
+use crate::cli::commands::run::not_approved;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::PruneOptions;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::model::{CommandExit, ProjectId};
+use crate::config::judged_settings;
+use crate::model::{CommandExit, PlanSettings, ProjectId};
 use crate::project::{ProjectScope, PruningOutcome, RemovedSnapshots, SnapshotsToRemove, plan_pruning, prune, remove_snapshots};
+
+/// The beginning of the names of the settings by which evidence is removed.
+const EVIDENCE_SETTINGS: &str = "evidence.";
 
 pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.directory)?;
@@ -21,6 +26,13 @@ pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Resu
     let settings = opening::settings_of(environment.state_root(), &root, &configuration)?;
     if settings.limits.is_unlimited() {
         render::note("everything is kept: set `keep_runs`, `keep_days` or `max_bytes` in `[evidence]` of proctor.toml");
+    }
+    if !options.dry_run {
+        let judged = PlanSettings { now: judged_settings(&configuration), allowed: configuration.allowed.clone() };
+        let unapproved = archive.unapproved_settings(&project, &judged, EVIDENCE_SETTINGS);
+        if let Some(unapproved) = unapproved.map_err(|error| super::from_run_error(&error))? {
+            return Err(not_approved(&unapproved));
+        }
     }
     let pruned = if options.dry_run {
         plan_pruning(environment.state_root(), &project, &settings.limits)

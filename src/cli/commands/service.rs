@@ -144,7 +144,8 @@ fn program(environment: &Environment) -> Result<PathBuf, CommandError> {
 }
 
 fn served_projects(environment: &Environment) -> usize {
-    let projects = StoreReader::open(environment.state_root()).and_then(|mut archive| archive.projects());
+    let projects =
+        StoreReader::open(environment.state_root(), environment.variables().clone()).and_then(|mut archive| archive.projects());
     projects.map_or(0, |all| all.iter().filter(|project| project.serving == Serving::Served).count())
 }
 

@@ -9,10 +9,11 @@ use crate::cli::arguments::WatchOptions;
 use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
+use crate::cli::keyboard::Keyboard;
 use crate::cli::render;
 use crate::cli::setup::{self, LoadedProject};
 use crate::cli::specification_files;
-use crate::cli::terminal::{self, KeyMode};
+use crate::cli::terminal;
 use crate::cli::watch_screen::{WatchScreen, WatchScreenSettings};
 use crate::config::{WatchSettings, WatchedTasks};
 use crate::daemon::{
@@ -45,15 +46,16 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         link: settings.link.clone(),
         root: loaded.root.clone(),
     };
-    let (send_key, keys) = channel(KEYS);
-    let key_mode = KeyMode::enter();
-    if key_mode.is_some() {
+    let (send_typed, typed) = channel(KEYS);
+    let mut keyboard = Keyboard::enter();
+    if let Some(reader) = keyboard.as_ref().map(Keyboard::reader) {
         let reading = thread::Builder::new().name("keys".to_owned());
-        if let Err(error) = reading.spawn(move || terminal::read_keys(|key| send_key.blocking_send(key).is_ok())) {
+        if let Err(error) = reading.spawn(move || reader.read_all(|typed| send_typed.blocking_send(typed).is_ok())) {
             render::note(&format!("note: keys are not read: {error}"));
+            keyboard = None;
         }
     }
-    let mut screen = WatchScreen::new(look);
+    let mut screen = WatchScreen::new(look, keyboard);
     let mut reload = reload(options, &task, &loaded.root, environment.state_root());
     let engine = match reload() {
         Ok(reloaded) => {
@@ -71,12 +73,10 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         settings: engine,
         pace: pace(watch),
         matcher: settings.new_watching_matcher().map_err(|error| super::from_run_error(&error))?,
-        keys,
+        typed,
         hang_up: hang_up(),
     };
-    let exit = watch_in_foreground(beginning, &loaded.root, &mut screen).map_err(|error| of_foreground(&error));
-    drop(key_mode);
-    exit
+    watch_in_foreground(beginning, &loaded.root, &mut screen).map_err(|error| of_foreground(&error))
 }
 
 fn load(options: &WatchOptions, task: Option<&TaskId>, environment: &Environment) -> Result<LoadedProject, CommandError> {

@@ -361,6 +361,11 @@ pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
     lines
 }
 
+/// Returns the question under [`difference`], whose answer a person types on the same line.
+pub(crate) fn approval_prompt(unapproved: &UnapprovedPlan) -> String {
+    format!("type `{}` to approve this; anything else approves nothing: ", unapproved.name_to_type())
+}
+
 /// Returns the hint how a person can approve a plan that is weaker than the approved plan, or settings that open more
 /// than the default.
 pub(crate) fn approve_hint(unapproved: &UnapprovedPlan) -> String {

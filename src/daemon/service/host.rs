@@ -143,7 +143,8 @@ impl ServiceHost {
 
     async fn serve(settings: ServiceSettings) -> Result<CommandExit, ServiceError> {
         let signals = Signals::take_over(HangUp::Reloads).map_err(ServiceError::Signals)?;
-        let archive = StoreReader::open(&settings.opening.state_root).map_err(ServiceError::Store)?;
+        let archive =
+            StoreReader::open(&settings.opening.state_root, settings.opening.ambient.clone()).map_err(ServiceError::Store)?;
         let (door, arrivals) = open_arrivals();
         let (send_call, calls) = channel(CALLS);
         let shown = settings.socket.path().display().to_string();

@@ -164,6 +164,8 @@ impl ProjectSession {
             WorkerReport::Looked(ticket, looked) => self.looked(now, ticket, *looked),
             WorkerReport::Over(over) => self.over(now, over),
             WorkerReport::Errand(done) => self.errand_over(*done),
+            // Only a foreground watch asks a person, so the service never requests these.
+            WorkerReport::Question(_) | WorkerReport::Approved(_) => Vec::new(),
         };
         words.extend(self.go_on(now, archive));
         words
