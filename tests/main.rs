@@ -25,6 +25,7 @@ mod crash;
 mod daemon;
 mod docs;
 mod doctor;
+mod edited_store;
 mod faults;
 
 mod freshness;
