@@ -20,6 +20,7 @@ mod bad_input;
 mod cheats;
 mod check_freshness;
 mod common;
+mod conditions_captured;
 mod counters;
 mod crash;
 mod daemon;
