@@ -20,11 +20,13 @@ mod bad_input;
 mod cheats;
 mod check_freshness;
 mod common;
+mod conditions_captured;
 mod counters;
 mod crash;
 mod daemon;
 mod docs;
 mod doctor;
+mod edited_store;
 mod faults;
 
 mod freshness;

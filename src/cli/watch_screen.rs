@@ -68,7 +68,9 @@ impl WatchScreen {
     }
 
     fn show_end(&mut self, sealed: &SealedReport, is_latest: bool) {
-        let mut lines: Vec<Line> = screen::notes(&sealed.report, &sealed.told_notes).into_iter().map(Line::from).collect();
+        let unmet = screen::unmet(&sealed.report).into_iter().map(Line::from);
+        let notes = screen::notes(&sealed.report, &sealed.told_notes).into_iter().map(Line::from);
+        let mut lines: Vec<Line> = unmet.chain(notes).collect();
         let task = &sealed.report.test_specification.task_id;
         let path = screen::report_path(&self.look.root, self.look.link.as_deref(), task, &sealed.report_path, is_latest);
         lines.extend(screen::logs(&sealed.report, Some(&path)).into_iter().map(Line::from));

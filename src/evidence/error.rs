@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::{ArchiveProblem, KeyProblem};
+use crate::evidence::{ArchiveProblem, KeyProblem, SealedFileProblem};
 use crate::model::{ProjectId, RunId, Sequence};
 
 /// Hints for I/O errors whose kind already shows what to do.
@@ -97,6 +97,15 @@ pub enum EvidenceError {
         #[source]
         problem: ArchiveProblem,
     },
+    /// A file of a run is not the one that the run was sealed with.
+    #[error("`{name}` of run {run_id} {problem}: `{}`", path.display())]
+    NotAsSealed {
+        /// The path of the file, or of the archive that has it.
+        path: PathBuf,
+        name: String,
+        run_id: RunId,
+        problem: SealedFileProblem,
+    },
     /// A run directory contains an entry that is not a regular file.
     #[error("`{}` is no regular file and was not put there by proctor", path.display())]
     Foreign { path: PathBuf },
@@ -120,9 +129,46 @@ pub enum LineProblem {
     /// The line is longer than any line that proctor writes; the length is in bytes.
     #[error("it is longer than {0} bytes")]
     TooLong(u64),
+    /// The line has no signature, although the store had a key when the line was written.
+    #[error("it is not signed, and key {key} was in use")]
+    Unsigned {
+        /// The short id of the key.
+        key: String,
+    },
+    /// The line's signature is not one by the key that was in use.
+    #[error("its signature is not by key {key}, which was in use, or the line was changed after it was signed")]
+    WrongSignature {
+        /// The short id of the key; "none" if the store had no key.
+        key: String,
+    },
+    /// The line is not the one that was read before at the same place.
+    #[error("it is not the line that proctor read there before")]
+    Replaced,
 }
 
 impl EvidenceError {
+    /// Returns whether evidence is not what proctor wrote. Any other error is about the machine, or about what was asked for.
+    pub fn is_changed_evidence(&self) -> bool {
+        match self {
+            Self::NotAsSealed { .. } | Self::Archive { .. } => true,
+            Self::LedgerLine { problem, .. } => !matches!(problem, LineProblem::UnknownSchema(_)),
+            Self::File { .. }
+            | Self::Name { .. }
+            | Self::Encode { .. }
+            | Self::LedgerOffset { .. }
+            | Self::LedgerChanged { .. }
+            | Self::LedgerFailed { .. }
+            | Self::NotRecovered { .. }
+            | Self::RunIsOpen { .. }
+            | Self::Key { .. }
+            | Self::NotSigned { .. }
+            | Self::NotInLedger { .. }
+            | Self::NotAnchored { .. }
+            | Self::AnchoredEarlier { .. }
+            | Self::Foreign { .. } => false,
+        }
+    }
+
     /// Returns the hint that is shown below the message: what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
@@ -151,6 +197,9 @@ impl EvidenceError {
             Self::Archive { .. } => "compare it with a backup or an export of the run; what it says now is no evidence",
             Self::NotAnchored { .. } => "`proctor verify --anchor FILE` says what is wrong",
             Self::AnchoredEarlier { .. } => "anchor the ledger again, or export the run without `--anchor`",
+            Self::NotAsSealed { .. } => {
+                "`proctor verify RUN` says what else was changed; put the file back from a backup or an export"
+            }
             Self::Foreign { .. } => "move it elsewhere; only proctor writes into its store",
         }
     }

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use crate::evidence::error::failed;
 use crate::evidence::files::{if_exists, open_no_follow};
-use crate::evidence::ledger_tail::{ChainEnd, LONGEST_LINE, end_at, parse_line};
+use crate::evidence::keys::{KeyRing, read_key_ring};
+use crate::evidence::ledger_tail::{ChainEnd, LONGEST_LINE, end_at, parse_line, read_line_before};
+use crate::evidence::line_signature::check_signature;
 use crate::evidence::{EvidenceError, FileOperation, LineProblem, Store};
 use crate::model::{Digest, LedgerLine, ProjectId};
 
@@ -16,6 +18,42 @@ pub struct LedgerLines {
     path: PathBuf,
     reader: Option<BufReader<File>>,
     end: ChainEnd,
+    signatures: SignatureCheck,
+}
+
+/// Whether the signatures of the lines are checked while they are read.
+#[derive(Debug)]
+enum SignatureCheck {
+    Off,
+    /// The keys are read when the first line is there, so that the key of that line is among them.
+    On {
+        store: Store,
+        project: ProjectId,
+        keys: Option<KeyRing>,
+    },
+}
+
+/// Reads a project's ledger from `offset` on, as [`read_lines`] does, and checks the signature of each line too. The line that ends at the
+/// offset is checked as well, and has to be the one that `is_expected` accepts.
+pub fn read_signed_lines(
+    store: &Store,
+    project: &ProjectId,
+    offset: u64,
+    is_expected: impl FnOnce(&LedgerLine) -> bool,
+) -> Result<LedgerLines, EvidenceError> {
+    let mut lines = read_lines(store, project, offset)?;
+    lines.signatures = SignatureCheck::On { store: store.clone(), project: project.clone(), keys: None };
+    if offset > 0 {
+        let path = store.ledger_path(project);
+        let file = open_no_follow(&path)?;
+        let bytes = read_line_before(&file, &path, offset)?;
+        let line = parse_line(&bytes).map_err(|problem| lines.refuse_last(problem))?;
+        if !is_expected(&line) {
+            return Err(lines.refuse_last(LineProblem::Replaced));
+        }
+        lines.signatures.check(&bytes, &line)?.map_err(|problem| lines.refuse_last(problem))?;
+    }
+    Ok(lines)
 }
 
 /// Reads a project's ledger from `offset` on. A line must end at this offset; 0 is the beginning.
@@ -27,11 +65,12 @@ pub fn read_lines(store: &Store, project: &ProjectId, offset: u64) -> Result<Led
         if offset > 0 {
             return Err(EvidenceError::LedgerOffset { path, offset });
         }
-        return Ok(LedgerLines { path, reader: None, end: ChainEnd::empty() });
+        return Ok(LedgerLines { path, reader: None, end: ChainEnd::empty(), signatures: SignatureCheck::Off });
     };
     let end = end_at(&file, &path, offset)?;
     file.seek(SeekFrom::Start(offset)).map_err(failed(FileOperation::Read, &path))?;
-    Ok(LedgerLines { path, reader: Some(BufReader::with_capacity(64 * 1024, file)), end })
+    let reader = Some(BufReader::with_capacity(64 * 1024, file));
+    Ok(LedgerLines { path, reader, end, signatures: SignatureCheck::Off })
 }
 
 impl LedgerLines {
@@ -63,13 +102,34 @@ impl LedgerLines {
         if line.previous != self.end.hash {
             return Err(self.refuse(LineProblem::BrokenChain));
         }
+        self.signatures.check(&bytes, &line)?.map_err(|problem| self.refuse(problem))?;
         let length = self.end.length + bytes.len() as u64 + 1;
         self.end = ChainEnd { length, sequence: line.sequence, hash: Digest::of(&bytes) };
         Ok(Some((length, line)))
     }
 
+    /// Refuses the line that ends at the offset from which lines are read.
+    fn refuse_last(&self, problem: LineProblem) -> EvidenceError {
+        EvidenceError::LedgerLine { path: self.path.clone(), line: self.end.sequence.0, problem }
+    }
+
     fn refuse(&self, problem: LineProblem) -> EvidenceError {
         EvidenceError::LedgerLine { path: self.path.clone(), line: self.end.next_sequence().0, problem }
+    }
+}
+
+impl SignatureCheck {
+    /// Checks the signature of a line. The inner error is what is wrong with it.
+    fn check(&mut self, bytes: &[u8], line: &LedgerLine) -> Result<Result<(), LineProblem>, EvidenceError> {
+        let Self::On { store, project, keys } = self else { return Ok(Ok(())) };
+        if let Some(keys) = keys
+            && check_signature(bytes, line, project, keys).is_ok()
+        {
+            return Ok(Ok(()));
+        }
+        // Another process may have made a new key after the keys were read.
+        let keys = keys.insert(read_key_ring(store)?);
+        Ok(check_signature(bytes, line, project, keys))
     }
 }
 

@@ -147,7 +147,7 @@ fn count_lines(path: &Path, length: u64) -> Result<u64, EvidenceError> {
 }
 
 /// Returns the line whose newline is the byte before `end`, without that newline.
-fn read_line_before(file: &File, path: &Path, end: u64) -> Result<Vec<u8>, EvidenceError> {
+pub(super) fn read_line_before(file: &File, path: &Path, end: u64) -> Result<Vec<u8>, EvidenceError> {
     let start = find_line_start(file, path, end - 1)?;
     let length = usize::try_from(end - 1 - start).expect("a line is not longer than the longest line");
     let mut line = vec![0_u8; length];
@@ -157,7 +157,7 @@ fn read_line_before(file: &File, path: &Path, end: u64) -> Result<Vec<u8>, Evide
 
 /// Returns the start of the line that contains the byte before `end`, which is the offset behind the last newline
 /// before `end`.
-fn find_line_start(file: &File, path: &Path, end: u64) -> Result<u64, EvidenceError> {
+pub(super) fn find_line_start(file: &File, path: &Path, end: u64) -> Result<u64, EvidenceError> {
     let mut chunk = Vec::new();
     let mut cursor = end;
     while cursor > 0 {

@@ -7,7 +7,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::evidence::LineProblem;
+use crate::evidence::keys::KeyRing;
 use crate::evidence::signing::{PublicKey, Signer, encode_pre_authentication};
+use crate::model::{LedgerLine, ProjectId};
 
 const PAYLOAD: &str = "application/vnd.proctor.ledger-line+json";
 const KEY: &str = ",\"signature\":\"";
@@ -26,6 +29,18 @@ pub(super) fn is_line_signed(line: &[u8], key: &PublicKey) -> bool {
     decoded.is_some_and(|(rest, signature)| {
         key.verifies(&encode_pre_authentication(PAYLOAD, format!("{rest}}}").as_bytes()), &signature)
     })
+}
+
+/// Checks that the key that was in use signed a line of a project's ledger. A line that is older than the store's first key has
+/// no signature.
+pub(super) fn check_signature(bytes: &[u8], line: &LedgerLine, project: &ProjectId, keys: &KeyRing) -> Result<(), LineProblem> {
+    match (keys.key_for_line(project, line.sequence), &line.signature) {
+        (None, None) => Ok(()),
+        (None, Some(_)) => Err(LineProblem::WrongSignature { key: "none".to_owned() }),
+        (Some(key), None) => Err(LineProblem::Unsigned { key: key.id().short() }),
+        (Some(key), Some(_)) if is_line_signed(bytes, key.public()) => Ok(()),
+        (Some(key), Some(_)) => Err(LineProblem::WrongSignature { key: key.id().short() }),
+    }
 }
 
 #[cfg(test)]

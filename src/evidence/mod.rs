@@ -24,13 +24,14 @@
 //!   machine-wide queue of actions.
 //! * `run_directory`, `seal` and `publish` carry a run from its start to the link `latest`. `recovery` cleans up after a
 //!   process that died.
-//! * `ledger` writes the ledger; `ledger_lines` and `ledger_tail` read it.
+//! * `ledger` writes the ledger; `ledger_lines` and `ledger_tail` read it, and `ledger_lookup` finds single lines of it.
 //! * `background_thread`, `file_syncs` and `prepared_files` make runs faster.
 //! * `artifact` reads files that tools wrote. `output` and `scratch_directory` own the directories that actions write to.
 //!   `file_observation` reads files of the project that a check asks about.
-//! * `keys` owns the signing keys, `signing` the formats of signatures, and `line_signature` signs ledger lines.
+//! * `keys` owns the signing keys, `signing` the formats of signatures, and `line_signature` signs ledger lines. With
+//!   `own_signature` proctor recognises what it wrote into other files.
 //! * `project_link`, `git`, `project_file` and `trail` write into a project.
-//! * `history` reads runs back, `archive` keeps a run in one file, and `export` copies a run for other people.
+//! * `history` reads runs back, `sealed_files` compares them with the ledger, `archive` keeps a run in one file, and `export` copies a run for other people.
 //! * `retention` removes runs. `verification` finds out whether evidence was changed; `verification_targets` lists what
 //!   can be verified.
 //! * `transparency` presents the ledger as a transparency log. `anchor` keeps the log's head in another place.
@@ -52,6 +53,7 @@ mod history;
 mod keys;
 mod ledger;
 mod ledger_lines;
+mod ledger_lookup;
 mod ledger_tail;
 mod line_signature;
 mod lock;
@@ -61,6 +63,7 @@ mod lock_record;
 mod manifest;
 mod names;
 mod output;
+mod own_signature;
 mod prepared_files;
 mod project_file;
 mod project_link;
@@ -72,6 +75,7 @@ mod retention;
 mod run_directory;
 mod scratch_directory;
 mod seal;
+mod sealed_files;
 mod signing;
 mod slot;
 mod store;
@@ -104,13 +108,15 @@ pub use git::{ExcludeOutcome, GitLocation, exclude_link, find_git_location, git_
 pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, read_file, read_report, stream_file};
 pub use keys::{Endorsement, KeyProblem, KeyRecord, KeyRing, KnownKey, LedgerPosition, read_key_ring, rotate_key};
 pub use ledger::Ledger;
-pub use ledger_lines::{LedgerLines, read_lines};
+pub use ledger_lines::{LedgerLines, read_lines, read_signed_lines};
+pub use ledger_lookup::{LedgerLookup, NewestLines};
 pub use lock::{LockError, ProjectLock, read_boot_id};
 pub use lock_file::WaitDecision;
 pub use lock_holder::LockHolder;
 pub use lock_record::{LOCK_SCHEMA, OpenRun};
 pub use names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, statements_name};
 pub use output::{OutputDirectory, remove_outputs_of_run};
+pub use own_signature::OwnSignatures;
 pub use project_file::{ProjectFileError, ReplaceOutcome, read_project_file, replace_project_file};
 pub use project_link::{LinkObstacle, LinkOutcome, is_our_link, link_project};
 pub use publish::publish_latest;
@@ -124,6 +130,7 @@ pub use retention::{
 pub use run_directory::{RUN_SCHEMA, RunDirectory};
 pub use scratch_directory::ScratchDirectory;
 pub use seal::{SealInput, SealedRun, drop_superseded, seal};
+pub use sealed_files::{SealedFileProblem, SealedFiles};
 pub use signing::{APPROVAL_NAMESPACE, KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE, approving_signer};
 pub use slot::{MOST_SLOTS, Slot, SlotQueueState};
 pub use store::{Store, evidence_directory};

@@ -8,6 +8,7 @@ use crate::evidence::{
 };
 use crate::model::{PackedRun, ProjectId, RunId};
 use crate::process::clock;
+use crate::project::checked_index::apply_written;
 use crate::project::error::ProjectError;
 use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::retention::with_lock;
@@ -80,7 +81,7 @@ pub(super) fn archive_locked(
     let now = clock::now();
     let ArchivePlan { runs, exempted: stays } = plan_archive(&survey.kept, wish, now);
     let archiving = archive_runs(lock, ledger, &runs, &scope.asker, now).map_err(ProjectError::Evidence)?;
-    index.apply(&scope.project, &archiving.lines).map_err(ProjectError::Index)?;
+    apply_written(store, index, &scope.project, &archiving.lines)?;
     Ok(archiving_outcome(archiving, &stays, finished))
 }
 

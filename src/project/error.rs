@@ -168,6 +168,7 @@ impl ProjectError {
             | Self::ApprovedMeanwhile { .. } => CommandExit::PersonNeeded,
             Self::Patterns(_) | Self::ProtectedTooMany { .. } => CommandExit::SpecificationWrong,
             Self::Report { .. } => CommandExit::EvidenceWrong,
+            Self::Evidence(error) if error.is_changed_evidence() => CommandExit::EvidenceWrong,
             Self::Sandbox(error) if error.is_of_settings() => CommandExit::SpecificationWrong,
             Self::Lock(_)
             | Self::Evidence(_)
@@ -195,6 +196,9 @@ impl ProjectError {
             Self::StoppedWaiting(_) => "run the command again; `lock_wait` in `[evidence]` bounds the wait".to_owned(),
             Self::Queue { .. } => {
                 "run the command again when they are done, or raise `max_parallel` or `wait` in `[queue]`".to_owned()
+            }
+            Self::Evidence(EvidenceError::NotAsSealed { run_id, .. }) => {
+                format!("`proctor verify {run_id}` says what else was changed; put the file back from a backup or an export")
             }
             Self::Evidence(error) => error.hint().to_owned(),
             Self::Index(error) => error.hint().to_owned(),

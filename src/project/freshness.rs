@@ -15,6 +15,7 @@ use crate::model::{
     Serving, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
 };
 use crate::project::approval::unapproved_in;
+use crate::project::checked_index::catch_up;
 use crate::project::checked_trees::CheckedTrees;
 use crate::project::error::ProjectError;
 use crate::project::known_trees::scan_once;
@@ -24,7 +25,7 @@ use crate::project::same_program::ProgramSearch;
 use crate::project::specifications::{Specifications, TaskError};
 use crate::project::store_reader::StoreReader;
 use crate::project::task_history::TaskHistory;
-use crate::project::workspace::{Workspace, catch_up};
+use crate::project::workspace::Workspace;
 use crate::store;
 use crate::tree::{self, TreeHints, TreeIndex};
 

@@ -13,6 +13,7 @@ mod approval;
 mod approval_request;
 mod approved_tree;
 mod archiving;
+mod checked_index;
 mod checked_trees;
 mod cycle;
 mod deciding_files;

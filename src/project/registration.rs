@@ -9,11 +9,12 @@ use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Store};
 use crate::model::{Asker, LedgerBody, Plan, ProjectId, RegistrationRecord, RootIdentity, Serving, ServingRecord};
 use crate::process::clock;
 use crate::project::approval::{terms_of_registration, unapproved_in};
+use crate::project::checked_index::{apply_written, catch_up};
 use crate::project::error::ProjectError;
 use crate::project::repaired_index::open_index;
 use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::snapshot_storage::remove_snapshots_of;
-use crate::project::workspace::{Workspace, catch_up, lock_within};
+use crate::project::workspace::{Workspace, lock_within};
 use crate::store::{self, ProjectDifference, ProjectMatch, ProjectMismatch};
 
 /// Whether a directory was registered before, was registered just now, or needs a person's decision.
@@ -270,7 +271,7 @@ pub fn record_serving(state_root: &Path, scope: &ProjectScope, serving: Serving,
     catch_up(&store, &mut index, &scope.project)?;
     let body = LedgerBody::Serving(ServingRecord { serving });
     let line = ledger.append(body, &scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
-    index.apply(&scope.project, &[(ledger.length(), line)]).map_err(ProjectError::Index)?;
+    apply_written(&store, &mut index, &scope.project, &[(ledger.length(), line)])?;
     match serving {
         Serving::Served => Ok(()),
         // A project that is no longer watched needs no snapshots. Its next run would make them again.

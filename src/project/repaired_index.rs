@@ -1,11 +1,15 @@
 //! Opens the store's index. A damaged index is rebuilt from the ledgers, and a message says so.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::evidence::{self, Store};
+use crate::evidence::{self, OwnSignatures, Store};
 use crate::project::approval_request::approval_counts;
 use crate::project::error::ProjectError;
-use crate::store::{AllLedgerLines, IndexRepair, StoreIndex};
+use crate::store::{AllLedgerLines, IndexRepair, IndexSealing, StoreIndex};
+
+/// The type of what the seal of an index signs.
+const SEAL: &str = "application/vnd.proctor.index";
 
 /// A function that shows a message to the user of the command.
 pub type Announce = fn(&str);
@@ -34,6 +38,7 @@ pub(crate) fn announce_with(index: &mut StoreIndex, store: &Store, announce: Ann
 }
 
 fn mend(index: &mut StoreIndex, store: &Store, announce: Announce) {
+    index.seal_with(sealing(store, announce));
     let store = store.clone();
     let done = move |aside: &Path| {
         let note = note(aside);
@@ -41,6 +46,30 @@ fn mend(index: &mut StoreIndex, store: &Store, announce: Announce) {
         announce(&note);
     };
     index.repair_with(IndexRepair { lines: Box::new(move || every_line(&store)), done: Box::new(done) });
+}
+
+/// Returns the functions that seal rows with the store's key.
+fn sealing(store: &Store, announce: Announce) -> IndexSealing {
+    let signatures = Arc::new(OwnSignatures::new(store, SEAL));
+    let verifying = signatures.clone();
+    IndexSealing {
+        sign: Box::new(move |bytes| match signatures.sign(bytes) {
+            Ok(signature) => signature,
+            Err(error) => {
+                tracing::warn!("the index cannot be sealed: {error}");
+                None
+            }
+        }),
+        verify: Box::new(move |bytes, signature| verifying.verifies(bytes, signature)),
+        changed: Box::new(move |project| {
+            let note = format!(
+                "another program changed the index's rows of project {project}; they were not believed, and were made anew from \
+                 the ledger"
+            );
+            tracing::warn!("{note}");
+            announce(&note);
+        }),
+    }
 }
 
 fn note(aside: &Path) -> String {
@@ -52,7 +81,7 @@ fn note(aside: &Path) -> String {
 fn every_line(store: &Store) -> AllLedgerLines {
     let mut ledgers = AllLedgerLines::new();
     for project in evidence::list_projects(store).unwrap_or_default() {
-        let lines = evidence::read_lines(store, &project, 0).map(|lines| lines.map_while(Result::ok).collect());
+        let lines = evidence::read_signed_lines(store, &project, 0, |_| true).map(|lines| lines.map_while(Result::ok).collect());
         ledgers.push((project, lines.unwrap_or_default()));
     }
     ledgers

@@ -9,10 +9,11 @@ use crate::evidence::{
 use crate::model::{ProjectId, PrunedRun, RetentionLimits, RunId};
 use crate::process::clock;
 use crate::project::archiving::archive_locked;
+use crate::project::checked_index::{apply_written, catch_up};
 use crate::project::error::ProjectError;
 use crate::project::repaired_index::open_index;
 use crate::project::request::{ProjectScope, ProjectSettings};
-use crate::project::workspace::{Workspace, catch_up, lock_within};
+use crate::project::workspace::{Workspace, lock_within};
 use crate::store::StoreIndex;
 
 /// The limits are applied once in this number of runs, because applying them means reading the whole ledger.
@@ -124,7 +125,7 @@ fn prune_locked(
     let now = clock::now();
     let plan = plan_prune(&survey.kept, limits, now);
     let pruning = prune_runs(lock, ledger, plan, &scope.asker, now).map_err(ProjectError::Evidence)?;
-    index.apply(&scope.project, &pruning.lines).map_err(ProjectError::Index)?;
+    apply_written(store, index, &scope.project, &pruning.lines)?;
     Ok(pruning_outcome(&survey, pruning.runs, ended + survey.pruned_leftovers.len() + tidied))
 }
 

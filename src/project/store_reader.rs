@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::{self, RunForm, Store};
+use crate::evidence::{self, EvidenceError, LedgerLookup, RunForm, SealedFiles, Store};
 use crate::model::{
-    Digest, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Serving, TaskId, TddState, Timestamp,
-    TreeDigest,
+    Digest, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, RunLine, Serving, TaskId, TddState,
+    Timestamp, TreeDigest,
 };
+use crate::project::checked_index::catch_up;
 use crate::project::error::ProjectError;
 use crate::project::registration::{DirectoryOwner, RootDirectory};
 use crate::project::repaired_index::{Announce, announce_with, open_index};
-use crate::project::workspace::catch_up;
-use crate::report::{ExecutionReportV2, parse, report_hash};
+use crate::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, parse, report_hash};
 use crate::store::{self, IndexedProject, IndexedRun};
 
 /// The evidence store, opened for reading.
@@ -130,52 +130,60 @@ impl StoreReader {
         Ok(())
     }
 
-    /// Returns the newest runs of a project, at most `limit`, newest first.
+    /// Returns the newest runs of a project, at most `limit`, newest first. They are read from the ledger, from its end on: each
+    /// line's signature and its place in the chain are checked. The index is not used.
     ///
     /// # Errors
-    /// When the index cannot be read.
+    /// When the ledger cannot be read, or a line is not as proctor wrote it.
     pub fn runs(&self, project: &ProjectId, limit: u32) -> Result<Vec<RecordedRun>, ProjectError> {
-        let runs = self.index.runs(project, None, limit).map_err(ProjectError::Index)?;
-        let pruned = self.index.pruned(project).map_err(ProjectError::Index)?;
-        Ok(runs.into_iter().map(|run| self.to_recorded_run(project, run, &pruned)).collect())
+        let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
+        let runs = newest_runs(&ledger).take(usize::try_from(limit).unwrap_or(usize::MAX));
+        runs.map(|run| run.map(|(run, pruned)| self.to_recorded_run(project, run, pruned))).collect()
     }
 
-    /// Finds a sealed run by its id or number. Without `wanted`, returns the newest sealed run among the last 100
-    /// runs. Runs that a newer save stopped are not sealed.
+    /// Finds a sealed run by its id or number. Without `wanted`, returns the newest sealed run. Runs that a newer save stopped
+    /// are not sealed. The index only tells where the run's line is in the ledger; that line is checked.
     ///
     /// # Errors
     ///
-    /// When the index cannot be read.
+    /// When the ledger or the index cannot be read, or a line of the ledger is not as proctor wrote it.
     pub fn find(&self, project: &ProjectId, wanted: Option<&str>) -> Result<Option<RecordedRun>, ProjectError> {
-        let sealed = |run: &RecordedRun| run.status != OverallStatus::Superseded;
-        let Some(wanted) = wanted else {
-            return Ok(self.runs(project, 100)?.into_iter().find(sealed));
+        let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
+        let number = match wanted {
+            Some(wanted) => match wanted.parse().ok().or_else(|| Some(RunId::try_from(wanted.to_owned()).ok()?.number())) {
+                Some(number) => Some(number),
+                // No run has such a name.
+                None => return Ok(None),
+            },
+            None => None,
         };
-        let by_number = wanted.parse::<u64>().ok();
-        let matches = |run: &IndexedRun| run.run_id.as_str() == wanted || by_number == Some(run.run_id.number());
-        let runs = self.index.runs(project, None, u32::MAX).map_err(ProjectError::Index)?;
-        let pruned = self.index.pruned(project).map_err(ProjectError::Index)?;
-        // Only matching runs are converted, because the conversion looks on the disk how the run is stored.
-        Ok(runs.into_iter().filter(matches).map(|run| self.to_recorded_run(project, run, &pruned)).find(sealed))
+        let is_wanted = |run: &IndexedRun| {
+            let is_named = wanted.is_none_or(|wanted| run.run_id.as_str() == wanted || wanted.parse() == Ok(run.run_id.number()));
+            is_named && run.status != OverallStatus::Superseded
+        };
+        let Some(run) = find_run(&self.index, &ledger, project, number, is_wanted)? else { return Ok(None) };
+        let pruned = self.pruned(&ledger, project, &run.run_id)?;
+        Ok(Some(self.to_recorded_run(project, run, pruned)))
     }
 
     /// Returns a run's report, as bytes and parsed.
     ///
     /// # Errors
     ///
-    /// When the report is missing or cannot be read. The report is not compared with the ledger.
+    /// When the report is missing or cannot be read, or is not the one that the ledger has the hash of.
     pub fn report(&self, project: &ProjectId, run: &RecordedRun) -> Result<(Vec<u8>, ExecutionReportV2), ProjectError> {
-        let bytes = evidence::read_report(&self.store, project, &run.task, &run.run_id).map_err(ProjectError::Evidence)?;
+        let bytes = self.sealed_files(project, run)?.read(EXECUTION_REPORT_FILE).map_err(ProjectError::Evidence)?;
         let report =
             parse(&bytes).map_err(|error| ProjectError::Report { run_id: run.run_id.clone(), problem: error.to_string() })?;
         Ok((bytes, report))
     }
 
-    /// Passes the bytes of one of a run's files to a function, piece by piece.
+    /// Passes the bytes of one of a run's files to a function, piece by piece. Before, the file is compared with the hash that
+    /// it had when the run was sealed.
     ///
     /// # Errors
     ///
-    /// When the file is missing or cannot be read.
+    /// When the file is missing, was changed, or cannot be read.
     pub fn show_file(
         &self,
         project: &ProjectId,
@@ -183,7 +191,24 @@ impl StoreReader {
         name: &str,
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<(), ProjectError> {
+        self.sealed_files(project, run)?.check(name).map_err(ProjectError::Evidence)?;
         evidence::stream_file(&self.store, project, (&run.task, &run.run_id), name, take).map_err(ProjectError::Evidence)
+    }
+
+    fn sealed_files(&self, project: &ProjectId, run: &RecordedRun) -> Result<SealedFiles, ProjectError> {
+        let no_hash = || ProjectError::Evidence(EvidenceError::NotInLedger { run_id: run.run_id.clone() });
+        let manifest = run.manifest_hash.ok_or_else(no_hash)?;
+        SealedFiles::open(&self.store, project, (&run.task, &run.run_id), manifest).map_err(ProjectError::Evidence)
+    }
+
+    /// Returns the limit because of which a run was pruned; `None` if the ledger does not say that it was pruned.
+    fn pruned(&self, ledger: &LedgerLookup, project: &ProjectId, run_id: &RunId) -> Result<Option<PruneReason>, ProjectError> {
+        let sequence = self.index.pruning_line(project, run_id).map_err(ProjectError::Index)?;
+        let line = sequence.map(|sequence| ledger.find(sequence).map_err(ProjectError::Evidence)).transpose()?.flatten();
+        Ok(line.and_then(|line| match line.body.about_runs() {
+            Some(RunLine::Pruned(record)) => record.runs.iter().find(|run| run.run_id == *run_id).map(|run| run.why),
+            Some(RunLine::Sealed(_) | RunLine::Superseded(_) | RunLine::Archived(_)) | None => None,
+        }))
     }
 
     /// Returns the path of a run's directory or archive.
@@ -213,10 +238,10 @@ impl StoreReader {
         self.index.tdd(project, task).map_err(ProjectError::Index)
     }
 
-    fn to_recorded_run(&self, project: &ProjectId, run: IndexedRun, pruned: &BTreeMap<RunId, PruneReason>) -> RecordedRun {
+    fn to_recorded_run(&self, project: &ProjectId, run: IndexedRun, pruned: Option<PruneReason>) -> RecordedRun {
         let is_archived = evidence::is_archived(&self.store, project, &run.task, &run.run_id);
         RecordedRun {
-            pruned: pruned.get(&run.run_id).copied(),
+            pruned,
             form: if is_archived { RunForm::Archive } else { RunForm::Directory },
             manifest_hash: run.sealed.map(|hashes| hashes.manifest),
             run_id: run.run_id,
@@ -229,6 +254,24 @@ impl StoreReader {
             route: run.route,
         }
     }
+}
+
+/// Returns the runs of a ledger, newest first, each with the limit because of which it was pruned. A run is pruned by a line
+/// that comes after its own, so that line is read before.
+fn newest_runs(ledger: &LedgerLookup) -> impl Iterator<Item = Result<(IndexedRun, Option<PruneReason>), ProjectError>> + use<'_> {
+    let mut pruned = BTreeMap::new();
+    ledger.newest().filter_map(move |line| {
+        let line = match line {
+            Ok(line) => line,
+            Err(error) => return Some(Err(ProjectError::Evidence(error))),
+        };
+        if let Some(RunLine::Pruned(record)) = line.body.about_runs() {
+            pruned.extend(record.runs.iter().map(|run| (run.run_id.clone(), run.why)));
+        }
+        let run = IndexedRun::of_line(&line)?;
+        let why = pruned.get(&run.run_id).copied();
+        Some(Ok((run, why)))
+    })
 }
 
 /// Reads a report and verifies it against the ledger.
@@ -247,9 +290,46 @@ pub(crate) fn sealed_report(
     let bytes = evidence::read_report(store, project, task, run_id).map_err(ProjectError::Evidence)?;
     // The hash is checked before the report is parsed: if the file was changed, errors in it do not matter.
     let value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
-    let known = index.run(project, run_id).map_err(ProjectError::Index)?.and_then(|run| run.sealed);
+    let known = run_of_ledger(store, index, project, run_id)?.and_then(|run| run.sealed);
     if known.map(|hashes| hashes.report) != Some(report_hash(value)) {
         return Err(wrong("it is not the one the ledger knows".to_owned()));
     }
     parse(&bytes).map_err(|error| wrong(error.to_string()))
+}
+
+/// Returns a run as its ledger line describes it. The index only tells where the line is; the line is checked.
+///
+/// # Errors
+/// When the ledger or the index cannot be read, or the line is not as proctor wrote it.
+pub(crate) fn run_of_ledger(
+    store: &Store,
+    index: &store::StoreIndex,
+    project: &ProjectId,
+    run_id: &RunId,
+) -> Result<Option<IndexedRun>, ProjectError> {
+    let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
+    find_run(index, &ledger, project, Some(run_id.number()), |run| run.run_id == *run_id)
+}
+
+/// Finds the newest run that is wanted. The index tells where the line of the run with this number is. If it does not know the
+/// run, or another program changed what it says, the ledger is read line by line from its end.
+fn find_run(
+    index: &store::StoreIndex,
+    ledger: &LedgerLookup,
+    project: &ProjectId,
+    number: Option<u64>,
+    is_wanted: impl Fn(&IndexedRun) -> bool,
+) -> Result<Option<IndexedRun>, ProjectError> {
+    let known = number.map(|number| index.line_of_run(project, number).map_err(ProjectError::Index)).transpose()?.flatten();
+    let line = known.map(|sequence| ledger.find(sequence).map_err(ProjectError::Evidence)).transpose()?.flatten();
+    if let Some(run) = line.as_ref().and_then(IndexedRun::of_line).filter(&is_wanted) {
+        return Ok(Some(run));
+    }
+    for line in ledger.newest() {
+        let line = line.map_err(ProjectError::Evidence)?;
+        if let Some(run) = IndexedRun::of_line(&line).filter(&is_wanted) {
+            return Ok(Some(run));
+        }
+    }
+    Ok(None)
 }

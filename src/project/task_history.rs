@@ -1,12 +1,13 @@
 //! What the ledger says about a task's past: its verdicts, the last result of each check, and the state of its cycle.
 
-use crate::evidence::{self, Store};
+use crate::evidence::Store;
 use crate::model::{
-    CheckStanding, CommandExit, CurrentPlan, KnownCheck, LastVerdict, MovedRun, OverallResult, OverallStatus, ProjectId, RunId,
-    TaskId, TddState, TreeDigest, newest_fresh_failure,
+    CheckStanding, CommandExit, CurrentPlan, KnownCheck, LastVerdict, MovedRun, OverallResult, OverallStatus, ProjectId, TaskId,
+    TddState, TreeDigest, newest_fresh_failure,
 };
 use crate::project::error::ProjectError;
-use crate::report::{EXECUTION_REPORT_FILE, parse};
+use crate::project::store_reader::{run_of_ledger, sealed_report};
+use crate::report::EXECUTION_REPORT_FILE;
 use crate::store::{self, IndexedRun};
 
 /// The number of a task's newest runs that are read to find out whether the tree changed during them. If the tree
@@ -33,9 +34,11 @@ impl TaskHistory {
     ) -> Result<Self, ProjectError> {
         let tdd = index.tdd(project, task).map_err(ProjectError::Index)?;
         let verdict = index.last_run(project, task).map_err(ProjectError::Index)?;
+        // The seal of the index proves which run is the last. What it says is read from the ledger.
+        let verdict = verdict.map(|run| run_of_ledger(store, index, project, &run.run_id)).transpose()?.flatten();
         let newest = index.runs(project, Some(task), MOVED_RUNS).map_err(ProjectError::Index)?;
         let newest = newest.into_iter().take_while(|run| run.status == OverallStatus::Moved);
-        let moved = newest.map(|run| moved_run(store, project, &run)).collect::<Result<_, _>>()?;
+        let moved = newest.map(|run| moved_run(store, index, project, &run)).collect::<Result<_, _>>()?;
         let verdict = verdict.map(|run| last_verdict(store, project, run, &tdd));
         let checks = index.checks(project, task).map_err(ProjectError::Index)?;
         Ok(Self { verdict, checks, moved, tdd })
@@ -60,7 +63,7 @@ impl TaskHistory {
             return Ok(last());
         }
         let Some(failure) = newest_fresh_failure(&self.checks, plan, tree) else { return Ok(last()) };
-        let run = index.run(project, &failure.run_id).map_err(ProjectError::Index)?;
+        let run = run_of_ledger(store, index, project, &failure.run_id)?;
         let verdict = run.map(|run| last_verdict(store, project, run, &self.tdd));
         // A cycle can expect a failure. A run of some checks is then no answer for the task.
         Ok(verdict.filter(|verdict| verdict.exit != CommandExit::Proceed).or_else(last))
@@ -112,17 +115,12 @@ fn exit(run: &IndexedRun, tdd: &TddState) -> CommandExit {
     }
 }
 
-fn moved_run(store: &Store, project: &ProjectId, run: &IndexedRun) -> Result<MovedRun, ProjectError> {
-    let bytes = evidence::read_report(store, project, &run.task, &run.run_id).map_err(ProjectError::Evidence)?;
-    let report = parse(&bytes).map_err(|error| report_error(&run.run_id, &error))?;
+fn moved_run(store: &Store, index: &store::StoreIndex, project: &ProjectId, run: &IndexedRun) -> Result<MovedRun, ProjectError> {
+    let report = sealed_report(store, index, project, &run.task, &run.run_id)?;
     let tree = report.tree;
     Ok(MovedRun {
         before: run.tree_digest,
         after: tree.as_ref().and_then(|tree| tree.after),
         paths: tree.map(|tree| tree.moved).unwrap_or_default(),
     })
-}
-
-fn report_error(run_id: &RunId, error: &impl ToString) -> ProjectError {
-    ProjectError::Report { run_id: run_id.clone(), problem: error.to_string() }
 }

@@ -11,12 +11,13 @@ use std::time::Duration;
 use crate::evidence::{self, Ledger, ProjectFileError, ReplaceOutcome, Store};
 use crate::model::{Digest, LedgerBody, ProjectId, TaskId, TaskListRecord, ViolationRecord};
 use crate::process::clock;
+use crate::project::checked_index::{apply_written, catch_up};
 use crate::project::error::ProjectError;
 use crate::project::progress::Progress;
 use crate::project::repaired_index::open_index;
 use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::sealed_report;
-use crate::project::workspace::{Workspace, catch_up, lock_within};
+use crate::project::workspace::{Workspace, lock_within};
 use crate::report::{
     DEBT_FILE, ExecutionReportV2, TaskListUpdate, TaskState, TaskVerdict, TechnicalDebtV1, build_task_lists, parse_debt,
     plan_task_list_update,
@@ -137,7 +138,7 @@ impl Keeper<'_> {
 
     fn append(&mut self, body: LedgerBody) -> Result<(), ProjectError> {
         let line = self.ledger.append(body, &self.scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
-        self.index.apply(&self.scope.project, &[(self.ledger.length(), line)]).map_err(ProjectError::Index)
+        apply_written(self.store, self.index, &self.scope.project, &[(self.ledger.length(), line)])
     }
 
     fn say(&self, recorded: &[ViolationRecord], error: Option<&ProjectFileError>) -> Vec<String> {

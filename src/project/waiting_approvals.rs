@@ -6,13 +6,13 @@ use crate::config::Configuration;
 use crate::model::{Plan, ProjectId, TaskId, UnapprovedPlan};
 use crate::project::approval::weigh_plan;
 use crate::project::approved_tree::files_that_left_saved;
+use crate::project::checked_index::catch_up;
 use crate::project::error::ProjectError;
 use crate::project::known_trees::scan_once;
 use crate::project::request::ProjectSettings;
 use crate::project::same_program::ProgramSearch;
 use crate::project::specifications::Specifications;
 use crate::project::store_reader::StoreReader;
-use crate::project::workspace::catch_up;
 
 /// What waits for approval in a project, and what could not be compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -16,6 +16,7 @@ use crate::model::{
 };
 use crate::process::{LauncherHandle, clock};
 use crate::project::approved_tree::ApprovedTrees;
+use crate::project::checked_index::{apply_written, catch_up};
 use crate::project::checked_trees::CheckedTrees;
 use crate::project::deciding_files::GitFilesBefore;
 use crate::project::environment_digest::{KnownDigests, KnownEnvironments};
@@ -298,7 +299,7 @@ impl Workspace {
 
     pub(crate) fn apply(&mut self, project: &ProjectId, offset_after: u64, line: LedgerLine) -> Result<(), ProjectError> {
         self.approvals.wrote(project, &line);
-        self.index.apply(project, &[(offset_after, line)]).map_err(ProjectError::Index)
+        apply_written(&self.store, &mut self.index, project, &[(offset_after, line)])
     }
 
     pub(crate) fn prerequisites_met(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, ProjectError> {
@@ -431,17 +432,6 @@ pub(crate) fn lock_within(store: &Store, project: &ProjectId, wait: Duration) ->
         if clock::monotonic().since(begun) < wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
     });
     lock.map_err(ProjectError::Lock)
-}
-
-/// Adds the lines of a project's ledger that the index lacks.
-pub(crate) fn catch_up(store: &Store, index: &mut store::StoreIndex, project: &ProjectId) -> Result<(), ProjectError> {
-    let offset = index.position(project).map_err(ProjectError::Index)?.map_or(0, |(_, offset)| offset);
-    let lines = evidence::read_lines(store, project, offset).map_err(ProjectError::Evidence)?;
-    let lines = lines.collect::<Result<Vec<_>, _>>().map_err(ProjectError::Evidence)?;
-    if lines.is_empty() {
-        return Ok(());
-    }
-    index.apply(project, &lines).map_err(ProjectError::Index)
 }
 
 /// Makes the report and the ledger record of a run whose process died, from the files that the process left (S2, E17).

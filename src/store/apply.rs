@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension, Params, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Params, Transaction, TransactionBehavior, params};
 
 use crate::model::{
     CheckCoverage, CurrentApproval, Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, PrunedRun, RegistrationRecord,
@@ -12,7 +12,8 @@ use crate::store::IndexError;
 use crate::store::approvals::{ApprovalJudge, Approved, write_approval};
 use crate::store::checks::write_checks;
 use crate::store::programs::write_programs;
-use crate::store::schema::TABLES;
+use crate::store::schema::{SEALS_TABLE, TABLES};
+use crate::store::seal::{AppliedLine, IndexSealing, SealCheck, line_mark};
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
 
@@ -21,12 +22,26 @@ impl Tables {
     /// it ends.
     ///
     /// Lines that were applied before are skipped. A line that does not follow the last applied line is an error, and
-    /// then no line is applied.
-    pub(super) fn apply(&mut self, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Result<(), IndexError> {
+    /// then no line is applied. With `sealing`, rows without a valid seal are an error, and the new rows are sealed.
+    pub(super) fn apply(
+        &mut self,
+        project: &ProjectId,
+        lines: &[(u64, LedgerLine)],
+        sealing: Option<&IndexSealing>,
+    ) -> Result<(), IndexError> {
         let refused = |source| self.reader.refused("write", source);
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(refused)?;
+        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate).map_err(refused)?;
+        match self.check_seal(project, sealing)? {
+            SealCheck::Sealed(_) | SealCheck::Unsigned => {}
+            // Rows without a position are left by an older version, or by another program.
+            SealCheck::Empty => delete_rows(&transaction, project).map_err(refused)?,
+            SealCheck::Changed => {
+                return Err(IndexError::Changed { path: self.reader.path.clone(), project: project.clone() });
+            }
+        }
         let (mut applied, mut end) = read_position(&transaction, project).map_err(refused)?.unwrap_or((Sequence(0), 0));
         let before = applied;
+        let mut mark = None;
         for (offset, line) in lines {
             if line.sequence <= applied {
                 continue;
@@ -36,9 +51,13 @@ impl Tables {
             }
             apply_line(&transaction, project, line, self.judge).map_err(refused)?;
             (applied, end) = (line.sequence, *offset);
+            mark = Some(line_mark(line));
         }
         if applied != before {
             write_position(&transaction, project, applied, end).map_err(refused)?;
+        }
+        if let (Some(sealing), Some(mark)) = (sealing, mark) {
+            self.write_seal(project, &AppliedLine { sequence: applied, end, mark }, sealing)?;
         }
         transaction.commit().map_err(refused)
     }
@@ -47,10 +66,7 @@ impl Tables {
     pub(super) fn forget(&mut self, project: &ProjectId) -> Result<(), IndexError> {
         let refused = |source| self.reader.refused("write", source);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(refused)?;
-        for (table, column) in TABLES {
-            let statement = format!("DELETE FROM {table} WHERE {column} = ?1");
-            transaction.execute(&statement, params![project.as_str()]).map_err(refused)?;
-        }
+        delete_rows(&transaction, project).map_err(refused)?;
         transaction.commit().map_err(refused)
     }
 
@@ -58,6 +74,14 @@ impl Tables {
     pub(super) fn position(&self, project: &ProjectId) -> Result<Option<(Sequence, u64)>, IndexError> {
         read_position(&self.connection, project).map_err(|source| self.reader.refused("read", source))
     }
+}
+
+/// Deletes all rows of a project, and their seal.
+fn delete_rows(connection: &Connection, project: &ProjectId) -> rusqlite::Result<()> {
+    for (table, column) in TABLES.into_iter().chain([(SEALS_TABLE, "project")]) {
+        execute(connection, &format!("DELETE FROM {table} WHERE {column} = ?1"), params![project.as_str()])?;
+    }
+    Ok(())
 }
 
 fn read_position(connection: &Connection, project: &ProjectId) -> rusqlite::Result<Option<(Sequence, u64)>> {

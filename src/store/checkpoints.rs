@@ -156,7 +156,8 @@ fn to_io(error: IndexError) -> io::Error {
         | IndexError::Corrupt { .. }
         | IndexError::Database { .. }
         | IndexError::Value { .. }
-        | IndexError::Gap { .. }) => io::Error::other(other),
+        | IndexError::Gap { .. }
+        | IndexError::Changed { .. }) => io::Error::other(other),
     }
 }
 

@@ -111,7 +111,7 @@ impl IndexReader {
         let known: Vec<_> = lines.iter().filter(|(_, line)| line.sequence <= knows).cloned().collect();
         let mut fresh =
             Tables { connection: self.empty()?, reader: self.index.reader.clone(), judge: self.index.judge, identity: None };
-        fresh.apply(project, &known)?;
+        fresh.apply(project, &known, None)?;
         let mut differences = Vec::new();
         for (table, column) in TABLES {
             let (is, should) = (self.index.rows(table, column, project)?, fresh.rows(table, column, project)?);

@@ -48,6 +48,9 @@ pub enum IndexError {
         /// The number of the line that was passed and does not follow it.
         found: Sequence,
     },
+    /// The rows of a project are not the ones that proctor wrote and signed: another program changed them.
+    #[error("`{}` holds rows of project `{project}` that proctor did not write", path.display())]
+    Changed { path: PathBuf, project: ProjectId },
 }
 
 impl IndexError {
@@ -55,7 +58,7 @@ impl IndexError {
     pub(super) fn is_damage(&self) -> bool {
         match self {
             Self::Corrupt { .. } | Self::Value { .. } => true,
-            Self::File { .. } | Self::Newer { .. } | Self::Database { .. } | Self::Gap { .. } => false,
+            Self::File { .. } | Self::Newer { .. } | Self::Database { .. } | Self::Gap { .. } | Self::Changed { .. } => false,
         }
     }
 
@@ -66,7 +69,9 @@ impl IndexError {
                 "see whether the disk is full, the file is yours and no other program holds it; then run the command again"
             }
             Self::Newer { .. } => "use the newer proctor, or delete the file: it is rebuilt from the ledgers",
-            Self::Corrupt { .. } | Self::Value { .. } | Self::Gap { .. } => "delete the file: it is rebuilt from the ledgers",
+            Self::Corrupt { .. } | Self::Value { .. } | Self::Gap { .. } | Self::Changed { .. } => {
+                "delete the file: it is rebuilt from the ledgers"
+            }
         }
     }
 }

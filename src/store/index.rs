@@ -15,7 +15,7 @@ use crate::model::{
     Serving, TaskId, TddState, ViolationRecord,
 };
 use crate::store::tables::{Tables, set_aside};
-use crate::store::{ApprovalJudge, IndexError, IndexedProject, IndexedRun, ProjectMatch};
+use crate::store::{ApprovalJudge, IndexError, IndexSealing, IndexedProject, IndexedRun, ProjectMatch};
 
 /// The lines of every ledger. Each line comes with the offset in its ledger at which the line ends.
 pub type AllLedgerLines = Vec<(ProjectId, Vec<(u64, LedgerLine)>)>;
@@ -33,6 +33,7 @@ pub struct IndexRepair {
 pub struct StoreIndex {
     pub(super) tables: RefCell<Tables>,
     mending: Option<IndexRepair>,
+    pub(super) sealing: Option<IndexSealing>,
 }
 
 /// An open index, and the path of the damaged file that it replaces, if there was one.
@@ -112,6 +113,10 @@ questions! {
     violations_since(project: &ProjectId, runs_ago: u32) -> Vec<ViolationRecord>;
     /// Returns the pruned runs of a project, each with the limit because of which it was pruned.
     pruned(project: &ProjectId) -> BTreeMap<RunId, PruneReason>;
+    /// Returns the number of the ledger line that prunes a run; `None` if the run was not pruned.
+    pruning_line(project: &ProjectId, run_id: &RunId) -> Option<Sequence>;
+    /// Returns the number of the ledger line of a run, by the run's number; `None` if the index has no such run.
+    line_of_run(project: &ProjectId, number: u64) -> Option<Sequence>;
     /// Returns how many runs of a project were sealed.
     sealed_runs(project: &ProjectId) -> u64;
     /// Returns whether the background service watches a project.
@@ -128,8 +133,10 @@ impl StoreIndex {
     /// # Errors
     /// When the file cannot be used, or a newer version wrote it.
     pub fn open(path: &Path, judge: ApprovalJudge) -> Result<OpenedStoreIndex, IndexError> {
-        let opened =
-            |tables, set_aside| OpenedStoreIndex { index: Self { tables: RefCell::new(tables), mending: None }, set_aside };
+        let opened = |tables, set_aside| OpenedStoreIndex {
+            index: Self { tables: RefCell::new(tables), mending: None, sealing: None },
+            set_aside,
+        };
         match Tables::open(path, judge) {
             Ok(tables) => Ok(opened(tables, None)),
             Err(IndexError::Corrupt { .. }) => {
@@ -152,9 +159,9 @@ impl StoreIndex {
     /// then no line is applied.
     ///
     /// # Errors
-    /// When the index cannot be written, or a line does not follow the last applied one.
+    /// When the index cannot be written, a line does not follow the last applied one, or the rows have no valid seal.
     pub fn apply(&mut self, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Result<(), IndexError> {
-        self.update(|tables| tables.apply(project, lines))
+        self.update(|tables, sealing| tables.apply(project, lines, sealing))
     }
 
     /// Deletes all rows of a project, so that its ledger can be applied again from the beginning.
@@ -162,7 +169,7 @@ impl StoreIndex {
     /// # Errors
     /// When the index cannot be written.
     pub fn forget(&mut self, project: &ProjectId) -> Result<(), IndexError> {
-        self.update(|tables| tables.forget(project))
+        self.update(|tables, _| tables.forget(project))
     }
 
     /// Caches digests of files: path, stamp (size, inode and times) and digest. Only the newest row of each file is
@@ -171,10 +178,10 @@ impl StoreIndex {
     /// # Errors
     /// When the index cannot be written.
     pub fn remember_file_digests(&mut self, rows: &[(String, String, Digest)]) -> Result<(), IndexError> {
-        self.update(|tables| tables.remember_file_digests(rows))
+        self.update(|tables, _| tables.remember_file_digests(rows))
     }
 
-    fn query<T>(&self, question: impl Fn(&Tables) -> Result<T, IndexError>) -> Result<T, IndexError> {
+    pub(super) fn query<T>(&self, question: impl Fn(&Tables) -> Result<T, IndexError>) -> Result<T, IndexError> {
         let answer = question(&self.tables.borrow());
         match answer {
             Err(error) if error.is_damage() && self.rebuild()? => question(&self.tables.borrow()),
@@ -182,10 +189,13 @@ impl StoreIndex {
         }
     }
 
-    fn update<T>(&mut self, statement: impl Fn(&mut Tables) -> Result<T, IndexError>) -> Result<T, IndexError> {
-        let outcome = statement(self.tables.get_mut());
+    fn update<T>(
+        &mut self,
+        statement: impl Fn(&mut Tables, Option<&IndexSealing>) -> Result<T, IndexError>,
+    ) -> Result<T, IndexError> {
+        let outcome = statement(self.tables.get_mut(), self.sealing.as_ref());
         match outcome {
-            Err(error) if error.is_damage() && self.rebuild()? => statement(self.tables.get_mut()),
+            Err(error) if error.is_damage() && self.rebuild()? => statement(self.tables.get_mut(), self.sealing.as_ref()),
             outcome => outcome,
         }
     }
@@ -200,12 +210,18 @@ impl StoreIndex {
         let aside = if is_in_place { Some(set_aside(&path)?) } else { None };
         let mut new = Tables::open(&path, tables.judge)?;
         for (project, lines) in (mending.lines)() {
-            new.apply(&project, &lines)?;
+            new.apply(&project, &lines, self.sealing.as_ref())?;
         }
         *tables = new;
         drop(tables);
         aside.iter().for_each(|aside| (mending.done)(aside));
         Ok(true)
+    }
+}
+
+impl fmt::Debug for IndexSealing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("IndexSealing")
     }
 }
 

@@ -23,6 +23,7 @@
 //! * `index`: what the rest of proctor uses; repairs a damaged index
 //! * `apply`: turns ledger lines into rows
 //! * `query`: turns rows into values
+//! * `seal`: the signature over a project's rows, by which rows that another program changed are found
 //! * `approvals`: the approved plan of each task
 //! * `compare`: verifies the rows against the ledger lines
 //! * `project_match`: which project a directory is
@@ -41,6 +42,7 @@ mod programs;
 mod project_match;
 mod query;
 mod schema;
+mod seal;
 mod tables;
 mod tree_index;
 mod words;
@@ -55,4 +57,5 @@ pub use error::IndexError;
 pub use index::{AllLedgerLines, IndexRepair, OpenedStoreIndex, StoreIndex};
 pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, ProjectMismatch};
 pub use query::{IndexedRun, SealedHashes};
+pub use seal::{AppliedLine, IndexSealing, SealCheck, line_mark};
 pub use tree_index::{read_tree_index, write_tree_index};

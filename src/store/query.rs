@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use crate::model::{
-    CheckCoverage, CommandExit, Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId,
-    Sequence, Serving, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
+    CheckCoverage, CommandExit, Digest, IsolationLevel, LedgerLine, OverallResult, OverallStatus, ProjectId, PruneReason,
+    RouteEntry, RunId, RunLine, Sequence, Serving, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat,
+    ViolationRecord,
 };
 use crate::store::IndexError;
 use crate::store::tables::Tables;
-use crate::store::words::{from_integer, to_word};
+use crate::store::words::{from_integer, to_integer, to_word};
 
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
                            plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested, isolation, coverage";
@@ -56,6 +57,55 @@ pub struct IndexedRun {
     pub weaker_isolation: Option<IsolationLevel>,
     /// Whether the run covers every check of its plan; `None` if the ledger's line does not name its checks.
     pub coverage: Option<CheckCoverage>,
+}
+
+impl IndexedRun {
+    /// Returns what a ledger line says about a run; `None` for a line about something else.
+    pub fn of_line(line: &LedgerLine) -> Option<Self> {
+        match line.body.about_runs()? {
+            RunLine::Sealed(record) => Some(Self {
+                sequence: line.sequence,
+                run_id: record.run_id.clone(),
+                task: record.task.clone(),
+                started: record.started,
+                ended: Some(record.ended),
+                status: record.overall_status,
+                result: record.overall_result,
+                blocking: record.blocking,
+                tree_digest: record.tree_digest,
+                tree_format: record.tree_format,
+                tested: record.tested.clone(),
+                environment_digest: record.environment_digest,
+                plan_digest: record.plan_digest,
+                sealed: Some(SealedHashes { report: record.report_hash, manifest: record.manifest_hash }),
+                route: record.route.clone(),
+                exit: record.exit,
+                weaker_isolation: record.isolation,
+                coverage: record.results.as_deref().map(CheckCoverage::of),
+            }),
+            RunLine::Superseded(record) => Some(Self {
+                sequence: line.sequence,
+                run_id: record.run_id.clone(),
+                task: record.task.clone(),
+                started: record.started,
+                ended: None,
+                status: OverallStatus::Superseded,
+                result: None,
+                blocking: 0,
+                tree_digest: Some(record.tree_digest),
+                tree_format: TreeFormat::default(),
+                tested: None,
+                environment_digest: None,
+                plan_digest: None,
+                sealed: None,
+                route: None,
+                exit: None,
+                weaker_isolation: None,
+                coverage: None,
+            }),
+            RunLine::Pruned(_) | RunLine::Archived(_) => None,
+        }
+    }
 }
 
 impl Tables {
@@ -173,6 +223,23 @@ impl Tables {
         let rows =
             self.read_rows(statement, params![project.as_str()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
         rows.into_iter().map(|(run, why)| Ok((self.reader.word("run id", run)?, self.reader.word("limit", why)?))).collect()
+    }
+
+    /// Returns the number of the ledger line that prunes a run; `None` if the run was not pruned.
+    pub(super) fn pruning_line(&self, project: &ProjectId, run_id: &RunId) -> Result<Option<Sequence>, IndexError> {
+        let statement = "SELECT sequence FROM pruned WHERE project = ?1 AND run_id = ?2";
+        let rows = self.read_rows(statement, params![project.as_str(), run_id.as_str()], |row| row.get::<_, i64>(0))?;
+        Ok(rows.first().map(|sequence| Sequence(from_integer(*sequence))))
+    }
+
+    /// Returns the number of the ledger line of a run, by the run's number; `None` if the index has no such run.
+    pub(super) fn line_of_run(&self, project: &ProjectId, number: u64) -> Result<Option<Sequence>, IndexError> {
+        // The id of a run ends in its number.
+        let statement = "SELECT sequence, run_id FROM runs WHERE project = ?1 AND sequence >= ?2 ORDER BY sequence LIMIT 100";
+        let values = params![project.as_str(), to_integer(number)];
+        let rows = self.read_rows(statement, values, |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+        let is_wanted = |id: &str| RunId::try_from(id.to_owned()).is_ok_and(|run_id| run_id.number() == number);
+        Ok(rows.iter().find(|(_, id)| is_wanted(id)).map(|(sequence, _)| Sequence(from_integer(*sequence))))
     }
 
     pub(super) fn sealed_runs(&self, project: &ProjectId) -> Result<u64, IndexError> {

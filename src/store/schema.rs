@@ -8,8 +8,10 @@ use rusqlite::{Connection, TransactionBehavior};
 /// Compatibility: an old program refuses a file with a newer version and never writes to it. A new program migrates an
 /// older file. A migration that needs the ledger lines again empties the table `positions`, so that all lines are
 /// applied once more.
-pub(super) const MIGRATIONS: &[&str] =
-    &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9, VERSION_10, VERSION_11];
+pub(super) const MIGRATIONS: &[&str] = &[
+    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9, VERSION_10, VERSION_11,
+    VERSION_12,
+];
 
 const VERSION_1: &str = "
 CREATE TABLE positions (
@@ -164,6 +166,18 @@ CREATE TABLE programs (
 INSERT INTO programs (project, name, program, tool, ending) SELECT DISTINCT project, '', '', '', 'unknown' FROM runs;
 ";
 
+/// Adds a table with the seal of each project's rows (`seal`). The rows of older versions have no seal, so all lines are applied
+/// once more.
+const VERSION_12: &str = "
+CREATE TABLE seals (
+    project TEXT PRIMARY KEY,
+    line TEXT NOT NULL,
+    signature TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+DELETE FROM positions;
+";
+
 const VERSION_4: &str = "
 CREATE TABLE task_lists (
     project TEXT NOT NULL,
@@ -208,6 +222,10 @@ pub(super) const TABLES: [(&str, &str); 14] = [
     ("checks", "project"),
     ("programs", "project"),
 ];
+
+/// The table with the seals of the projects' rows. It is not in [`TABLES`], because a seal does not follow from ledger lines
+/// alone.
+pub(super) const SEALS_TABLE: &str = "seals";
 
 /// The only table whose rows belong to no project: a cache of file digests that all projects use.
 pub(super) const CACHE_TABLE: &str = "file_digests";
@@ -262,8 +280,8 @@ mod tests {
         migrate(&mut connection, MIGRATIONS).unwrap();
         let count =
             connection.query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get::<_, i64>(0));
-        // The table `file_digests` is counted too: it is a cache for all projects and not in `TABLES`.
-        assert_eq!(count, Ok(TABLES.len() as i64 + 1));
+        // The tables `file_digests` and `seals` are counted too, and are not in `TABLES`.
+        assert_eq!(count, Ok(TABLES.len() as i64 + 2));
         for (table, column) in TABLES {
             connection.prepare(&format!("SELECT {column} FROM {table}")).unwrap();
         }

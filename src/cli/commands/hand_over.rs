@@ -122,6 +122,7 @@ pub(super) fn show(
         screen::action(result, options.failures, style).iter().for_each(render::line);
     }
     let told = told_notes(&archive, loaded, served, &run);
+    screen::unmet(&report).iter().for_each(render::line);
     screen::notes(&report, &told).iter().for_each(render::line);
     let report_path = archive.place(&served.project.id, &run).join(EXECUTION_REPORT_FILE);
     let is_latest = report.execution_summary.overall_status.counts();

@@ -81,7 +81,9 @@ pub(super) fn from_evidence_error(error: &EvidenceError) -> CommandError {
     let exit = match error {
         // The file is a pipe, a device or too large: the person has to name another file.
         EvidenceError::File { source, .. } if source.kind() == std::io::ErrorKind::InvalidInput => CommandExit::Usage,
-        EvidenceError::Key { .. } | EvidenceError::LedgerLine { .. } => CommandExit::EvidenceWrong,
+        EvidenceError::Key { .. } | EvidenceError::LedgerLine { .. } | EvidenceError::NotAsSealed { .. } => {
+            CommandExit::EvidenceWrong
+        }
         EvidenceError::NotSigned { .. }
         | EvidenceError::NotInLedger { .. }
         | EvidenceError::NotAnchored { .. }

@@ -139,6 +139,7 @@ fn show(options: &RunOptions, loaded: &LoadedProject, settings: &ProjectSettings
     }
     let path =
         screen::report_path(&loaded.root, settings.link.as_deref(), &loaded.plan.task, &sealed.report_path, is_latest(sealed));
+    screen::unmet(&sealed.report).iter().for_each(render::line);
     screen::notes(&sealed.report, &sealed.told_notes).iter().for_each(render::line);
     screen::logs(&sealed.report, Some(&path)).iter().for_each(render::line);
     render::line(&screen::verdict(&sealed.report, &path, style));

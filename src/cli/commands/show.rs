@@ -40,6 +40,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     for result in screen::results(&report) {
         screen::action(result, options.failures, style).iter().for_each(render::line);
     }
+    screen::unmet(&report).iter().for_each(render::line);
     screen::notes(&report, &[]).iter().for_each(render::line);
     screen::debt(&report).iter().for_each(render::line);
     let place = archive.place(&project, &run);

@@ -24,6 +24,8 @@ use crate::tools::{interpret_exchange, interpret_file};
 
 /// The largest file whose content is checked, in bytes. A digest is computed for a file of any size.
 const CONTENT_CAP: u64 = 64 * 1024 * 1024;
+/// The content of a file with at most this many bytes stays in memory until the run is judged.
+const KEPT_CONTENT: u64 = 4 * 1024 * 1024;
 
 impl Performer<'_, '_> {
     /// Carries out an action without a process. It takes no turn in the machine-wide queue, because it hardly uses the
@@ -49,7 +51,7 @@ impl Performer<'_, '_> {
         let judgement = self.classify(action, &ended, &interpretation, time_budget);
         let files = self.keep_observation(action, attempts.number(), &ended, &interpretation, &observed)?;
         self.directory.begin_sync();
-        let observed = without_bytes(action, observed);
+        let observed = without_large_content(action, observed);
         let earlier = attempts.take();
         let executed = ExecutedAction { observed, earlier, ..ExecutedAction::new(ended, interpretation, judgement) };
         let disposition = ActionDisposition::Executed(Box::new(executed));
@@ -157,26 +159,20 @@ fn ended(interpretation: &Interpretation, stopped: Option<StopReason>, started: 
     EndedAction { started, duration: DurationMs::from(clock::monotonic().since(begun)), ..ended_without_process(end) }
 }
 
-/// Removes the content of the file or the answer from an observation, unless the report shows this content. The
-/// evidence files have the content already.
-fn without_bytes(action: &Action, observed: Observation) -> Observation {
+/// Removes the content of a large file from an observation, unless the report shows this content. Conditions judge what was
+/// captured, so the answer of a server and the content of every other file stay until the run is judged, whatever
+/// `evidenceCapture` says. For a large file, `isValidJSON` and `patternMatches` are unknown then.
+fn without_large_content(action: &Action, observed: Observation) -> Observation {
     match observed {
         Observation::File(mut seen) => {
             if let FileState::Found(found) = &mut seen.look
                 && !action.capture.file_contents
+                && found.bytes > KEPT_CONTENT
             {
                 found.content = None;
             }
             Observation::File(seen)
         }
-        Observation::Exchange(mut exchange) => {
-            if let ExchangeOutcome::Answered(answer) = &mut exchange.outcome
-                && !action.capture.request_response
-            {
-                answer.body = Vec::new();
-            }
-            Observation::Exchange(exchange)
-        }
-        Observation::Nothing | Observation::Service(_) | Observation::Review(_) => observed,
+        Observation::Exchange(_) | Observation::Nothing | Observation::Service(_) | Observation::Review(_) => observed,
     }
 }

@@ -8,8 +8,8 @@ mod expected_output;
 mod seen;
 
 use crate::model::{
-    ActionPhase, Blocking, CompletionStatus, CriteriaEvaluation, EvidenceKind, JudgedCondition, OverallResult, PartialReason,
-    TaskCriteria, TaskStatus, ToolClass,
+    ActionPhase, Blocking, CompletionStatus, CriteriaEvaluation, EvidenceKind, JudgedCondition, OverallResult, OverallStatus,
+    PartialReason, TaskCriteria, TaskStatus, ToolClass,
 };
 use crate::verdict::completion::RunVerdict;
 use crate::verdict::criteria::conditions::{ConditionRole, judge_condition};
@@ -76,6 +76,10 @@ fn decide_result(verdict: &mut RunVerdict, result: OverallResult, evaluation: &C
     verdict.reason = own.into_iter().chain(against).collect::<Vec<_>>().join("; ");
     verdict.completion_reason.clone_from(&verdict.reason);
     verdict.overall_result = Some(OverallResult::Failed);
+    // Every action succeeded, and the task is not done all the same. SUCCESS would say more than what happened.
+    if verdict.overall_status == OverallStatus::Success {
+        verdict.overall_status = OverallStatus::PartialSuccess;
+    }
     verdict.task_status = Some(TaskStatus::Failed);
     verdict.partial_reason = None;
     verdict.completion_status = CompletionStatus::Incomplete;

@@ -1,0 +1,161 @@
+//! Conditions judge what was captured, never what the report shows of it (V1): under every setting of `evidenceCapture`, every
+//! field that a condition can name decides the same, or is unknown.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::thread;
+
+use proctor::condition::{FieldRow, ValueKind, fields_of};
+use proctor::model::ActionType;
+use serde_json::{Value, json};
+
+use crate::common::Project;
+use crate::specification_runs::FILE;
+
+/// The settings of `evidenceCapture`, each on or off.
+const SETTINGS: [&str; 4] = ["stdout", "stderr", "requestResponse", "fileContents"];
+/// The actions of the task, with their types.
+const ACTIONS: [(&str, ActionType); 4] = [
+    ("STEP.1", ActionType::TerminalCommand),
+    ("STEP.2", ActionType::FileValidation),
+    ("STEP.3", ActionType::FileValidation),
+    ("STEP.4", ActionType::HttpRequest),
+];
+/// A field that is known under the default settings, and was emptied before it was judged.
+const BODY: &str = "STEP.4.body.includes('ok')";
+
+/// What a condition decided: met or not, and whether a value was unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Decided {
+    Met,
+    NotMet,
+    Unknown,
+}
+
+/// Serves `{"ok":true}` to whoever asks, until the test ends. Returns the port.
+fn serve() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = listener.local_addr().expect("it is bound").port();
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.expect("somebody asks");
+            let _asked = connection.read(&mut [0; 4096]);
+            let _gone = connection.write_all(
+                b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 11\r\nconnection: close\r\n\r\n{\"ok\":true}",
+            );
+        }
+    });
+    port
+}
+
+/// Returns conditions about a field, of which some are true and some are false for the actions of the task.
+fn conditions_on(action: &str, row: &FieldRow) -> Vec<String> {
+    let name = format!("{action}.{}", row.name);
+    match row.kind {
+        ValueKind::Boolean => vec![format!("{name} === true"), format!("{name} === false")],
+        ValueKind::Integer(least, _) => vec![format!("{name} >= {least}"), format!("{name} === {least}")],
+        ValueKind::Text => vec![format!("{name}.includes('ok')"), format!("{name}.includes('absent')")],
+        ValueKind::Json => {
+            vec![format!("{name}.includes('ok')"), format!("{name}.ok === true"), format!("{name}.includes('absent')")]
+        }
+        ValueKind::Texts => vec![format!("{name}['content-type'] === 'application/json'")],
+    }
+}
+
+fn conditions() -> Vec<String> {
+    ACTIONS.into_iter().flat_map(|(action, of_type)| fields_of(of_type).flat_map(move |row| conditions_on(action, row))).collect()
+}
+
+fn specification(port: u16, capture: &Value) -> String {
+    let step = |id: &str, kind: &str, parameters: Value| {
+        json!({
+            "actionId": id, "type": kind, "description": "one of the actions that conditions ask about",
+            "parameters": parameters, "evidenceCapture": capture, "continueOnFailure": true
+        })
+    };
+    let url = format!("http://127.0.0.1:{port}/");
+    let listed = |conditions: Vec<String>| -> Vec<Value> {
+        let entry = |condition: String| json!({ "condition": condition, "description": "a condition on one field" });
+        conditions.into_iter().map(entry).collect()
+    };
+    let task = json!({
+        "taskId": "T117",
+        "title": "Every field of every action",
+        "description": "Every field that a condition can name is asked about, with different settings of what is captured.",
+        "testExecution": {
+            "prerequisites": [],
+            "steps": [
+                step("STEP.1", "TERMINAL_COMMAND", json!({ "command": "echo ok; echo ok >&2", "shell": "sh" })),
+                step("STEP.2", "FILE_VALIDATION", json!({
+                    "filePath": "/srv/billing/data.json", "validationType": "CONTENT_MATCH", "expectedContent": "ok"
+                })),
+                step("STEP.3", "FILE_VALIDATION", json!({ "filePath": "/srv/billing/data.json", "validationType": "EXISTS" })),
+                step("STEP.4", "HTTP_REQUEST", json!({ "url": url, "method": "GET", "expectedStatus": 200 })),
+            ],
+            "cleanup": []
+        },
+        "validationCriteria": {
+            "successConditions": listed(conditions()),
+            "failureConditions": listed(vec![BODY.to_owned()])
+        },
+        "completionCriteria": { "allStepsMustPass": true, "requiredEvidence": ["terminal-output"] }
+    });
+    json!({
+        "schemaVersion": "2.0.0",
+        "metadata": {
+            "projectName": "billing", "sprintId": "SPRINT_012",
+            "generatedAt": "2026-03-04T09:15:00.000Z", "generatedBy": "by hand"
+        },
+        "globalConfiguration": { "workspaceRoot": "/srv/billing", "evidenceDirectory": "evidence" },
+        "executionEngine": { "availableActionTypes": ["TERMINAL_COMMAND", "FILE_VALIDATION", "HTTP_REQUEST"] },
+        "tasks": { "T117": task }
+    })
+    .to_string()
+}
+
+/// Runs the task, and returns what each condition decided.
+fn decided(project: &Project, port: u16, capture: &Value) -> BTreeMap<String, Decided> {
+    fs::write(project.path().join(FILE), specification(port, capture)).expect("the project is ours");
+    let output = project.proctor(["run", "--task", "T117", "--json"]).any_status();
+    assert_eq!(output.status, 1, "a condition is not met: {}", output.snapshot());
+    let report: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{}", output.snapshot()));
+    let criteria = &report["validationCriteriaEvaluation"];
+    let failure = &criteria["failureConditions"]["details"][0];
+    assert_eq!(failure["triggered"], true, "the answer has the word: {failure}");
+    let details = criteria["successConditions"]["details"].as_array().unwrap_or_else(|| panic!("{criteria}"));
+    let decision = |detail: &Value| {
+        let is_known = detail["unknown"].as_array().is_none_or(Vec::is_empty);
+        match (is_known, detail["met"] == true) {
+            (false, false) => Decided::Unknown,
+            (true, true) => Decided::Met,
+            (true, false) => Decided::NotMet,
+            (false, true) => panic!("an unknown condition is not met: {detail}"),
+        }
+    };
+    details.iter().map(|detail| (detail["condition"].as_str().expect("a text").to_owned(), decision(detail))).collect()
+}
+
+#[test]
+fn no_setting_of_evidence_capture_changes_what_a_condition_decides() {
+    let port = serve();
+    let project = Project::new().file(FILE, "{}").file("data.json", "{\"ok\": true}\n");
+    let everything = json!({ "stdout": true, "stderr": true, "requestResponse": true, "fileContents": true });
+    let expected = decided(&project, port, &everything);
+    assert_eq!(expected[BODY], Decided::Met);
+    assert_eq!(expected["STEP.2.isValidJSON === true"], Decided::Met);
+    assert_eq!(expected["STEP.2.patternMatches === true"], Decided::Met);
+    assert_eq!(expected.len(), conditions().len());
+    for number in 0..1 << SETTINGS.len() {
+        let settings: serde_json::Map<String, Value> =
+            SETTINGS.into_iter().enumerate().map(|(place, name)| (name.to_owned(), json!((number >> place) & 1 == 1))).collect();
+        let found = decided(&project, port, &Value::Object(settings.clone()));
+        for (condition, expected) in &expected {
+            // Only a file that no check had to read is unknown. Everything else was captured, and is judged.
+            let may_be_unknown = condition.starts_with("STEP.3.isValidJSON");
+            let is_right = found[condition] == *expected || (may_be_unknown && found[condition] == Decided::Unknown);
+            assert!(is_right, "{settings:?}: {condition} is {:?}, and not {expected:?}", found[condition]);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What another program changes in the store is never shown as a verdict: neither rows of the index, nor lines of the ledger,
+//! nor files of a run (V17, V18, V23).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use crate::common::{KeptEvidence, Output, Project};
+
+const NOTE: &str = "they were not believed, and were made anew from the ledger";
+
+/// Returns a project whose first run passed and whose second run failed.
+fn red_project() -> Project {
+    let command = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"-c\", \"echo hello; test ! -e bad\"]\n";
+    let project = Project::new().toml(command).file("a.txt", "a");
+    project.proctor(["run"]).success();
+    fs::write(project.path().join("bad"), "").expect("the project is ours");
+    assert_eq!(project.proctor(["run"]).any_status().status, 1);
+    project
+}
+
+fn state(project: &Project) -> PathBuf {
+    project.root().join("state/proctor")
+}
+
+fn is_red(output: &Output) {
+    assert!(output.stdout.contains("fresh FAIL"), "{}", output.snapshot());
+}
+
+/// Every answer about the project is the one that the ledger gives.
+fn answers_are_right(project: &Project, what: &str) {
+    is_red(&project.proctor(["status"]).success());
+    let waited = project.proctor(["wait", "--fresh", "--timeout", "0s"]).any_status();
+    assert_eq!(waited.status, 1, "{what}: {}", waited.snapshot());
+    let log = project.proctor(["log"]).success().stdout;
+    let results: Vec<&str> = log.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
+    assert_eq!(results, ["FAILED", "PASSED"], "{what}: {log}");
+    let shown = project.proctor(["show"]).success().stdout;
+    assert!(shown.contains("FAILED · 1 blocking"), "{what}: {shown}");
+    let shown = project.proctor(["show", "2"]).success().stdout;
+    assert!(shown.contains("PASSED"), "{what}: {shown}");
+}
+
+#[test]
+fn an_edited_index_is_never_believed() {
+    let project = red_project();
+    let statements = [
+        "UPDATE runs SET result = 'PASSED', status = 'SUCCESS', blocking = 0, exit = 'PROCEED' WHERE sequence = 3",
+        "UPDATE runs SET tree_digest = (SELECT tree_digest FROM runs WHERE sequence = 3) WHERE sequence = 2; \
+         UPDATE runs SET counts = 0 WHERE sequence = 3; DELETE FROM checks",
+        "DELETE FROM runs WHERE sequence = 3",
+        "DELETE FROM runs WHERE sequence = 2",
+        "UPDATE runs SET run_id = 'exec-20261125T144632.217Z-000009' WHERE sequence = 2",
+        "DELETE FROM runs; DELETE FROM checks",
+        "UPDATE positions SET applied_sequence = 2, applied_offset = 1",
+        "DELETE FROM positions; UPDATE runs SET result = 'PASSED'",
+        "DELETE FROM seals; UPDATE runs SET result = 'PASSED'",
+        "UPDATE checks SET blocking = 'ALLOWED'",
+        "INSERT INTO runs SELECT project, 9, 'exec-20261125T144632.217Z-000009', task, started, ended, 'SUCCESS', 1, 'PASSED', 0, \
+         tree_digest, environment_digest, plan_digest, report_hash, manifest_hash, route, 'PROCEED', tree_format, tested, \
+         isolation, coverage FROM runs WHERE sequence = 3",
+    ];
+    for statement in statements {
+        let other = Connection::open(state(&project).join("state.db")).expect("the index is there");
+        other.execute_batch(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+        drop(other);
+        answers_are_right(&project, statement);
+        project.proctor(["verify"]).success();
+    }
+    // The seal does not cover rows about pruned runs. Such a row is used only to find a ledger line, and no line says this.
+    let other = Connection::open(state(&project).join("state.db")).expect("the index is there");
+    other.execute_batch("INSERT INTO pruned SELECT project, run_id, 'keep_runs', 3 FROM runs").expect("nobody else writes");
+    answers_are_right(&project, "rows about pruned runs");
+    assert_eq!(project.proctor(["verify"]).any_status().status, 6);
+}
+
+#[test]
+fn whoever_changed_the_index_is_told_on_once() {
+    let project = red_project();
+    let other = Connection::open(state(&project).join("state.db")).expect("the index is there");
+    other.execute_batch("UPDATE runs SET result = 'PASSED' WHERE sequence = 3").expect("nobody else writes");
+    drop(other);
+    let told = project.proctor(["status"]).success();
+    is_red(&told);
+    assert!(told.stderr.contains(NOTE), "{}", told.snapshot());
+    assert_eq!(project.proctor(["status"]).success().stderr, "");
+}
+
+#[test]
+fn an_edited_ledger_line_ends_every_answer_with_6() {
+    let project = red_project();
+    let ledger = KeptEvidence::only(&state(&project)).ledger;
+    let text = fs::read_to_string(&ledger).expect("a project has a ledger");
+    let forged = text.replacen("\"overallResult\":\"FAILED\"", "\"overallResult\":\"PASSED\"", 1);
+    assert_ne!(text, forged);
+    fs::write(&ledger, &forged).expect("the store is ours");
+    for command in [&["status"][..], &["log"], &["show"], &["show", "3"], &["wait", "--fresh"], &["list"]] {
+        let output = project.proctor(command).any_status();
+        assert_eq!(output.status, 6, "{command:?}: {}", output.snapshot());
+        assert!(output.stderr.contains("ledger") && output.stderr.contains("line 3"), "{command:?}: {}", output.snapshot());
+    }
+    fs::write(&ledger, &text).expect("the store is ours");
+    answers_are_right(&project, "the ledger is as before");
+}
+
+#[test]
+fn show_refuses_an_edited_report_and_an_edited_log() {
+    let project = red_project();
+    let run = run_directory(&project);
+    let show = |arguments: &[&str]| {
+        let output = project.proctor([&["show"], arguments].concat()).any_status();
+        (output.status, output.stdout, output.stderr)
+    };
+    let refuses = |arguments: &[&str], file: &str| {
+        let (status, stdout, shown) = show(arguments);
+        assert_eq!((status, stdout.as_str()), (6, ""), "{arguments:?}: {shown}");
+        let name = run.file_name().and_then(|name| name.to_str()).expect("a run's id");
+        assert!(shown.contains(file) && shown.contains(&format!("proctor verify {name}")), "{arguments:?}: {shown}");
+    };
+    let report = "execution-report.json";
+    let log = names(&run).into_iter().find(|name| name.ends_with(".log")).expect("the check wrote something");
+    for (file, forged) in [(report, None), (report, Some(("FAILED", "PASSED"))), ("SHA256SUMS", Some(("0", "1")))] {
+        with_edit(&run.join(file), forged, || {
+            refuses(&[], file);
+            refuses(&["--json"], file);
+            refuses(&["--log", "check"], file);
+        });
+    }
+    for forged in [None, Some(("hello", "world"))] {
+        with_edit(&run.join(&log), forged, || refuses(&["--log", "check"], &log));
+    }
+    assert_eq!(show(&["--log", "check"]).1, "hello\n");
+    assert_eq!(show(&["--json"]).0, 0);
+}
+
+fn run_directory(project: &Project) -> PathBuf {
+    let runs = KeptEvidence::only(&state(project)).task.join("runs");
+    let newest = names(&runs).into_iter().max().expect("two runs were made");
+    runs.join(newest)
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("it is there").flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// Replaces a text in a file of the store, or removes the file, while `then` runs. Afterwards the file is as before.
+fn with_edit(path: &Path, edit: Option<(&str, &str)>, then: impl Fn()) {
+    let directory = path.parent().expect("it lies in a run's directory");
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).expect("the store is ours");
+    let before = fs::read_to_string(path).expect("a text");
+    fs::remove_file(path).expect("the store is ours");
+    if let Some((old, new)) = edit {
+        assert!(before.contains(old), "{} has no {old}", path.display());
+        fs::write(path, before.replace(old, new)).expect("the store is ours");
+    }
+    then();
+    let _absent = fs::remove_file(path);
+    fs::write(path, before).expect("the store is ours");
+}
