@@ -12,6 +12,9 @@ use crate::model::{
 /// A reason names at most this many failures one by one; further failures are only counted.
 const NAMED_FAILURES: usize = 3;
 
+/// More tests than any run has.
+const MOST_TESTS: u64 = 1_000_000_000;
+
 /// The most text of names and messages that is kept of one run, in bytes.
 const KEPT_TEXT: usize = 16 * 1024 * 1024;
 
@@ -311,6 +314,11 @@ fn listed(headlines: Vec<String>, all: u64) -> String {
         more if text.is_empty() => format!("{more} without a name"),
         more => format!("{text}; and {more} more"),
     }
+}
+
+/// Reads a count that a runner printed. A number that no run can have is no count.
+pub(super) fn count(text: &str) -> Option<u64> {
+    text.trim().parse().ok().filter(|count| *count <= MOST_TESTS)
 }
 
 /// Returns the first line of a text that is not blank.

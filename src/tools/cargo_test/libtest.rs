@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::model::{TestCounts, TestOutcome};
 use crate::tools::cargo_test::panics;
 use crate::tools::interpret::Exited;
-use crate::tools::test_run::{ReadTest, RunFacts};
+use crate::tools::test_run::{ReadTest, RunFacts, count};
 
 /// What the harness adds to a test's name for people.
 const ADDED: &[&str] = &[" - should panic", " - compile fail", " - compile"];
@@ -145,7 +145,7 @@ fn add(block: Block, totals: &Totals, exited: &Exited<'_>, facts: &mut RunFacts)
     // With `--nocapture` or `--quiet` not every test has a line of its own, so the totals count.
     facts.run.counts = TestCounts {
         passed: before.passed + totals.passed,
-        failed: before.failed + totals.failed,
+        failed: before.failed + totals.failed.max(listed_failed),
         skipped: before.skipped + totals.ignored + totals.measured,
     };
     if totals.is_ok == (totals.failed > 0) {
@@ -205,14 +205,14 @@ fn place_of_example(name: &str) -> Option<(&str, u64)> {
 
 /// Reads `running 3 tests`.
 fn running(line: &str) -> Option<u64> {
-    let (count, word) = line.strip_prefix("running ")?.split_once(' ')?;
-    matches!(word, "test" | "tests").then(|| count.parse().ok())?
+    let (announced, word) = line.strip_prefix("running ")?.split_once(' ')?;
+    matches!(word, "test" | "tests").then(|| count(announced))?
 }
 
 /// Reads `test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s`.
 fn result(line: &str) -> Option<Totals> {
     let (word, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
-    let of = |name: &str| counts.split("; ").find_map(|part| part.trim().strip_suffix(name)?.trim().parse::<u64>().ok());
+    let of = |name: &str| counts.split("; ").find_map(|part| count(part.trim().strip_suffix(name)?));
     let (passed, failed) = (of("passed")?, of("failed")?);
     Some(Totals { is_ok: word == "ok", passed, failed, ignored: of("ignored")?, measured: of("measured").unwrap_or_default() })
 }

@@ -9,7 +9,7 @@ mod libtest;
 mod nextest;
 mod panics;
 
-use crate::model::{FindingLevel, Interpretation};
+use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::no_work::{self, NoWork};
 use crate::tools::subcommands::subcommand;
@@ -84,6 +84,11 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     if nextest::found_no_test(&facts, exited) {
         facts.outside = None;
     }
+    // A result in the part that was not kept would be missed. A failure shows in the exit code, so only a success needs the whole.
+    if exited.code == 0 && !(exited.stdout_is_complete && exited.stderr_is_complete) {
+        let reason = "Exit code 0, but the output is too long to be kept whole; let the tests print less, or test in parts";
+        facts.unread = Some((CategoryCode::OutputTooLarge, reason.to_owned()));
+    }
     judge(facts)
 }
 
@@ -104,7 +109,7 @@ fn explain(exited: &Exited<'_>, facts: &mut RunFacts) {
 // Returns the errors of the compiler. Where none of them has a place, such as a linker's, Cargo's own line counts.
 fn compile_errors(exited: &Exited<'_>) -> Vec<Unloaded> {
     let found = compile::diagnostics(exited).into_iter().filter(|found| found.severity == FindingLevel::Error);
-    let of_error = |found: crate::model::Diagnostic| {
+    let of_error = |found: Diagnostic| {
         let code = found.code.as_ref().map_or_else(String::new, |code| format!(" ({code})"));
         let line = found.line.map_or_else(String::new, |line| format!(":{line}"));
         Unloaded {
@@ -129,4 +134,57 @@ fn compile_errors(exited: &Exited<'_>) -> Vec<Unloaded> {
         error: error.to_owned(),
         message: String::new(),
     }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Tool;
+    use crate::tools::samples::Returned;
+
+    const PASSED: &str = "\nrunning 1 test\ntest tests::adds ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; \
+         0 filtered out; finished in 0.00s\n";
+
+    fn category(command: &str, code: i32, stdout: &str, stderr: &str) -> CategoryCode {
+        Returned::exited(Tool::CargoTest, command, code).saying(stdout, stderr).interpret().category
+    }
+
+    #[test]
+    fn only_a_result_that_was_told_and_kept_is_a_success() {
+        use CategoryCode::{
+            Inconsistent, NoTestsCollected, OutputTooLarge, ReportIncomplete, Signalled, TestsPassed, ToolNotFound,
+        };
+        for (code, stdout, expected) in [
+            (0, PASSED.to_owned(), TestsPassed),
+            (0, String::new(), NoTestsCollected),
+            (0, PASSED.replace("test result", "result"), ReportIncomplete),
+            (0, PASSED.replace("1 passed", "2 passed"), ReportIncomplete),
+            (0, PASSED.replace("1 passed; 0 failed", "0 passed; 1 failed"), Inconsistent),
+            (0, format!("\nrunning 2 tests\n{PASSED}"), ReportIncomplete),
+            (0, PASSED.replace("1 passed", "18446744073709551615 passed"), ReportIncomplete),
+            (127, String::new(), ToolNotFound),
+            (137, String::new(), Signalled),
+        ] {
+            assert_eq!(category("cargo test", code, &stdout, ""), expected, "{code} {stdout}");
+        }
+        let mut cut = Returned::exited(Tool::CargoTest, "cargo test", 0).saying(PASSED, "");
+        cut.stdout.total += 1;
+        assert_eq!(cut.interpret().category, OutputTooLarge);
+    }
+
+    #[test]
+    fn a_summary_of_nextest_that_adds_up_to_something_else_is_no_success() {
+        let stderr = |counts: &str| {
+            format!("        PASS [   0.004s] (1/1) shop tests::adds\n     Summary [   0.006s] 1 test run: {counts}\n")
+        };
+        for (counts, expected) in [
+            ("1 passed, 0 skipped", CategoryCode::TestsPassed),
+            ("2 passed, 0 skipped", CategoryCode::Inconsistent),
+            ("0 passed, 1 failed", CategoryCode::Inconsistent),
+            ("nothing", CategoryCode::Inconsistent),
+        ] {
+            assert_eq!(category("cargo nextest run", 0, "", &stderr(counts)), expected, "{counts}");
+        }
+        assert_eq!(category("cargo nextest run", 0, "", ""), CategoryCode::ReportIncomplete);
+    }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::model::{TestCounts, TestOutcome};
 use crate::tools::cargo_test::panics;
 use crate::tools::interpret::Exited;
-use crate::tools::test_run::{ReadTest, RunFacts};
+use crate::tools::test_run::{ReadTest, RunFacts, count};
 
 /// nextest, as people write it.
 const NAME: &str = "cargo nextest";
@@ -79,7 +79,7 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<RunFacts> {
             // Tests that a filter left out count as skipped too. Where none ran, they are no tests of the run.
             let skipped = if ran == 0 { 0 } else { skipped };
             let listed = facts.run.counts.failed;
-            facts.run.counts = TestCounts { passed, failed, skipped };
+            facts.run.counts = TestCounts { passed, failed: failed.max(listed), skipped };
             if passed + failed != ran {
                 facts.contradiction = Some(format!("its summary counts {ran} test(s), but {passed} passed and {failed} failed"));
             } else if listed > failed {
@@ -161,15 +161,15 @@ fn summary_line(line: &str) -> Option<Summary> {
     let (ran, counts) = rest.split_once(" run: ")?;
     let ran = ran.split(' ').next()?;
     let (ran, planned) = ran.split_once('/').unwrap_or((ran, ran));
-    let mut summary = Summary { ran: ran.parse().ok()?, planned: planned.parse().ok()?, ..Summary::default() };
+    let mut summary = Summary { ran: count(ran)?, planned: count(planned)?, ..Summary::default() };
     for part in counts.split([',', '(', ')']).map(str::trim) {
-        let Some((count, word)) = part.split_once(' ') else { continue };
-        let Ok(count) = count.parse::<u64>() else { continue };
+        let Some((number, word)) = part.split_once(' ') else { continue };
+        let Some(number) = count(number) else { continue };
         match word {
-            "passed" => summary.passed += count,
-            "failed" | "exec failed" | "timed out" => summary.failed += count,
-            "skipped" => summary.skipped += count,
-            "flaky" => summary.flaky += count,
+            "passed" => summary.passed += number,
+            "failed" | "exec failed" | "timed out" => summary.failed += number,
+            "skipped" => summary.skipped += number,
+            "flaky" => summary.flaky += number,
             _ => {}
         }
     }

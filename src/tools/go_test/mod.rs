@@ -78,7 +78,7 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
         );
         return Interpretation::plain(CategoryCode::ReportMissing, reason);
     };
-    if !exited.stdout_is_complete {
+    if !(exited.stdout_is_complete && exited.stderr_is_complete) {
         let reason = format!("Exit code {}, but the events are too long to be kept whole; test in parts", exited.code);
         facts.unread = Some((CategoryCode::OutputTooLarge, reason));
     }

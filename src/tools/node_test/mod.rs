@@ -74,6 +74,10 @@ pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretat
 fn read(exited: &Exited<'_>, report: &ToolReport) -> Option<Read> {
     let mut read = match report {
         // Without a request the tests are read from what was printed: TAP before Node 23, and lines for people after that.
+        ToolReport::NotRequested if !exited.stdout_is_complete && exited.code == 0 => unread(
+            CategoryCode::OutputTooLarge,
+            "Exit code 0, but the output is too long to be kept whole; let the check run `node --test` directly".to_owned(),
+        ),
         ToolReport::NotRequested => match tap::is_tap(&exited.stdout) {
             true if exited.stdout_is_complete => tap::read(exited.stdout.as_bytes(), exited.place),
             true | false => spec::read(exited)?,

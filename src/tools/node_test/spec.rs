@@ -4,7 +4,7 @@ use crate::model::TestOutcome;
 use crate::tools::interpret::Exited;
 use crate::tools::node_test::Read;
 use crate::tools::places::Place;
-use crate::tools::test_run::{ReadTest, RunFacts};
+use crate::tools::test_run::{ReadTest, RunFacts, count as number};
 
 /// The heading of the failing tests, which come after the totals.
 const FAILING: &str = "✖ failing tests:";
@@ -17,7 +17,7 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<Read> {
     let of = |word: &str| {
         last.iter().find_map(|line| {
             let (name, count) = line.strip_prefix("# ").or_else(|| line.strip_prefix("ℹ "))?.split_once(' ')?;
-            (name == word).then(|| count.trim().parse::<u64>().ok())?
+            (name == word).then(|| number(count))?
         })
     };
     let (passed, failed) = (of("pass")?, of("fail")? + of("cancelled").unwrap_or_default());
@@ -27,7 +27,7 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<Read> {
         add(block, exited.place, &mut facts);
     }
     facts.run.counts.passed = passed;
-    facts.run.counts.failed = failed;
+    facts.run.counts.failed = failed.max(facts.run.counts.failed);
     facts.run.counts.skipped = of("skipped").unwrap_or_default() + of("todo").unwrap_or_default();
     Some(Read { facts, ..Read::default() })
 }

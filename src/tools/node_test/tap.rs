@@ -7,7 +7,7 @@ use crate::model::TestOutcome;
 use crate::tools::ansi::strip;
 use crate::tools::node_test::Read;
 use crate::tools::places::Place;
-use crate::tools::test_run::{ReadTest, Unloaded};
+use crate::tools::test_run::{ReadTest, Unloaded, count as number};
 
 /// A line of the report is cut after this many bytes.
 const LONGEST_LINE: usize = 1024 * 1024;
@@ -106,7 +106,7 @@ impl Reader<'_> {
             self.comment(depth, comment);
         } else if let Some(count) = text.strip_prefix("1..") {
             if depth == 0 {
-                self.ends.planned = count.trim().parse().ok();
+                self.ends.planned = number(count);
             }
         } else if let Some((is_ok, name)) = result(text) {
             let details = lines.details(spaces);
@@ -119,12 +119,12 @@ impl Reader<'_> {
             return;
         }
         if let Some((word, count)) = comment.split_once(' ')
-            && let Ok(count) = count.parse::<u64>()
+            && let Some(count) = number(count)
         {
             match word {
                 "pass" => self.ends.passed = Some(count),
                 "fail" => self.ends.failed = Some(count),
-                "cancelled" => self.ends.failed = self.ends.failed.map(|failed| failed + count),
+                "cancelled" => self.ends.failed = self.ends.failed.map(|failed| failed.saturating_add(count)),
                 _ => {}
             }
         }
