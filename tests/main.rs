@@ -64,6 +64,7 @@ mod specification;
 mod specification_runs;
 mod tamper;
 mod tdd;
+mod test_runners;
 mod tool_places;
 mod tracked;
 mod tree;

@@ -1,7 +1,7 @@
 //! What the output of a running action says about how far the action is. Pure: bytes go in, words for people come out.
 //!
 //! Only what a tool prints is told, and no verdict depends on it: percentages (pytest, CMake), lines for single tests
-//! (libtest, TAP, `go test -v`), lines for files of tests (Jest, Vitest), and the numbers of tests to come.
+//! (libtest, nextest, TAP, `node --test`, `go test` with `-v` or `-json`), lines for files of tests (Jest, Vitest), and the numbers of tests to come.
 
 /// A line is cut after this many bytes. Nobody reads more of it while an action runs.
 const LONGEST_LINE: usize = 1024;
@@ -78,7 +78,7 @@ impl OutputSoFar {
         }
         self.ended += u64::from(is_end_of_test(line)) + vitest_file(line).unwrap_or_default();
         self.files += u64::from(line.starts_with("PASS ") || line.starts_with("FAIL "));
-        line.clone_into(&mut self.last_line);
+        go_output(line).unwrap_or(line).clone_into(&mut self.last_line);
     }
 }
 
@@ -101,6 +101,10 @@ fn announced(line: &str) -> Option<u64> {
         // libtest: `running 12 tests`, once for each binary.
         return rest.trim_end().ends_with(['t', 's']).then(|| first(rest)).flatten().filter(|_| rest.contains(" test"));
     }
+    if let Some(rest) = line.trim_start().strip_prefix("Starting ") {
+        // nextest: `Starting 5 tests across 2 binaries`.
+        return first(rest).filter(|_| rest.contains(" test"));
+    }
     // The Test Anything Protocol: `1..12`.
     line.strip_prefix("1..").and_then(|rest| rest.trim().parse().ok())
 }
@@ -111,7 +115,28 @@ fn is_end_of_test(line: &str) -> bool {
     let of_libtest = line.starts_with("test ") && [" ... ok", " ... FAILED", " ... ignored"].iter().any(|end| line.contains(end));
     let of_go = ["--- PASS: ", "--- FAIL: ", "--- SKIP: "].iter().any(|begin| line.starts_with(begin));
     let of_protocol = line.strip_prefix("not ok ").or_else(|| line.strip_prefix("ok ")).is_some_and(has_number);
-    of_libtest || of_go || of_protocol
+    of_libtest || of_go || of_protocol || is_end_for_people(line) || is_end_in_events(line)
+}
+
+/// Returns whether a line ends a test as `node --test` prints it, `✔ adds (0.8ms)`, or nextest, `PASS [   0.004s] shop tests::adds`.
+fn is_end_for_people(line: &str) -> bool {
+    let text = line.trim_start();
+    let of_node = text.starts_with(['✔', '✖', '﹣']) && text.contains("ms)");
+    let of_nextest = ["PASS [", "FAIL ["].iter().any(|begin| text.starts_with(begin));
+    of_node || of_nextest
+}
+
+/// Returns whether a line is an event of `go test -json` that ends a test.
+fn is_end_in_events(line: &str) -> bool {
+    let ends = [r#""Action":"pass""#, r#""Action":"fail""#, r#""Action":"skip""#];
+    line.starts_with('{') && line.contains(r#""Test":""#) && ends.iter().any(|end| line.contains(end))
+}
+
+/// Returns what a test printed, of an event of `go test -json`.
+fn go_output(line: &str) -> Option<&str> {
+    let (_, text) = line.strip_prefix('{').filter(|line| line.contains(r#""Action":"output""#))?.split_once(r#""Output":""#)?;
+    let text = text.strip_suffix(r#""}"#)?;
+    Some(text.strip_suffix(r"\n").unwrap_or(text))
 }
 
 /// Returns how many tests of a file have ended, as Vitest prints it in a line: ` ✓ src/a.test.ts (3 tests) 5ms`.
@@ -145,6 +170,13 @@ mod tests {
             ("TAP version 13\n1..3\nok 1 - adds\nnot ok 2 - divides\n    ok 1 - inner\n", Some("2 of 3 tests")),
             ("ok 1 - adds\n", Some("1 test")),
             ("ok  \texample.org/shop\t0.1s\n--- PASS: TestA (0.00s)\n    --- PASS: TestA/sub (0.00s)\n", Some("1 test")),
+            ("✔ adds (0.8ms)\n▶ quotes\n  ✖ answers (1.2ms)\nℹ tests 2\n", Some("2 tests")),
+            ("    Starting 5 tests across 2 binaries\n        PASS [   0.004s] (1/5) shop tests::adds\n", Some("1 of 5 tests")),
+            (r#"{"Action":"pass","Package":"shop","Test":"TestAdds","Elapsed":0.1}"#, None),
+            (
+                "{\"Action\":\"pass\",\"Package\":\"shop\",\"Test\":\"TestAdds\"}\n{\"Action\":\"pass\",\"Package\":\"shop\"}\n",
+                Some("1 test"),
+            ),
             ("PASS src/a.test.js\nFAIL src/b.test.js\n", Some("2 files of tests")),
             (" ✓ src/a.test.ts (3 tests) 5ms\n ❯ src/b.test.ts (2 tests | 1 failed) 9ms\n", Some("5 tests")),
             ("[ 50%] Building C object\n", Some("50 %")),

@@ -17,6 +17,15 @@ pub enum Tool {
     Pytest,
     Jest,
     Vitest,
+    /// Node's own test runner: `node --test`.
+    #[serde(rename = "node-test")]
+    NodeTest,
+    /// Rust's tests: `cargo test`, and `cargo nextest run`.
+    #[serde(rename = "cargo-test")]
+    CargoTest,
+    /// Go's tests: `go test`.
+    #[serde(rename = "go-test")]
+    GoTest,
     /// The TypeScript compiler, as a type checker.
     Tsc,
     Mypy,
@@ -60,6 +69,8 @@ struct Row {
     beside_python: &'static [&'static str],
     /// How the command line names one test; `None` if the tool runs no tests, or cannot name one.
     one_test: Option<OneTest>,
+    /// The words with which a command calls the tool, where they are more than the tool's own word.
+    calls: &'static [&'static [&'static str]],
     /// The option without which the tool writes files beside its findings; `None` if it never does.
     writes_without: Option<&'static str>,
     /// Patterns for the names of files that can change the tool's results without a change to the source (S7); `*`
@@ -90,6 +101,7 @@ const fn row(tool: Tool, word: &'static str, class: ToolClass) -> Row {
         package: None,
         beside_python: &[],
         one_test: None,
+        calls: &[],
         writes_without: None,
         configuration: &[],
         leftovers: &[],
@@ -127,7 +139,7 @@ const fn finds(kind: FindingKind, display: &'static str) -> FindingFacts {
     }
 }
 
-const ROWS: [Row; 13] = [
+const ROWS: [Row; 16] = [
     Row {
         package: Some(Python("pytest")),
         beside_python: &["py.test", "pytest"],
@@ -153,6 +165,24 @@ const ROWS: [Row; 13] = [
         one_test: Some(OneTest::FileAndPattern { subcommand: Some("run") }),
         configuration: &["vitest.config.*"],
         ..tests(Tool::Vitest, "vitest", "vitest-report.json")
+    },
+    Row {
+        one_test: Some(OneTest::NamePattern),
+        calls: &[&["node", "--test"]],
+        ..tests(Tool::NodeTest, "node-test", "node-test-report.tap")
+    },
+    Row {
+        one_test: Some(OneTest::ExactName),
+        calls: &[&["cargo", "test"], &["cargo", "t"], &["cargo", "nextest", "run"]],
+        configuration: &["nextest.toml", "rust-toolchain", "rust-toolchain.toml"],
+        evidence: EvidenceNames { log: "cargo-test", findings: Some("test-results.json"), tool_report: None },
+        ..tests(Tool::CargoTest, "cargo-test", "")
+    },
+    Row {
+        one_test: Some(OneTest::RunPattern),
+        calls: &[&["go", "test"]],
+        evidence: EvidenceNames { log: "go-test", findings: Some("test-results.json"), tool_report: None },
+        ..tests(Tool::GoTest, "go-test", "")
     },
     Row {
         report_name: "typescript",
@@ -344,6 +374,11 @@ impl Tool {
     /// Returns how the tool's command line names one test; `None` if the tool runs no tests, or cannot name one.
     pub fn one_test(self) -> Option<OneTest> {
         self.row().one_test
+    }
+
+    /// Returns the words with which a command calls the tool, where they are more than the tool's own word.
+    pub fn calls(self) -> &'static [&'static [&'static str]] {
+        self.row().calls
     }
 
     /// Returns patterns for the names of files that can change the tool's results without a change to the source.

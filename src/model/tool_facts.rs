@@ -118,6 +118,12 @@ pub enum OneTest {
     /// The command line contains the test's file, and `-t` with a regular expression for the test's name. `subcommand`
     /// is the word that comes before both, if the tool needs such a word.
     FileAndPattern { subcommand: Option<&'static str> },
+    /// The command line contains `--test-name-pattern` with a regular expression for the test's own name, and the test's file.
+    NamePattern,
+    /// The whole command is followed by `-- --exact` and the test's name.
+    ExactName,
+    /// The command line contains `-run` with a regular expression for each part of the test's name, and the test's package.
+    RunPattern,
 }
 
 impl PolicyCategory {

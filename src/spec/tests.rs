@@ -249,17 +249,17 @@ fn what_is_missing_is_said_with_the_next_step() {
 #[test]
 fn what_lies_in_a_project_without_checks_is_named_with_checks_to_paste() {
     let files = FakeFiles::of(&[
-        ("Cargo.toml", ""),
-        ("Makefile", "test: build\n\tcargo test\n"),
+        ("pom.xml", ""),
+        ("Makefile", "test: build\n\tmvn test\n"),
         ("package.json", "{\"scripts\": {\"lint\": \"biome check\"}}"),
     ]);
     let problems = discover(&Configuration::default(), &files, "quotes").expect_err("nothing is found by itself");
     assert_snapshot!(problems[0], @r#"
     proctor.toml: check: the project has no checks, and none were found in its files
       write into `proctor.toml` which of these shall run, or another command:
-      [[check]]  # `Cargo.toml`
-      name = "cargo"
-      command = ["cargo", "test"]
+      [[check]]  # `pom.xml`
+      name = "maven"
+      command = ["mvn", "test"]
       [[check]]  # the target `test` in `Makefile`
       name = "make test"
       command = ["make", "test"]
@@ -269,7 +269,7 @@ fn what_lies_in_a_project_without_checks_is_named_with_checks_to_paste() {
     "#);
     let pasted: String = problems[0].to_string().lines().skip(2).map(|line| format!("{line}\n")).collect();
     let plan = resolved(&pasted, &files);
-    assert_eq!(plan.steps.iter().map(|step| step.name.as_str()).collect::<Vec<_>>(), ["cargo", "make test", "lint"]);
+    assert_eq!(plan.steps.iter().map(|step| step.name.as_str()).collect::<Vec<_>>(), ["maven", "make test", "lint"]);
 }
 
 #[test]
@@ -287,6 +287,28 @@ fn a_whole_project_is_found_with_reasons_and_policies() {
     assert_eq!(plan.steps[0].policy, None);
     let ids: Vec<&str> = plan.steps.iter().map(|step| step.id.as_str()).collect();
     assert_eq!(ids, ["STEP.1", "STEP.2", "STEP.3"]);
+}
+
+#[test]
+fn tests_of_rust_go_and_node_are_found_by_the_files_that_name_them() {
+    let commands = |files: &[(&str, &str)]| {
+        let plan = found(&FakeFiles::of(files));
+        plan.steps.iter().map(|step| format!("{}: {}", step.name, step.command.display)).collect::<Vec<_>>()
+    };
+    assert_eq!(commands(&[("Cargo.toml", "[package]\n"), ("src/lib.rs", "")]), ["cargo-test: cargo test"]);
+    assert_eq!(commands(&[("Cargo.toml", "[workspace]\nmembers = [\"a\"]\n")]), ["cargo-test: cargo test --workspace"]);
+    assert_eq!(commands(&[("server/go.mod", "module example.com/shop\n")]), ["go-test server: go test ./..."]);
+    let script = |text: &str| format!("{{\"scripts\": {{\"test\": \"{text}\"}}}}");
+    assert_eq!(commands(&[("package.json", &script("node --test test/"))]), ["node-test: node --test test/"]);
+    assert_eq!(commands(&[("package.json", &script("CI=1 node --test"))]), ["node-test: npm run test"]);
+    for files in [
+        vec![("package.json", script("node --test --watch"))],
+        vec![("a.test.js", String::new())],
+        vec![("Cargo.toml", String::new()), ("pyproject.toml", String::new())],
+    ] {
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        assert!(discover(&Configuration::default(), &FakeFiles::of(&files), "quotes").is_err(), "{files:?}");
+    }
 }
 
 #[test]

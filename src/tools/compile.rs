@@ -85,6 +85,11 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     Interpretation { diagnostics, unlisted, ..Interpretation::plain(category, reason) }
 }
 
+/// Returns the messages of the compiler that a failed command printed.
+pub(super) fn diagnostics(exited: &Exited<'_>) -> Vec<Diagnostic> {
+    read(exited).finish().0
+}
+
 fn read(exited: &Exited<'_>) -> Gathered {
     let mut diagnostics = Gathered::default();
     let failed = exited.code != 0;

@@ -18,6 +18,8 @@ struct Fixture {
     stdout: String,
     stderr: String,
     report: Option<String>,
+    /// Whether the head of the fixture says that no report was requested.
+    has_no_request: bool,
     coverage: Option<String>,
 }
 
@@ -48,6 +50,7 @@ fn read(path: &str) -> Fixture {
         stdout: section("stdout").unwrap_or_default(),
         stderr: section("stderr").unwrap_or_default(),
         report: section("report"),
+        has_no_request: head.lines().any(|line| line == "report not requested"),
         coverage: section("coverage"),
     }
 }
@@ -60,7 +63,7 @@ fn interpret(path: &str) -> Interpretation {
     returned.end = ActionEnd::Exited { code: fixture.code };
     returned.stdout = stream(&fixture.stdout);
     returned.stderr = stream(&fixture.stderr);
-    if fixture.tool.class() == ToolClass::Test {
+    if fixture.tool.class() == ToolClass::Test && !fixture.has_no_request {
         returned.report = fresh(&fixture.report);
         returned.channel = Some("argument");
     }
@@ -94,7 +97,7 @@ fn all_fixtures() -> BTreeSet<String> {
         for entry in fs::read_dir(next).expect("the fixtures can be read").flatten() {
             if entry.path().is_dir() {
                 waiting.push(entry.path());
-            } else {
+            } else if entry.file_name() != "README.md" {
                 let path = entry.path();
                 let relative = path.strip_prefix(directory()).expect("it was found there");
                 found.insert(relative.to_str().expect("our file names are UTF-8").to_owned());

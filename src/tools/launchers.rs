@@ -303,7 +303,8 @@ fn of_no_tool(form: CommandForm, note: Option<String>) -> Located {
 /// by subcommand. A call that keeps the tool from its checks, such as `--version`, counts as a call of the tool, which
 /// is then judged as a usage error.
 fn row_of_call(program: &str, arguments: &[String]) -> Option<&'static ToolRow> {
-    let is_call = |row: &&ToolRow| (row.checks)(program, arguments) || row.no_work.find(arguments).is_some();
+    let is_idle = |row: &ToolRow| row.no_work.names_the_tool && row.no_work.find(arguments).is_some();
+    let is_call = |row: &&ToolRow| (row.checks)(program, arguments) || is_idle(row);
     ROWS.iter().filter(|row| row.programs.contains(&program)).find(is_call)
 }
 

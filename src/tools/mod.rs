@@ -11,6 +11,7 @@
 //! folder. No other file names a tool.
 
 mod ansi;
+mod cargo_test;
 mod checker_call;
 mod compile;
 mod discover;
@@ -18,6 +19,7 @@ mod eslint;
 mod file_validation;
 mod gathered;
 mod generic;
+mod go_test;
 mod http_answer;
 mod interpret;
 mod json_schema;
@@ -28,6 +30,7 @@ mod linter;
 mod located;
 mod neutral_words;
 mod no_work;
+mod node_test;
 mod node_tests;
 mod package_json;
 mod places;
@@ -42,6 +45,7 @@ mod signals;
 mod strictness;
 mod subcommands;
 mod table;
+mod test_run;
 mod tsc;
 
 pub(crate) use checker_call::find_arguments;

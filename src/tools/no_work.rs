@@ -15,6 +15,8 @@ pub(super) struct NoWork {
     pub(super) options: &'static [&'static str],
     /// Two lists: an option of the first list has the same effect as `options`, but only together with an option of the second.
     pub(super) options_with: (&'static [&'static str], &'static [&'static str]),
+    /// Options behind `--` with the same effect as `options`, for a tool that hands these on to the programs that it starts.
+    pub(super) after_separator: &'static [&'static str],
     /// Subcommands that do something else than the checks.
     pub(super) subcommands: &'static [&'static str],
     /// Options with which the tool ends with exit code 0 if it has no file to check. The tool does its work if there are files, so
@@ -22,11 +24,21 @@ pub(super) struct NoWork {
     pub(super) allow_no_files: &'static [&'static str],
     /// Whether the tool reads its options without regard to upper and lower case.
     pub(super) ignores_case: bool,
+    /// Whether a call with one of these words counts as a call of the tool, whatever the rest of its arguments is. `false` for a tool
+    /// that shares its program with others: `node server.js --version` runs no tests.
+    pub(super) names_the_tool: bool,
 }
 
 /// The row of a tool that always does its checks, or that proves its success by a report.
-pub(super) const NONE: NoWork =
-    NoWork { options: &[], options_with: (&[], &[]), subcommands: &[], allow_no_files: &[], ignores_case: false };
+pub(super) const NONE: NoWork = NoWork {
+    options: &[],
+    options_with: (&[], &[]),
+    after_separator: &[],
+    subcommands: &[],
+    allow_no_files: &[],
+    ignores_case: false,
+    names_the_tool: true,
+};
 
 impl NoWork {
     /// Returns the option or subcommand with which the tool does something else than its checks.
@@ -35,6 +47,8 @@ impl NoWork {
         let is_with = self.find_option(with, arguments).is_some();
         let option = self.find_option(self.options, arguments);
         let option = option.or_else(|| self.find_option(options, arguments).filter(|_| is_with));
+        let behind = arguments.iter().skip_while(|word| *word != "--").find(|word| self.after_separator.contains(&word.as_str()));
+        let option = option.or_else(|| behind.cloned());
         let subcommand = || {
             let word = arguments.iter().find(|word| !word.starts_with('-'))?;
             self.subcommands.contains(&word.as_str()).then(|| word.clone())
@@ -117,6 +131,13 @@ mod tests {
         (Tool::Flake8, "flake8 --bug-report", "{}\n"),
         (Tool::Pylint, "pylint --list-msgs", ":x (E1): y\n"),
         (Tool::Prettier, "prettier --version", "3.10.1\n"),
+        (Tool::NodeTest, "node --test --version", "v20.20.2\n"),
+        (Tool::CargoTest, "cargo test --no-run", ""),
+        (Tool::CargoTest, "cargo +nightly test --help", "Usage: cargo test\n"),
+        (Tool::CargoTest, "cargo test -- --list", "tests::adds: test\n"),
+        (Tool::CargoTest, "cargo nextest run --no-run", ""),
+        (Tool::GoTest, "go test -list . ./...", "TestAdds\n"),
+        (Tool::GoTest, "go test -c ./stock", ""),
         (Tool::Prettier, "prettier --check --no-error-on-unmatched-pattern nope", "All matched files use Prettier code style!\n"),
     ];
 
@@ -139,6 +160,8 @@ mod tests {
             (Tool::Ruff, "ruff check rule"),
             (Tool::Tsc, "bash -c 'tsc --version && tsc -p .'"),
             (Tool::Ruff, "bash -c 'ruff --version; ruff check .'"),
+            (Tool::Compile, "cargo build --list"),
+            (Tool::Compile, "go build -n"),
         ] {
             let argv = split_words(command).expect("the table holds valid words");
             assert_eq!(recognise(&argv).tool, tool, "{command}");

@@ -263,6 +263,34 @@ mod tests {
     }
 
     #[test]
+    fn node_and_go_are_asked_before_the_words_that_are_no_options() {
+        let tap = "--test-reporter=tap --test-reporter-destination=/out/report.tap";
+        for (tool, command, expected) in [
+            (
+                Tool::NodeTest,
+                "node --test a.test.js",
+                format!("node {tap} --test-reporter=spec --test-reporter-destination=stdout --test a.test.js"),
+            ),
+            (
+                Tool::NodeTest,
+                "node --test --test-reporter=dot",
+                format!("node {tap} --test-reporter-destination=stdout --test --test-reporter=dot"),
+            ),
+            (
+                Tool::NodeTest,
+                "node --test-reporter dot --test-reporter-destination x --test",
+                format!("node {tap} --test-reporter dot --test-reporter-destination x --test"),
+            ),
+            (Tool::NodeTest, "npm test", "npm test".to_owned()),
+            (Tool::GoTest, "go test -run X ./...", "go test -json -run X ./...".to_owned()),
+            (Tool::GoTest, "go test -json ./...", "go test -json ./...".to_owned()),
+            (Tool::CargoTest, "cargo test", "cargo test".to_owned()),
+        ] {
+            assert_eq!(argv(&prepare(&action(tool, command), Path::new("/out"), None)), expected);
+        }
+    }
+
+    #[test]
     fn only_a_ruff_check_of_ours_is_asked_for_json() {
         for (command, ours, expected) in [
             ("ruff check .", true, "ruff check . --output-format=json"),

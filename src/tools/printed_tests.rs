@@ -1,13 +1,10 @@
-//! Reads the totals that two test runners print at their end: `python -m unittest` and `node --test`. Both are judged by their
-//! exit code, and both may end with exit code 0 although no test passed.
+//! Reads the totals that `python -m unittest` prints at its end. It is judged by its exit code, and it may end with exit code 0
+//! although no test passed.
 //!
 //! Only a command that starts the runner itself is read, and only the lines at the end of its output. Anything else is unknown,
 //! and then the exit code decides alone.
 
 use crate::tools::interpret::Exited;
-
-/// The number of lines at the end of an output in which `node --test` prints its totals.
-const NODE_LINES: usize = 12;
 
 /// The totals of a run of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,14 +17,7 @@ pub(super) struct Totals {
 pub(super) fn totals(exited: &Exited<'_>) -> Option<Totals> {
     let argv = &exited.action.command.argv;
     let pair = |first: &str, second: &str| argv.windows(2).any(|words| words[0] == first && words[1] == second);
-    let program = argv.first().map(|word| word.rsplit('/').next().unwrap_or(word));
-    if pair("-m", "unittest") {
-        return of_unittest(&exited.stderr);
-    }
-    if matches!(program, Some("node" | "nodejs")) && argv.iter().any(|word| word == "--test") {
-        return of_node(&exited.stdout);
-    }
-    None
+    if pair("-m", "unittest") { of_unittest(&exited.stderr) } else { None }
 }
 
 // Reads `Ran 3 tests in 0.001s`, an empty line, and `OK (skipped=1, expected failures=1)` or `NO TESTS RAN`.
@@ -47,25 +37,12 @@ fn without_a_pass(count: &str) -> Option<u64> {
     count.split_once('=')?.1.parse().ok()
 }
 
-// Reads `# tests 3` and `# pass 2` of the format TAP, or `ℹ tests 3` and `ℹ pass 2` of the format for people.
-fn of_node(stdout: &str) -> Option<Totals> {
-    let last: Vec<&str> = stdout.trim_end().lines().rev().take(NODE_LINES).collect();
-    let of = |word: &str| {
-        last.iter().find_map(|line| {
-            let (name, count) = line.strip_prefix("# ").or_else(|| line.strip_prefix("ℹ "))?.split_once(' ')?;
-            (name == word).then(|| count.trim().parse().ok())?
-        })
-    };
-    Some(Totals { ran: of("tests")?, passed: of("pass")? })
-}
-
 #[cfg(test)]
 mod tests {
     use crate::model::{CategoryCode, Tool};
     use crate::tools::samples::Returned;
 
     const UNITTEST: &str = "python -m unittest discover";
-    const NODE_END: &str = "# suites 0\n# pass PASS\n# fail 0\n# cancelled 0\n# skipped 1\n# todo 0\n# duration_ms 5.1\n";
 
     fn category(command: &str, stdout: &str, stderr: &str) -> CategoryCode {
         Returned::exited(Tool::Generic, command, 0).saying(stdout, stderr).interpret().category
@@ -91,11 +68,5 @@ mod tests {
             ExpectedExit,
             "another program's output is not read"
         );
-        for (passed, expected) in [("0", NothingChecked), ("2", ExpectedExit)] {
-            let end = NODE_END.replace("PASS", passed);
-            for text in [format!("TAP version 13\n1..0\n# tests 2\n{end}"), format!("# tests 2\n{end}").replace("# ", "ℹ ")] {
-                assert_eq!(category("node --test", &text, ""), expected, "{text}");
-            }
-        }
     }
 }

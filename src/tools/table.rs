@@ -9,7 +9,7 @@ use crate::tools::no_work::{self, NoWork};
 use crate::tools::prepare::{Preparation, ReportTask};
 use crate::tools::project_files::ProjectFiles;
 use crate::tools::strictness::StrictnessReader;
-use crate::tools::{compile, eslint, generic, linter, node_tests, pytest, tsc};
+use crate::tools::{cargo_test, compile, eslint, generic, go_test, linter, node_test, node_tests, pytest, tsc};
 
 /// The functions and facts for one tool.
 pub(super) struct ToolRow {
@@ -117,6 +117,27 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         find: Some(node_tests::find_vitest),
         written: node_tests::written_by_vitest,
         ..row(Tool::Vitest, &["vitest", "vitest.mjs"], |exited, input| node_tests::interpret(exited, input.report))
+    },
+    ToolRow {
+        checks: node_test::runs_tests,
+        no_work: node_test::NO_WORK,
+        ask: node_test::ask,
+        find: Some(node_test::find),
+        ..row(Tool::NodeTest, &["node", "nodejs"], |exited, input| node_test::interpret(exited, input.report))
+    },
+    ToolRow {
+        checks: cargo_test::runs_tests,
+        no_work: cargo_test::NO_WORK,
+        find: Some(cargo_test::find),
+        ..row(Tool::CargoTest, &["cargo", "cargo-nextest"], |exited, _| cargo_test::interpret(exited))
+    },
+    ToolRow {
+        checks: go_test::runs_tests,
+        no_work: go_test::NO_WORK,
+        ask: go_test::ask,
+        is_asked_by_argument_only: true,
+        find: Some(go_test::find),
+        ..row(Tool::GoTest, &["go"], |exited, _| go_test::interpret(exited))
     },
     ToolRow {
         no_work: tsc::NO_WORK,

@@ -25,8 +25,6 @@ type Row = (&'static str, &'static str, &'static [&'static str]);
 const ROWS: &[Row] = &[
     ("tox.ini", "tox", &["tox"]),
     ("noxfile.py", "nox", &["nox"]),
-    ("Cargo.toml", "cargo", &["cargo", "test"]),
-    ("go.mod", "go", &["go", "test", "./..."]),
     ("gradlew", "gradle", &["./gradlew", "check"]),
     ("build.gradle", "gradle", &["gradle", "check"]),
     ("build.gradle.kts", "gradle", &["gradle", "check"]),
@@ -172,7 +170,7 @@ mod tests {
 
     #[test]
     fn scripts_are_proposed_unless_npm_init_wrote_them() {
-        let text = r#"{"scripts": {"test": "node --test", "start": "node .", "lint": "biome check"}}"#;
+        let text = r#"{"scripts": {"test": "tap test", "start": "node .", "lint": "biome check"}}"#;
         assert_eq!(
             proposed(&[("package.json", text)]),
             ["the script `lint` in `package.json`||lint|npm run lint", "the script `test` in `package.json`||test|npm run test"]
@@ -193,9 +191,9 @@ mod tests {
     #[test]
     fn directories_below_are_searched_where_the_root_suggests_nothing() {
         assert_eq!(
-            proposed(&[("server/go.mod", ""), ("web/package.json", r#"{"scripts": {"test": "x"}}"#), ("target/go.mod", "")]),
+            proposed(&[("server/pom.xml", ""), ("web/package.json", r#"{"scripts": {"test": "x"}}"#), ("target/pom.xml", "")]),
             [
-                "`server/go.mod`|server|go server|go test ./...",
+                "`server/pom.xml`|server|maven server|mvn test",
                 "the script `test` in `web/package.json`|web|test web|npm run test"
             ]
         );

@@ -11,7 +11,20 @@ const PLAIN: &str = "_./:=@%+,-";
 /// test's own name is not known, or if the command would have a hidden character or an argument that looks like an option.
 pub(super) fn command(result: &ActionResultV2, failure: &TestFailure) -> Option<String> {
     let (one_test, program) = program(&result.command)?;
-    let arguments = match one_test {
+    let arguments = arguments(one_test, &program, failure)?;
+    let has_hidden = |text: &str| text.chars().any(is_hidden_character);
+    if has_hidden(&program)
+        || arguments.iter().any(|argument| has_hidden(argument) || argument.starts_with('-') && !is_option(argument))
+    {
+        return None;
+    }
+    let quoted: Vec<String> = arguments.iter().map(|argument| quoted(argument)).collect();
+    Some(format!("{program} {}", quoted.join(" ")))
+}
+
+/// Returns the arguments that name one failed test; `None` if its name is not known.
+fn arguments(one_test: OneTest, program: &str, failure: &TestFailure) -> Option<Vec<String>> {
+    Some(match one_test {
         OneTest::NodeId => vec![node_id(failure)?],
         OneTest::FileAndPattern { .. } => {
             let file = failure.test_file.clone()?;
@@ -20,15 +33,31 @@ pub(super) fn command(result: &ActionResultV2, failure: &TestFailure) -> Option<
             let by_name = if *name == file { Vec::new() } else { by_name.to_vec() };
             std::iter::once(file).chain(by_name).collect()
         }
-    };
-    let has_hidden = |text: &str| text.chars().any(is_hidden_character);
-    if has_hidden(&program)
-        || arguments.iter().any(|argument| has_hidden(argument) || argument.starts_with('-') && argument != "-t")
-    {
-        return None;
-    }
-    let quoted: Vec<String> = arguments.iter().map(|argument| quoted(argument)).collect();
-    Some(format!("{program} {}", quoted.join(" ")))
+        OneTest::NamePattern => {
+            let file = failure.test_file.clone()?;
+            let own_name = failure.test_name.rsplit(" > ").next().unwrap_or_default();
+            // A test's name may stand behind the names of its suites, so the pattern has no beginning.
+            let by_name = format!("--test-name-pattern={}$", escaped_pattern(own_name));
+            let by_name = if failure.test_name == file { None } else { Some(by_name) };
+            by_name.into_iter().chain([file]).collect()
+        }
+        OneTest::ExactName => {
+            // nextest names the program of the test before the test.
+            let is_nextest = program.split(' ').any(|word| word == "nextest");
+            let name = if is_nextest { failure.test_name.rsplit(' ').next()? } else { &failure.test_name };
+            ["--", "--exact", name].map(str::to_owned).to_vec()
+        }
+        OneTest::RunPattern => {
+            let (package, name) = failure.test_name.split_once(' ')?;
+            let parts: Vec<String> = name.split('/').map(|part| format!("^{}$", escaped_pattern(part))).collect();
+            ["-run".to_owned(), parts.join("/"), package.to_owned()].to_vec()
+        }
+    })
+}
+
+/// Returns whether an argument is one of the options that this file adds.
+fn is_option(argument: &str) -> bool {
+    ["-t", "-run", "--", "--exact"].contains(&argument) || argument.starts_with("--test-name-pattern=")
 }
 
 /// Returns how a command names one test, and the words of the command up to its test runner.
@@ -37,6 +66,9 @@ fn program(command: &str) -> Option<(OneTest, String)> {
         return None;
     }
     let words: Vec<&str> = command.split_whitespace().collect();
+    if let Some(found) = called_by_several_words(&words) {
+        return Some(found);
+    }
     let found = words.iter().enumerate().find_map(|(position, word)| {
         let name = word.rsplit('/').next().unwrap_or(word);
         let is_named = |tool: &Tool| tool.word() == name || tool.beside_python().contains(&name);
@@ -46,9 +78,29 @@ fn program(command: &str) -> Option<(OneTest, String)> {
     let subcommand = match one_test {
         OneTest::NodeId => None,
         OneTest::FileAndPattern { subcommand } => subcommand,
+        OneTest::NamePattern | OneTest::ExactName | OneTest::RunPattern => None,
     };
     let program: Vec<&str> = words.into_iter().take(position + 1).chain(subcommand).collect();
     Some((one_test, program.join(" ")))
+}
+
+/// Returns the same for a tool that is called by several words, such as `cargo test`.
+fn called_by_several_words(words: &[&str]) -> Option<(OneTest, String)> {
+    let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let calls = |tool: Tool| tool.calls().iter().map(move |call| (tool, *call));
+    let (tool, end) = Tool::ALL.into_iter().flat_map(calls).find_map(|(tool, call)| {
+        let is_call = |window: &[&str]| name(window[0]) == call[0] && window[1..] == call[1..];
+        let start = words.windows(call.len()).position(is_call)?;
+        Some((tool, start + call.len()))
+    })?;
+    let one_test = tool.one_test()?;
+    let kept = match one_test {
+        // The options of Cargo choose what is built, so a test may be missing without them.
+        OneTest::ExactName if words.contains(&"--") => return None,
+        OneTest::ExactName => words.len(),
+        OneTest::NodeId | OneTest::FileAndPattern { .. } | OneTest::NamePattern | OneTest::RunPattern => end,
+    };
+    Some((one_test, words[..kept].join(" ")))
 }
 
 /// Returns a test's name as pytest's command line takes it: `tests/test_a.py::TestX::test_y[1]`.
@@ -121,8 +173,30 @@ mod tests {
             ("cd a && pytest", None),
             ("sh -c 'pytest'", None),
             ("npm test", None),
+            ("node --test test", Some("node --test")),
+            ("cargo test -p shop", Some("cargo test -p shop")),
+            ("cargo test -- --nocapture", None),
+            ("go test ./...", Some("go test")),
         ] {
             assert_eq!(program(command).map(|(_, program)| program).as_deref(), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_runner_that_is_called_by_several_words_gets_its_own_form_of_a_name() {
+        let failed = |command: &str, name: &str| {
+            let (one_test, program) = program(command).expect("a call");
+            arguments(one_test, &program, &failure(name, "a.test.js"))
+                .map(|arguments| format!("{program} {}", arguments.join(" ")))
+        };
+        for (command, name, expected) in [
+            ("node --test", "quotes > refuses (7)", r"node --test --test-name-pattern=refuses \(7\)$ a.test.js"),
+            ("node --test", "a.test.js", "node --test a.test.js"),
+            ("cargo test", "tests::adds", "cargo test -- --exact tests::adds"),
+            ("cargo nextest run", "shop::api tests::adds", "cargo nextest run -- --exact tests::adds"),
+            ("go test ./...", "example.com/shop TestA/b.c", r"go test -run ^TestA$/^b\.c$ example.com/shop"),
+        ] {
+            assert_eq!(failed(command, name).as_deref(), Some(expected.replace(r"\\", r"\")).as_deref());
         }
     }
 

@@ -1,0 +1,144 @@
+//! Node's own test runner: `node --test`.
+//!
+//! `prepare` asks for a report in the format TAP, `tap` reads it, and `spec` reads the totals that are printed for people, for a
+//! command to which no option can be added. The common rules in `test_run` judge.
+//!
+//! Node counts each file without a test of `node:test` as a passed test if its process ended with exit code 0. The same happens to a
+//! file whose tests call `process.exit(0)`. Such a file proves nothing, so it is not counted; a warning names it.
+
+mod discover;
+mod prepare;
+mod spec;
+mod tap;
+
+use crate::model::{CategoryCode, Coverage, Interpretation, ToolReport};
+use crate::tools::interpret::{Exited, signal_through_wrapper};
+use crate::tools::no_work::{self, NoWork};
+use crate::tools::test_run::{RunFacts, judge};
+use crate::tools::{launch_failure, signals};
+pub(super) use discover::find;
+pub(super) use prepare::{ask, runs_tests};
+
+/// The largest report that is read (64 MiB).
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Node's exit code for an unknown option.
+const BAD_OPTION: i32 = 9;
+
+/// The options with which node prints something and ends.
+pub(super) const NO_WORK: NoWork =
+    NoWork { options: &["--version", "-v", "--help", "-h", "--v8-options"], names_the_tool: false, ..no_work::NONE };
+
+/// What was read of a run.
+#[derive(Debug, Default)]
+struct Read {
+    facts: RunFacts,
+    /// The files without a test whose processes ended with exit code 0.
+    files_without_tests: Vec<String>,
+}
+
+/// Judges a run of `node --test` that ended by itself.
+pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretation {
+    let read = read(exited, report);
+    if read.as_ref().is_none_or(|read| read.facts.unread.is_some()) {
+        if let Some(failure) = launch_failure::find(exited) {
+            return failure;
+        }
+        if let Some(signal) = signals::of_exit_code(exited.code) {
+            return signal_through_wrapper(exited.code, signal);
+        }
+    }
+    let Some(Read { mut facts, files_without_tests }) = read else {
+        return without_report(exited);
+    };
+    let files = files_without_tests.len();
+    if files > 0 {
+        let named = files_without_tests.iter().take(3).map(|file| format!("`{file}`")).collect::<Vec<_>>().join(", ");
+        let more = if files > 3 { format!(" and {} more", files - 3) } else { String::new() };
+        facts.unproved = Some(format!("{files} file(s) ran without a test of `node:test`: {named}{more}"));
+        facts.warnings.push(format!(
+            "{files} file(s) ran without a test of `node:test`, so only their exit code is known: {named}{more}; look for an early \
+             `process.exit` if there should be tests"
+        ));
+    }
+    let coverage = coverage_below(exited);
+    let mut interpretation = judge(facts);
+    if let (CategoryCode::FailedOutsideTests, Some((line, coverage))) = (interpretation.category, coverage) {
+        interpretation.category = CategoryCode::CoverageBelowTarget;
+        interpretation.reason = format!("All tests passed, but {line}; add tests");
+        interpretation.coverage = Some(coverage);
+    }
+    interpretation
+}
+
+fn read(exited: &Exited<'_>, report: &ToolReport) -> Option<Read> {
+    let mut read = match report {
+        // Without a request the tests are read from what was printed: TAP before Node 23, and lines for people after that.
+        ToolReport::NotRequested if !exited.stdout_is_complete && exited.code == 0 => unread(
+            CategoryCode::OutputTooLarge,
+            "Exit code 0, but the output is too long to be kept whole; let the check run `node --test` directly".to_owned(),
+        ),
+        ToolReport::NotRequested => match tap::is_tap(&exited.stdout) {
+            true if exited.stdout_is_complete => tap::read(exited.stdout.as_bytes(), exited.place),
+            true | false => spec::read(exited)?,
+        },
+        ToolReport::Missing => return None,
+        ToolReport::Refused(why) => unread(
+            CategoryCode::ReportUnreadable,
+            format!("Exit code {}, but the test report cannot be read: {why}; find what else writes to it", exited.code),
+        ),
+        ToolReport::Large(large) if large.bytes() > MAX_BYTES => unread(
+            CategoryCode::OutputTooLarge,
+            format!("Exit code {}, but the test report is larger than 64 MiB and was not read; test in parts", exited.code),
+        ),
+        ToolReport::Fresh(_) | ToolReport::Large(_) => tap::read(report.reader()?, exited.place),
+    };
+    read.facts.name = "node --test";
+    read.facts.code = exited.code;
+    read.facts.failing_code = 1;
+    read.facts.advice = "check the paths and patterns of the command";
+    read.facts.outside = complaint(exited).map(str::to_owned);
+    Some(read)
+}
+
+fn unread(category: CategoryCode, reason: String) -> Read {
+    Read { facts: RunFacts { unread: Some((category, reason)), ..RunFacts::default() }, ..Read::default() }
+}
+
+// Without a report, what was printed may name the cause, but it never proves a success.
+fn without_report(exited: &Exited<'_>) -> Interpretation {
+    let complaint = complaint(exited);
+    if let Some(line) = complaint.filter(|line| line.starts_with("Could not find '") && exited.code == 1) {
+        let reason = format!("node --test found no test: {line}; check the paths and patterns of the command");
+        return Interpretation::plain(CategoryCode::NoTestsCollected, reason);
+    }
+    let refusal =
+        exited.stderr.lines().find(|line| line.contains(": bad option: ") || line.contains("is not allowed in NODE_OPTIONS"));
+    if let Some(line) = refusal.or(complaint.filter(|_| exited.code == BAD_OPTION)) {
+        let reason = format!("node refused its command line: {}; correct it", line.trim());
+        return Interpretation::plain(CategoryCode::UsageError, reason);
+    }
+    let words = complaint.map_or_else(String::new, |line| format!(": {line}"));
+    let reason = format!(
+        "Exit code {} without a test report, which proves nothing{words}; see the log, and let the check run `node --test` directly",
+        exited.code
+    );
+    Interpretation::plain(CategoryCode::ReportMissing, reason)
+}
+
+// Returns the line of standard error that says most: an error's own line, or the last line.
+fn complaint<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+    let lines = || exited.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    let error = lines().find(|line| tap::is_error_line(line) || line.starts_with("Could not find '"));
+    error.or_else(|| lines().next_back())
+}
+
+// Reads `# Error: 66.67% line coverage does not meet threshold of 90%.`
+fn coverage_below(exited: &Exited<'_>) -> Option<(String, Coverage)> {
+    let line =
+        exited.stdout.lines().find(|line| line.contains("% ") && line.contains(" coverage does not meet threshold of "))?;
+    let text = line.split_once("Error: ")?.1.trim_end_matches('.');
+    let mut numbers = text.split(' ').filter_map(|word| word.strip_suffix('%')?.parse::<f64>().ok());
+    let (percent, required) = (numbers.next()?, numbers.next()?);
+    Some((text.to_owned(), Coverage { percent, required })).filter(|_| percent.is_finite() && required.is_finite())
+}
