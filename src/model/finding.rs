@@ -371,6 +371,9 @@ pub struct Interpretation {
     pub coverage: Option<Coverage>,
     /// Warnings that do not change the result but that people should see: pytest's warning count, XPASS, reruns.
     pub warnings: Vec<String>,
+    /// After a limit: what had not ended when the action was stopped, as a sentence without a full stop; `None` if the
+    /// tool does not say it.
+    pub hung: Option<String>,
     /// The modules that could not be imported when tests were collected, as the report names them (R7).
     pub missing_modules: Vec<String>,
     /// Whether a missing module is the cause of every error in collecting tests (R7).
@@ -403,6 +406,7 @@ impl Interpretation {
             counts_override: None,
             coverage: None,
             warnings: Vec::new(),
+            hung: None,
             missing_modules: Vec::new(),
             only_missing_modules: false,
             report_channel: None,

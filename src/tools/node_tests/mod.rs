@@ -8,6 +8,7 @@
 
 mod discover;
 mod failures;
+mod hung;
 mod prepare;
 mod report;
 mod rules;
@@ -23,6 +24,7 @@ use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::places::Place;
 use crate::tools::{launch_failure, signals};
 pub(super) use discover::{find_jest, find_vitest};
+pub(super) use hung::{hung_in_jest, hung_in_vitest};
 pub(super) use prepare::{ask, vitest_tests};
 use tally::Tally;
 pub(super) use written::{written_by_jest, written_by_vitest};
@@ -60,7 +62,10 @@ impl Seen<'_> {
 
 /// Judges a Jest or Vitest run that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretation {
-    let seen = Seen { exited, report: state_of(report, exited.place) };
+    let mut seen = Seen { exited, report: state_of(report, exited.place) };
+    if let ReportState::Read(tally) = &mut seen.report {
+        hung::mend_time_outs(tally, exited);
+    }
     // A report proves that the tool ran. Without this condition, a test that prints "command not found" would look like
     // a failed start.
     if seen.tally().is_none() {

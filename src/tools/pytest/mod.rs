@@ -11,6 +11,7 @@ mod coverage;
 mod discover;
 mod failures;
 mod hiding;
+mod hung;
 mod junit;
 mod prepare;
 mod rules;
@@ -23,7 +24,7 @@ mod written;
 mod rule_tests;
 
 use crate::model::{CategoryCode, Interpretation, TestResults, ToolReport};
-use crate::tools::interpret::Exited;
+use crate::tools::interpret::{Exited, Stopped};
 use crate::tools::launch_failure;
 use crate::tools::places::Place;
 pub use control::{ControlPreparation, interpret_control, may_have_control, prepare_control};
@@ -67,6 +68,12 @@ pub(super) fn before_the_stop(report: &ToolReport) -> Option<String> {
         "Before the stop {} test(s) passed, {} failed and {} were skipped",
         counts.passed, counts.failed, counts.skipped
     ))
+}
+
+/// Says which test had not ended when pytest was stopped, as far as its output and its report say it.
+pub(super) fn hung(stopped: &Stopped<'_>) -> Option<String> {
+    let tally = stopped.report.reader().and_then(|reader| Tally::read(reader).ok());
+    hung::before_the_stop(&stopped.stdout, tally.as_ref(), stopped.place, stopped.source)
 }
 
 fn describe(tally: &Tally, place: Place<'_>, interpretation: &mut Interpretation) {
