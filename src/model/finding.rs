@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ControlObservation, Examined, LargeReport};
+use crate::model::{ControlObservation, Examined, FurtherTestCounts, LargeReport};
 
 /// The exact reason of an action's result. The design decisions list the codes, for example those of pytest in table
 /// E4. Policies depend on this code and never on the tool.
@@ -192,6 +192,8 @@ pub struct TestCounts {
 pub struct TestResults {
     #[serde(flatten)]
     pub counts: TestCounts,
+    #[serde(flatten)]
+    pub further: FurtherTestCounts,
     /// The number of distinct tests in the report.
     pub total: u64,
     /// The tests that failed or errored.

@@ -19,7 +19,7 @@ mod written;
 #[cfg(test)]
 mod rule_tests;
 
-use crate::model::{CategoryCode, Interpretation, TestResults, ToolReport};
+use crate::model::{CategoryCode, FurtherTestCounts, Interpretation, TestResults, ToolReport};
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::places::Place;
 use crate::tools::{launch_failure, signals};
@@ -83,6 +83,23 @@ pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretat
     }
     if let Some(tally) = seen.tally() {
         describe(tally, exited.place, &mut interpretation);
+        let unhandled_errors = words::unhandled_number(exited).unwrap_or_default();
+        let further = FurtherTestCounts {
+            errors: tally.broken_files(),
+            todo: tally.todo,
+            reruns: tally.reruns,
+            unhandled_errors,
+            ..FurtherTestCounts::default()
+        };
+        if let Some(results) = &mut interpretation.test_results {
+            results.further = further;
+        }
+        // Where tests failed too, the reason names those.
+        if category == CategoryCode::TestsFailed
+            && let Some(error) = words::unhandled(exited).filter(|_| unhandled_errors > 0)
+        {
+            interpretation.warnings.push(format!("{unhandled_errors} error(s) that no test handles; the first: {error}"));
+        }
     }
     interpretation
 }
@@ -107,6 +124,7 @@ fn describe(tally: &Tally, place: Place<'_>, interpretation: &mut Interpretation
         counts: tally.counts,
         total: tally.total(),
         failures: tests.chain(tally.broken.iter().map(|file| failures::of_file(file, place))).collect(),
+        ..TestResults::default()
     });
     interpretation.cases = tally.tests.iter().map(failures::case).collect();
     if interpretation.category == CategoryCode::CollectionError {

@@ -59,6 +59,11 @@ pub(super) fn unhandled_count<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     lines(exited).find(|line| line.starts_with("Vitest caught ") && line.contains(" unhandled error"))
 }
 
+/// Returns how many errors that belong to no test Vitest says that it caught.
+pub(super) fn unhandled_number(exited: &Exited<'_>) -> Option<u64> {
+    unhandled_count(exited)?.strip_prefix("Vitest caught ")?.split(' ').next()?.parse().ok()
+}
+
 /// Returns whether the tool printed that a test called `process.exit`.
 pub(super) fn says_exit_called(exited: &Exited<'_>) -> bool {
     lines(exited).any(|line| line.contains(EXIT_CALLED))
