@@ -1,11 +1,12 @@
-//! Every kind of result that pytest, Jest and Vitest have is a count of its own in report and screen.
+//! Every kind of result that pytest, Jest and Vitest have is a count of its own in report and screen, and a test with two
+//! results on one tree is named.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{Project, jest_modules, python_plain, vitest_modules};
+use crate::common::{Project, WRITES_TO_SHARED, jest_modules, python_plain, vitest_modules};
 
 fn tests(report: &Value) -> Value {
     let mut tests = report["stepExecution"]["results"][0]["result"]["testResults"].clone();
@@ -13,16 +14,16 @@ fn tests(report: &Value) -> Value {
     tests
 }
 
-fn pytest(arguments: &str) -> Project {
+fn pytest(before: &str, arguments: &str) -> Project {
     let python = python_plain().display().to_string();
-    let toml = format!("[[check]]\nname = \"pytest\"\ntool = \"pytest\"\ncommand = \"{python} -m pytest{arguments}\"\n");
+    let toml = format!("{before}[[check]]\nname = \"pytest\"\ntool = \"pytest\"\ncommand = \"{python} -m pytest{arguments}\"\n");
     Project::new().toml(&toml)
 }
 
 #[test]
 fn pytest_counts_every_kind() {
     let text = "import pytest\n\n\ndef test_ok():\n    pass\n\n\ndef test_fails():\n    assert 0\n\n\n@pytest.mark.xfail\ndef test_x():\n    assert 0\n\n\n@pytest.mark.xfail\ndef test_xpass():\n    pass\n\n\n@pytest.mark.skip\ndef test_skipped():\n    pass\n\n\n@pytest.fixture\ndef broken():\n    raise OSError('no')\n\n\ndef test_error(broken):\n    pass\n\n\ndef test_left_out():\n    pass\n";
-    let project = pytest(" -k 'not left_out'").file("test_a.py", text);
+    let project = pytest("", " -k 'not left_out'").file("test_a.py", text);
     let output = project.proctor(["run"]).failure();
     let expected = json!({
         "passed": 2, "failed": 2, "skipped": 2, "total": 6,
@@ -60,4 +61,40 @@ fn unhandled_errors_of_vitest_are_shown_beside_tests_that_failed() {
     assert_eq!(tests(&output.report()), expected);
     assert!(output.stdout.contains("1 failed, 1 passed, 1 unhandled error"), "{}", output.snapshot());
     assert!(output.stdout.contains("the first: Error: late"), "{}", output.snapshot());
+}
+
+fn notes(report: &Value) -> String {
+    let texts =
+        report["notes"].as_array().into_iter().flatten().map(|note| format!("{}: {}\n", note["subject"], note["message"]));
+    texts.collect()
+}
+
+#[test]
+fn a_test_with_two_results_on_one_tree_is_named_in_both_directions() {
+    let text =
+        "import os\n\n\ndef test_ok():\n    pass\n\n\ndef test_chance():\n    assert not os.path.exists('../shared/fail')\n";
+    let project = pytest(WRITES_TO_SHARED, "").file("test_a.py", text);
+    let green = project.proctor(["run"]).success().report();
+    assert!(!notes(&green).contains("flaky"), "{}", notes(&green));
+    std::fs::write(project.shared("fail"), "").expect("it is ours");
+    let red = project.proctor(["run"]).failure().report();
+    let run = green["authenticity"]["executionId"].as_str().expect("it has one");
+    let said = notes(&red);
+    assert!(said.contains(&format!("the same tree passed in {run}")), "{said}");
+    assert!(said.contains("test_chance` of `pytest` passed there and failed here"), "{said}");
+    std::fs::remove_file(project.shared("fail")).expect("it is there");
+    let said = notes(&project.proctor(["run"]).success().report());
+    assert!(said.contains("the same tree failed in"), "{said}");
+    assert!(said.contains("test_chance` of `pytest` failed there and passed here"), "{said}");
+}
+
+#[test]
+fn a_check_that_was_not_run_both_times_has_no_two_results() {
+    let check = |name: &str, command: &str| format!("[[check]]\nname = \"{name}\"\ncommand = \"{command}\"\n");
+    let toml = [WRITES_TO_SHARED, &check("first", "true"), &check("second", "test ! -e ../shared/fail")].concat();
+    let project = Project::new().toml(&toml);
+    std::fs::write(project.shared("fail"), "").expect("it is ours");
+    project.proctor(["run"]).failure();
+    let only_first = project.proctor(["run", "--check", "first"]).any_status().report();
+    assert!(!notes(&only_first).contains("flaky"), "`second` was not run: {}", notes(&only_first));
 }
