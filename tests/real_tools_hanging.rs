@@ -90,3 +90,17 @@ fn what_keeps_jest_from_ending_after_its_tests_is_no_test() {
     let words = "All tests had ended (1 passed, 0 failed, 0 skipped): something that they opened keeps Jest from ending";
     assert_says(&project.proctor(["run"]).failure().report(), "TIMED_OUT", words);
 }
+
+#[test]
+fn jest_that_ends_at_the_first_failure_says_so_and_names_it() {
+    let fails = "test('adds', () => { expect(1).toBe(2); });\n";
+    // The option `--bail` does not always end Jest early; the setting does.
+    let package = "{\"name\": \"x\", \"jest\": {\"bail\": 1}}\n";
+    let project =
+        node("jest", &jest_modules(), "").file("a.test.js", fails).file("b.test.js", fails).file("package.json", package);
+    let output = project.proctor(["run"]).failure();
+    let report = output.report();
+    assert_says(&report, "INTERRUPTED", ".test.js: adds");
+    assert!(!output.stdout.contains("report missing"), "{}", output.snapshot());
+    assert!(first(&report)["classification"]["possibleCauses"][0].as_str().is_some_and(|cause| cause.contains("`bail`")));
+}

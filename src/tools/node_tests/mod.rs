@@ -78,6 +78,9 @@ pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretat
     }
     let (category, reason) = rules::decide(&seen);
     let mut interpretation = Interpretation::plain(category, reason);
+    if category == CategoryCode::Interrupted {
+        interpretation.causes = vec!["Jest's setting `bail` ends the run at the first failing test".to_owned()];
+    }
     if category == CategoryCode::CoverageBelowTarget {
         interpretation.coverage = words::coverage_below(exited).and_then(words::coverage_of);
     }

@@ -69,15 +69,17 @@ pub(super) fn says_exit_called(exited: &Exited<'_>) -> bool {
     lines(exited).any(|line| line.contains(EXIT_CALLED))
 }
 
-/// Returns the heading of the first failure if Jest ended at it because of its option `bail`. Jest then writes no
+/// Returns the file and the heading of the first failure if Jest ended at it because of its option `bail`. Jest then writes no
 /// report. Its line about the files then says how many of all files ran: `Test Suites: 1 failed, 1 of 2 total`.
-pub(super) fn bailed<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+pub(super) fn bailed(exited: &Exited<'_>) -> Option<String> {
     let is_bail = |line: &str| {
         line.strip_prefix("Test Suites:").is_some_and(|counts| counts.contains(" failed") && counts.contains(" of "))
     };
     lines(exited).find(|line| is_bail(line))?;
-    let heading = lines(exited).find(|line| line.starts_with("● ")).map(|line| line.trim_start_matches("● "));
-    heading.or_else(|| lines(exited).find(|line| line.starts_with("FAIL ")))
+    let file = lines(exited).find_map(|line| line.strip_prefix("FAIL ")).map(|file| file.strip_prefix("./").unwrap_or(file));
+    let heading = lines(exited).find_map(|line| line.strip_prefix("● "));
+    let parts: Vec<&str> = file.into_iter().chain(heading).collect();
+    (!parts.is_empty()).then(|| parts.join(": "))
 }
 
 /// Returns the line that says that the coverage is below a threshold.
