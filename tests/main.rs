@@ -47,6 +47,8 @@ mod pytest_scenarios;
 mod readme;
 mod real_projects;
 mod real_tools;
+mod real_tools_counts;
+mod real_tools_hanging;
 mod real_tools_judged;
 mod real_tools_specification;
 mod retention;

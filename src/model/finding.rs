@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ControlObservation, Examined, LargeReport};
+use crate::model::{ControlObservation, Examined, FurtherTestCounts, LargeReport};
 
 /// The exact reason of an action's result. The design decisions list the codes, for example those of pytest in table
 /// E4. Policies depend on this code and never on the tool.
@@ -192,6 +192,8 @@ pub struct TestCounts {
 pub struct TestResults {
     #[serde(flatten)]
     pub counts: TestCounts,
+    #[serde(flatten)]
+    pub further: FurtherTestCounts,
     /// The number of distinct tests in the report.
     pub total: u64,
     /// The tests that failed or errored.
@@ -371,6 +373,9 @@ pub struct Interpretation {
     pub coverage: Option<Coverage>,
     /// Warnings that do not change the result but that people should see: pytest's warning count, XPASS, reruns.
     pub warnings: Vec<String>,
+    /// After a limit: what had not ended when the action was stopped, as a sentence without a full stop; `None` if the
+    /// tool does not say it.
+    pub hung: Option<String>,
     /// The modules that could not be imported when tests were collected, as the report names them (R7).
     pub missing_modules: Vec<String>,
     /// Whether a missing module is the cause of every error in collecting tests (R7).
@@ -403,6 +408,7 @@ impl Interpretation {
             counts_override: None,
             coverage: None,
             warnings: Vec::new(),
+            hung: None,
             missing_modules: Vec::new(),
             only_missing_modules: false,
             report_channel: None,

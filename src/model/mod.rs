@@ -21,6 +21,7 @@ mod examined;
 mod exit_code;
 mod finding;
 mod freshness;
+mod further_test_counts;
 mod governance;
 mod identity;
 mod ids;
@@ -89,6 +90,7 @@ pub use freshness::{
     Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, LastVerdict, MovedRun, ProjectStatus,
     StaleReason, VerdictStatus, WaitStep, compute_freshness,
 };
+pub use further_test_counts::FurtherTestCounts;
 pub use governance::GovernanceRecord;
 pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};

@@ -71,6 +71,8 @@ struct Row {
     one_test: Option<OneTest>,
     /// The words with which a command calls the tool, where they are more than the tool's own word.
     calls: &'static [&'static [&'static str]],
+    /// Whether the tool shows on standard output which tests have ended.
+    shows_progress_on_stdout: bool,
     /// The option without which the tool writes files beside its findings; `None` if it never does.
     writes_without: Option<&'static str>,
     /// Patterns for the names of files that can change the tool's results without a change to the source (S7); `*`
@@ -102,6 +104,7 @@ const fn row(tool: Tool, word: &'static str, class: ToolClass) -> Row {
         beside_python: &[],
         one_test: None,
         calls: &[],
+        shows_progress_on_stdout: false,
         writes_without: None,
         configuration: &[],
         leftovers: &[],
@@ -144,6 +147,7 @@ const ROWS: [Row; 16] = [
         package: Some(Python("pytest")),
         beside_python: &["py.test", "pytest"],
         one_test: Some(OneTest::NodeId),
+        shows_progress_on_stdout: true,
         configuration: &["pytest.ini", ".pytest.ini", "conftest.py"],
         leftovers: &[
             (Is(".pytest_cache"), "pytest's cache"),
@@ -163,6 +167,7 @@ const ROWS: [Row; 16] = [
         package: Some(Node("vitest")),
         // Without `run`, Vitest would go on to watch at a terminal.
         one_test: Some(OneTest::FileAndPattern { subcommand: Some("run") }),
+        shows_progress_on_stdout: true,
         configuration: &["vitest.config.*"],
         ..tests(Tool::Vitest, "vitest", "vitest-report.json")
     },
@@ -369,6 +374,11 @@ impl Tool {
     /// Returns the option without which the tool writes files beside its findings; `None` if it never does.
     pub fn writes_without(self) -> Option<&'static str> {
         self.row().writes_without
+    }
+
+    /// Returns whether the tool shows on standard output which tests have ended.
+    pub fn shows_progress_on_stdout(self) -> bool {
+        self.row().shows_progress_on_stdout
     }
 
     /// Returns how the tool's command line names one test; `None` if the tool runs no tests, or cannot name one.

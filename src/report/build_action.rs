@@ -190,7 +190,7 @@ fn shown(shown: ShownV2) -> Option<ShownV2> {
 fn limit_failures(action: &Action, results: &TestResults, warnings: &mut Vec<String>) -> TestResults {
     note_what_is_left_out(action, "failed tests", results.failures.len(), warnings);
     let failures = results.failures.iter().take(LISTED_FINDINGS).cloned().collect();
-    TestResults { counts: results.counts, total: results.total, failures }
+    TestResults { failures, ..*results }
 }
 
 fn note_what_is_left_out(action: &Action, what: &str, found: usize, warnings: &mut Vec<String>) {

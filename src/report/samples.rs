@@ -8,12 +8,12 @@ use crate::model::testing;
 use crate::model::{
     Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, AgentAction, Blocking, CapturedOutput, CategoryCode,
     Classification, CommandLine, CompletionStatus, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic,
-    DiagnosticSummary, Digest, DurationMs, EndedAction, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation,
-    IsolationLevel, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin,
-    PolicyApplied, PolicySource, ProjectId, ProtectedChange, ReachedIsolation, ReachedLevel, ResultType, RouteDestination,
-    RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase,
-    TestCounts, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue,
-    TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+    DiagnosticSummary, Digest, DurationMs, EndedAction, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
+    FurtherTestCounts, Interpretation, IsolationLevel, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan,
+    PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ReachedIsolation, ReachedLevel, ResultType,
+    RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId,
+    TaskStatus, TestCase, TestCounts, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison,
+    TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
 };
 use crate::model::{
     BlockOn, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileObservation, FileState, FileValidation, FoundFile, HttpRequest,
@@ -140,6 +140,7 @@ pub(super) fn failed_tests() -> ActionResult {
     let interpretation = Interpretation {
         test_results: Some(TestResults {
             counts: TestCounts { passed: 1, failed: 1, skipped: 1 },
+            further: FurtherTestCounts { expected_failures: 1, deselected: 4, ..FurtherTestCounts::default() },
             total: 3,
             failures: vec![failure],
         }),

@@ -30,7 +30,7 @@ impl Workspace {
     pub(crate) fn earlier_runs(&self, request: &RunRequest<'_>, facts: &RunFacts) -> EarlierRuns {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let runs = self.index.runs(project, Some(task), RUNS).unwrap_or_default();
-        let mut notes: Vec<PlanNote> = other_verdict(facts, &runs).into_iter().collect();
+        let mut notes: Vec<PlanNote> = self.other_results(request, facts, &runs).into_iter().collect();
         let counted: Vec<&IndexedRun> = runs.iter().filter(|run| run.status.counts()).collect();
         let read = |run: &&IndexedRun| Some(((*run).clone(), self.report_of(request, run)?));
         // The environment digest covers all programs and files. If it is the same as in the last run, nothing changed,
@@ -75,24 +75,6 @@ impl Workspace {
         let last = last.unwrap_or_default();
         request.plan.notes.iter().filter(|note| last.contains(note)).cloned().collect()
     }
-}
-
-/// Returns a note if the run passed, but an earlier run of the same tree, plan and environment failed.
-fn other_verdict(facts: &RunFacts, runs: &[IndexedRun]) -> Option<PlanNote> {
-    if facts.overall_result != Some(OverallResult::Passed) {
-        return None;
-    }
-    let is_same = |run: &&IndexedRun| {
-        run.tree_digest == Some(facts.tree.before)
-            && run.plan_digest == Some(facts.plan_digest)
-            && run.environment_digest == Some(facts.environment.digest)
-    };
-    let failed = runs.iter().filter(|run| run.result == Some(OverallResult::Failed)).find(is_same)?;
-    let message = format!(
-        "the same tree failed in {} with the same plan and environment: one of the two verdicts is chance; look for a flaky test",
-        failed.run_id
-    );
-    Some(note("flaky", message))
 }
 
 /// Returns a note about changed programs, lock files and plugins. Configuration files are left out, because the report

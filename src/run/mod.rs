@@ -34,6 +34,7 @@ mod judge_and_seal;
 mod kept_files;
 mod old_report;
 mod order;
+mod other_results;
 mod parallel_steps;
 mod perform;
 mod prerequisite;

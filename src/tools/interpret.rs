@@ -56,6 +56,33 @@ pub(super) struct Exited<'a> {
     pub(super) place: Place<'a>,
 }
 
+/// An action that was stopped because it reached a limit: what is left to find out what hung.
+pub(super) struct Stopped<'a> {
+    /// Standard output as text, without control sequences.
+    pub(super) stdout: String,
+    /// Standard error as text, without control sequences.
+    pub(super) stderr: String,
+    /// The report, if the tool wrote one before it ended.
+    pub(super) report: &'a ToolReport,
+    pub(super) place: Place<'a>,
+    /// Returns the text of a file of the project.
+    pub(super) source: &'a dyn Fn(&Path) -> Option<String>,
+}
+
+/// Adds to the result of an action that reached a limit what had not ended when it was stopped. `source` returns the text
+/// of a file, by its path relative to the project.
+pub fn name_what_hung(
+    input: &Input<'_>,
+    interpretation: Interpretation,
+    source: &dyn Fn(&Path) -> Option<String>,
+) -> Interpretation {
+    let ActionEnd::TimedOut { .. } = input.end else { return interpretation };
+    let place = Place { root: input.project_root, directory: &input.action.directory };
+    let (stdout, stderr) = (plain_text(&input.stdout.shortened()), plain_text(&input.stderr.shortened()));
+    let hung = (row_of(input.action.tool).hung)(&Stopped { stdout, stderr, report: input.report, place, source });
+    Interpretation { hung: hung.map(|hung| one_line(&hung)), ..interpretation }
+}
+
 /// Judges an action after its end. Every input has a result, and only what was proved is a success (E3).
 pub fn interpret(input: &Input<'_>) -> Interpretation {
     let mut interpretation = match input.end {

@@ -3,7 +3,7 @@
 
 use crate::model::{CategoryCode, CommandLine, Interpretation, StopStage, Tool, ToolReport};
 use crate::tools::discover::{Finder, WrittenFinder};
-use crate::tools::interpret::{Exited, Input};
+use crate::tools::interpret::{Exited, Input, Stopped};
 use crate::tools::neutral_words::{COLOURS, NeutralValues, NeutralWords};
 use crate::tools::no_work::{self, NoWork};
 use crate::tools::prepare::{Preparation, ReportTask};
@@ -39,6 +39,8 @@ pub(super) struct ToolRow {
     /// Describes the report that the tool wrote while it was being stopped. Most tools write their report only at the
     /// end.
     pub(super) before_the_stop: fn(&ToolReport) -> Option<String>,
+    /// Says what had not ended when the tool was stopped because of a limit; `None` if the tool does not say it.
+    pub(super) hung: fn(&Stopped<'_>) -> Option<String>,
     /// Searches a project for checks of the tool; `None` if the tool cannot be discovered.
     pub(super) find: Option<Finder>,
     /// Returns the patterns of the files that a command writes into its directory because of the tool's own configuration,
@@ -67,6 +69,7 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         stops: &[StopStage::Sigterm],
         interpret,
         before_the_stop: |_| None,
+        hung: |_| None,
         find: None,
         written: |_, _, _| Vec::new(),
         limit_of_command: |_| None,
@@ -84,6 +87,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         // prints none, and a variable would also reach the tested code.
         stops: &[StopStage::Sigint, StopStage::Sigterm],
         before_the_stop: pytest::before_the_stop,
+        hung: pytest::hung,
         find: Some(pytest::find),
         written: pytest::written,
         neutral: NeutralWords {
@@ -106,6 +110,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         ask: node_tests::ask,
         is_asked_by_argument_only: true,
+        hung: node_tests::hung_in_jest,
         find: Some(node_tests::find_jest),
         written: node_tests::written_by_jest,
         ..row(Tool::Jest, &["jest", "jest.js"], |exited, input| node_tests::interpret(exited, input.report))
@@ -114,6 +119,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         checks: node_tests::vitest_tests,
         ask: node_tests::ask,
         is_asked_by_argument_only: true,
+        hung: node_tests::hung_in_vitest,
         find: Some(node_tests::find_vitest),
         written: node_tests::written_by_vitest,
         ..row(Tool::Vitest, &["vitest", "vitest.mjs"], |exited, input| node_tests::interpret(exited, input.report))

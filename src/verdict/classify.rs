@@ -151,6 +151,8 @@ fn is_expected(expected: &[i32], exit_code: i32) -> bool {
 
 fn judge_by_row(row: &CategoryRow, doubt: Option<String>, facts: &ActionFacts<'_>) -> ActionJudgement {
     let reason = doubt.or_else(|| ended_by_the_run(facts)).unwrap_or_else(|| facts.interpretation.reason.clone());
+    let hung = facts.interpretation.hung.as_ref().filter(|_| row.code == CategoryCode::TimedOut);
+    let reason = hung.map_or_else(|| reason.clone(), |hung| format!("{reason}. {hung}"));
     let debt = debt_of_row(row, facts, &reason);
     let mut classification = Classification::plain(row.result, row.code, reason);
     let mut message = row.message;

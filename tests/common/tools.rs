@@ -47,6 +47,12 @@ pub(crate) fn python_plugins() -> PathBuf {
     python("python-plugins", &packages)
 }
 
+/// Returns the interpreter of an environment with pytest and pytest-timeout.
+#[track_caller]
+pub(crate) fn python_timeouts() -> PathBuf {
+    python("python-timeouts", &[format!("pytest=={PYTEST_VERSION}"), "pytest-timeout==2.4.0".to_owned()])
+}
+
 /// Returns the interpreter of an environment with pytest, pytest-xdist and pytest-cov.
 #[track_caller]
 pub(crate) fn python_parallel() -> PathBuf {

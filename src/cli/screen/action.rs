@@ -3,7 +3,7 @@
 use crate::cli::screen::SHOWN_FINDINGS;
 use crate::cli::screen::failures::{FailuresShown, failures, has_failures};
 use crate::cli::style::{Line, Style, Tone};
-use crate::model::{Action, CategoryCode, DurationMs, LimitKind, ResultType, TreeDigest, shown_line};
+use crate::model::{Action, CategoryCode, DurationMs, LimitKind, ResultType, TestResults, Tool, TreeDigest, shown_line};
 use crate::report::{ActionResultV2, DispositionV2, SkipReason};
 use crate::verdict::{READY, SummaryWords, is_explained_by_output, summary_words};
 
@@ -134,9 +134,7 @@ fn summary(result: &ActionResultV2) -> String {
     }
     let outcome = result.result.as_ref();
     if let Some(tests) = outcome.and_then(|outcome| outcome.test_results.as_ref()) {
-        let counts = [(tests.counts.failed, "failed"), (tests.counts.passed, "passed"), (tests.counts.skipped, "skipped")];
-        let words: Vec<_> =
-            counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+        let words = test_counts(tests);
         let code = result.classification.as_ref().map(|classification| classification.code);
         let explained = matches!(code, Some(CategoryCode::TestsPassed | CategoryCode::TestsFailed));
         if explained && !words.is_empty() {
@@ -152,6 +150,25 @@ fn summary(result: &ActionResultV2) -> String {
         return [Some(errors), warnings].into_iter().flatten().collect::<Vec<_>>().join(", ");
     }
     code_words(result)
+}
+
+/// Returns the counts of tests as their tools name them. Each test stands in one count only.
+fn test_counts(tests: &TestResults) -> Vec<String> {
+    let (counts, further) = (tests.counts, tests.further);
+    let skipped = counts.skipped.saturating_sub(further.expected_failures).saturating_sub(further.todo);
+    let words = [
+        (counts.failed.saturating_sub(further.errors), "failed"),
+        (further.errors, if further.errors == 1 { "error" } else { "errors" }),
+        (counts.passed.saturating_sub(further.unexpected_passes), "passed"),
+        (further.unexpected_passes, "xpassed"),
+        (skipped, "skipped"),
+        (further.expected_failures, "xfailed"),
+        (further.todo, "todo"),
+        (further.deselected, "deselected"),
+        (further.reruns, if further.reruns == 1 { "rerun" } else { "reruns" }),
+        (further.unhandled_errors, if further.unhandled_errors == 1 { "unhandled error" } else { "unhandled errors" }),
+    ];
+    words.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect()
 }
 
 fn code_words(result: &ActionResultV2) -> String {
@@ -220,11 +237,19 @@ fn reason_lines(result: &ActionResultV2) -> Vec<String> {
     lines
 }
 
-/// Returns the last lines of a command's standard error, or of its standard output if standard error has no text.
+/// Returns the last lines of a command's standard error, or of its standard output if standard error has no text. After a
+/// time-out, the stream with the tool's progress comes first: the other one may have an old warning only.
 fn last_output(result: &ActionResultV2) -> Vec<String> {
     let Some(outcome) = &result.result else { return Vec::new() };
     let said = |stream: &Option<String>| stream.clone().filter(|text| !text.trim().is_empty());
-    let Some(text) = said(&outcome.stderr).or_else(|| said(&outcome.stdout)) else { return Vec::new() };
+    let is_time_out = result.classification.as_ref().is_some_and(|one| one.code == CategoryCode::TimedOut);
+    let tool = Tool::ALL.into_iter().find(|tool| tool.report_name() == result.tool);
+    let text = if is_time_out && tool.is_some_and(Tool::shows_progress_on_stdout) {
+        said(&outcome.stdout).or_else(|| said(&outcome.stderr))
+    } else {
+        said(&outcome.stderr).or_else(|| said(&outcome.stdout))
+    };
+    let Some(text) = text else { return Vec::new() };
     let lines: Vec<_> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(SHOWN_OUTPUT_LINES)..];
     last.iter().map(|line| line.chars().take(SHOWN_OUTPUT_WIDTH).collect()).collect()
@@ -251,12 +276,33 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{FurtherTestCounts, TestCounts};
 
     #[test]
     fn durations_are_short_and_exact_enough() {
         assert_eq!(seconds(DurationMs(1310)), "1.31 s");
         assert_eq!(seconds(DurationMs(9)), "0.00 s");
         assert_eq!(seconds(DurationMs(125_000)), "2 m 05 s");
+    }
+
+    #[test]
+    fn each_test_stands_in_one_count_only() {
+        let tests = TestResults {
+            counts: TestCounts { passed: 5, failed: 3, skipped: 4 },
+            further: FurtherTestCounts {
+                errors: 1,
+                expected_failures: 2,
+                unexpected_passes: 1,
+                todo: 1,
+                deselected: 31_000,
+                reruns: 1,
+                unhandled_errors: 2,
+            },
+            ..TestResults::default()
+        };
+        let expected =
+            "2 failed, 1 error, 4 passed, 1 xpassed, 1 skipped, 2 xfailed, 1 todo, 31000 deselected, 1 rerun, 2 unhandled errors";
+        assert_eq!(test_counts(&tests).join(", "), expected);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert, prop_a
 use serde_json::{Value, json};
 
 use crate::model::{
-    ActionEnd, ActionPhase, Digest, DurationMs, LimitKind, OverallStatus, ResultType, StopReason, StopStage, TestCounts,
-    TestResults, Tool,
+    ActionEnd, ActionPhase, Digest, DurationMs, FurtherTestCounts, LimitKind, OverallStatus, ResultType, StopReason, StopStage,
+    TestCounts, TestResults, Tool,
 };
 use crate::report::samples::{
     action, at, failed_prerequisite, failed_tests, mixed_run, reused_tests, run_of, skipped, succeeded, timed_out_types,
@@ -63,6 +63,7 @@ fn actions() -> impl Strategy<Value = Vec<ActionResult>> {
             executed.interpretation.reason = text;
             executed.judgement.classification.category = ResultType::ALL[status];
             executed.interpretation.test_results = (count % 2 == 0).then(|| TestResults {
+                further: FurtherTestCounts { todo: u64::from(count % 2), ..FurtherTestCounts::default() },
                 counts: TestCounts { passed: u64::from(count), failed: u64::from(count % 7), skipped: 1 },
                 total: u64::from(count) + u64::from(count % 7) + 1,
                 failures: Vec::new(),

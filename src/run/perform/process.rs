@@ -18,7 +18,7 @@ use crate::project::Progress;
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use crate::run::old_report::OldReportGuard;
 use crate::run::perform::control::{ControlOutcome, apply_control};
-use crate::run::perform::reports::{named_report_path, take_project_report, take_report};
+use crate::run::perform::reports::{named_report_path, read_source, take_project_report, take_report};
 use crate::run::perform::{Attempts, Performer, TimeBudget, ended_not_started, ended_without_launcher, limits_of};
 use crate::run::stop_requests::stop_reasons_for;
 use crate::tools::{self, ReportRequest};
@@ -215,7 +215,7 @@ impl Performer<'_, '_> {
             notes.extend(dropped.map(|why| PlanNote { subject, message: format!("the tool's cache was dropped: {why}") }));
         }
         drop(aside);
-        let said = tools::interpret(&tools::Input {
+        let input = tools::Input {
             action,
             end: &ended.end,
             stdout: &ended.captured.stdout,
@@ -225,7 +225,8 @@ impl Performer<'_, '_> {
             report_channel: channel,
             project_root: root,
             survivors: ended.survivors.len(),
-        });
+        };
+        let said = tools::name_what_hung(&input, tools::interpret(&input), &|path| read_source(root, path));
         let seen = with_command_environment(action, &environment);
         let said = tools::judge_hidden(said, root, tools::hiding_module(&seen, root, &self.working_directory(action), &names_in));
         let (interpretation, mut observed) = attempts.read(action, &ended, said, &names.log.name);

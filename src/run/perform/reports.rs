@@ -12,6 +12,8 @@ use crate::tools::ReportRequest;
 const REPORT_CAP: u64 = 64 * 1024 * 1024;
 /// The largest report that is held in memory, in bytes. A larger one is read piece by piece.
 const IN_MEMORY: u64 = 2 * 1024 * 1024;
+/// The largest source file that is read to find a test in it, in bytes.
+const SOURCE_CAP: u64 = 1024 * 1024;
 
 /// Returns the path of a report that the command itself names.
 pub(super) fn named_report_path(request: &ReportRequest, directory: &Path) -> Option<PathBuf> {
@@ -63,6 +65,12 @@ fn as_report(taken: Result<Artifact, ArtifactRefusal>) -> ToolReport {
         Err(ArtifactRefusal::NotThere) => ToolReport::Missing,
         Err(refused) => ToolReport::Refused(refused.to_string()),
     }
+}
+
+/// Returns the text of a source file of the project; `None` if it is no regular file, or larger than a source file is.
+pub(super) fn read_source(root: &Path, path: &Path) -> Option<String> {
+    let ToolReport::Fresh(bytes) = as_report(read_artifact(root, path, SOURCE_CAP)) else { return None };
+    String::from_utf8(bytes).ok()
 }
 
 /// Reads a report inside of the project, or inside of the snapshot that the action worked in.

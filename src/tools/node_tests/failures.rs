@@ -84,6 +84,8 @@ fn error_of(test: &Test) -> String {
     let message = test.messages.first().map(String::as_str).unwrap_or_default();
     let first = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it says nothing");
     let first = first.strip_prefix("Error: ").unwrap_or(first);
+    // Jest quotes what was thrown if it is no error, as its own text about a time-out: `thrown: "Exceeded timeout …`.
+    let first = first.strip_prefix("thrown: \"").map_or(first, |quoted| quoted.trim_end_matches('"'));
     match (only_value(message, "Expected: "), only_value(message, "Received: ")) {
         (Some(expected), Some(received)) => format!("{first} (expected {expected}, received {received})"),
         _ => first.to_owned(),

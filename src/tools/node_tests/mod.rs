@@ -8,6 +8,7 @@
 
 mod discover;
 mod failures;
+mod hung;
 mod prepare;
 mod report;
 mod rules;
@@ -18,11 +19,12 @@ mod written;
 #[cfg(test)]
 mod rule_tests;
 
-use crate::model::{CategoryCode, Interpretation, TestResults, ToolReport};
+use crate::model::{CategoryCode, FurtherTestCounts, Interpretation, TestResults, ToolReport};
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::places::Place;
 use crate::tools::{launch_failure, signals};
 pub(super) use discover::{find_jest, find_vitest};
+pub(super) use hung::{hung_in_jest, hung_in_vitest};
 pub(super) use prepare::{ask, vitest_tests};
 use tally::Tally;
 pub(super) use written::{written_by_jest, written_by_vitest};
@@ -60,7 +62,10 @@ impl Seen<'_> {
 
 /// Judges a Jest or Vitest run that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretation {
-    let seen = Seen { exited, report: state_of(report, exited.place) };
+    let mut seen = Seen { exited, report: state_of(report, exited.place) };
+    if let ReportState::Read(tally) = &mut seen.report {
+        hung::mend_time_outs(tally, exited);
+    }
     // A report proves that the tool ran. Without this condition, a test that prints "command not found" would look like
     // a failed start.
     if seen.tally().is_none() {
@@ -73,11 +78,31 @@ pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretat
     }
     let (category, reason) = rules::decide(&seen);
     let mut interpretation = Interpretation::plain(category, reason);
+    if category == CategoryCode::Interrupted {
+        interpretation.causes = vec!["Jest's setting `bail` ends the run at the first failing test".to_owned()];
+    }
     if category == CategoryCode::CoverageBelowTarget {
         interpretation.coverage = words::coverage_below(exited).and_then(words::coverage_of);
     }
     if let Some(tally) = seen.tally() {
         describe(tally, exited.place, &mut interpretation);
+        let unhandled_errors = words::unhandled_number(exited).unwrap_or_default();
+        let further = FurtherTestCounts {
+            errors: tally.broken_files(),
+            todo: tally.todo,
+            reruns: tally.reruns,
+            unhandled_errors,
+            ..FurtherTestCounts::default()
+        };
+        if let Some(results) = &mut interpretation.test_results {
+            results.further = further;
+        }
+        // Where tests failed too, the reason names those.
+        if category == CategoryCode::TestsFailed
+            && let Some(error) = words::unhandled(exited).filter(|_| unhandled_errors > 0)
+        {
+            interpretation.warnings.push(format!("{unhandled_errors} error(s) that no test handles; the first: {error}"));
+        }
     }
     interpretation
 }
@@ -102,6 +127,7 @@ fn describe(tally: &Tally, place: Place<'_>, interpretation: &mut Interpretation
         counts: tally.counts,
         total: tally.total(),
         failures: tests.chain(tally.broken.iter().map(|file| failures::of_file(file, place))).collect(),
+        ..TestResults::default()
     });
     interpretation.cases = tally.tests.iter().map(failures::case).collect();
     if interpretation.category == CategoryCode::CollectionError {

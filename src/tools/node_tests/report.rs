@@ -16,6 +16,8 @@ pub(super) const MAX_BYTES: usize = 64 * 1024 * 1024;
 pub(super) const KEPT_TEXT: usize = 8 * 1024 * 1024;
 
 pub(super) const FAILED: &str = "failed";
+/// The status of a test that is only planned.
+const PLANNED: &str = "todo";
 
 /// The outcome for each test status. A status that is not listed counts as failed.
 const OUTCOMES: &[(&str, TestOutcome)] = &[
@@ -23,7 +25,7 @@ const OUTCOMES: &[(&str, TestOutcome)] = &[
     (FAILED, TestOutcome::Failed),
     ("pending", TestOutcome::Skipped),
     ("skipped", TestOutcome::Skipped),
-    ("todo", TestOutcome::Skipped),
+    (PLANNED, TestOutcome::Skipped),
     ("disabled", TestOutcome::Skipped),
 ];
 
@@ -66,6 +68,10 @@ pub(super) struct Assertions {
     pub(super) counts: BTreeMap<TestOutcome, u64>,
     /// Whether a test has the status `failed`.
     pub(super) has_failed: bool,
+    /// How many tests are only planned.
+    pub(super) todo: u64,
+    /// How many times a test was run again, as Jest's `invocations` say it.
+    pub(super) reruns: u64,
 }
 
 /// One test; the report calls a test an assertion.
@@ -81,6 +87,9 @@ pub(super) struct Assertion {
     /// The test's duration in milliseconds.
     #[serde(default)]
     pub(super) duration: Option<f64>,
+    /// How often the test was run; only Jest writes this, also where a failed test was repeated.
+    #[serde(default)]
+    pub(super) invocations: Option<u64>,
     /// The messages of a failed test.
     #[serde(default)]
     pub(super) failure_messages: Option<Vec<String>>,
@@ -212,6 +221,8 @@ impl<'de> Visitor<'de> for AssertionsReader {
             let outcome = test.outcome();
             *read.counts.entry(outcome).or_default() += 1;
             read.has_failed |= test.status == FAILED;
+            read.todo += u64::from(test.status == PLANNED);
+            read.reruns += test.invocations.unwrap_or_default().saturating_sub(1);
             let is_failed = outcome == TestOutcome::Failed;
             let length = test.text_length();
             let has_room = if is_failed { failed < LISTED_TESTS } else { read.kept.len() < LISTED_TESTS };

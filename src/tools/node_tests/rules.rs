@@ -35,6 +35,20 @@ const RULES: &[Rule] = &[
             format!("{} refused its command line or configuration: {words}; correct it", name(seen))
         },
     },
+    Rule {
+        fits: |seen| {
+            let ended_by_jest = is_missing(seen) && seen.exited.code == 1 && !words::says_exit_called(seen.exited);
+            ended_by_jest && words::bailed(seen.exited).is_some()
+        },
+        category: CategoryCode::Interrupted,
+        reason: |seen| {
+            format!(
+                "Tests failed, and Jest ended at the first failure (`bail`), where it writes no report: {}; see the log, or run it \
+                 without `bail`",
+                words::bailed(seen.exited).unwrap_or_default()
+            )
+        },
+    },
     Rule { fits: is_missing, category: CategoryCode::ReportMissing, reason: missing_reason },
     Rule {
         fits: |seen| seen.report == ReportState::TooLarge,
@@ -189,14 +203,6 @@ fn missing_reason(seen: &Seen<'_>) -> String {
     if words::says_exit_called(seen.exited) {
         return format!(
             "Exit code {code} without a test report, which proves nothing: a test ends the process with `process.exit`; remove that"
-        );
-    }
-    if code == 1
-        && let Some(heading) = words::bailed(seen.exited)
-    {
-        return format!(
-            "Tests failed, and Jest ended at the first failure (`bail`), where it writes no report: {heading}; see the log, or run it \
-             without `bail`"
         );
     }
     let words = words::complaint(seen.exited).map_or_else(String::new, |line| format!(": {line}"));

@@ -29,6 +29,10 @@ pub(super) struct Tally {
     pub(super) success: bool,
     /// Whether the report says that the run was interrupted.
     pub(super) interrupted: bool,
+    /// How many of the skipped tests are only planned.
+    pub(super) todo: u64,
+    /// How many times a test was run again.
+    pub(super) reruns: u64,
     focused: bool,
     /// How many tests have each outcome, whether they are kept or not.
     outcomes: BTreeMap<TestOutcome, u64>,
@@ -94,6 +98,8 @@ impl Tally {
         for (outcome, count) in &file.assertion_results.counts {
             *self.outcomes.entry(*outcome).or_default() += count;
         }
+        self.todo += file.assertion_results.todo;
+        self.reruns = self.reruns.saturating_add(file.assertion_results.reruns);
         if file.status == FAILED && !file.assertion_results.has_failed {
             let message = file.message.as_deref().unwrap_or_default();
             let was_loaded = !file.assertion_results.counts.is_empty();

@@ -59,20 +59,27 @@ pub(super) fn unhandled_count<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     lines(exited).find(|line| line.starts_with("Vitest caught ") && line.contains(" unhandled error"))
 }
 
+/// Returns how many errors that belong to no test Vitest says that it caught.
+pub(super) fn unhandled_number(exited: &Exited<'_>) -> Option<u64> {
+    unhandled_count(exited)?.strip_prefix("Vitest caught ")?.split(' ').next()?.parse().ok()
+}
+
 /// Returns whether the tool printed that a test called `process.exit`.
 pub(super) fn says_exit_called(exited: &Exited<'_>) -> bool {
     lines(exited).any(|line| line.contains(EXIT_CALLED))
 }
 
-/// Returns the heading of the first failure if Jest ended at it because of its option `bail`. Jest then writes no
+/// Returns the file and the heading of the first failure if Jest ended at it because of its option `bail`. Jest then writes no
 /// report. Its line about the files then says how many of all files ran: `Test Suites: 1 failed, 1 of 2 total`.
-pub(super) fn bailed<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+pub(super) fn bailed(exited: &Exited<'_>) -> Option<String> {
     let is_bail = |line: &str| {
         line.strip_prefix("Test Suites:").is_some_and(|counts| counts.contains(" failed") && counts.contains(" of "))
     };
     lines(exited).find(|line| is_bail(line))?;
-    let heading = lines(exited).find(|line| line.starts_with("● ")).map(|line| line.trim_start_matches("● "));
-    heading.or_else(|| lines(exited).find(|line| line.starts_with("FAIL ")))
+    let file = lines(exited).find_map(|line| line.strip_prefix("FAIL ")).map(|file| file.strip_prefix("./").unwrap_or(file));
+    let heading = lines(exited).find_map(|line| line.strip_prefix("● "));
+    let parts: Vec<&str> = file.into_iter().chain(heading).collect();
+    (!parts.is_empty()).then(|| parts.join(": "))
 }
 
 /// Returns the line that says that the coverage is below a threshold.

@@ -1,7 +1,8 @@
 //! pytest: reads its JUnit report and judges it together with the exit code (E3, E4, E5).
 //!
 //! `junit` reads the file, `tally` counts its tests, `seen` collects facts, `rules` decides by an ordered list of rules, and `failures` makes the
-//! result readable. Tests are never counted from standard output. Two lines of standard output may make a result worse:
+//! result readable. The tests that decide are never counted from standard output: pytest's last line only adds counts for
+//! people that the report does not have (`summary`). Two lines of standard output may make a result worse:
 //! pytest-cov's line about low coverage (`coverage`), and the line with the number of selected tests (`collected`), all
 //! of which must be in the report.
 
@@ -11,6 +12,7 @@ mod coverage;
 mod discover;
 mod failures;
 mod hiding;
+mod hung;
 mod junit;
 mod prepare;
 mod rewriting;
@@ -23,8 +25,8 @@ mod written;
 #[cfg(test)]
 mod rule_tests;
 
-use crate::model::{CategoryCode, Interpretation, TestResults, ToolReport};
-use crate::tools::interpret::Exited;
+use crate::model::{CategoryCode, FurtherTestCounts, Interpretation, TestResults, ToolReport};
+use crate::tools::interpret::{Exited, Stopped};
 use crate::tools::launch_failure;
 use crate::tools::places::Place;
 pub use control::{ControlPreparation, interpret_control, may_have_control, prepare_control};
@@ -57,6 +59,11 @@ pub(super) fn interpret(
     interpretation.coverage = seen.coverage.value().or(seen.coverage_line);
     if let Some(tally) = seen.tally() {
         describe(tally, exited.place, &mut interpretation);
+        // A wrapper may start pytest several times, so the last line may belong to another run than the report.
+        let printed = if channel == Some("inherited") { Vec::new() } else { summary::counts(&exited.stdout) };
+        if let Some(results) = &mut interpretation.test_results {
+            results.further = further(tally, &printed);
+        }
         interpretation.warnings = remarks(tally, &exited.stdout);
     }
     interpretation
@@ -71,11 +78,18 @@ pub(super) fn before_the_stop(report: &ToolReport) -> Option<String> {
     ))
 }
 
+/// Says which test had not ended when pytest was stopped, as far as its output and its report say it.
+pub(super) fn hung(stopped: &Stopped<'_>) -> Option<String> {
+    let tally = stopped.report.reader().and_then(|reader| Tally::read(reader).ok());
+    hung::before_the_stop(&stopped.stdout, tally.as_ref(), stopped.place, stopped.source)
+}
+
 fn describe(tally: &Tally, place: Place<'_>, interpretation: &mut Interpretation) {
     interpretation.test_results = Some(TestResults {
         counts: tally.counts,
         total: tally.total(),
         failures: tally.failed().map(|test| failures::failure(test, place)).collect(),
+        ..TestResults::default()
     });
     if !tally.is_plan_only() {
         interpretation.cases = tally.tests.iter().map(failures::case).collect();
@@ -92,6 +106,19 @@ fn describe(tally: &Tally, place: Place<'_>, interpretation: &mut Interpretation
     interpretation.missing_modules.sort_unstable();
     interpretation.missing_modules.dedup();
     interpretation.only_missing_modules = every_one && !interpretation.missing_modules.is_empty();
+}
+
+/// Returns the counts for people: those of the report, and those that only pytest's last line has.
+fn further(tally: &Tally, printed: &[(u64, &str)]) -> FurtherTestCounts {
+    let printed = |words: &[&str]| printed.iter().filter(|(_, word)| words.contains(word)).map(|(count, _)| count).sum::<u64>();
+    FurtherTestCounts {
+        errors: tally.errors,
+        expected_failures: tally.expected_failures,
+        unexpected_passes: printed(&["xpassed"]).min(tally.counts.passed),
+        deselected: printed(&["deselected"]),
+        reruns: printed(&["rerun", "reruns"]).max(tally.reruns),
+        ..FurtherTestCounts::default()
+    }
 }
 
 fn remarks(tally: &Tally, stdout: &str) -> Vec<String> {

@@ -56,6 +56,11 @@ fn cases() -> Vec<(&'static str, Returned, CategoryCode)> {
             exit(0, &[PASSED, OTHER]).saying("F.\n==== 1 failed, 1 passed in 0.1s ====\n", ""),
             CategoryCode::Inconsistent,
         ),
+        (
+            "pytest-timeout ended pytest",
+            without(1, ToolReport::Missing).saying("+++ Timeout +++\n~~~ Stack of MainThread (1) ~~~\n+++ Timeout +++\n", ""),
+            CategoryCode::TimedOut,
+        ),
         ("a wrapper passed a signal on", exit(139, &[PASSED]), CategoryCode::Signalled),
         ("an exit code pytest does not have", exit(7, &[PASSED]), CategoryCode::UnknownExit),
         (

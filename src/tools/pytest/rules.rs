@@ -136,6 +136,18 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        name: "pytest-timeout ended pytest",
+        fits: |seen| seen.code == 1 && seen.report == ReportState::Missing && seen.timed_out.is_some(),
+        category: CategoryCode::TimedOut,
+        reason: |seen| {
+            let test = seen.timed_out.as_deref().unwrap_or_default();
+            format!(
+                "{test}; its method `thread` then ends pytest without a report, so nothing is known of the other tests; mend the \
+                 test or raise its time-out"
+            )
+        },
+    },
+    Rule {
         name: "report missing",
         fits: |seen| seen.report == ReportState::Missing,
         category: CategoryCode::ReportMissing,

@@ -5,6 +5,7 @@ use crate::tools::interpret::Exited;
 use crate::tools::pytest::collected::selected;
 use crate::tools::pytest::coverage::{MeasuredCoverage, below_target_line, measured};
 use crate::tools::pytest::failures::exception_lines;
+use crate::tools::pytest::hung::ended_by_plugin;
 use crate::tools::pytest::junit::JunitError;
 use crate::tools::pytest::summary::{Printed, printed};
 use crate::tools::pytest::tally::Tally;
@@ -46,6 +47,8 @@ pub(super) struct Seen {
     pub(super) conftest: Option<String>,
     /// The line of standard error that names the problem.
     pub(super) complaint: Option<String>,
+    /// Which test pytest-timeout found to hang, if it printed that it ended pytest.
+    pub(super) timed_out: Option<String>,
 }
 
 impl Seen {
@@ -77,6 +80,7 @@ impl Seen {
             coverage_line: (exited.code == 1).then(|| below_target_line(&exited.stdout)).flatten(),
             conftest: conftest_error(&exited.stderr).or_else(|| conftest_error(&exited.stdout)),
             complaint: complaint(&exited.stderr),
+            timed_out: ended_by_plugin(&exited.stdout, &exited.stderr, exited.place),
         }
     }
 

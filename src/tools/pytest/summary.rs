@@ -10,17 +10,19 @@ const REMARKS: &[(&[&str], &str)] = &[
 
 /// Returns the remarks that follow from pytest's last line, for example from `1 passed, 3 warnings in 0.02s`.
 pub(super) fn remarks(stdout: &str) -> Vec<String> {
-    let Some(line) = stdout.lines().rev().map(|line| line.trim_matches(['=', ' '])).find(|line| is_last_line(line)) else {
-        return Vec::new();
-    };
-    let counts = line.rsplit_once(" in ").map_or("", |(counts, _)| counts);
-    let counted = counts.split(", ").filter_map(|part| part.split_once(' '));
-    let remark = |(count, word): (&str, &str)| {
-        let count: u64 = count.parse().ok()?;
+    let remark = |(count, word): (u64, &str)| {
         let (_, text) = REMARKS.iter().find(|(words, _)| words.contains(&word))?;
         Some(text.replace("{}", &count.to_string()))
     };
-    counted.filter_map(remark).collect()
+    counts(stdout).into_iter().filter_map(remark).collect()
+}
+
+/// Returns the counts of pytest's last line, each with its word: 1 and `passed`, 3 and `warnings`.
+pub(super) fn counts(stdout: &str) -> Vec<(u64, &str)> {
+    let line = stdout.lines().rev().map(|line| line.trim_matches(['=', ' '])).find(|line| is_last_line(line));
+    let counts = line.and_then(|line| line.rsplit_once(" in ")).map_or("", |(counts, _)| counts);
+    let counted = counts.split(", ").filter_map(|part| part.split_once(' '));
+    counted.filter_map(|(count, word)| Some((count.parse().ok()?, word))).collect()
 }
 
 /// The counts of pytest's last line that can contradict its report.

@@ -26,6 +26,10 @@ pub(super) struct Tally {
     pub(super) tests: Vec<Test>,
     /// The counts of the distinct tests by outcome, whether they are kept or not.
     pub(super) counts: TestCounts,
+    /// How many of the failed tests have an error and no failure.
+    pub(super) errors: u64,
+    /// How many of the skipped tests failed as expected.
+    pub(super) expected_failures: u64,
     /// The sum of the `tests` attributes of the report's suites: how many tests pytest says that it ran.
     pub(super) claimed: u64,
     /// The number of tests that were running when the run was interrupted.
@@ -58,12 +62,16 @@ mod seen {
     pub(super) const REPEATED: u64 = 1 << 3;
     /// A failed element that is not a module that could not be collected.
     pub(super) const OTHER_FAILURE: u64 = 1 << 4;
-    pub(super) const ALL: u64 = (1 << 5) - 1;
+    /// A test that failed and was expected to fail.
+    pub(super) const EXPECTED: u64 = 1 << 5;
+    /// How many bits there are.
+    pub(super) const COUNT: u32 = 6;
+    pub(super) const ALL: u64 = (1 << COUNT) - 1;
 }
 
 /// A set of tests, by hashes of their names, with what was seen of each. A test takes eight bytes, so that the tests of
 /// a report of 64 MiB take less than a third of its size. Two tests with the same hash are counted as one test with the
-/// worse outcome; with 59 bits that does not happen by chance.
+/// worse outcome; with 58 bits that does not happen by chance.
 #[derive(Debug, Default)]
 struct SeenTests {
     /// Open addressing: 0 is a free place, and the number of places is a power of two.
@@ -102,7 +110,7 @@ impl SeenTests {
 
     fn find(&self, name: u64) -> usize {
         let mask = self.places.len() - 1;
-        let mut place = (name >> 5) as usize & mask;
+        let mut place = (name >> seen::COUNT) as usize & mask;
         while self.places[place] != 0 && self.places[place] & !seen::ALL != name {
             place = (place + 1) & mask;
         }
@@ -135,6 +143,7 @@ impl Builder {
             (error, seen::ERROR),
             (element.marks.is_empty(), seen::PLAIN),
             (is_failed && !is_collection_error, seen::OTHER_FAILURE),
+            (element.marks.iter().any(|mark| mark.is_expected), seen::EXPECTED),
         ];
         let bits = bits.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum();
         let mut hasher = DefaultHasher::new();
@@ -173,13 +182,16 @@ impl Builder {
         }
         let mut counts = TestCounts::default();
         let (mut repeated, mut only_collection_errors) = (0, true);
+        let (mut errors, mut expected_failures) = (0, 0);
         for bits in self.seen.all() {
             if bits & (seen::FAILURE | seen::ERROR) != 0 {
                 counts.failed += 1;
+                errors += u64::from(bits & seen::FAILURE == 0);
             } else if bits & seen::PLAIN != 0 {
                 counts.passed += 1;
             } else {
                 counts.skipped += 1;
+                expected_failures += u64::from(bits & seen::EXPECTED != 0);
             }
             // A rerun adds an element without `<failure>`, `<error>` or `<skipped>`, and the suites' `tests` attributes
             // do not count it. A failed tear-down also adds an element, but with `<error>` (pytest 9).
@@ -188,7 +200,17 @@ impl Builder {
         }
         let reruns = if self.elements > claimed { repeated } else { 0 };
         let total = self.seen.count as u64;
-        let tally = Tally { tests: self.tests, counts, claimed, nameless, reruns, total, only_collection_errors };
+        let tally = Tally {
+            tests: self.tests,
+            counts,
+            errors,
+            expected_failures,
+            claimed,
+            nameless,
+            reruns,
+            total,
+            only_collection_errors,
+        };
         // Tests that were only planned did not run. Their elements look like passed tests, so the counts are set to
         // zero.
         if tally.is_plan_only() { Tally { counts: TestCounts::default(), ..tally } } else { tally }

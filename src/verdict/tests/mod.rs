@@ -111,7 +111,10 @@ fn tests(category: CategoryCode, passed: u64, failed: u64) -> Interpretation {
         })
         .collect();
     let counts = TestCounts { passed, failed, skipped: 0 };
-    Interpretation { test_results: Some(TestResults { counts, total: passed + failed, failures }), ..plain(category) }
+    Interpretation {
+        test_results: Some(TestResults { counts, total: passed + failed, failures, ..TestResults::default() }),
+        ..plain(category)
+    }
 }
 
 fn diagnostic(severity: FindingLevel, rule: &str, file: usize) -> Diagnostic {

@@ -51,7 +51,7 @@ pub(super) fn tested(id: &str, passed: u64, failed: u64) -> Seen {
     let status = if failed == 0 { ResultType::Success } else { ResultType::TestFailure };
     Seen {
         class: ToolClass::Test,
-        tests: Some(TestResults { counts, total: passed + failed, failures: Vec::new() }),
+        tests: Some(TestResults { counts, total: passed + failed, ..TestResults::default() }),
         reason: "2 test assertions failed",
         ..command(id, status, i32::from(failed > 0))
     }
