@@ -38,6 +38,7 @@ mod snapshot_full_disk;
 mod snapshot_prepared;
 mod snapshot_storm;
 mod stopping;
+mod test_names;
 mod verdict;
 
 use std::fs;

@@ -221,6 +221,7 @@ impl Performer<'_, '_> {
             coverage: &coverage,
             report_channel: channel,
             project_root: root,
+            names_in,
             survivors: ended.survivors.len(),
         });
         let seen = with_command_environment(action, &environment);

@@ -1,6 +1,6 @@
 //! pytest: reads its JUnit report and judges it together with the exit code (E3, E4, E5).
 //!
-//! `junit` reads the file, `tally` counts its tests, `seen` collects facts, `rules` decides by an ordered list of rules, and `failures` makes the
+//! `junit` reads the file, `tally` counts its tests, `node_ids` finds their names, `seen` collects facts, `rules` decides by an ordered list of rules, and `failures` makes the
 //! result readable. Tests are never counted from standard output. Two lines of standard output may make a result worse:
 //! pytest-cov's line about low coverage (`coverage`), and the line with the number of selected tests (`collected`), all
 //! of which must be in the report.
@@ -12,6 +12,7 @@ mod discover;
 mod failures;
 mod hiding;
 mod junit;
+mod node_ids;
 mod prepare;
 mod rules;
 mod seen;
@@ -22,6 +23,8 @@ mod written;
 #[cfg(test)]
 mod rule_tests;
 
+use std::path::Path;
+
 use crate::model::{CategoryCode, Interpretation, TestResults, ToolReport};
 use crate::tools::interpret::Exited;
 use crate::tools::launch_failure;
@@ -29,6 +32,7 @@ use crate::tools::places::Place;
 pub use control::{ControlPreparation, interpret_control, may_have_control, prepare_control};
 pub(super) use discover::find;
 pub use hiding::{hiding_module, judge_hidden};
+use node_ids::NodeIds;
 pub(super) use prepare::ask;
 use seen::Seen;
 pub use seen::not_found;
@@ -41,8 +45,12 @@ pub(super) fn interpret(
     report: &ToolReport,
     coverage: &ToolReport,
     channel: Option<&'static str>,
+    names_in: fn(&Path) -> Vec<String>,
 ) -> Interpretation {
-    let seen = Seen::collect(exited, report, coverage, channel);
+    let mut seen = Seen::collect(exited, report, coverage, channel);
+    if let Some(tally) = seen.tally_mut() {
+        tally.name_tests(&mut NodeIds::new(exited.action, exited.place, &exited.stdout, &names_in), exited.place);
+    }
     // A report proves that pytest ran. Without this condition, a test that prints "command not found" would be mistaken for a
     // failed start.
     if seen.tally().is_none()
