@@ -40,7 +40,7 @@ fn jest_passes_fails_and_proves_nothing_where_a_test_ends_the_process() {
     let (code, tests) = outcome(&report, "testResults");
     assert_eq!((code, &tests["passed"], &tests["failed"]), (json!("TESTS_FAILED"), &json!(1), &json!(1)));
     let failure = &tests["failures"][0];
-    assert_eq!((&failure["testName"], &failure["testFile"]), (&json!("quotes answers 200"), &json!("a.test.js")));
+    assert_eq!((&failure["testName"], &failure["testFile"]), (&json!("a.test.js › quotes › answers 200"), &json!("a.test.js")));
     assert_eq!((&failure["expected"], &failure["received"], &failure["line"]), (&json!("200"), &json!("404"), &json!(2)));
     assert_eq!(report["stepExecution"]["results"][0]["result"]["reportChannel"], "argument");
     project.save("a.test.js", EXITING);

@@ -66,7 +66,7 @@ fn c06_a_declared_red_passes_and_any_other_failure_does_not() {
     let judged = &report["validationCriteriaEvaluation"];
     assert_eq!(
         judged["expectedFailure"],
-        json!({ "declared": ["test_totals.py::test_half_even"], "failed": ["test_totals::test_half_even"], "met": true })
+        json!({ "declared": ["test_totals.py::test_half_even"], "failed": ["test_totals.py::test_half_even"], "met": true })
     );
     assert_eq!(judged["overallResult"], "PASSED", "{judged}");
     let completion = &report["completionCriteriaEvaluation"];
@@ -78,7 +78,7 @@ fn c06_a_declared_red_passes_and_any_other_failure_does_not() {
     // In three cases the result is not as declared: another test fails too, no test fails, the tests cannot be
     // collected.
     for (tests, why) in [
-        (TWO.replace("True", "False"), "not declared as failing: `test_totals::test_kept`"),
+        (TWO.replace("True", "False"), "not declared as failing: `test_totals.py::test_kept`"),
         (TWO.replace(" and False", " or True"), "The tests were expected to fail, and none did"),
         (format!("import totals\n{TWO}"), "STEP.1 did not fail as declared: "),
     ] {
@@ -101,7 +101,7 @@ fn c06_a_declared_red_passes_and_any_other_failure_does_not() {
     let report = run(&project, 1);
     let reason = &report["stepExecution"]["results"][0]["classification"]["reason"];
     let reason = reason.as_str().expect("it says why");
-    assert!(reason.contains("declared as failing, and passed before: `test_totals::test_half_even` in exec-"), "{reason}");
+    assert!(reason.contains("declared as failing, and passed before: `test_totals.py::test_half_even` in exec-"), "{reason}");
     // A declaration is only valid in the RED phase. Once the cycle has gone on to GREEN, the same test must pass.
     let project = Project::new().file(FILE, &declared).file("test_totals.py", TWO);
     project.proctor(["tdd", "start", "T117"]).success();
@@ -126,14 +126,19 @@ fn c06_a_declared_red_passes_and_any_other_failure_does_not() {
 fn c07_a_deleted_test_is_a_failure_with_the_tests_that_are_missing() {
     const BOTH: &str = "def test_total():\n    assert True\n\ndef test_sum():\n    assert True\n";
     let rows: [(&str, &str, Option<&str>, &[&str]); 4] = [
-        ("tests/test_totals.py", "the file", None, &["tests.test_totals::test_total", "tests.test_totals::test_sum"]),
+        ("tests/test_totals.py", "the file", None, &["tests/test_totals.py::test_total", "tests/test_totals.py::test_sum"]),
         (
             "tests/test_totals.py::test_sum",
             "the test",
             Some("def test_total():\n    assert True\n"),
-            &["tests.test_totals::test_sum"],
+            &["tests/test_totals.py::test_sum"],
         ),
-        ("tests", "the tests of the directory", Some(""), &["tests.test_totals::test_total", "tests.test_totals::test_sum"]),
+        (
+            "tests",
+            "the tests of the directory",
+            Some(""),
+            &["tests/test_totals.py::test_total", "tests/test_totals.py::test_sum"],
+        ),
         ("-q --no-such-option", "nothing, and the command is wrong", Some(BOTH), &[]),
     ];
     for (arguments, what, left, missing) in rows {
@@ -186,7 +191,7 @@ fn c07_no_green_run_without_the_tests_hides_that_one_was_deleted() {
         let classification = &result["classification"];
         assert_eq!(
             (&result["status"], &result["blocking"], &classification["code"], &classification["missingTests"]),
-            (&json!("TEST_FAILURE"), &json!(true), &json!("TESTS_MISSING"), &json!(["tests.test_a::test_one"])),
+            (&json!("TEST_FAILURE"), &json!(true), &json!("TESTS_MISSING"), &json!(["tests/test_a.py::test_one"])),
             "{what}: {result}"
         );
         assert_eq!(result["debtGeneration"]["shouldGenerate"], true, "{what}: {result}");

@@ -39,6 +39,7 @@ mod snapshot_full_disk;
 mod snapshot_prepared;
 mod snapshot_storm;
 mod stopping;
+mod test_names;
 mod verdict;
 
 use std::fs;

@@ -41,6 +41,7 @@ pub(crate) fn hold(tool: Option<Tool>, bytes: &[u8]) {
         coverage: &action.coverage.as_ref().map_or(ToolReport::NotRequested, |_| report("coverage")),
         report_channel: prepare(&action, Path::new("/out"), None).report.channel(),
         project_root: Path::new("/project"),
+        names_in: |_| Vec::new(),
         survivors: 0,
     };
     let interpretation = interpret(&input);

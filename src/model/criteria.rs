@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-use crate::model::EvidenceKind;
+use crate::model::{EvidenceKind, TestFailure};
 
 /// A value that a condition compares. Numbers are finite; integers of up to 15 digits are exact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -128,22 +128,23 @@ pub struct ExpectedFailure {
 }
 
 impl ExpectedFailure {
-    /// Returns whether `test_name` is one of the declared tests.
-    pub fn declares(&self, test_name: &str) -> bool {
-        self.tests.iter().any(|declared| is_name_of(declared, test_name))
+    /// Returns whether a failed test is one of the declared tests, by either of its names.
+    pub fn declares(&self, failure: &TestFailure) -> bool {
+        self.tests.iter().any(|declared| is_name_of(declared, failure))
     }
 
-    /// Returns the declared tests that are not among `test_names`, the tests that a report lists.
-    pub fn missing_from(&self, test_names: &[String]) -> Vec<&str> {
-        let is_there = |declared: &&String| test_names.iter().any(|name| is_name_of(declared, name));
+    /// Returns the declared tests that are not among the failed tests.
+    pub fn missing_from<'f>(&self, failures: impl Iterator<Item = &'f TestFailure> + Clone) -> Vec<&str> {
+        let is_there = |declared: &&String| failures.clone().any(|failure| is_name_of(declared, failure));
         self.tests.iter().filter(|declared| !is_there(declared)).map(String::as_str).collect()
     }
 }
 
-/// Returns whether a declared name and a name from a report mean the same test. pytest writes
-/// `tests.test_a.TestX::test_y[1]` into its reports and `tests/test_a.py::TestX::test_y[1]` on the screen.
-fn is_name_of(declared: &str, test_name: &str) -> bool {
-    declared == test_name || from_node_id(declared).is_some_and(|name| name == test_name)
+/// Returns whether a declared name means a failed test. pytest writes `tests.test_a.TestX::test_y[1]` into its reports and
+/// `tests/test_a.py::TestX::test_y[1]` on the screen.
+fn is_name_of(declared: &str, failure: &TestFailure) -> bool {
+    let names = [failure.test_name.as_str(), failure.stable_name()];
+    names.contains(&declared) || from_node_id(declared).is_some_and(|name| name == failure.stable_name())
 }
 
 fn from_node_id(node_id: &str) -> Option<String> {
@@ -248,6 +249,10 @@ pub struct JudgedExpectation {
 mod tests {
     use super::*;
 
+    fn failure(name: &str, report_name: Option<&str>) -> TestFailure {
+        TestFailure { test_name: name.to_owned(), report_name: report_name.map(str::to_owned), ..TestFailure::default() }
+    }
+
     #[test]
     fn a_test_is_declared_by_its_name_or_by_the_id_pytest_prints() {
         for (declared, name) in [
@@ -257,11 +262,29 @@ mod tests {
             ("quotes answers 200", "quotes answers 200"),
         ] {
             let expected = ExpectedFailure { tests: vec![declared.to_owned()] };
-            assert!(expected.declares(name), "{declared}");
-            assert!(expected.missing_from(&[name.to_owned()]).is_empty(), "{declared}");
-            assert!(!expected.declares(&format!("{name}2")), "{declared}");
+            assert!(expected.declares(&failure(name, None)), "{declared}");
+            assert!(expected.missing_from([failure(name, None)].iter()).is_empty(), "{declared}");
+            assert!(!expected.declares(&failure(&format!("{name}2"), None)), "{declared}");
         }
         let expected = ExpectedFailure { tests: vec!["test_a.py::test_x".to_owned(), "test_a.py::test_y".to_owned()] };
-        assert_eq!(expected.missing_from(&["test_a::test_x".to_owned()]), ["test_a.py::test_y"]);
+        assert_eq!(expected.missing_from([failure("test_a::test_x", None)].iter()), ["test_a.py::test_y"]);
+    }
+
+    #[test]
+    fn a_declaration_holds_for_the_name_in_the_report_and_for_the_name_that_people_see() {
+        let from_sub_directory = failure("../tests/test_a.py::test_x", Some("tests.test_a::test_x"));
+        let of_jest = failure("a.test.js › quotes › answers", Some("quotes answers"));
+        for (declared, failure) in [
+            ("tests.test_a::test_x", &from_sub_directory),
+            ("tests/test_a.py::test_x", &from_sub_directory),
+            ("../tests/test_a.py::test_x", &from_sub_directory),
+            ("quotes answers", &of_jest),
+            ("a.test.js › quotes › answers", &of_jest),
+        ] {
+            let expected = ExpectedFailure { tests: vec![declared.to_owned()] };
+            assert!(expected.declares(failure), "{declared}");
+        }
+        let expected = ExpectedFailure { tests: vec!["tests/test_b.py::test_x".to_owned()] };
+        assert!(!expected.declares(&from_sub_directory));
     }
 }

@@ -134,6 +134,9 @@ pub struct TestCase {
     pub ancestor_titles: Vec<String>,
     /// The full name of the test. [`TestFailure::test_name`] has the same name.
     pub full_name: String,
+    /// The test's name in the tool's report, if it is not `full_name`. [`TestFailure::report_name`] has the same name.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub report_name: Option<String>,
     /// The test's file; `None` if the report does not name the file of every test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_file: Option<String>,
@@ -153,8 +156,13 @@ pub struct TestCase {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestFailure {
-    /// The test's full name, for example `tests.test_a.TestX::test_y[1]`.
+    /// The test's full name as the tool itself writes it for people, for example `tests/test_a.py::TestX::test_y[1]`. If that name
+    /// cannot be found out, it is the name in the tool's report.
     pub test_name: String,
+    /// The test's name in the tool's report, if it is not `test_name`: for pytest the JUnit name
+    /// `tests.test_a.TestX::test_y[1]`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub report_name: Option<String>,
     /// The test's file; `None` if neither the report nor the traceback names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_file: Option<String>,
@@ -172,6 +180,21 @@ pub struct TestFailure {
     /// The line number in `test_file`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
+}
+
+impl TestCase {
+    /// Returns the name by which tests of different runs are compared: the name in the tool's report. Runs of proctor 0.1.0 know
+    /// no other name, and it stays the same where the other name cannot be found out.
+    pub fn stable_name(&self) -> &str {
+        self.report_name.as_deref().unwrap_or(&self.full_name)
+    }
+}
+
+impl TestFailure {
+    /// Returns the name by which tests of different runs are compared, as [`TestCase::stable_name`] does.
+    pub fn stable_name(&self) -> &str {
+        self.report_name.as_deref().unwrap_or(&self.test_name)
+    }
 }
 
 /// How many tests passed, failed and were skipped; the tests in the report are counted one by one, and the report's own

@@ -87,6 +87,7 @@ fn untouched(action: &Action, files: &[&EvidenceFile]) -> ActionResultV2 {
         blocking: None,
         description: action.description.clone(),
         command: action.command.display.clone(),
+        directory: named_directory(action),
         duration: None,
         evidence: None,
         evidence_files,
@@ -103,6 +104,12 @@ fn untouched(action: &Action, files: &[&EvidenceFile]) -> ActionResultV2 {
     }
 }
 
+/// Returns the directory in which an action's command runs; `None` if it is the project's root.
+fn named_directory(action: &Action) -> Option<String> {
+    let directory = action.directory.to_string_lossy();
+    (!directory.is_empty()).then(|| directory.into_owned())
+}
+
 /// Returns the entry of an earlier run, with the name and id that the action has now. The names of the earlier run's
 /// files stand under `reused`, because this run's directory does not have these files.
 fn build_reused(action: &Action, reused: &ReusedAction) -> ActionResultV2 {
@@ -112,6 +119,7 @@ fn build_reused(action: &Action, reused: &ReusedAction) -> ActionResultV2 {
         name: action.name.clone(),
         description: action.description.clone(),
         command: action.command.display.clone(),
+        directory: named_directory(action),
         disposition: DispositionV2::Reused,
         evidence: None,
         evidence_files: Vec::new(),

@@ -153,6 +153,7 @@ fn test_record(case: &TestCase, failures: &BTreeMap<&str, Vec<&TestFailure>>) ->
     TestRecordV1 {
         ancestor_titles: case.ancestor_titles.clone(),
         full_name: case.full_name.clone(),
+        report_name: case.report_name.clone(),
         status: case.status,
         title: case.title.clone(),
         duration: case.duration,

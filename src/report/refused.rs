@@ -91,6 +91,7 @@ fn build_invalid(facts: &InvalidFacts) -> ActionResultV2 {
         blocking: Some(true),
         description: outline.description.clone(),
         command: outline.subject.clone(),
+        directory: None,
         duration: None,
         evidence: None,
         evidence_files: Vec::new(),

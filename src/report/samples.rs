@@ -120,7 +120,8 @@ pub(super) fn edit(facts: &mut ActionResult, change: impl FnOnce(&mut ExecutedAc
 /// A pytest check with one failure among three tests.
 pub(super) fn failed_tests() -> ActionResult {
     let failure = TestFailure {
-        test_name: "tests.test_quote::test_the_last_day_counts[day2-True]".to_owned(),
+        test_name: "tests/test_quote.py::test_the_last_day_counts[day2-True]".to_owned(),
+        report_name: Some("tests.test_quote::test_the_last_day_counts[day2-True]".to_owned()),
         test_file: Some("tests/test_quote.py".to_owned()),
         error: "assert False is True".to_owned(),
         stack: Some("quote = Quote(...)\n\ntests/test_quote.py:46: AssertionError".to_owned()),
@@ -130,7 +131,8 @@ pub(super) fn failed_tests() -> ActionResult {
     let case = |title: &str, status, messages: &[&str]| TestCase {
         title: title.to_owned(),
         ancestor_titles: vec!["tests.test_quote".to_owned()],
-        full_name: format!("tests.test_quote::{title}"),
+        full_name: format!("tests/test_quote.py::{title}"),
+        report_name: Some(format!("tests.test_quote::{title}")),
         test_file: None,
         status,
         expected_to_fail: false,

@@ -127,11 +127,11 @@ fn count_tests(since: &RunId, both: &[(&ActionResult, Vec<EarlierTest>)]) -> Opt
 
 /// Returns notes about tests that passed in the last green run and that are missing or skipped now.
 fn missing_tests(facts: &ActionResult, before: &[EarlierTest], run: &RunId) -> Vec<PlanNote> {
-    let now: BTreeMap<&str, TestOutcome> = cases(facts).iter().map(|case| (case.full_name.as_str(), case.status)).collect();
+    let now: BTreeMap<&str, TestOutcome> = cases(facts).iter().map(|case| (case.stable_name(), case.status)).collect();
     let passed = before.iter().filter(|test| test.status == TestOutcome::Passed);
     let (mut gone, mut skipped) = (Vec::new(), Vec::new());
     for test in passed {
-        match now.get(test.full_name.as_str()) {
+        match now.get(test.stable_name()) {
             None => gone.push(format!("`{}`", test.full_name)),
             Some(TestOutcome::Skipped) => skipped.push(format!("`{}`", test.full_name)),
             Some(TestOutcome::Passed | TestOutcome::Failed | TestOutcome::Error) => {}

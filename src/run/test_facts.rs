@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::model::{
-    ActionEnd, CategoryCode, Digest, ExitCodeSource, IdentityWriter, RunId, TestResults, Timestamp, ToolClass, TreeDigest,
+    ActionEnd, CategoryCode, Digest, ExitCodeSource, IdentityWriter, RunId, TestFailure, TestResults, Timestamp, ToolClass,
+    TreeDigest,
 };
 use crate::report::{ActionDisposition, ActionResult};
 use crate::routing::TestResult;
@@ -40,7 +41,7 @@ pub(crate) fn test_result<'a>(
 /// Returns a digest that is equal for two attempts with the same failed tests and the same category (R4).
 fn failing_set(code: CategoryCode, tests: Option<&TestResults>) -> Digest {
     let failures = tests.map(|tests| tests.failures.as_slice()).unwrap_or_default();
-    let names: BTreeSet<_> = failures.iter().map(|failure| failure.test_name.as_str()).collect();
+    let names: BTreeSet<_> = failures.iter().map(TestFailure::stable_name).collect();
     let category = serde_json::to_string(&code).expect("a unit variant is a word");
     let writer = IdentityWriter::new("proctor-failing-set-v2").part("category", category.as_bytes());
     writer.list("test", names.iter().map(|name| name.as_bytes())).digest()
@@ -59,7 +60,6 @@ fn raw_code(end: &ActionEnd) -> (Option<i32>, ExitCodeSource) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::TestFailure;
 
     #[test]
     fn the_identity_of_a_failing_set_is_the_one_that_earlier_versions_stored() {
@@ -68,6 +68,13 @@ mod tests {
         assert_eq!(
             failing_set(CategoryCode::TestsFailed, Some(&results)).hex(),
             "228c81fc79707fb08e507ceed3369e9b9fdc82e20ffc68dd0425d3d8262143f8"
+        );
+        let renamed = |name: &str| TestFailure { report_name: Some(name.to_owned()), ..failure(&format!("a.py::{name}")) };
+        let renamed = TestResults { failures: vec![renamed("test_a"), renamed("test_b")], ..TestResults::default() };
+        assert_eq!(
+            failing_set(CategoryCode::TestsFailed, Some(&renamed)),
+            failing_set(CategoryCode::TestsFailed, Some(&results)),
+            "the name that people see is no part of it"
         );
         assert_eq!(
             failing_set(CategoryCode::TimedOut, None).hex(),

@@ -16,8 +16,8 @@ use serde::Deserialize;
 
 use crate::evidence;
 use crate::model::{
-    Action, CategoryCode, Digest, EndedAction, EvidenceFile, ExpectedFailure, Interpretation, OverallResult, RunId, TestOutcome,
-    ToolClass,
+    Action, CategoryCode, Digest, EndedAction, EvidenceFile, ExpectedFailure, Interpretation, OverallResult, RunId, TestFailure,
+    TestOutcome, ToolClass,
 };
 use crate::project::RunRequest;
 use crate::project::Workspace;
@@ -38,10 +38,20 @@ const TEST_RECORD: &str = "-test-results.json";
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EarlierTest {
     pub(crate) full_name: String,
+    /// The test's name in the tool's report, if it is not `full_name`. Records of proctor 0.1.0 have it as the full name.
+    #[serde(default)]
+    pub(crate) report_name: Option<String>,
     pub(crate) status: TestOutcome,
     /// Whether the test was declared to fail and did fail, such as pytest's `xfail`.
     #[serde(default)]
     pub(crate) expected_to_fail: bool,
+}
+
+impl EarlierTest {
+    /// Returns the name by which tests of different runs are compared, as [`TestFailure::stable_name`] does.
+    pub(crate) fn stable_name(&self) -> &str {
+        self.report_name.as_deref().unwrap_or(&self.full_name)
+    }
 }
 
 /// The parts of a record of tests that are needed here.
@@ -101,7 +111,7 @@ impl Workspace {
         let said = interpretation.category;
         if let (CategoryCode::TestsFailed, Some(expected)) = (said, expected) {
             let failures = interpretation.test_results.iter().flat_map(|results| &results.failures);
-            let declared = failures.map(|failure| failure.test_name.as_str()).filter(|name| expected.declares(name));
+            let declared = failures.filter(|failure| expected.declares(failure));
             history.passed_before = passed_before(declared.collect(), || self.look_back(request, &action.name, None));
         } else if said == CategoryCode::UsageError {
             let named = tools::not_found(&ended.captured.stderr.text());
@@ -213,7 +223,7 @@ impl<'r> TestRecords<'r> {
 
 /// Returns which of the declared tests, which all fail now, passed in an earlier run. If `open` names no test, no run
 /// is read.
-fn passed_before<Runs: Iterator<Item = Seen>>(mut open: Vec<&str>, runs: impl FnOnce() -> Runs) -> PassedBefore {
+fn passed_before<Runs: Iterator<Item = Seen>>(mut open: Vec<&TestFailure>, runs: impl FnOnce() -> Runs) -> PassedBefore {
     let (mut passed, mut unread) = (BTreeMap::new(), None);
     let mut runs = iter::once_with(runs).flatten();
     while !open.is_empty()
@@ -226,10 +236,10 @@ fn passed_before<Runs: Iterator<Item = Seen>>(mut open: Vec<&str>, runs: impl Fn
                 continue;
             }
         };
-        let names = tests.iter().filter(|test| test.status == TestOutcome::Passed).map(|test| test.full_name.as_str());
+        let names = tests.iter().filter(|test| test.status == TestOutcome::Passed).map(EarlierTest::stable_name);
         let names: BTreeSet<&str> = names.collect();
-        let (found, left): (Vec<&str>, Vec<&str>) = open.into_iter().partition(|name| names.contains(name));
-        passed.extend(found.into_iter().map(|name| (name.to_owned(), run.clone())));
+        let (found, left): (Vec<_>, Vec<_>) = open.into_iter().partition(|test| names.contains(test.stable_name()));
+        passed.extend(found.into_iter().map(|test| (test.test_name.clone(), run.clone())));
         open = left;
     }
     match unread.filter(|_| passed.is_empty()) {
@@ -243,8 +253,9 @@ fn passed_before<Runs: Iterator<Item = Seen>>(mut open: Vec<&str>, runs: impl Fn
 fn vanished(mut green: impl Iterator<Item = Seen>, is_gone: impl Fn(&str) -> bool) -> Option<VanishedTests> {
     let (run, tests) = green.find_map(Result::ok)?;
     let mut named = BTreeSet::new();
-    let passed = tests.into_iter().filter(|test| test.status == TestOutcome::Passed).map(|test| test.full_name);
-    let tests: Vec<String> = passed.filter(|name| is_gone(name) && named.insert(name.clone())).collect();
+    let passed = tests.into_iter().filter(|test| test.status == TestOutcome::Passed);
+    let gone = passed.filter(|test| is_gone(test.stable_name()) && named.insert(test.stable_name().to_owned()));
+    let tests: Vec<String> = gone.map(|test| test.full_name).collect();
     (!tests.is_empty()).then_some(VanishedTests { run, tests })
 }
 

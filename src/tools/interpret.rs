@@ -35,6 +35,8 @@ pub struct Input<'a> {
     pub report_channel: Option<&'static str>,
     /// The project's root, absolute, as the tool saw it.
     pub project_root: &'a Path,
+    /// Returns the names in a directory of the project; empty if it is no directory.
+    pub names_in: fn(&Path) -> Vec<String>,
     /// The number of child processes that were still alive when the main process had ended.
     pub survivors: usize,
 }

@@ -14,9 +14,20 @@ pub(super) struct Place<'a> {
 impl Place<'_> {
     /// Returns `path` relative to the project. A path outside the project becomes absolute.
     pub(super) fn within_project(&self, path: &str) -> String {
-        let absolute = normalise(&self.root.join(self.directory).join(path));
+        let absolute = self.absolute(path);
         let root = normalise(self.root);
         absolute.strip_prefix(&root).unwrap_or(&absolute).to_string_lossy().into_owned()
+    }
+
+    /// Returns a path relative to the action's directory, if it lies inside that directory; otherwise the path as it is. The path
+    /// comes from [`Place::within_project`].
+    pub(super) fn within_directory<'p>(&self, path: &'p str) -> &'p str {
+        Path::new(path).strip_prefix(self.directory).ok().and_then(Path::to_str).unwrap_or(path)
+    }
+
+    /// Returns the absolute form of a path that is relative to the action's directory.
+    pub(super) fn absolute(&self, path: &str) -> PathBuf {
+        normalise(&self.root.join(self.directory).join(path))
     }
 
     /// Returns whether a path belongs to the project itself and not to an installed package. The path comes from

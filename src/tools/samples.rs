@@ -32,6 +32,8 @@ pub(super) struct Returned {
     pub(super) coverage: ToolReport,
     pub(super) channel: Option<&'static str>,
     pub(super) survivors: usize,
+    /// The names in the directories of the project.
+    pub(super) names_in: fn(&Path) -> Vec<String>,
 }
 
 impl Returned {
@@ -46,6 +48,7 @@ impl Returned {
             coverage: ToolReport::NotRequested,
             channel: None,
             survivors: 0,
+            names_in: |_| Vec::new(),
         }
     }
 
@@ -78,6 +81,7 @@ impl Returned {
             coverage: &self.coverage,
             report_channel: self.channel,
             project_root: Path::new("/project"),
+            names_in: self.names_in,
             survivors: self.survivors,
         })
     }

@@ -104,7 +104,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
             ..NeutralWords::NONE
         },
         ..row(Tool::Pytest, &["pytest", "py.test"], |exited, input| {
-            pytest::interpret(exited, input.report, input.coverage, input.report_channel)
+            pytest::interpret(exited, input.report, input.coverage, input.report_channel, input.names_in)
         })
     },
     ToolRow {

@@ -60,8 +60,8 @@ fn declared(facts: &ActionFacts<'_>) -> Declared {
     if !raised.is_empty() {
         return Declared::More(format!("what raised outside of a test was not declared: {}", listed(&raised)));
     }
-    let others = results.failures.iter().map(|failure| failure.test_name.as_str()).filter(|name| !expected.declares(name));
-    let others: Vec<&str> = others.collect();
+    let others = results.failures.iter().filter(|failure| !expected.declares(failure));
+    let others: Vec<&str> = others.map(|failure| failure.test_name.as_str()).collect();
     if !others.is_empty() {
         return Declared::More(format!("not declared as failing: {}", listed(&others)));
     }

@@ -17,8 +17,8 @@ fn t09_removes_and_skips_what_stands_in_its_way() {
     );
     let report = project.proctor(["run"]).success().report();
     let said = notes(&report);
-    assert!(said.contains("are not there any more: `test_a::test_three`"), "{said}");
-    assert!(said.contains("are skipped or expected to fail now: `test_a::test_two`"), "{said}");
+    assert!(said.contains("are not there any more: `test_a.py::test_three`"), "{said}");
+    assert!(said.contains("are skipped or expected to fail now: `test_a.py::test_two`"), "{said}");
     project.save("test_a.py", &THREE.replace("def test_", "@pytest.mark.skip\ndef test_"));
     let report = project.proctor(["run"]).failure().report();
     assert_eq!(code(&report), "NO_TESTS_EXECUTED", "skipping everything is no success");

@@ -81,7 +81,7 @@ fn a_failing_test_is_named_with_its_place() {
     --- stdout
     proctor 0.1.0 · project · tree <digest>
       ✗ STEP.1    pytest               1 failed <time> blocks · HIGH
-           tests/test_cart.py:5  tests.test_cart::test_total  AssertionError: rounded
+           tests/test_cart.py::test_total  line 5  AssertionError: rounded
            │ def test_total():
            │ >       assert total([1, 2]) == 4, "rounded"
            │ E       AssertionError: rounded

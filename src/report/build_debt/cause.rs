@@ -44,8 +44,9 @@ impl DebtCause {
             file: failure.test_file.clone(),
             line: failure.line,
         };
-        // If the failure names no file, the test's name is used instead of the location.
-        let subject = if error.file.is_some() { String::new() } else { failure.test_name.clone() };
+        // If the failure names no file, the test's name is used instead of the location. It is the name that earlier versions put
+        // into the fingerprint.
+        let subject = if error.file.is_some() { String::new() } else { failure.stable_name().to_owned() };
         Self { error, subject }
     }
 
@@ -94,7 +95,7 @@ fn unknown() -> OriginalErrorV1 {
 /// Returns the first failure by file, position and name. Parallel tests are reported in any order.
 pub(super) fn first_failure(result: &ActionOutcomeV2) -> Option<&TestFailure> {
     let failures = &result.test_results.as_ref()?.failures;
-    failures.iter().min_by_key(|failure| (&failure.test_file, failure.line, &failure.test_name))
+    failures.iter().min_by_key(|failure| (&failure.test_file, failure.line, failure.stable_name()))
 }
 
 /// Returns the worst finding; among equals, the first by position.

@@ -272,7 +272,7 @@ fn guidance_names_what_was_seen_and_what_the_specification_says_and_nothing_else
     criteria.success[0].decided = false;
     criteria.success[1].condition.condition = "STEP.11.exitCode === 0".to_owned();
     let guidance = &debt_with(&run, &settings, None).debt_items[0].implementation_guidance;
-    let test = "tests.test_quote::test_the_last_day_counts[day2-True]";
+    let test = "tests/test_quote.py::test_the_last_day_counts[day2-True]";
     assert_eq!(
         guidance.steps,
         [

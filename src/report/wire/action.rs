@@ -71,6 +71,10 @@ pub struct ActionResultV2 {
     pub description: String,
     /// The command as the user wrote it, the request, or the file (added to the original format).
     pub command: String,
+    /// The directory in which the command ran, relative to the project (added to the original format); absent if it is the
+    /// project's root.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub directory: Option<String>,
     /// The duration in the run that carried out the action; absent if it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<DurationMs>,

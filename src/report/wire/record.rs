@@ -232,8 +232,12 @@ pub struct TestRunV1 {
 pub struct TestRecordV1 {
     /// What encloses the test: module and class, or the `describe` blocks.
     pub ancestor_titles: Vec<String>,
-    /// The full name of the test as the tool writes it.
+    /// The full name of the test as the tool writes it for people, or its name in the tool's report if the other name is not
+    /// known.
     pub full_name: String,
+    /// The test's name in the tool's report, if it is not `fullName` (added to the original format). Runs are compared by it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub report_name: Option<String>,
     pub status: TestOutcome,
     /// The test's own name, without the names of the classes, modules or groups that enclose the test.
     pub title: String,

@@ -224,6 +224,7 @@ impl Performer<'_, '_> {
             coverage: &coverage,
             report_channel: channel,
             project_root: root,
+            names_in,
             survivors: ended.survivors.len(),
         };
         let said = tools::name_what_hung(&input, tools::interpret(&input), &|path| read_source(root, path));

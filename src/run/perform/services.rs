@@ -229,6 +229,7 @@ impl Performer<'_, '_> {
                 coverage: &ToolReport::NotRequested,
                 report_channel: None,
                 project_root: &self.context.request.scope.root,
+                names_in: |_| Vec::new(),
                 survivors: ended.survivors.len(),
             },
             service,

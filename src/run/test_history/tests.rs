@@ -11,7 +11,18 @@ fn run(number: u64) -> RunId {
 }
 
 fn test(name: &str, status: TestOutcome) -> EarlierTest {
-    EarlierTest { full_name: name.to_owned(), status, expected_to_fail: false }
+    EarlierTest { full_name: name.to_owned(), report_name: None, status, expected_to_fail: false }
+}
+
+/// A failed test that people see by another name than the report has.
+fn failure(name: &str) -> TestFailure {
+    TestFailure { test_name: format!("a.py::{name}"), report_name: Some(name.to_owned()), ..TestFailure::default() }
+}
+
+/// Calls [`passed_before`] with failed tests of these names in the report.
+fn before<Runs: Iterator<Item = Seen>>(names: &[&str], runs: impl FnOnce() -> Runs) -> PassedBefore {
+    let failures: Vec<TestFailure> = names.iter().map(|name| failure(name)).collect();
+    passed_before(failures.iter().collect(), runs)
 }
 
 fn passed(number: u64, names: &[&str]) -> Seen {
@@ -23,36 +34,36 @@ fn unread(number: u64) -> Seen {
 }
 
 fn known(passed: &[(&str, u64)]) -> PassedBefore {
-    PassedBefore::Known(passed.iter().map(|(name, number)| ((*name).to_owned(), run(*number))).collect())
+    PassedBefore::Known(passed.iter().map(|(name, number)| (format!("a.py::{name}"), run(*number))).collect())
 }
 
 #[test]
 fn c06_a_declared_test_that_passed_in_any_run_is_named_with_the_newest() {
     let failed = Ok((run(9), vec![test("a", TestOutcome::Failed), test("b", TestOutcome::Skipped)]));
     let runs = [failed, passed(8, &["c", "b"]), passed(7, &["a", "b"]), passed(6, &["a"])];
-    assert_eq!(passed_before(vec!["a", "b", "new"], || runs.into_iter()), known(&[("a", 7), ("b", 8)]));
+    assert_eq!(before(&["a", "b", "new"], || runs.into_iter()), known(&[("a", 7), ("b", 8)]));
 }
 
 #[test]
 fn c06_a_run_that_cannot_be_read_excuses_no_declared_test() {
     let index = || iter::once(Err(Unread::Index));
-    assert_eq!(passed_before(vec!["a"], index), PassedBefore::Unknown("the index cannot be read".to_owned()));
-    assert_eq!(passed_before(Vec::new(), index), known(&[]), "nothing failed that was declared to");
+    assert_eq!(before(&["a"], index), PassedBefore::Unknown("the index cannot be read".to_owned()));
+    assert_eq!(before(&[], index), known(&[]), "nothing failed that was declared to");
     let runs = [passed(4, &["b"]), unread(3), unread(2), passed(1, &["b"])];
     let why = format!("the tests of {} cannot be read as they were sealed", run(3));
-    assert_eq!(passed_before(vec!["a"], || runs.clone().into_iter()), PassedBefore::Unknown(why));
+    assert_eq!(before(&["a"], || runs.clone().into_iter()), PassedBefore::Unknown(why));
     // A known pass is reported even if another test is unknown.
-    assert_eq!(passed_before(vec!["a", "b"], || runs.clone().into_iter()), known(&[("b", 4)]));
-    assert_eq!(passed_before(vec!["b"], || runs.into_iter()), known(&[("b", 4)]), "it was found before that");
+    assert_eq!(before(&["a", "b"], || runs.clone().into_iter()), known(&[("b", 4)]));
+    assert_eq!(before(&["b"], || runs.into_iter()), known(&[("b", 4)]), "it was found before that");
 }
 
 #[test]
 fn no_run_is_read_after_the_one_that_answers() {
     let read = Cell::new(0);
     let runs = || (0..9).map(|back| passed(9 - back, &["a"])).inspect(|_| read.set(read.get() + 1));
-    assert_eq!(passed_before(Vec::new(), runs), known(&[]));
+    assert_eq!(before(&[], runs), known(&[]));
     assert_eq!(read.get(), 0);
-    assert_eq!(passed_before(vec!["a"], runs), known(&[("a", 9)]));
+    assert_eq!(before(&["a"], runs), known(&[("a", 9)]));
     assert_eq!(read.get(), 1);
     assert_eq!(vanished(runs(), |_| true), Some(VanishedTests { run: run(9), tests: vec!["a".to_owned()] }));
     assert_eq!(read.get(), 2);
@@ -72,6 +83,16 @@ fn c07_what_vanished_is_what_passed_in_the_newest_run_that_can_be_read() {
     assert_eq!(tests(&[last(), passed(2, &["d"])], &["d"]), None, "it was gone by then");
     assert_eq!(tests(&[unread(4), last()], &["a"]), Some((3, named(&["a"]))));
     assert_eq!(tests(&[unread(4)], &["a"]), None);
+}
+
+#[test]
+fn a_record_with_other_names_for_people_is_compared_by_the_names_in_the_report() {
+    let renamed =
+        |name: &str| EarlierTest { report_name: Some(name.to_owned()), ..test(&format!("b.py::{name}"), TestOutcome::Passed) };
+    let new: Seen = Ok((run(5), vec![renamed("a"), renamed("b")]));
+    assert_eq!(before(&["a"], || [new.clone()].into_iter()), known(&[("a", 5)]));
+    let found = vanished([new].into_iter(), |name| name == "b").expect("it is gone");
+    assert_eq!(found.tests, ["b.py::b"], "the name that people see");
 }
 
 /// Returns the report of a run with tests and two recorded attempts.

@@ -1,6 +1,7 @@
 //! Turns the failures in a report into a form for people: name, file, line, first line of the message, whole text.
 
-use crate::model::{TestCase, TestFailure};
+use crate::model::{TestCase, TestFailure, Tool};
+use crate::tools::interpret::Exited;
 use crate::tools::node_tests::tally::{BrokenFile, Test};
 use crate::tools::places::Place;
 
@@ -15,9 +16,9 @@ const MISSING_MODULE: &[(&str, char)] = &[
     ("Failed to resolve import \"", '"'),
 ];
 
-/// Returns a failed test's file, its name and the first line of its message.
-pub(super) fn headline(test: &Test) -> String {
-    format!("{}: {}: {}", test.file, full_name(test), error_of(test))
+/// Returns a failed test's name and the first line of its message.
+pub(super) fn headline(test: &Test, exited: &Exited<'_>) -> String {
+    format!("{}: {}", name(test, exited), error_of(test))
 }
 
 /// Returns the name of a test file that failed as a whole, and the line that names the problem.
@@ -26,16 +27,17 @@ pub(super) fn file_headline(file: &BrokenFile) -> String {
 }
 
 /// Converts a failed test of Jest or Vitest into an entry of proctor's report.
-pub(super) fn of_test(test: &Test, place: Place<'_>) -> TestFailure {
+pub(super) fn of_test(test: &Test, exited: &Exited<'_>) -> TestFailure {
     let stack = test.messages.join("\n\n");
     let message = test.messages.first().map(String::as_str).unwrap_or_default();
     TestFailure {
-        test_name: full_name(test),
+        test_name: name(test, exited),
+        report_name: Some(full_name(test)),
         test_file: Some(test.file.clone()),
         error: error_of(test),
         expected: only_value(message, "Expected: "),
         received: only_value(message, "Received: "),
-        line: line_in(&stack, &test.file, place).or(test.line),
+        line: line_in(&stack, &test.file, exited.place).or(test.line),
         stack: (!stack.is_empty()).then_some(stack),
     }
 }
@@ -53,11 +55,12 @@ pub(super) fn of_file(file: &BrokenFile, place: Place<'_>) -> TestFailure {
 }
 
 /// Converts a test, failed or not, into an entry of the test results in the evidence.
-pub(super) fn case(test: &Test) -> TestCase {
+pub(super) fn case(test: &Test, exited: &Exited<'_>) -> TestCase {
     TestCase {
         title: test.title.clone(),
         ancestor_titles: test.ancestors.clone(),
-        full_name: full_name(test),
+        full_name: name(test, exited),
+        report_name: Some(full_name(test)),
         test_file: Some(test.file.clone()),
         status: test.outcome,
         expected_to_fail: false,
@@ -75,6 +78,16 @@ pub(super) fn missing_module(message: &str) -> Option<String> {
     })
 }
 
+/// Returns a test's name as the tool shows it: the file, the `describe` blocks and the title. Jest puts `›` between them and
+/// Vitest `>`.
+fn name(test: &Test, exited: &Exited<'_>) -> String {
+    let separator = if exited.action.tool == Tool::Vitest { " > " } else { " › " };
+    let file = exited.place.within_directory(&test.file);
+    let titles = test.ancestors.iter().chain([&test.title]).map(String::as_str);
+    std::iter::once(file).chain(titles).collect::<Vec<_>>().join(separator)
+}
+
+/// Returns a test's name in the tool's report, which is also what the option `-t` compares with.
 fn full_name(test: &Test) -> String {
     let titles = test.ancestors.iter().chain([&test.title]).map(String::as_str);
     titles.collect::<Vec<_>>().join(" ")

@@ -85,7 +85,7 @@ pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretat
         interpretation.coverage = words::coverage_below(exited).and_then(words::coverage_of);
     }
     if let Some(tally) = seen.tally() {
-        describe(tally, exited.place, &mut interpretation);
+        describe(tally, exited, &mut interpretation);
         let unhandled_errors = words::unhandled_number(exited).unwrap_or_default();
         let further = FurtherTestCounts {
             errors: tally.broken_files(),
@@ -121,15 +121,15 @@ fn state_of(report: &ToolReport, place: Place<'_>) -> ReportState {
     }
 }
 
-fn describe(tally: &Tally, place: Place<'_>, interpretation: &mut Interpretation) {
-    let tests = tally.failed().map(|test| failures::of_test(test, place));
+fn describe(tally: &Tally, exited: &Exited<'_>, interpretation: &mut Interpretation) {
+    let tests = tally.failed().map(|test| failures::of_test(test, exited));
     interpretation.test_results = Some(TestResults {
         counts: tally.counts,
         total: tally.total(),
-        failures: tests.chain(tally.broken.iter().map(|file| failures::of_file(file, place))).collect(),
+        failures: tests.chain(tally.broken.iter().map(|file| failures::of_file(file, exited.place))).collect(),
         ..TestResults::default()
     });
-    interpretation.cases = tally.tests.iter().map(failures::case).collect();
+    interpretation.cases = tally.tests.iter().map(|test| failures::case(test, exited)).collect();
     if interpretation.category == CategoryCode::CollectionError {
         let modules: Vec<_> = tally.broken.iter().map(|file| failures::missing_module(&file.message)).collect();
         interpretation.only_missing_modules = !modules.is_empty() && modules.iter().all(Option::is_some);

@@ -219,7 +219,8 @@ fn missing_reason(seen: &Seen<'_>) -> String {
 fn failed_reason(seen: &Seen<'_>) -> String {
     let Some(tally) = seen.tally() else { return String::new() };
     let executed = tally.counts.passed + tally.counts.failed;
-    let headlines = tally.failed().map(failures::headline).chain(tally.broken.iter().map(failures::file_headline)).collect();
+    let tests = tally.failed().map(|test| failures::headline(test, seen.exited));
+    let headlines = tests.chain(tally.broken.iter().map(failures::file_headline)).collect();
     format!("{} of {executed} tests failed: {}", tally.counts.failed, listed(headlines))
 }
 

@@ -1,5 +1,7 @@
 //! Turns the failures in a report into a form for people: name, file, line, first line of the message, whole text.
 
+use std::path::PathBuf;
+
 use crate::model::{TestCase, TestFailure, TestOutcome};
 use crate::tools::places::Place;
 use crate::tools::pytest::junit::{Element, Mark, MarkKind};
@@ -16,7 +18,7 @@ const MISSING_MODULE: &str = "ModuleNotFoundError: No module named '";
 /// Returns a failed test's name and the first line of its message.
 pub(super) fn headline(test: &Test) -> String {
     let error = marks(test).next().map(error_line).unwrap_or_default();
-    format!("{}: {error}", full_name(test.element()))
+    format!("{}: {error}", test.name())
 }
 
 /// Converts a failed test of pytest into an entry of proctor's report.
@@ -27,7 +29,8 @@ pub(super) fn failure(test: &Test, place: Place<'_>) -> TestFailure {
     let stack = stack.join("\n\n");
     let (test_file, line) = location(element, &stack, place);
     TestFailure {
-        test_name: full_name(element),
+        test_name: test.name(),
+        report_name: test.node_id.is_some().then(|| test.junit_name()),
         test_file,
         error: marks(test).next().map(error_line).unwrap_or_default(),
         expected: None,
@@ -43,7 +46,8 @@ pub(super) fn case(test: &Test) -> TestCase {
     TestCase {
         title: element.name.clone(),
         ancestor_titles: if element.class.is_empty() { Vec::new() } else { vec![element.class.clone()] },
-        full_name: full_name(element),
+        full_name: test.name(),
+        report_name: test.node_id.is_some().then(|| test.junit_name()),
         test_file: None,
         status: test.outcome,
         expected_to_fail: test.outcome == TestOutcome::Skipped
@@ -76,8 +80,17 @@ fn marks(test: &Test) -> impl Iterator<Item = &Mark> {
     test.elements.iter().flat_map(|element| &element.marks).filter(|mark| mark.kind != MarkKind::Skipped)
 }
 
-fn full_name(element: &Element) -> String {
-    if element.class.is_empty() { element.name.clone() } else { format!("{}::{}", element.class, element.name) }
+/// Returns the files of the project in a test's tracebacks, as absolute paths.
+pub(super) fn traced_files(test: &Test, place: Place<'_>) -> Vec<PathBuf> {
+    let lines = marks(test).flat_map(|mark| mark.text.lines());
+    let mut files: Vec<PathBuf> = lines
+        .filter_map(traceback_place)
+        .filter(|(path, _)| Place::is_own(&place.within_project(path)))
+        .map(|(path, _)| place.absolute(path))
+        .collect();
+    files.sort_unstable();
+    files.dedup();
+    files
 }
 
 fn error_line(mark: &Mark) -> String {
@@ -163,7 +176,7 @@ mod tests {
     fn failed(class: &str, name: &str, message: &str, text: &str) -> Test {
         let mark = Mark { kind: MarkKind::Error, message: message.to_owned(), text: text.to_owned(), is_expected: false };
         let element = Element { class: class.to_owned(), name: name.to_owned(), marks: vec![mark], ..Element::default() };
-        Test { elements: vec![element], outcome: TestOutcome::Error }
+        Test { elements: vec![element], outcome: TestOutcome::Error, node_id: None }
     }
 
     #[test]

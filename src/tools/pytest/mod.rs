@@ -1,8 +1,8 @@
 //! pytest: reads its JUnit report and judges it together with the exit code (E3, E4, E5).
 //!
-//! `junit` reads the file, `tally` counts its tests, `seen` collects facts, `rules` decides by an ordered list of rules, and `failures` makes the
-//! result readable. The tests that decide are never counted from standard output: pytest's last line only adds counts for
-//! people that the report does not have (`summary`). Two lines of standard output may make a result worse:
+//! `junit` reads the file, `tally` counts its tests, `node_ids` finds their names, `seen` collects facts, `rules` decides
+//! by an ordered list of rules, and `failures` makes the result readable. The tests that decide are never counted from
+//! standard output: pytest's last line only adds counts for people that the report does not have (`summary`). Two lines of standard output may make a result worse:
 //! pytest-cov's line about low coverage (`coverage`), and the line with the number of selected tests (`collected`), all
 //! of which must be in the report.
 
@@ -14,6 +14,7 @@ mod failures;
 mod hiding;
 mod hung;
 mod junit;
+mod node_ids;
 mod prepare;
 mod rewriting;
 mod rules;
@@ -25,6 +26,8 @@ mod written;
 #[cfg(test)]
 mod rule_tests;
 
+use std::path::Path;
+
 use crate::model::{CategoryCode, FurtherTestCounts, Interpretation, TestResults, ToolReport};
 use crate::tools::interpret::{Exited, Stopped};
 use crate::tools::launch_failure;
@@ -32,6 +35,7 @@ use crate::tools::places::Place;
 pub use control::{ControlPreparation, interpret_control, may_have_control, prepare_control};
 pub(super) use discover::find;
 pub use hiding::{hiding_module, judge_hidden};
+use node_ids::NodeIds;
 pub(super) use prepare::ask;
 pub use rewriting::{PYTEST_REWRITER, PYTEST_SETTINGS_FILES, may_rewrite_otherwise};
 use seen::Seen;
@@ -45,8 +49,12 @@ pub(super) fn interpret(
     report: &ToolReport,
     coverage: &ToolReport,
     channel: Option<&'static str>,
+    names_in: fn(&Path) -> Vec<String>,
 ) -> Interpretation {
-    let seen = Seen::collect(exited, report, coverage, channel);
+    let mut seen = Seen::collect(exited, report, coverage, channel);
+    if let Some(tally) = seen.tally_mut() {
+        tally.name_tests(&mut NodeIds::new(exited.action, exited.place, &exited.stdout, &names_in), exited.place);
+    }
     // A report proves that pytest ran. Without this condition, a test that prints "command not found" would be mistaken for a
     // failed start.
     if seen.tally().is_none()

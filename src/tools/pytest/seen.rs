@@ -92,6 +92,14 @@ impl Seen {
         }
     }
 
+    /// Returns the counted report, so that its tests can be named.
+    pub(super) fn tally_mut(&mut self) -> Option<&mut Tally> {
+        match &mut self.report {
+            ReportState::Read(tally) => Some(tally),
+            ReportState::Missing | ReportState::Refused(_) | ReportState::Unreadable(_) => None,
+        }
+    }
+
     /// Returns how many of the selected tests, which pytest announced before it ran them, are missing from the report:
     /// neither listed nor counted in the suites' `tests` attributes. Reruns and duplicates can only make the number of
     /// reported tests higher, so they cannot make the result too high.

@@ -5,7 +5,10 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::BufRead;
 
 use crate::model::{LISTED_TESTS, TestCounts, TestOutcome};
+use crate::tools::places::Place;
+use crate::tools::pytest::failures;
 use crate::tools::pytest::junit::{self, Element, JunitError, MarkKind};
+use crate::tools::pytest::node_ids::NodeIds;
 
 /// The message of a module that could not be collected.
 const COLLECTION_FAILURE: &str = "collection failure";
@@ -50,6 +53,8 @@ pub(super) struct Test {
     pub(super) elements: Vec<Element>,
     /// The test's outcome, from all of its elements together.
     pub(super) outcome: TestOutcome,
+    /// The test's node id; `None` if it is not known, so that the test has only its name in the report.
+    pub(super) node_id: Option<String>,
 }
 
 /// What the elements of a test have shown so far, as bits in the place of a hash's lowest bits.
@@ -168,7 +173,7 @@ impl Builder {
             }
             None if has_room => {
                 self.kept.insert(name, self.tests.len());
-                self.tests.push(Test { elements: vec![element], outcome: TestOutcome::Passed });
+                self.tests.push(Test { elements: vec![element], outcome: TestOutcome::Passed, node_id: None });
             }
             None => return,
         }
@@ -223,6 +228,18 @@ impl Tally {
         let mut builder = Builder::default();
         let totals = junit::read_each(report, &mut |element| builder.take(element))?;
         Ok(builder.finish(totals.claimed, totals.nameless))
+    }
+
+    /// Finds the node ids of the tests that are kept.
+    pub(super) fn name_tests(&mut self, ids: &mut NodeIds<'_>, place: Place<'_>) {
+        for test in &mut self.tests {
+            let element = test.element();
+            if (element.class.as_str(), element.name.as_str()) == INTERNAL_ERROR {
+                continue;
+            }
+            let traced = || failures::traced_files(test, place);
+            test.node_id = ids.find(element, test.is_collection_error(), &traced);
+        }
     }
 
     /// Returns the number of distinct tests.
@@ -308,6 +325,17 @@ impl Test {
     /// Returns the test's first element. All elements of a test have the same class and name.
     pub(super) fn element(&self) -> &Element {
         self.elements.first().expect("a group is made with its first element")
+    }
+
+    /// Returns the test's node id, or its name in the report if the node id is not known.
+    pub(super) fn name(&self) -> String {
+        self.node_id.clone().unwrap_or_else(|| self.junit_name())
+    }
+
+    /// Returns the test's name in the report: `tests.test_a.TestX::test_y[1]`.
+    pub(super) fn junit_name(&self) -> String {
+        let element = self.element();
+        if element.class.is_empty() { element.name.clone() } else { format!("{}::{}", element.class, element.name) }
     }
 
     /// Returns whether this entry is a module that could not be collected.

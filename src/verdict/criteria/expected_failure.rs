@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{ActionPhase, Blocking, ExpectedFailure, JudgedFailure, ToolClass};
+use crate::model::{ActionPhase, Blocking, ExpectedFailure, JudgedFailure, TestFailure, ToolClass};
 use crate::verdict::criteria::seen::SeenAction;
 use crate::verdict::red::listed;
 
@@ -10,10 +10,10 @@ use crate::verdict::red::listed;
 /// verdict FAILED already by its own result.
 pub(in crate::verdict) fn judge_failure(expected: &ExpectedFailure, actions: &[SeenAction<'_>]) -> JudgedFailure {
     let steps = || actions.iter().filter(|action| action.phase == ActionPhase::Step && action.class == ToolClass::Test);
-    let failures = steps().filter_map(|step| step.tests).flat_map(|tests| &tests.failures);
-    let failed: BTreeSet<String> = failures.map(|failure| failure.test_name.clone()).collect();
+    let failures: Vec<&TestFailure> = steps().filter_map(|step| step.tests).flat_map(|tests| &tests.failures).collect();
+    let failed: BTreeSet<String> = failures.iter().map(|failure| failure.test_name.clone()).collect();
     let failed: Vec<String> = failed.into_iter().collect();
-    let missing = expected.missing_from(&failed);
+    let missing = expected.missing_from(failures.iter().copied());
     let ran = steps().any(|step| step.tests.is_some_and(|tests| tests.counts.passed + tests.counts.failed > 0));
     let failed_otherwise = steps().find(|step| step.blocking == Blocking::Blocks);
     let reason = if !ran {

@@ -108,6 +108,7 @@ fn c06_any_other_end_is_not_the_failure_that_was_declared() {
         duration: None,
         failure_messages: Vec::new(),
         full_name: "tests.test_quote.test_0".to_owned(),
+        report_name: None,
         test_file: None,
     };
     let errored = Interpretation { cases: vec![raised], ..tests(CategoryCode::TestsFailed, 1, 1) };

@@ -97,15 +97,21 @@ fn unlisted(result: &ActionResultV2) -> u64 {
 }
 
 fn of_test(failure: &TestFailure) -> Failure<'_> {
-    let place = match (&failure.test_file, failure.line) {
-        (Some(file), Some(line)) => format!("{file}:{line}  "),
-        (Some(file), None) => format!("{file}  "),
-        (None, _) => String::new(),
+    let name = &failure.test_name;
+    // A test's own name often begins with the file, which then is not named twice.
+    let has_file = |file: &String| name.strip_prefix(file).is_some_and(|rest| rest.starts_with("::") || rest.starts_with(' '));
+    let named = match (&failure.test_file, failure.line) {
+        (Some(file), Some(line)) if has_file(file) => format!("{name}  line {line}"),
+        (Some(file), None) if has_file(file) || name == file => name.clone(),
+        (Some(file), Some(line)) if name == file => format!("{file}:{line}"),
+        (Some(file), Some(line)) => format!("{file}:{line}  {name}"),
+        (Some(file), None) => format!("{file}  {name}"),
+        (None, _) => name.clone(),
     };
     let error = first_line(&failure.error);
     Failure {
         cause: cause::of_test(failure),
-        line: format!("{place}{}  {error}", failure.test_name),
+        line: format!("{named}  {error}"),
         name: failure.test_name.clone(),
         printed: Cow::Borrowed(failure.stack.as_deref().unwrap_or_default()),
         error,

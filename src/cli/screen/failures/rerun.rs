@@ -11,35 +11,41 @@ const PLAIN: &str = "_./:=@%+,-";
 /// test's own name is not known, or if the command would have a hidden character or an argument that looks like an option.
 pub(super) fn command(result: &ActionResultV2, failure: &TestFailure) -> Option<String> {
     let (one_test, program) = program(&result.command)?;
-    let arguments = arguments(one_test, &program, failure)?;
+    let directory = result.directory.as_deref().unwrap_or_default();
+    let arguments = arguments(one_test, (&program, directory), failure)?;
+    // The command is pasted in the project's root.
+    let change = if directory.is_empty() { String::new() } else { format!("cd {} && ", quoted(directory)) };
     let has_hidden = |text: &str| text.chars().any(is_hidden_character);
     if has_hidden(&program)
+        || has_hidden(directory)
+        || directory.starts_with('-')
         || arguments.iter().any(|argument| has_hidden(argument) || argument.starts_with('-') && !is_option(argument))
     {
         return None;
     }
     let quoted: Vec<String> = arguments.iter().map(|argument| quoted(argument)).collect();
-    Some(format!("{program} {}", quoted.join(" ")))
+    Some(format!("{change}{program} {}", quoted.join(" ")))
 }
 
 /// Returns the arguments that name one failed test; `None` if its name is not known.
-fn arguments(one_test: OneTest, program: &str, failure: &TestFailure) -> Option<Vec<String>> {
+fn arguments(one_test: OneTest, (program, directory): (&str, &str), failure: &TestFailure) -> Option<Vec<String>> {
     Some(match one_test {
-        OneTest::NodeId => vec![node_id(failure)?],
+        OneTest::NodeId => vec![node_id(failure, directory)?],
         OneTest::FileAndPattern { .. } => {
-            let file = failure.test_file.clone()?;
-            let name = &failure.test_name;
+            let file = failure.test_file.as_deref()?;
+            let name = failure.stable_name();
             let by_name = ["-t".to_owned(), format!("^{}$", escaped_pattern(name))];
-            let by_name = if *name == file { Vec::new() } else { by_name.to_vec() };
-            std::iter::once(file).chain(by_name).collect()
+            let by_name = if *name == *file { Vec::new() } else { by_name.to_vec() };
+            std::iter::once(from_directory(file, directory)).chain(by_name).collect()
         }
         OneTest::NamePattern => {
-            let file = failure.test_file.clone()?;
-            let own_name = failure.test_name.rsplit(" > ").next().unwrap_or_default();
+            let file = failure.test_file.as_deref()?;
+            let name = failure.stable_name();
+            let own_name = name.rsplit(" > ").next().unwrap_or_default();
             // A test's name may stand behind the names of its suites, so the pattern has no beginning.
             let by_name = format!("--test-name-pattern={}$", escaped_pattern(own_name));
-            let by_name = if failure.test_name == file { None } else { Some(by_name) };
-            by_name.into_iter().chain([file]).collect()
+            let by_name = if *name == *file { None } else { Some(by_name) };
+            by_name.into_iter().chain([from_directory(file, directory)]).collect()
         }
         OneTest::ExactName => {
             // nextest names the program of the test before the test.
@@ -103,8 +109,18 @@ fn called_by_several_words(words: &[&str]) -> Option<(OneTest, String)> {
     Some((one_test, words[..kept].join(" ")))
 }
 
-/// Returns a test's name as pytest's command line takes it: `tests/test_a.py::TestX::test_y[1]`.
-fn node_id(failure: &TestFailure) -> Option<String> {
+/// Returns a path of the project relative to a directory of the project, if it lies in the directory.
+fn from_directory(path: &str, directory: &str) -> String {
+    let below = path.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/'));
+    below.unwrap_or(path).to_owned()
+}
+
+/// Returns a test's name as pytest's command line takes it in the check's directory: `tests/test_a.py::TestX::test_y[1]`.
+fn node_id(failure: &TestFailure, directory: &str) -> Option<String> {
+    if failure.report_name.is_some() {
+        return Some(failure.test_name.clone());
+    }
+    // The report is older than the node ids in reports, or the node id was not found.
     let (class, name) = failure.test_name.split_once("::")?;
     if class.ends_with(".py") {
         return Some(failure.test_name.clone());
@@ -116,6 +132,7 @@ fn node_id(failure: &TestFailure) -> Option<String> {
     let is_module = |end: &usize| module == class[..*end] || module.ends_with(&format!(".{}", &class[..*end]));
     let end = ends.filter(is_module).max()?;
     let classes = class[end..].split('.').filter(|part| !part.is_empty());
+    let file = from_directory(file, directory);
     let parts: Vec<&str> = std::iter::once(file.as_str()).chain(classes).chain([name]).collect();
     Some(parts.join("::"))
 }
@@ -159,8 +176,13 @@ mod tests {
             ("tests.test_a::test_x", "conftest.py", None),
             ("test_a", "test_a.py", None),
         ] {
-            assert_eq!(node_id(&failure(name, file)).as_deref(), expected, "{name}");
+            assert_eq!(node_id(&failure(name, file), "").as_deref(), expected, "{name}");
         }
+        let in_back = node_id(&failure("tests.test_a::test_x", "back/tests/test_a.py"), "back");
+        assert_eq!(in_back.as_deref(), Some("tests/test_a.py::test_x"));
+        let found =
+            TestFailure { report_name: Some("docs.a.rst::a.rst".to_owned()), ..failure("docs/a.rst::a.rst", "back/docs/a.rst") };
+        assert_eq!(node_id(&found, "back").as_deref(), Some("docs/a.rst::a.rst"));
     }
 
     #[test]

@@ -29,6 +29,14 @@ fn test(name: &str, file: &str, line: u64, error: &str, stack: &str) -> Value {
     json!({ "testName": name, "testFile": file, "line": line, "error": error, "stack": stack })
 }
 
+/// Returns a failed test of pytest with both of its names.
+fn node(name: &str, file: &str, line: u64, error: &str, stack: &str) -> Value {
+    let module = file.trim_end_matches(".py").replace('/', ".");
+    let mut failure = test(&format!("{file}::{name}"), file, line, error, stack);
+    failure["reportName"] = json!(format!("{module}::{name}"));
+    failure
+}
+
 fn tests(command: &str, tool: &str, failures: Vec<Value>) -> ActionResultV2 {
     let failed = failures.len();
     let results = json!({ "passed": 2, "failed": failed, "skipped": 0, "total": failed + 2, "failures": failures });
@@ -54,18 +62,18 @@ fn thirty_four_tests() -> ActionResultV2 {
             "n = {number}\n\n    @pytest.mark.parametrize(\"n\", range(29))\n    def test_n(n):\n>       assert n == n + 1\nE       assert {number} \
              == ({number} + 1)\n\ntests/test_stock.py:12: AssertionError"
         );
-        test(&format!("tests.test_stock::test_n[{number}]"), "tests/test_stock.py", 12, &error, &stack)
+        node(&format!("test_n[{number}]"), "tests/test_stock.py", 12, &error, &stack)
     });
     let keys = ["price", "order", "total"].map(|name| {
         let stack = format!(
             "    def test_{name}():\n>       find({{}})\n\ntests/test_order.py:9: \n_ _ _ _ _ _ _\n\n    def find(item):\n>       return \
              item['sku']\nE       KeyError: 'sku'\n\nstock.py:40: KeyError"
         );
-        test(&format!("tests.test_order::test_{name}"), "tests/test_order.py", 9, "KeyError: 'sku'", &stack)
+        node(&format!("test_{name}"), "tests/test_order.py", 9, "KeyError: 'sku'", &stack)
     });
     let fixtures = [("a", 3), ("b", 7)].map(|(name, line)| {
         let stack = format!("file /project/tests/test_db.py, line {line}\n  def test_{name}(db):\nE       fixture 'db' not found\n\n/project/tests/test_db.py:{line}");
-        test(&format!("tests.test_db::test_{name}"), "tests/test_db.py", line, "fixture 'db' not found", &stack)
+        node(&format!("test_{name}"), "tests/test_db.py", line, "fixture 'db' not found", &stack)
     });
     tests("python -m pytest -q", "pytest", parametrised.chain(keys).chain(fixtures).collect())
 }
@@ -87,7 +95,7 @@ fn one_failure_alone_and_none_and_all() {
     assert_eq!(screen(&thirty_four_tests(), FailuresShown::None), "");
     let all = screen(&thirty_four_tests(), FailuresShown::All);
     assert_eq!(all.matches("assert n == n + 1").count(), 29);
-    assert!(all.contains("tests.test_db::test_b"));
+    assert!(all.contains("tests/test_db.py::test_b"));
 }
 
 #[test]
@@ -101,8 +109,14 @@ fn jest_has_its_difference_and_no_frames_of_packages() {
     let message = "Error: expect(received).toEqual(expected) // deep equality\n\n- Expected\n+ Received\n\n  Object {\n-   \"price\": 7,\n+   \"price\": \
                    8,\n  }\n    at Object.toEqual (/project/web/a.test.js:4:17)\n    at Promise.finally.completed \
                    (/project/node_modules/jest-circus/build/x.js:1834:28)\n    at new Promise (<anonymous>)";
-    let one = |name: &str| test(name, "web/a.test.js", 4, "expect(received).toEqual(expected) // deep equality", message);
-    let result = tests("npx jest --ci", "jest", vec![one("quotes answers (200)"), one("quotes answers 404")]);
+    let one = |title: &str| {
+        let name = format!("a.test.js › quotes › {title}");
+        let mut failure = test(&name, "web/a.test.js", 4, "expect(received).toEqual(expected) // deep equality", message);
+        failure["reportName"] = json!(format!("quotes {title}"));
+        failure
+    };
+    let mut result = tests("npx jest --ci", "jest", vec![one("answers (200)"), one("answers 404")]);
+    result.directory = Some("web".to_owned());
     insta::assert_snapshot!("jest", screen(&result, FailuresShown::First));
 }
 
