@@ -3,10 +3,11 @@
 
 use crate::model::{ApprovalWay, PlanSettings, ProjectId, TaskId, UnapprovedPlan};
 use crate::project::approval::CONFIGURATION_FILE;
+use crate::project::checked_index::catch_up;
 use crate::project::error::ProjectError;
 use crate::project::settings_approval::decide_settings;
 use crate::project::store_reader::StoreReader;
-use crate::project::workspace::{Workspace, catch_up};
+use crate::project::workspace::Workspace;
 use crate::store::StoreIndex;
 
 impl StoreReader {

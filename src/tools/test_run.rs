@@ -92,6 +92,7 @@ impl TestRun {
                 received: test.received,
                 stack: (!message.is_empty()).then(|| message.to_owned()),
                 line: test.line,
+                report_name: None,
             });
         }
         self.cases.push(TestCase {
@@ -103,6 +104,7 @@ impl TestRun {
             expected_to_fail: test.expected_to_fail,
             duration: test.duration,
             failure_messages: if failed && !message.is_empty() { vec![message.to_owned()] } else { Vec::new() },
+            report_name: None,
         });
     }
 
@@ -286,7 +288,7 @@ pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
         ..TestFailure::default()
     }));
     interpretation.cases = facts.run.cases;
-    interpretation.test_results = Some(TestResults { counts: facts.run.counts, total, failures });
+    interpretation.test_results = Some(TestResults { counts: facts.run.counts, total, failures, ..TestResults::default() });
     interpretation
 }
 
