@@ -95,12 +95,14 @@ struct OtherTests<'t> {
 }
 
 fn other_tests<'t>(now: &'t [TestCase], then: &'t [EarlierTest]) -> OtherTests<'t> {
-    let now = ends(now.iter().map(|test| (test.full_name.as_str(), test.status)));
-    let then = ends(then.iter().map(|test| (test.full_name.as_str(), test.status)));
+    let shown: BTreeMap<&str, &str> = now.iter().map(|test| (test.stable_name(), test.full_name.as_str())).collect();
+    let now = ends(now.iter().map(|test| (test.stable_name(), test.status)));
+    let then = ends(then.iter().map(|test| (test.stable_name(), test.status)));
     let differ = |ended: Ended| {
         let of_now = now.iter().filter(move |(_, now)| **now == ended);
         let then = &then;
-        of_now.filter(move |(name, _)| then.get(*name).is_some_and(|then| *then != ended)).map(|(name, _)| *name).collect()
+        let other = of_now.filter(move |(name, _)| then.get(*name).is_some_and(|then| *then != ended));
+        other.map(|(name, _)| shown.get(*name).copied().unwrap_or(name)).collect()
     };
     OtherTests { failed_now: differ(Ended::Failed), failed_then: differ(Ended::Passed) }
 }
@@ -136,6 +138,7 @@ mod tests {
             title: name.to_owned(),
             ancestor_titles: Vec::new(),
             full_name: name.to_owned(),
+            report_name: None,
             test_file: None,
             status,
             expected_to_fail: false,
@@ -149,7 +152,8 @@ mod tests {
         use TestOutcome::{Error, Failed, Passed, Skipped};
         let now =
             [case("a", Passed), case("b", Error), case("c", Skipped), case("d", Passed), case("d", Failed), case("new", Failed)];
-        let earlier = |name: &str, status| EarlierTest { full_name: name.to_owned(), status, expected_to_fail: false };
+        let earlier =
+            |name: &str, status| EarlierTest { full_name: name.to_owned(), report_name: None, status, expected_to_fail: false };
         let then = [earlier("a", Failed), earlier("b", Passed), earlier("c", Passed), earlier("d", Failed)];
         assert_eq!(other_tests(&now, &then), OtherTests { failed_now: vec!["b"], failed_then: vec!["a"] });
     }

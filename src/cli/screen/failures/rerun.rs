@@ -208,7 +208,7 @@ mod tests {
     fn a_runner_that_is_called_by_several_words_gets_its_own_form_of_a_name() {
         let failed = |command: &str, name: &str| {
             let (one_test, program) = program(command).expect("a call");
-            arguments(one_test, &program, &failure(name, "a.test.js"))
+            arguments(one_test, (&program, ""), &failure(name, "a.test.js"))
                 .map(|arguments| format!("{program} {}", arguments.join(" ")))
         };
         for (command, name, expected) in [
