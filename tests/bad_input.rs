@@ -1,8 +1,9 @@
 //! Tests wrong input: each mistake must give one clear error with its place, its exit code and the next step.
 
 use std::fs;
+use std::path::Path;
 
-use crate::common::{Project, fake_tool};
+use crate::common::{Invocation, Project, fake_tool, proctor};
 
 /// Runs `proctor run` in a project with this `proctor.toml`, and returns its output and exit status.
 fn refused(toml: &str) -> String {
@@ -424,4 +425,38 @@ fn there_must_be_a_place_for_the_store() {
     let relative = Project::new().toml("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n").env("XDG_STATE_HOME", "state");
     relative.proctor(["run"]).success();
     assert!(relative.root().join("home/.local/state/proctor").is_dir(), "a relative XDG_STATE_HOME counts as none");
+}
+
+/// Returns the invocation of `proctor run` by a shell that limits the size of files to this many kilobytes.
+fn run_with_small_files(project: &Project, kilobytes: u32) -> Invocation<'_> {
+    let program = proctor().to_str().expect("the path is text");
+    project.command(Path::new("/bin/bash"), ["-c", &format!("ulimit -f {kilobytes}; exec '{program}' run </dev/null")])
+}
+
+#[test]
+fn a_limit_on_file_sizes_is_an_error_with_a_hint_and_checks_still_end_by_its_signal() {
+    let project = Project::new().toml("[[check]]\nname = \"a\"\ncommand = \"dd if=/dev/zero of=big bs=1k count=3000\"\n");
+    let output = run_with_small_files(&project, 1).status(70);
+    assert!(output.stderr.contains("state.db") && output.stderr.contains("`ulimit -f` limits files"), "{}", output.snapshot());
+    // The limit of the checks stays as it is, and so does the signal.
+    let output = run_with_small_files(&project, 1500).status(1);
+    assert!(output.stdout.contains("SIGXFSZ"), "{}", output.snapshot());
+}
+
+#[test]
+fn every_command_takes_the_project_as_an_option_and_those_that_took_an_argument_take_both() {
+    let project = Project::new().toml("[[check]]\nname = \"a\"\ncommand = \"true\"\n");
+    let commands: [&[&str]; 8] =
+        [&["run"], &["log"], &["status"], &["doctor"], &["tree"], &["plan"], &["prune", "--dry-run"], &["approve", "--print"]];
+    for words in commands {
+        let run = |place: &[&str]| project.proctor(words).arguments(place).directory("..").any_status();
+        let (by_option, by_argument) = (run(&["--project", "project"]), run(&["project"]));
+        assert_eq!(by_option.status, by_argument.status, "{words:?}: {}", by_option.snapshot());
+        assert!(!by_option.stderr.contains("unexpected argument"), "{words:?}: {}", by_option.snapshot());
+        let both = run(&["--project", "project", "project"]);
+        assert!(both.stderr.contains("cannot be used with"), "{words:?}: {}", both.snapshot());
+    }
+    for words in [&["show"][..], &["verify"], &["why", "project/proctor.toml"]] {
+        project.proctor(words).arguments(["--project", "project"]).directory("..").success();
+    }
 }

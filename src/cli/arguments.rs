@@ -9,6 +9,7 @@ use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
 use crate::cli::evidence_arguments::{ArchiveOptions, ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::help::group_commands;
+use crate::cli::project_place::ProjectPlace;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::FailuresShown;
 use crate::cli::service_arguments::{
@@ -79,9 +80,8 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RunOptions {
-    /// The project's directory. `.` is also searched for in the directories above: the nearest one with a proctor.toml, or that is registered
-    #[arg(default_value = ".", value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
     /// Run this task of a test specification instead of the project's checks; its dependencies must be complete on this tree
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
@@ -119,9 +119,8 @@ pub(crate) struct RunOptions {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct WatchOptions {
-    /// The project's directory. `.` is also searched for in the directories above: the nearest one with a proctor.toml, or that is registered
-    #[arg(default_value = ".", value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
     /// Run this task of a test specification instead of what `tasks` in `[watch]` says
     #[arg(long, value_name = "TASK", conflicts_with = "command")]
     pub(crate) task: Option<String>,
@@ -142,9 +141,8 @@ pub(crate) struct WatchOptions {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct InitOptions {
-    /// The project's directory
-    #[arg(default_value = ".", value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
     /// Print the commented file of all settings and their defaults instead
     #[arg(long)]
     pub(crate) print: bool,
@@ -153,9 +151,8 @@ pub(crate) struct InitOptions {
 /// List the runs of a project, newest first
 #[derive(Debug, Args)]
 pub(crate) struct LogOptions {
-    /// The project's directory
-    #[arg(default_value = ".", value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
     /// How many runs to list
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
@@ -269,9 +266,8 @@ pub(crate) enum TddVerb {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct DoctorOptions {
-    /// The project's directory
-    #[arg(default_value = ".", value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
     /// Print the findings as one JSON document
     #[arg(long)]
     pub(crate) json: bool,
@@ -292,9 +288,8 @@ pub(crate) struct DoctorOptions {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct TreeOptions {
-    /// The project's directory
-    #[arg(default_value = ".", value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
     /// Print every entry first: f, x (executable), l (link), d (directory) or u (unreadable), its digest, its path
     #[arg(long)]
     pub(crate) list: bool,

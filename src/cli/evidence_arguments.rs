@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::cli::project_place::ProjectPlace;
 use clap::{Args, Subcommand};
 
 /// Hash all evidence again and name every fault
@@ -123,9 +124,8 @@ pub(crate) enum KeyVerb {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct PruneOptions {
-    /// The project's directory
-    #[arg(default_value = ".", value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
     /// Only list what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,

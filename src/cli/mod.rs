@@ -20,6 +20,7 @@ mod keyboard;
 mod live_line;
 mod logging;
 mod output_so_far;
+mod project_place;
 #[expect(clippy::disallowed_methods, reason = "the one place that prints")]
 mod render;
 mod review_arguments;
@@ -48,6 +49,9 @@ use crate::model::CommandExit;
 pub fn main() -> ExitCode {
     if environment::is_launcher() {
         return crate::process::launcher_main();
+    }
+    if let Err(error) = crate::process::report_file_size_limit() {
+        tracing::warn!("a limit on file sizes would end this process without a message: {error}");
     }
     let arguments = match Arguments::read() {
         Ok(arguments) => arguments,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::cli::project_place::ProjectPlace;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::arguments::IdentityArgument;
@@ -33,14 +34,13 @@ pub(crate) struct StatusOptions {
 // the command's help.
 #[derive(Debug, Args)]
 pub(crate) struct StatusScope {
-    /// The project's directory
-    #[arg(default_value = ".", value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
     /// Only this task: `default` is the project's own checks, other tasks are those of test specifications
     #[arg(long, value_name = "TASK", conflicts_with = "all")]
     pub(crate) task: Option<String>,
     /// Every registered project
-    #[arg(long, conflicts_with = "directory")]
+    #[arg(long, conflicts_with_all = ["directory", "named_project"])]
     pub(crate) all: bool,
 }
 
@@ -59,9 +59,8 @@ pub(crate) struct StatusScope {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct WaitOptions {
-    /// The project's directory
-    #[arg(default_value = ".", value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
     #[command(flatten)]
     pub(crate) verdict: AwaitedVerdict,
     /// How long to wait for the verdict, 1h at most. When the time is over, a run that this command started itself is stopped. With 0 nothing is run or waited for
@@ -96,9 +95,8 @@ pub(crate) struct DaemonOptions {}
 /// A new project is registered, which approves its plan. Takes effect at once where the service runs, else at its next start.
 #[derive(Debug, Args)]
 pub(crate) struct AddOptions {
-    /// The project's directory
-    #[arg(default_value = ".", value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
     /// Whether a directory that was moved or replaced is the project it resembles; asked on a terminal
     #[arg(long, value_enum, value_name = "WHICH")]
     pub(crate) identity: Option<IdentityArgument>,
@@ -112,6 +110,9 @@ pub(crate) struct RemoveOptions {
     /// The project's directory, or its id as `proctor list` shows it
     #[arg(default_value = ".", value_name = "DIR|ID")]
     pub(crate) project: PathBuf,
+    /// The same as the argument
+    #[arg(long = "project", id = "named_project", value_name = "DIR|ID", conflicts_with = "project")]
+    pub(crate) named: Option<PathBuf>,
 }
 
 /// List every registered project: whether the service watches it and how, what goes on, the last verdict
@@ -244,9 +245,8 @@ pub(crate) struct TasksOptions {
 pub(crate) enum TasksVerb {
     /// Name the file in proctor.toml, and write the blocks into it
     Init {
-        /// The project's directory
-        #[arg(default_value = ".", value_name = "DIR")]
-        directory: PathBuf,
+        #[command(flatten)]
+        place: ProjectPlace,
         /// The Markdown file, relative to the project; where proctor.toml names one already, that one is meant
         #[arg(long, default_value = "tasks.md", value_name = "FILE")]
         file: String,

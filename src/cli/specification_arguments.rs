@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::cli::project_place::ProjectPlace;
 use clap::Args;
 
 /// Read test specifications and proctor.toml, and say everything that is wrong with them; nothing is run
@@ -47,9 +48,8 @@ pub(crate) struct SchemaOptions {}
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct PlanOptions {
-    /// The project's directory
-    #[arg(default_value = ".", value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
     /// The task of a test specification; the checks of the project (`default`) without it
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
@@ -85,9 +85,8 @@ pub(crate) struct PlanOptions {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ApproveOptions {
-    /// The project's directory
-    #[arg(default_value = ".", value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
     /// The task of a test specification; the checks of the project (`default`) without it
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
@@ -98,7 +97,7 @@ pub(crate) struct ApproveOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) signature: Option<PathBuf>,
     /// List what waits for approval in all registered projects, and approve nothing
-    #[arg(long, conflicts_with_all = ["directory", "task", "print", "signature"])]
+    #[arg(long, conflicts_with_all = ["directory", "named_project", "task", "print", "signature"])]
     pub(crate) list: bool,
     /// Print the list as JSON
     #[arg(long, requires = "list")]

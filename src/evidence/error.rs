@@ -8,9 +8,10 @@ use crate::evidence::{ArchiveProblem, KeyProblem, SealedFileProblem};
 use crate::model::{ProjectId, RunId, Sequence};
 
 /// Hints for I/O errors whose kind already shows what to do.
-const FILE_HINTS: [(io::ErrorKind, &str); 4] = [
+const FILE_HINTS: [(io::ErrorKind, &str); 5] = [
     (io::ErrorKind::StorageFull, "free some space there and run the command again"),
     (io::ErrorKind::QuotaExceeded, "free some space there and run the command again"),
+    (io::ErrorKind::FileTooLarge, "raise the limit on file sizes (`ulimit -f`) and run the command again"),
     (io::ErrorKind::PermissionDenied, "the directory must belong to you; mend its owner or mode"),
     (io::ErrorKind::ReadOnlyFilesystem, "point XDG_STATE_HOME to a directory that can be written"),
 ];

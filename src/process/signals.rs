@@ -4,8 +4,10 @@
 use std::fs;
 use std::io;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
 use crate::model::StopReason;
 use crate::process::{Control, ControlError};
@@ -28,6 +30,15 @@ pub fn signal_controls() -> Result<Control, ControlError> {
         control = control.with_source(signal_pipe(&[signal]).map_err(ControlError::Source)?.into(), reason)?;
     }
     Ok(control)
+}
+
+/// Makes a write beyond the limit on file sizes (`ulimit -f`) an error that can be shown. Otherwise the kernel ends the process with
+/// SIGXFSZ, without a word. The signal is caught and not ignored, because an ignored signal would stay ignored in the checks.
+///
+/// # Errors
+/// When the handler cannot be installed.
+pub fn report_file_size_limit() -> io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(|_| ())
 }
 
 /// Returns whether SIGHUP is ignored, as under `nohup`.

@@ -145,7 +145,7 @@ impl Checkpoints {
 impl CheckpointError {
     /// Returns the advice for the user: what to do about the error.
     pub fn hint(&self) -> &'static str {
-        "see whether the disk is full, the file is yours and no other program holds it; then run the command again"
+        "see whether the disk is full, `ulimit -f` limits files, the file is yours and no other program holds it; then run the command again"
     }
 }
 

@@ -66,7 +66,7 @@ impl IndexError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::File { .. } | Self::Database { .. } => {
-                "see whether the disk is full, the file is yours and no other program holds it; then run the command again"
+                "see whether the disk is full, `ulimit -f` limits files, the file is yours and no other program holds it; then run the command again"
             }
             Self::Newer { .. } => "use the newer proctor, or delete the file: it is rebuilt from the ledgers",
             Self::Corrupt { .. } | Self::Value { .. } | Self::Gap { .. } | Self::Changed { .. } => {

@@ -14,7 +14,7 @@ use crate::project::record_serving;
 pub(crate) fn execute(options: &AddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     // The launcher must be started while the process has a single thread.
     let launcher = opening::start_launcher(environment)?;
-    let loaded = setup::load(environment, &options.directory)?;
+    let loaded = setup::load(environment, options.place.path())?;
     // If it is unclear which project the directory is, the person is asked here: the service cannot ask.
     let opened = opening::open(environment, launcher, &loaded, options.identity)?;
     let project = &opened.scope.project;

@@ -25,7 +25,7 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
         return waiting_approvals::execute(options.json, environment);
     }
     let launcher = opening::start_launcher(environment)?;
-    let loaded = specification_files::load(environment, &options.directory, options.task.as_deref())?;
+    let loaded = specification_files::load(environment, options.place.path(), options.task.as_deref())?;
     let RunResources { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;
     let plan = &loaded.plan;
     let found = workspace.approval_question(&scope, &settings, plan).map_err(|error| super::from_run_error(&error))?;

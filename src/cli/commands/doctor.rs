@@ -25,7 +25,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         return Ok(CommandExit::Proceed);
     }
     let mut launcher = opening::start_launcher(environment)?;
-    let root = setup::project_root(environment, &options.directory)?;
+    let root = setup::project_root(environment, options.place.path())?;
     let (configuration, _) = setup::configuration(&root)?;
     // proctor itself is used as the command for the trial, because it exists on every machine.
     let command = [environment.executable().display().to_string(), "--version".to_owned()];

@@ -17,7 +17,7 @@ pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Resul
         render::text(default_text());
         return Ok(CommandExit::Proceed);
     }
-    let root = setup::named_root(environment, &options.directory)?;
+    let root = setup::named_root(environment, options.place.path())?;
     let files = DiskFiles::new(&root);
     let name = setup::directory_name(&root);
     let mut plan =

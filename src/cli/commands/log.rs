@@ -11,7 +11,7 @@ use crate::cli::setup;
 use crate::model::CommandExit;
 
 pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let root = setup::project_root(environment, &options.directory)?;
+    let root = setup::project_root(environment, options.place.path())?;
     let (archive, project) = opening::open_registered(environment, &root)?;
     let runs = archive.runs(&project, options.limit).map_err(|error| super::from_run_error(&error))?;
     if runs.is_empty() {

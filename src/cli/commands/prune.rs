@@ -18,7 +18,7 @@ use crate::project::{ProjectScope, PruningOutcome, RemovedSnapshots, SnapshotsTo
 const EVIDENCE_SETTINGS: &str = "evidence.";
 
 pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let root = setup::project_root(environment, &options.directory)?;
+    let root = setup::project_root(environment, options.place.path())?;
     let (configuration, _) = setup::configuration(&root)?;
     let (mut archive, project) = opening::open_registered(environment, &root)?;
     let registered = archive.projects().map_err(|error| super::from_run_error(&error))?.into_iter().map(|project| project.id);

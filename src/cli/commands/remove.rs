@@ -14,7 +14,7 @@ use crate::model::{CommandExit, Serving};
 use crate::project::{ProjectScope, RegisteredProject, discard_snapshots, record_serving};
 
 pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let project = find(environment, &options.project)?;
+    let project = find(environment, options.named.as_ref().unwrap_or(&options.project))?;
     // The project's own `lock_wait` is not read: the directory and its configuration may no longer exist.
     let lock_wait = Configuration::default().evidence.lock_wait;
     if project.serving == Serving::NotServed {

@@ -11,6 +11,7 @@ use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::{hand_over, run, status};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
+use crate::cli::project_place::ProjectPlace;
 use crate::cli::render;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::service::{self, ServedProject};
@@ -144,7 +145,7 @@ fn retest_here(
 /// Returns the options of `proctor run`, because a retest is shown as `proctor run` shows a run.
 fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
     RunOptions {
-        directory: root.to_owned(),
+        place: ProjectPlace::at(root),
         task: None,
         checks: Vec::new(),
         phase: None,

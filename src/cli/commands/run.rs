@@ -32,7 +32,7 @@ const COMPILING: Duration = Duration::from_millis(300);
 
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
-    let loaded = match specification_files::find(environment, &options.directory, options.task.as_deref())? {
+    let loaded = match specification_files::find(environment, options.place.path(), options.task.as_deref())? {
         FoundPlan::Planned(loaded) => *loaded,
         FoundPlan::Wrong(wrong) => return refuse(options, environment, launcher, *wrong),
     };

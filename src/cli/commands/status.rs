@@ -18,7 +18,7 @@ use crate::model::{CommandExit, ProjectStatus, Serving, TaskId};
 use crate::project::{DescribedProject, PlanlessProject, StoreReader};
 
 pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let wanted = if options.scope.all { None } else { Some(setup::project_root(environment, &options.scope.directory)?) };
+    let wanted = if options.scope.all { None } else { Some(setup::project_root(environment, options.scope.place.path())?) };
     let mut status = read_service_status(environment).unwrap_or(StatusV1 { service: None, projects: Vec::new() });
     let roots = match wanted {
         Some(root) => vec![root],

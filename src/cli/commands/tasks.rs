@@ -15,8 +15,8 @@ use crate::model::CommandExit;
 use crate::project::{ProjectScope, keep_task_list, read_text};
 
 pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let TasksVerb::Init { directory, file } = &options.verb;
-    let root = setup::project_root(environment, directory)?;
+    let TasksVerb::Init { place, file } = &options.verb;
+    let root = setup::project_root(environment, place.path())?;
     let (configuration, _) = setup::configuration(&root)?;
     let file = match &configuration.tasks.file {
         Some(file) => file.clone(),

@@ -51,7 +51,7 @@ struct TreeIssueV1 {
 const FORMAT: TreeFormat = TreeFormat::CURRENT;
 
 pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let root = setup::project_root(environment, &options.directory)?;
+    let root = setup::project_root(environment, options.place.path())?;
     let (configuration, _) = setup::configuration(&root)?;
     let matcher = opening::matcher(environment, &configuration)?;
     let index =

@@ -31,7 +31,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const MOST_RUNS: u32 = 3;
 
 pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let root = setup::project_root(environment, &options.directory)?;
+    let root = setup::project_root(environment, options.place.path())?;
     let task = specification_files::read_task(&options.verdict.task)?;
     let until = Until { begun: clock::monotonic(), timeout: options.timeout };
     if let Some(served) = service::serving(environment, &root) {

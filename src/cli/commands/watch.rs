@@ -80,7 +80,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
 }
 
 fn load(options: &WatchOptions, task: Option<&TaskId>, environment: &Environment) -> Result<LoadedProject, CommandError> {
-    let root = setup::project_root(environment, &options.directory)?;
+    let root = setup::project_root(environment, options.place.path())?;
     if options.command.is_empty() {
         return match task {
             Some(task) => specification_files::reload(&root, task),

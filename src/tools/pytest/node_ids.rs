@@ -288,7 +288,7 @@ mod tests {
             let names = |directory: &Path| {
                 let below = |file: &&str| Path::new("/home/p").join(file).strip_prefix(directory).ok().map(Path::to_owned);
                 let first = |path: PathBuf| path.components().next().map(|name| name.as_os_str().to_string_lossy().into_owned());
-                self.files.iter().filter_map(|file| below(&file)).filter_map(first).collect()
+                self.files.iter().filter_map(below).filter_map(first).collect()
             };
             let place = Place { root: Path::new("/home/p"), directory: Path::new(self.directory) };
             let traced = || traced.iter().map(|file| Path::new("/home/p").join(file)).collect();
