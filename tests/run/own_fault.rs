@@ -259,6 +259,16 @@ fn a_kill_in_the_repetition_too_is_proctors_own_fault_and_changes_nothing() {
 
         assert_eq!(project.proctor(["status"]).success().stdout, before, "the verdict is as fresh as before");
         assert_eq!(project.store().report("default")["authenticity"]["executionId"], latest);
+        project.save("saved.txt", "one\n");
+        let mut waiting = project.proctor(["wait", "--fresh"]).watch();
+        for times in [4, 5] {
+            await_begun(&project, "unit", times, &mut waiting);
+            strike(victim, "unit", &waiting);
+        }
+        let waited = waiting.ended();
+        assert_eq!(waited.status, 70, "{}", waited.snapshot());
+        assert!(waited.stderr.contains("journalctl -k"), "{}", waited.snapshot());
+
         let_go(&project, "unit");
         project.proctor(["run"]).success();
         expect_sound(&project);
