@@ -114,7 +114,7 @@ fn each_kind_of_weakening_is_named() {
         }),
         ("STEP.1: timeout 301s instead of 1m", |plan| plan.steps[0].timeout = Duration::from_secs(301)),
         ("STEP.1: longest time without output none instead of 10s", |plan| plan.steps[0].idle_timeout = None),
-        ("STEP.1: more output: no limit instead of 1000 bytes", |plan| plan.steps[0].max_output = None),
+        ("STEP.1: more output: no limit instead of 1kB", |plan| plan.steps[0].max_output = None),
         ("STEP.1: more output: 1001B instead of 1kB", |plan| plan.steps[0].max_output = Some(ByteSize(1001))),
         ("STEP.1: findings are not judged by a policy any more", |plan| plan.steps[0].policy = None),
         ("STEP.1: policy WARN_ONLY instead of BLOCK_ON_ERRORS_ONLY", |plan| policy(plan).block_on = BlockOn::WarnOnly),
