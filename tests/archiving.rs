@@ -75,6 +75,7 @@ fn an_archived_run_is_shown_logged_verified_exported_and_pruned_as_before() {
     project.proctor(["archive"]).status(2);
     project.proctor(["run"]).success();
     project.save("proctor.toml", &format!("[evidence]\nkeep_runs = 3\n{GREEN}"));
+    project.approve();
     project.proctor(["prune"]).success();
     assert_eq!(kept(&project), ["3", "4", "6"]);
     project.proctor(["verify", "--all"]).success();

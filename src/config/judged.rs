@@ -8,13 +8,18 @@ use std::sync::LazyLock;
 use crate::config::keys::{KeyKind, kind_of};
 use crate::config::settings::{CachesMode, Configuration, HomeAccess, ProtectionMode};
 use crate::config::weaker_when::{NO_LIMIT, WeakerWhen};
-use crate::model::{CollectionErrorPolicy, JudgedSettings, LimitEnforcement, PackageCredentials, SettingValue, SystemCallFilter};
+use crate::model::{
+    ByteSize, CollectionErrorPolicy, JudgedSettings, LimitEnforcement, PackageCredentials, SettingValue, SystemCallFilter,
+};
 
 /// The key under which an approval holds the digest of the variables in the file of `env_file`. It is no setting.
 pub const ENV_FILE_CONTENT: &str = "environment.env_file.content";
 
 /// The setting that names the file whose digest stands under [`ENV_FILE_CONTENT`].
 pub const ENV_FILE: &str = "environment.env_file";
+
+/// The settings whose numbers are bytes.
+const SIZES: &[&str] = &["evidence.max_bytes", "sandbox.memory"];
 
 /// A setting and the function that reads its value from the configuration.
 type Row = (&'static str, fn(&Configuration) -> SettingValue);
@@ -101,6 +106,14 @@ fn names_a_place_outside(key: &str, value: &SettingValue) -> bool {
 pub fn default_of(key: &str) -> Option<&'static SettingValue> {
     static DEFAULTS: LazyLock<JudgedSettings> = LazyLock::new(|| judged_settings(&Configuration::default()));
     DEFAULTS.values.get(key)
+}
+
+/// Returns a value of a setting as a person writes it in `proctor.toml`.
+pub fn written_value(key: &str, value: &SettingValue) -> String {
+    match value {
+        SettingValue::Number(bytes) if SIZES.contains(&key) => SettingValue::Text(ByteSize(*bytes).to_string()).to_string(),
+        SettingValue::Number(_) | SettingValue::Text(_) | SettingValue::List(_) => value.to_string(),
+    }
 }
 
 fn list(entries: &[String]) -> SettingValue {

@@ -32,7 +32,7 @@ mod written_value;
 pub use default_text::default_text;
 pub use duration::{duration_text, parse_duration};
 pub use file_variables::FileVariables;
-pub use judged::{ENV_FILE, ENV_FILE_CONTENT, default_of, judged_settings, opens_the_machine, weaker_when};
+pub use judged::{ENV_FILE, ENV_FILE_CONTENT, default_of, judged_settings, opens_the_machine, weaker_when, written_value};
 #[cfg(test)]
 pub(crate) use keys::keys_that_weaken;
 pub use nearest::nearest;

@@ -6,7 +6,7 @@
 
 use globset::GlobBuilder;
 
-use crate::config::{ENV_FILE, ENV_FILE_CONTENT, WeakerWhen, default_of, missing, opens_the_machine, weaker_when};
+use crate::config::{ENV_FILE, ENV_FILE_CONTENT, WeakerWhen, default_of, missing, opens_the_machine, weaker_when, written_value};
 use crate::model::{JudgedSettings, SettingValue};
 
 /// A setting that is weaker than the approved value.
@@ -30,7 +30,7 @@ pub fn weaker_settings(before: &JudgedSettings, now: &JudgedSettings, allowed: &
         if key == ENV_FILE_CONTENT && allowed.values.get(ENV_FILE).is_some_and(|file| Some(file) == values.get(ENV_FILE)) {
             return None;
         }
-        let text = weakening(when, before, now, allowed.values.get(key))?;
+        let text = weakening((key, when), before, now, allowed.values.get(key))?;
         Some(WeakerSetting { key: key.clone(), text: format!("{key}: {text}") })
     });
     compared.collect()
@@ -73,7 +73,12 @@ pub fn settings_by_rule(before: &JudgedSettings, now: &JudgedSettings) -> Judged
 }
 
 /// Returns in words how a setting is weaker; `None` if it is not, or if the user's own configuration allows it.
-fn weakening(when: WeakerWhen, before: &SettingValue, now: &SettingValue, allowed: Option<&SettingValue>) -> Option<String> {
+fn weakening(
+    (key, when): (&str, WeakerWhen),
+    before: &SettingValue,
+    now: &SettingValue,
+    allowed: Option<&SettingValue>,
+) -> Option<String> {
     if !when.is_weaker(before, now) {
         return None;
     }
@@ -89,7 +94,7 @@ fn weakening(when: WeakerWhen, before: &SettingValue, now: &SettingValue, allowe
         // The values are digests, which say nothing to a person.
         WeakerWhen::OtherContent => "the file sets other variables or values than the approved ones".to_owned(),
         WeakerWhen::Lower | WeakerWhen::Higher | WeakerWhen::Added | WeakerWhen::Changed | WeakerWhen::Later(_) => {
-            format!("{now} instead of {before}")
+            format!("{} instead of {}", written_value(key, now), written_value(key, before))
         }
     })
 }

@@ -5,10 +5,12 @@
 //! proctor cannot know whether the new command tests as much.
 
 use std::fmt::Display;
+use std::time::Duration;
 
-use crate::config::Configuration;
+use crate::config::{Configuration, duration_text};
 use crate::model::{
-    ActionId, ActionPhase, ActionTerms, ApprovalTerms, BlockOn, OnProtectedChange, OnSurvivors, PlanTerms, Reuse, ToolPolicy,
+    ActionId, ActionPhase, ActionTerms, ApprovalTerms, BlockOn, ByteSize, OnProtectedChange, OnSurvivors, PlanTerms, Reuse,
+    ToolPolicy,
 };
 use crate::spec::word_difference::differing_parts;
 use crate::tools::{differs_in_neutral_words_only, recognise};
@@ -192,7 +194,7 @@ pub fn terms_by_rule(before: &PlanTerms, now: PlanTerms) -> PlanTerms {
 
 fn more_output(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
     let is_more = is_wider(old.max_output_bytes, new.max_output_bytes);
-    let text = |bytes: Option<u64>| bytes.map_or_else(|| "no limit".to_owned(), |bytes| format!("{bytes} bytes"));
+    let text = |bytes: Option<u64>| bytes.map_or_else(|| "no limit".to_owned(), |bytes| ByteSize(bytes).to_string());
     let said = || format!("more output: {} instead of {}", text(new.max_output_bytes), text(old.max_output_bytes));
     is_more.then(said).into_iter().collect()
 }
@@ -456,7 +458,8 @@ fn is_wider(old: Option<u64>, new: Option<u64>) -> bool {
 }
 
 fn longer(what: &str, old: Option<u64>, new: Option<u64>) -> Option<String> {
-    let text = |limit: Option<u64>| limit.map_or_else(|| "none".to_owned(), |ms| format!("{ms} ms"));
+    let text =
+        |limit: Option<u64>| limit.map_or_else(|| "none".to_owned(), |millis| duration_text(Duration::from_millis(millis)));
     is_wider(old, new).then(|| format!("{what} {} instead of {}", text(new), text(old)))
 }
 

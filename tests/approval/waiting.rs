@@ -25,19 +25,19 @@ fn the_list_names_what_waits_in_every_project_and_the_command_that_approves_it()
         "    weakened: STEP.2: exit codes that did not succeed before succeed: 1\n",
         &format!("    approve it: `proctor approve {} --task T117`\n", project.path().display()),
         "  task `default` of `proctor.toml` asks for less than was approved\n",
-        "    weakened: unit: timeout 360000 ms instead of 20000 ms\n",
+        "    weakened: unit: timeout 6m instead of 20s\n",
         &format!("    approve it: `proctor approve '{}'`\n", project.shared("other one").display()),
     ] {
         assert!(listed.contains(expected), "{expected}: {listed}");
     }
     // The refusal names the same differences in the same words.
     let refusal = project.proctor(["run", "../shared/other one"]).status(3).stderr;
-    assert!(refusal.contains("  unit: timeout 360000 ms instead of 20000 ms\n"), "{refusal}");
+    assert!(refusal.contains("  unit: timeout 6m instead of 20s\n"), "{refusal}");
     let document = project.proctor(["approve", "--list", "--json"]).success().json();
     let projects = document["projects"].as_array().expect("a list");
     let other = projects.iter().find(|project| project["waiting"][0]["task"] == "default").expect("the other project");
     assert_eq!(other["root"], json!(project.shared("other one")));
-    assert_eq!(other["waiting"][0]["differences"]["weakened"], json!(["unit: timeout 360000 ms instead of 20000 ms"]));
+    assert_eq!(other["waiting"][0]["differences"]["weakened"], json!(["unit: timeout 6m instead of 20s"]));
     assert_eq!(lines(&project), before, "nothing is run or written");
 
     // A project that cannot be read does not hide the others.

@@ -256,3 +256,18 @@ fn approvals_of_before_a_setting_was_there_hold_its_default() {
         .collect();
     assert_eq!(keys, ["sandbox.home"]);
 }
+
+#[test]
+fn sizes_are_shown_as_a_person_writes_them() {
+    let settings = |key: &str, value: SettingValue| JudgedSettings { values: [(key.to_owned(), value)].into() };
+    let off = || SettingValue::Text("off".to_owned());
+    let rows = [
+        ("sandbox.memory", SettingValue::Number(256 << 20), off(), "sandbox.memory: \"off\" instead of \"256MiB\""),
+        ("evidence.max_bytes", off(), SettingValue::Number(1), "evidence.max_bytes: \"1B\" instead of \"off\""),
+        ("sandbox.processes", SettingValue::Number(64), off(), "sandbox.processes: \"off\" instead of 64"),
+    ];
+    for (key, before, now, expected) in rows {
+        let found = weaker_settings(&settings(key, before), &settings(key, now), &JudgedSettings::default());
+        assert_eq!(found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), [expected]);
+    }
+}

@@ -112,10 +112,10 @@ fn each_kind_of_weakening_is_named() {
         ("STEP.1: exit codes that did not succeed before succeed: 1, 2", |plan| {
             plan.steps[0].expected_exit_codes = vec![0, 1, 2]
         }),
-        ("STEP.1: timeout 301000 ms instead of 60000 ms", |plan| plan.steps[0].timeout = Duration::from_secs(301)),
-        ("STEP.1: longest time without output none instead of 10000 ms", |plan| plan.steps[0].idle_timeout = None),
-        ("STEP.1: more output: no limit instead of 1000 bytes", |plan| plan.steps[0].max_output = None),
-        ("STEP.1: more output: 1001 bytes instead of 1000 bytes", |plan| plan.steps[0].max_output = Some(ByteSize(1001))),
+        ("STEP.1: timeout 301s instead of 1m", |plan| plan.steps[0].timeout = Duration::from_secs(301)),
+        ("STEP.1: longest time without output none instead of 10s", |plan| plan.steps[0].idle_timeout = None),
+        ("STEP.1: more output: no limit instead of 1kB", |plan| plan.steps[0].max_output = None),
+        ("STEP.1: more output: 1001B instead of 1kB", |plan| plan.steps[0].max_output = Some(ByteSize(1001))),
         ("STEP.1: findings are not judged by a policy any more", |plan| plan.steps[0].policy = None),
         ("STEP.1: policy WARN_ONLY instead of BLOCK_ON_ERRORS_ONLY", |plan| policy(plan).block_on = BlockOn::WarnOnly),
         ("STEP.1: warnings do not count as errors any more", |plan| policy(plan).treat_warnings_as_errors = false),
@@ -135,7 +135,7 @@ fn each_kind_of_weakening_is_named() {
             plan.steps[0].on_survivors = OnSurvivors::Report;
         }),
         ("STEP.1: its runner need not fail a test that must fail any more", |plan| plan.steps[0].control = false),
-        ("timeout of the suite none instead of 600000 ms", |plan| plan.timeout = None),
+        ("timeout of the suite none instead of 10m", |plan| plan.timeout = None),
         ("a success condition is removed: STEP.1.exitCode === 0", |plan| criteria(plan).success.clear()),
         ("a success condition is removed: STEP.1.exitCode === 0", |plan| {
             criteria(plan).success[0].condition = "STEP.1.exitCode >= 0".to_owned();
@@ -282,7 +282,7 @@ fn checks_of_a_project_are_told_apart_by_their_names_and_renamed_ones_by_what_th
         (
             |_| (),
             |plan| plan.steps[1].timeout = Duration::from_secs(59),
-            [&[], &["lint: before, timeout 60000 ms instead of 59000 ms"], &[]],
+            [&[], &["lint: before, timeout 1m instead of 59s"], &[]],
         ),
         (
             |_| (),
