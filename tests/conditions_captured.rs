@@ -1,4 +1,4 @@
-//! Conditions judge what was captured, never what the report shows of it (V1): under every setting of `evidenceCapture`, every
+//! Conditions judge what was captured, never what the report shows of it: under every setting of `evidenceCapture`, every
 //! field that a condition can name decides the same, or is unknown.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::thread;
 
-use proctor::condition::{FieldRow, ValueKind, fields_of};
+use proctor::condition::{Field, FieldRow, ValueKind, fields_of};
 use proctor::model::ActionType;
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ const ACTIONS: [(&str, ActionType); 4] = [
     ("STEP.4", ActionType::HttpRequest),
 ];
 /// A field that is known under the default settings, and was emptied before it was judged.
-const BODY: &str = "STEP.4.body.includes('ok')";
+const BODY: &str = "STEP.4.body.ok === true";
 
 /// What a condition decided: met or not, and whether a value was unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,11 @@ fn conditions_on(action: &str, row: &FieldRow) -> Vec<String> {
     let name = format!("{action}.{}", row.name);
     match row.kind {
         ValueKind::Boolean => vec![format!("{name} === true"), format!("{name} === false")],
-        ValueKind::Integer(least, _) => vec![format!("{name} >= {least}"), format!("{name} === {least}")],
+        // A duration is never the same twice, so it is compared with an hour.
+        ValueKind::Integer(..) if row.field == Field::Duration => {
+            vec![format!("{name} < 3600000"), format!("{name} > 3600000")]
+        }
+        ValueKind::Integer(least, _) => vec![format!("{name} > {least}"), format!("{name} === {least}")],
         ValueKind::Text => vec![format!("{name}.includes('ok')"), format!("{name}.includes('absent')")],
         ValueKind::Json => {
             vec![format!("{name}.includes('ok')"), format!("{name}.ok === true"), format!("{name}.includes('absent')")]
@@ -87,7 +91,9 @@ fn specification(port: u16, capture: &Value) -> String {
         "testExecution": {
             "prerequisites": [],
             "steps": [
-                step("STEP.1", "TERMINAL_COMMAND", json!({ "command": "echo ok; echo ok >&2", "shell": "sh" })),
+                step("STEP.1", "TERMINAL_COMMAND", json!({
+                    "command": "echo ok; echo ok >&2", "workingDirectory": "/srv/billing", "shell": "sh"
+                })),
                 step("STEP.2", "FILE_VALIDATION", json!({
                     "filePath": "/srv/billing/data.json", "validationType": "CONTENT_MATCH", "expectedContent": "ok"
                 })),
@@ -123,7 +129,7 @@ fn decided(project: &Project, port: u16, capture: &Value) -> BTreeMap<String, De
     let report: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{}", output.snapshot()));
     let criteria = &report["validationCriteriaEvaluation"];
     let failure = &criteria["failureConditions"]["details"][0];
-    assert_eq!(failure["triggered"], true, "the answer has the word: {failure}");
+    assert_eq!((&failure["triggered"], &failure["actualValue"]), (&json!(true), &json!(true)), "{failure}");
     let details = criteria["successConditions"]["details"].as_array().unwrap_or_else(|| panic!("{criteria}"));
     let decision = |detail: &Value| {
         let is_known = detail["unknown"].as_array().is_none_or(Vec::is_empty);

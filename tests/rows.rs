@@ -24,7 +24,7 @@ const ROWS: &[(&str, Coverage)] = &[
     ("c01", Tested("c01_a_non_zero_exit_is_what_the_class_of_the_tool_makes_of_it")),
     ("c02", Tested("c02_what_a_generic_command_prints_changes_nothing")),
     ("c03", Tested("c03_c20_warnings_alone_are_a_validation_failure_that_does_not_block_and_is_debt")),
-    ("c04", Tested("c04_unmet_criteria_fail_the_verdict_and_leave_what_happened")),
+    ("c04", Tested("c04_unmet_criteria_fail_the_verdict_and_are_no_success")),
     ("c05", Tested("c05_a_test_failure_is_one_type_and_its_flags_are_two")),
     ("c06", Tested("c06_tests_that_fail_as_declared_are_a_red_without_debt")),
     ("c07", Tested("c07_only_tests_that_ran_and_failed_say_so")),

@@ -77,11 +77,13 @@ impl SealedFiles {
     }
 
     fn found<T>(&self, name: &str, result: Result<T, EvidenceError>) -> Result<T, EvidenceError> {
-        result.map_err(|error| match error {
-            EvidenceError::File { operation: FileOperation::Open, source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                self.refuse(name, SealedFileProblem::Missing)
+        result.map_err(|error| {
+            if let EvidenceError::File { operation: FileOperation::Open, source, .. } = &error
+                && source.kind() == io::ErrorKind::NotFound
+            {
+                return self.refuse(name, SealedFileProblem::Missing);
             }
-            other => other,
+            error
         })
     }
 

@@ -74,7 +74,7 @@ impl IndexedRun {
                 blocking: record.blocking,
                 tree_digest: record.tree_digest,
                 tree_format: record.tree_format,
-                tested: record.tested.clone(),
+                tested: record.tested,
                 environment_digest: record.environment_digest,
                 plan_digest: record.plan_digest,
                 sealed: Some(SealedHashes { report: record.report_hash, manifest: record.manifest_hash }),

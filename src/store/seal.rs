@@ -45,12 +45,15 @@ const NEWEST_RUNS: &str = "SELECT * FROM runs WHERE project = ?1 AND task = ?2 O
 const NEWEST_SEALED: &str =
     "SELECT sequence FROM runs WHERE project = ?1 AND report_hash IS NOT NULL ORDER BY sequence DESC LIMIT 2";
 
+type SignRows = Box<dyn Fn(&[u8]) -> Option<String> + Send>;
+type VerifyRows = Box<dyn Fn(&[u8], &str) -> bool + Send>;
+
 /// The functions by which rows are sealed, and a seal is checked.
 pub struct IndexSealing {
     /// Signs bytes with the store's key. `None` if the store has no key, or the key cannot be read.
-    pub sign: Box<dyn Fn(&[u8]) -> Option<String> + Send>,
+    pub sign: SignRows,
     /// Returns whether a text is a signature of these bytes by one of the store's keys.
-    pub verify: Box<dyn Fn(&[u8], &str) -> bool + Send>,
+    pub verify: VerifyRows,
     /// Tells the user that the rows of a project were changed by another program and are made anew.
     pub changed: Box<dyn Fn(&ProjectId) + Send>,
 }

@@ -15,12 +15,12 @@ use crate::verdict::tests::seen::{
 use crate::verdict::{RunFlow, SeenAction, SeenAnswer, SeenFile, judge_criteria, judge_run};
 
 #[test]
-fn c04_unmet_criteria_fail_the_verdict_and_leave_what_happened() {
+fn c04_unmet_criteria_fail_the_verdict_and_are_no_success() {
     let criteria = TaskCriteria { success: conditions(&["STEP.1.exitCode === 0", "STEP.1.errorCount === 0"]), ..criteria() };
     let (verdict, evaluation) = judged(&criteria, &[command("STEP.1", ResultType::Success, 0)]);
     assert_eq!(verdict.overall_result, Some(OverallResult::Failed));
     assert_eq!((verdict.task_status, verdict.completion_status), (Some(TaskStatus::Failed), CompletionStatus::Incomplete));
-    assert_eq!((verdict.overall_status, verdict.blocking), (OverallStatus::Success, 0));
+    assert_eq!((verdict.overall_status, verdict.blocking), (OverallStatus::PartialSuccess, 0));
     assert_eq!(verdict.reason, "1 of 2 success conditions not met");
     assert_eq!(verdict.completion_reason, verdict.reason);
     assert_eq!(evaluation.success[1].unknown, ["STEP.1.errorCount"]);
