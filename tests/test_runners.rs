@@ -45,7 +45,7 @@ fn node_test_is_found_by_its_script_and_judged_by_its_tests() {
     let output = project.proctor(["run"]).success();
     expect_counts(&output, "TESTS_PASSED", 1, 0);
     assert!(output.run_directory().join("STEP.1-node-test-report.tap").is_file(), "the report is evidence");
-    // V20: the project has a link to its evidence now, and node must not stumble over it.
+    // The project has a link to its evidence now, and node must not stumble over it.
     let fails = format!("{adds}describe('quotes', () => {{ it('answers', () => {{ assert.strictEqual(404, 200); }}); }});\n");
     project.save("a.test.js", &fails);
     let output = project.proctor(["run"]).failure();
