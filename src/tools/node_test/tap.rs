@@ -148,7 +148,7 @@ impl Reader<'_> {
         // A suite that failed otherwise, for example in a hook, is a failure of its own.
         let is_container = is_suite && is_ok || is_failed_by_subtests;
         // A suite, a file with tests, or a test that failed only because of its subtests: the tests inside were counted.
-        if is_container && inner > 0 || is_file && inner > 0 {
+        if (is_container || is_file) && inner > 0 {
             return;
         }
         if is_file {
