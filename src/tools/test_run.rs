@@ -114,18 +114,6 @@ impl TestRun {
     }
 }
 
-/// Something of the tests that could not be loaded or built, such as a file with a syntax error. It counts as a failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unloaded {
-    /// The file or package.
-    pub(super) name: String,
-    pub(super) file: Option<String>,
-    pub(super) line: Option<u64>,
-    pub(super) error: String,
-    /// The whole text that the runner printed about it.
-    pub(super) message: String,
-}
-
 /// All that the rules look at: what a runner said about a run that ended by itself.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RunFacts {
@@ -133,7 +121,8 @@ pub(super) struct RunFacts {
     pub(super) name: &'static str,
     pub(super) code: i32,
     pub(super) run: TestRun,
-    pub(super) unloaded: Vec<Unloaded>,
+    /// What of the tests could not be loaded or built, such as a file with a syntax error. Each counts as a failure.
+    pub(super) unloaded: Vec<TestFailure>,
     /// Why nothing can be read from the run; `None` if its output or report was read.
     pub(super) unread: Option<(CategoryCode, String)>,
     /// The runner's complaint about its command line or its configuration.
@@ -156,39 +145,39 @@ pub(super) struct RunFacts {
 }
 
 struct Rule {
-    fits: fn(&RunFacts) -> bool,
+    applies: fn(&RunFacts) -> bool,
     category: CategoryCode,
-    reason: fn(&RunFacts) -> String,
+    says: fn(&RunFacts) -> String,
 }
 
 const RULES: &[Rule] = &[
     Rule {
-        fits: |facts| facts.refusal.is_some() && facts.code != 0 && facts.run.total() == 0 && facts.unloaded.is_empty(),
+        applies: |facts| facts.refusal.is_some() && facts.code != 0 && facts.run.total() == 0 && facts.unloaded.is_empty(),
         category: CategoryCode::UsageError,
-        reason: |facts| {
+        says: |facts| {
             let words = facts.refusal.as_deref().unwrap_or_default().trim_end_matches('.');
             format!("{} refused its command line or configuration: {words}; correct it", facts.name)
         },
     },
     Rule {
-        fits: |facts| facts.contradiction.is_some(),
+        applies: |facts| facts.contradiction.is_some(),
         category: CategoryCode::Inconsistent,
-        reason: |facts| {
+        says: |facts| {
             let contradiction = facts.contradiction.as_deref().unwrap_or_default();
             format!("{} contradicts itself: {contradiction}; see the log", facts.name)
         },
     },
     Rule {
-        fits: |facts| facts.code == 0 && (facts.run.counts.failed > 0 || !facts.unloaded.is_empty() || facts.signal.is_some()),
+        applies: |facts| facts.code == 0 && (facts.run.counts.failed > 0 || !facts.unloaded.is_empty() || facts.signal.is_some()),
         category: CategoryCode::Inconsistent,
-        reason: |facts| {
+        says: |facts| {
             format!("Exit code 0 and what {} said contradict each other: {}; look for `|| true`", facts.name, counted(facts))
         },
     },
     Rule {
-        fits: |facts| facts.run.counts.failed == 0 && !facts.unloaded.is_empty(),
+        applies: |facts| facts.run.counts.failed == 0 && !facts.unloaded.is_empty(),
         category: CategoryCode::CollectionError,
-        reason: |facts| {
+        says: |facts| {
             let ran = match facts.run.counts.passed {
                 0 => String::new(),
                 passed => format!("; {passed} other test(s) passed"),
@@ -198,9 +187,9 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
-        fits: |facts| facts.run.counts.failed > 0,
+        applies: |facts| facts.run.counts.failed > 0,
         category: CategoryCode::TestsFailed,
-        reason: |facts| {
+        says: |facts| {
             let failed = facts.run.counts.failed + facts.unloaded.len() as u64;
             let headlines = facts.run.failures.iter().map(headline).chain(facts.unloaded.iter().map(unloaded_headline)).collect();
             let executed = facts.run.counts.passed + failed;
@@ -209,25 +198,25 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
-        fits: |facts| facts.signal.is_some(),
+        applies: |facts| facts.signal.is_some(),
         category: CategoryCode::Signalled,
-        reason: |facts| {
+        says: |facts| {
             let signal = facts.signal.as_deref().unwrap_or_default();
             format!("A program of tests was ended by a signal: {signal}; {}; see the end of its log", counted(facts))
         },
     },
     Rule {
-        fits: |facts| facts.unfinished.is_some(),
+        applies: |facts| facts.unfinished.is_some(),
         category: CategoryCode::ReportIncomplete,
-        reason: |facts| {
+        says: |facts| {
             let why = facts.unfinished.as_deref().unwrap_or_default();
             format!("Exit code {}, but the tests did not run to their end: {why} ({})", facts.code, counted(facts))
         },
     },
     Rule {
-        fits: |facts| facts.code != 0 && facts.code != facts.failing_code,
+        applies: |facts| facts.code != 0 && facts.code != facts.failing_code,
         category: CategoryCode::UnknownExit,
-        reason: |facts| {
+        says: |facts| {
             let outside = facts.outside.as_ref().map_or_else(String::new, |line| format!(": {line}"));
             format!(
                 "{} ended with exit code {}, which says nothing of tests{outside}; see the end of its log",
@@ -236,14 +225,14 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
-        fits: |facts| facts.run.total() == 0 && facts.unproved.is_none() && (facts.code == 0 || facts.outside.is_none()),
+        applies: |facts| facts.run.total() == 0 && facts.unproved.is_none() && (facts.code == 0 || facts.outside.is_none()),
         category: CategoryCode::NoTestsCollected,
-        reason: |facts| format!("{} found no test; {}", facts.name, facts.advice),
+        says: |facts| format!("{} found no test; {}", facts.name, facts.advice),
     },
     Rule {
-        fits: |facts| facts.code == 0 && facts.run.counts.passed == 0,
+        applies: |facts| facts.code == 0 && facts.run.counts.passed == 0,
         category: CategoryCode::NoTestsExecuted,
-        reason: |facts| match &facts.unproved {
+        says: |facts| match &facts.unproved {
             Some(unproved) => format!("No test passed: {unproved}; a run that proves nothing is no success"),
             None => {
                 let skipped = facts.run.counts.skipped;
@@ -252,14 +241,14 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
-        fits: |facts| facts.code != 0,
+        applies: |facts| facts.code != 0,
         category: CategoryCode::FailedOutsideTests,
-        reason: |facts| {
+        says: |facts| {
             let outside = facts.outside.as_ref().map_or_else(String::new, |line| format!(": {line}"));
             format!("Exit code {}, but no test failed ({}){outside}; see the end of its log", facts.code, counted(facts))
         },
     },
-    Rule { fits: |facts| facts.code == 0 && facts.run.counts.passed > 0, category: CategoryCode::TestsPassed, reason: counted },
+    Rule { applies: |facts| facts.code == 0 && facts.run.counts.passed > 0, category: CategoryCode::TestsPassed, says: counted },
 ];
 
 /// Judges a run that ended by itself. A run to which no rule applies is not a success, so a gap in the list can never hide a failure.
@@ -267,8 +256,8 @@ pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
     if let Some((category, reason)) = facts.unread {
         return Interpretation { warnings: facts.warnings, ..Interpretation::plain(category, reason) };
     }
-    let (category, reason) = match RULES.iter().find(|rule| (rule.fits)(&facts)) {
-        Some(rule) => (rule.category, (rule.reason)(&facts)),
+    let (category, reason) = match RULES.iter().find(|rule| (rule.applies)(&facts)) {
+        Some(rule) => (rule.category, (rule.says)(&facts)),
         None => (CategoryCode::Inconsistent, format!("Exit code {} does not fit to what {} said", facts.code, facts.name)),
     };
     let total = facts.run.total();
@@ -279,14 +268,7 @@ pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
     }
     facts.run.counts.failed += facts.unloaded.len() as u64;
     let mut failures = facts.run.failures;
-    failures.extend(facts.unloaded.into_iter().map(|unloaded| TestFailure {
-        test_name: unloaded.name,
-        test_file: unloaded.file,
-        error: unloaded.error,
-        line: unloaded.line,
-        stack: (!unloaded.message.is_empty()).then(|| shortened(&unloaded.message, KEPT_TEXT_OF_TEST).to_owned()),
-        ..TestFailure::default()
-    }));
+    failures.extend(facts.unloaded);
     interpretation.cases = facts.run.cases;
     interpretation.test_results = Some(TestResults { counts: facts.run.counts, total, failures, ..TestResults::default() });
     interpretation
@@ -304,8 +286,8 @@ fn headline(failure: &TestFailure) -> String {
     }
 }
 
-fn unloaded_headline(unloaded: &Unloaded) -> String {
-    format!("{}: {}", unloaded.name, unloaded.error)
+fn unloaded_headline(unloaded: &TestFailure) -> String {
+    format!("{}: {}", unloaded.test_name, unloaded.error)
 }
 
 fn listed(headlines: Vec<String>, all: u64) -> String {

@@ -9,11 +9,11 @@ mod libtest;
 mod nextest;
 mod panics;
 
-use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
+use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation, TestFailure};
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::no_work::{self, NoWork};
 use crate::tools::subcommands::subcommand;
-use crate::tools::test_run::{RunFacts, Unloaded, first_line, judge};
+use crate::tools::test_run::{RunFacts, first_line, judge};
 use crate::tools::{compile, launch_failure, signals};
 pub(super) use discover::find;
 
@@ -107,33 +107,27 @@ fn explain(exited: &Exited<'_>, facts: &mut RunFacts) {
 }
 
 // Returns the errors of the compiler. Where none of them has a place, such as a linker's, Cargo's own line counts.
-fn compile_errors(exited: &Exited<'_>) -> Vec<Unloaded> {
+fn compile_errors(exited: &Exited<'_>) -> Vec<TestFailure> {
     let found = compile::diagnostics(exited).into_iter().filter(|found| found.severity == FindingLevel::Error);
     let of_error = |found: Diagnostic| {
         let code = found.code.as_ref().map_or_else(String::new, |code| format!(" ({code})"));
         let line = found.line.map_or_else(String::new, |line| format!(":{line}"));
-        Unloaded {
-            name: format!("{}{line}", found.file.as_deref().unwrap_or("the code")),
-            file: found.file,
+        TestFailure {
+            test_name: format!("{}{line}", found.file.as_deref().unwrap_or("the code")),
+            test_file: found.file,
             line: found.line,
             error: format!("{}{code}", first_line(&found.message)),
-            message: String::new(),
+            ..TestFailure::default()
         }
     };
-    let errors: Vec<Unloaded> = found.map(of_error).collect();
+    let errors: Vec<TestFailure> = found.map(of_error).collect();
     if !errors.is_empty() {
         return errors;
     }
     let lines = || exited.stderr.lines().map(str::trim);
     let package = lines().find_map(|line| line.strip_prefix(NOT_COMPILED)?.split('`').next());
     let error = lines().find(|line| line.starts_with("error")).unwrap_or_default();
-    vec![Unloaded {
-        name: package.unwrap_or("the code").to_owned(),
-        file: None,
-        line: None,
-        error: error.to_owned(),
-        message: String::new(),
-    }]
+    vec![TestFailure { test_name: package.unwrap_or("the code").to_owned(), error: error.to_owned(), ..TestFailure::default() }]
 }
 
 #[cfg(test)]

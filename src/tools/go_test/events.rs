@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::model::TestOutcome;
+use crate::model::{TestFailure, TestOutcome};
 use crate::tools::interpret::Exited;
 use crate::tools::located::located;
-use crate::tools::test_run::{ReadTest, RunFacts, Unloaded};
+use crate::tools::test_run::{ReadTest, RunFacts};
 
 /// At most this many bytes of the output of one test or package are kept.
 const KEPT_OUTPUT: usize = 64 * 1024;
@@ -207,7 +207,7 @@ fn ancestors(name: &str) -> impl Iterator<Item = &str> {
 }
 
 // Older versions of Go print the errors of a build on standard error, below a line `# PACKAGE`.
-fn unloaded(name: &str, built: &str, exited: &Exited<'_>) -> Unloaded {
+fn unloaded(name: &str, built: &str, exited: &Exited<'_>) -> TestFailure {
     let heading = format!("# {name}");
     let is_heading = |line: &&str| line.trim() == heading || line.starts_with(&format!("{heading} ["));
     let printed: Vec<&str> =
@@ -216,12 +216,13 @@ fn unloaded(name: &str, built: &str, exited: &Exited<'_>) -> Unloaded {
     let lines = || message.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let at = lines().find_map(|line| located(line.trim_start_matches("vet: ")));
     let error = at.as_ref().map(|at| at.rest).or_else(|| lines().next()).unwrap_or("it could not be built; see the log");
-    Unloaded {
-        name: name.to_owned(),
-        file: at.as_ref().map(|at| at.file_in(exited.place)),
+    TestFailure {
+        test_name: name.to_owned(),
+        test_file: at.as_ref().map(|at| at.file_in(exited.place)),
         line: at.as_ref().and_then(|at| at.line()),
         error: error.to_owned(),
-        message: message.clone(),
+        stack: Some(message.clone()).filter(|message| !message.is_empty()),
+        ..TestFailure::default()
     }
 }
 

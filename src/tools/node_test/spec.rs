@@ -38,7 +38,7 @@ fn add(block: &str, place: Place<'_>, facts: &mut RunFacts) {
     let mut numbers = lines.next().unwrap_or_default().rsplitn(3, ':');
     let (_, line, path) = (numbers.next(), numbers.next().and_then(|line| line.parse().ok()), numbers.next().unwrap_or_default());
     let Some(heading) = lines.next().and_then(|line| line.strip_prefix("✖ ")) else { return };
-    if heading.ends_with("# TODO") {
+    if heading.to_lowercase().ends_with("# todo") {
         return;
     }
     let name = heading.rsplit_once(" (").map_or(heading, |(name, _)| name);

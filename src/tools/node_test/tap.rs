@@ -3,11 +3,11 @@
 
 use std::io::BufRead;
 
-use crate::model::TestOutcome;
+use crate::model::{TestFailure, TestOutcome};
 use crate::tools::ansi::strip;
 use crate::tools::node_test::Read;
 use crate::tools::places::Place;
-use crate::tools::test_run::{ReadTest, Unloaded, count as number};
+use crate::tools::test_run::{ReadTest, count as number};
 
 /// A line of the report is cut after this many bytes.
 const LONGEST_LINE: usize = 1024 * 1024;
@@ -148,7 +148,7 @@ impl Reader<'_> {
         // A suite that failed otherwise, for example in a hook, is a failure of its own.
         let is_container = is_suite && is_ok || is_failed_by_subtests;
         // A suite, a file with tests, or a test that failed only because of its subtests: the tests inside were counted.
-        if is_container && inner > 0 || is_file && inner > 0 {
+        if (is_container || is_file) && inner > 0 {
             return;
         }
         if is_file {
@@ -231,7 +231,14 @@ impl Reader<'_> {
         let at = printed.iter().find_map(|line| position(line.trim(), self.place)).filter(|(found, _)| *found == file);
         let line = at.map(|(_, line)| line).or_else(|| line_in(&message, &file, self.place));
         if printed.iter().any(|line| NOT_LOADED.iter().any(|words| line.contains(words))) {
-            self.read.facts.unloaded.push(Unloaded { name: file.clone(), file: Some(file), line, error, message });
+            self.read.facts.unloaded.push(TestFailure {
+                test_name: file.clone(),
+                test_file: Some(file),
+                line,
+                error,
+                stack: Some(message),
+                ..TestFailure::default()
+            });
             return;
         }
         let test = ReadTest {
