@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::evidence::{self, RunForm, Store};
 use crate::model::{
-    Digest, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Serving, TaskId, TddState, Timestamp,
-    TreeDigest,
+    Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Serving, TaskId, TddState,
+    Timestamp, TreeDigest,
 };
 use crate::project::error::ProjectError;
 use crate::project::registration::{DirectoryOwner, RootDirectory};
@@ -56,6 +56,8 @@ pub struct RecordedRun {
     /// Whether the run is stored as a directory or as an archive. The value has no meaning if the run's evidence was
     /// removed.
     pub form: RunForm,
+    /// The isolation level of the run if it was weaker than namespaces.
+    pub weaker_isolation: Option<IsolationLevel>,
 }
 
 impl StoreReader {
@@ -216,6 +218,7 @@ impl StoreReader {
     fn to_recorded_run(&self, project: &ProjectId, run: IndexedRun, pruned: &BTreeMap<RunId, PruneReason>) -> RecordedRun {
         let is_archived = evidence::is_archived(&self.store, project, &run.task, &run.run_id);
         RecordedRun {
+            weaker_isolation: run.weaker_isolation,
             pruned: pruned.get(&run.run_id).copied(),
             form: if is_archived { RunForm::Archive } else { RunForm::Directory },
             manifest_hash: run.sealed.map(|hashes| hashes.manifest),
