@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::evidence::{self, EvidenceError, LedgerLookup, RunForm, SealedFiles, Store};
 use crate::model::{
-    Digest, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, RunLine, Serving, TaskId, TddState,
+    Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, RunLine, Serving, TaskId, TddState,
     Timestamp, TreeDigest,
 };
 use crate::project::checked_index::catch_up;
@@ -56,6 +56,8 @@ pub struct RecordedRun {
     /// Whether the run is stored as a directory or as an archive. The value has no meaning if the run's evidence was
     /// removed.
     pub form: RunForm,
+    /// The isolation level of the run if it was weaker than namespaces.
+    pub weaker_isolation: Option<IsolationLevel>,
 }
 
 impl StoreReader {
@@ -241,6 +243,7 @@ impl StoreReader {
     fn to_recorded_run(&self, project: &ProjectId, run: IndexedRun, pruned: Option<PruneReason>) -> RecordedRun {
         let is_archived = evidence::is_archived(&self.store, project, &run.task, &run.run_id);
         RecordedRun {
+            weaker_isolation: run.weaker_isolation,
             pruned,
             form: if is_archived { RunForm::Archive } else { RunForm::Directory },
             manifest_hash: run.sealed.map(|hashes| hashes.manifest),

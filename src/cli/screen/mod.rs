@@ -18,9 +18,9 @@ use crate::daemon::{WayIntoProject, ignore_advice};
 use crate::evidence::RunForm;
 use crate::git::read_git_index;
 use crate::model::{
-    ApprovalWay, ByteSize, CommandExit, HelperDeath, NextNode, OverallResult, OverallStatus, PauseRecord, PlanNote, PruneReason,
-    RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command, plan_subject,
-    quoted_text,
+    ApprovalWay, ByteSize, CommandExit, HelperDeath, IsolationLevel, NextNode, OverallResult, OverallStatus, PauseRecord, PlanNote,
+    PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command,
+    plan_subject, quoted_text,
 };
 use crate::project::{RecordedRun, UnmetDependency, decides_the_verdict};
 use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
@@ -285,12 +285,14 @@ pub(crate) fn log_line(run: &RecordedRun) -> String {
         (OverallStatus::Moved, _) => "MOVED",
     };
     let blocking = if run.blocking > 0 && run.status.counts() { format!("{} blocking", run.blocking) } else { String::new() };
+    let weaker =
+        run.weaker_isolation.and_then(IsolationLevel::weaker_words).map(|words| format!("  {words}")).unwrap_or_default();
     let put_away = match (run.pruned, run.form) {
         (Some(why), _) => format!("  pruned ({})", why.setting()),
         (None, RunForm::Archive) => "  archived".to_owned(),
         (None, RunForm::Directory) => String::new(),
     };
-    format!("{}  {result:<11}  tree {tree:<9}  {blocking}{put_away}", run.run_id).trim_end().to_owned()
+    format!("{}  {result:<11}  tree {tree:<9}  {blocking}{weaker}{put_away}", run.run_id).trim_end().to_owned()
 }
 
 /// Returns the lines about a run whose files were pruned.
