@@ -77,10 +77,14 @@ fn node(tool: &str, modules: &Path, subcommand: &str) -> Project {
 fn the_time_outs_of_jest_and_vitest_name_the_test_in_words_for_people() {
     let hangs = "describe('group', () => { test('hangs', () => new Promise(() => {}), 200); });\n";
     let jest = node("jest", &jest_modules(), "").file("a.test.js", hangs);
-    assert_says(&jest.proctor(["run"]).failure().report(), "TESTS_FAILED", "group hangs: Exceeded timeout of 200 ms for a test.");
+    assert_says(
+        &jest.proctor(["run"]).failure().report(),
+        "TESTS_FAILED",
+        "group › hangs: Exceeded timeout of 200 ms for a test.",
+    );
     let import = format!("import {{ test, describe }} from 'vitest';\n{hangs}");
     let vitest = node("vitest", &vitest_modules(), " run").file("a.test.js", &import);
-    assert_says(&vitest.proctor(["run"]).failure().report(), "TESTS_FAILED", "group hangs: Test timed out in 200ms.");
+    assert_says(&vitest.proctor(["run"]).failure().report(), "TESTS_FAILED", "group > hangs: Test timed out in 200ms.");
 }
 
 #[test]

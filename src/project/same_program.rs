@@ -30,7 +30,7 @@ impl ProgramSearch<'_> {
     pub(crate) fn is_same(&self, plan: &Plan, id: &ActionId, old: &str, new: &str) -> bool {
         let Some(action) = plan.steps.iter().find(|action| action.id == *id) else { return false };
         let (Some(old), Some(new)) = (self.resolve(action, old), self.resolve(action, new)) else { return false };
-        let interpreter = |path: &PathBuf| PythonInterpreter::from_file(path);
+        let interpreter = |path: &PathBuf| PythonInterpreter::from_file(path).map(|found| found.key);
         let is_same_interpreter = || interpreter(&old).is_some() && interpreter(&old) == interpreter(&new);
         old == new || (old.parent() == new.parent() && is_same_interpreter())
     }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::evidence::{self, EvidenceError, LedgerLookup, RunForm, SealedFiles, Store};
 use crate::model::{
-    Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, RunLine, Serving, TaskId, TddState,
-    Timestamp, TreeDigest,
+    Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, RunLine, Serving, TaskId,
+    TddState, Timestamp, TreeDigest,
 };
 use crate::project::checked_index::catch_up;
 use crate::project::error::ProjectError;

@@ -18,9 +18,9 @@ use crate::daemon::{WayIntoProject, ignore_advice};
 use crate::evidence::RunForm;
 use crate::git::read_git_index;
 use crate::model::{
-    ApprovalWay, ByteSize, CommandExit, HelperDeath, IsolationLevel, NextNode, OverallResult, OverallStatus, PauseRecord, PlanNote,
-    PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command,
-    plan_subject, quoted_text,
+    ApprovalWay, ByteSize, CommandExit, HelperDeath, IsolationLevel, NextNode, OverallResult, OverallStatus, PauseRecord,
+    PlanNote, PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan,
+    approve_command, plan_subject, quoted_text,
 };
 use crate::project::{RecordedRun, UnmetDependency, decides_the_verdict};
 use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
