@@ -214,11 +214,6 @@ fn javascript_inside(extent: Extent) {
 }
 
 #[test]
-fn packages_are_installed_by_prerequisites_and_listed() {
-    packages_inside(ONE);
-}
-
-#[test]
 #[ignore = "long tier"]
 fn packages_are_installed_by_prerequisites_and_listed_as_everybody_at_every_level() {
     packages_inside(Extent::All);

@@ -17,8 +17,8 @@ pub(super) const KILLED: i32 = 137;
 const OWN_FAULT: i32 = 70;
 /// How many operations fail in one project before a new project is used: each verification reads all earlier runs, so old projects are slow.
 const MISHAPS_OF_A_PROJECT: usize = 10;
-/// Outside of the long tier, every 25th operation goes wrong.
-pub(super) const SAMPLE: Extent = Extent::OneIn(25);
+/// Outside of the long tier, every 60th operation goes wrong.
+pub(super) const SAMPLE: Extent = Extent::OneIn(60);
 /// The beginning of the line that records a finished durable step.
 const DONE: &str = "done ";
 
