@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{Store, read_boot_id, read_regular_text};
@@ -95,17 +96,52 @@ impl PythonInterpreter {
 
 impl PythonInterpreter {
     /// Returns the pytest that this interpreter runs; `None` if none is installed in its virtual environment, or beside it
-    /// if it is in none. `rewriter` is the file of pytest that rewrites tests, below a directory of packages. `state` is the
+    /// if it is in none. `rewriter` is the file of pytest that rewrites tests, below a directory of packages, and
+    /// `code` has the packages that it imports. `state` is the
     /// state of everything else that decides how it rewrites them. `stamp` returns the state of an environment's packages.
-    pub(crate) fn with_pytest(&self, rewriter: &str, state: &Digest, stamp: impl Fn(&[PathBuf]) -> Digest) -> Option<Self> {
+    pub(crate) fn with_pytest(
+        &self,
+        (rewriter, code): (&str, &[&str]),
+        state: &Digest,
+        stamp: impl Fn(&[PathBuf]) -> Digest,
+    ) -> Option<Self> {
         let around = |program: &Path| program.parent()?.parent().map(Path::to_owned);
         let environment = around(&self.started_as).filter(|environment| environment.join("pyvenv.cfg").is_file());
         let environment = environment.or_else(|| around(&self.program))?;
         let packages = site_packages(&environment).into_iter().find(|packages| packages.join(rewriter).is_file())?;
         let stamp = stamp(&[environment]).hex();
-        let identity = [self.key.as_bytes(), state.hex().as_bytes(), stamp.as_bytes()].join(&0);
+        let code = stamp_code(&packages, code);
+        let identity = [self.key.as_bytes(), state.hex().as_bytes(), stamp.as_bytes(), code.hex().as_bytes()].join(&0);
         Some(Self { key: key_of(&identity), pytest: Some(packages), ..self.clone() })
     }
+}
+
+/// Returns the state of every file of the packages that rewrite tests. A file that was changed and put back has another
+/// state (its time of change), so nothing that it made in between is used.
+fn stamp_code(packages: &Path, code: &[&str]) -> Digest {
+    let mut waiting: Vec<PathBuf> = code.iter().map(|name| packages.join(name)).collect();
+    let mut stamps = Vec::new();
+    while let Some(directory) = waiting.pop() {
+        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            if metadata.is_dir() {
+                waiting.push(entry.path());
+            } else {
+                let times = [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
+                let name = entry.path().into_os_string().into_encoded_bytes();
+                stamps.push((name, metadata.ino(), metadata.len(), times));
+            }
+        }
+    }
+    stamps.sort();
+    let mut bytes = Vec::new();
+    for (name, inode, length, times) in stamps {
+        bytes.extend_from_slice(&name);
+        bytes.push(0);
+        bytes.extend([inode, length].iter().flat_map(|number| number.to_le_bytes()));
+        bytes.extend(times.iter().flat_map(|number| number.to_le_bytes()));
+    }
+    Digest::of(&bytes)
 }
 
 /// Returns the directories of a Python environment that hold its packages.

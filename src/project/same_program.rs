@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{Action, ActionId, Plan};
 use crate::process::resolve_program;
-use crate::project::python::PythonInterpreter;
 use crate::sandbox::{ChildEnvironment, EnvironmentAdditions};
 
 /// Where the programs of a plan are searched.
@@ -22,17 +21,19 @@ pub(crate) struct ProgramSearch<'a> {
 }
 
 impl ProgramSearch<'_> {
-    /// Returns whether an action of the plan starts the same program by either word: the same file under the same path, or
-    /// the same Python interpreter in the same directory.
+    /// Returns whether an action of the plan starts the same program by either word: the same file under the same path. Both
+    /// words must be paths. Where a plain name leads depends on the search path of whoever runs proctor now, and not of the
+    /// person who approved it: whoever can edit the file could also begin proctor with another search path.
     ///
     /// Paths are compared as they are written, not after links are resolved. A Python program finds its packages by its
     /// path, so another path to the same file may lead to other packages.
     pub(crate) fn is_same(&self, plan: &Plan, id: &ActionId, old: &str, new: &str) -> bool {
+        if !(old.contains('/') && new.contains('/')) {
+            return false;
+        }
         let Some(action) = plan.steps.iter().find(|action| action.id == *id) else { return false };
         let (Some(old), Some(new)) = (self.resolve(action, old), self.resolve(action, new)) else { return false };
-        let interpreter = |path: &PathBuf| PythonInterpreter::from_file(path).map(|found| found.key);
-        let is_same_interpreter = || interpreter(&old).is_some() && interpreter(&old) == interpreter(&new);
-        old == new || (old.parent() == new.parent() && is_same_interpreter())
+        old == new
     }
 
     fn resolve(&self, action: &Action, program: &str) -> Option<PathBuf> {

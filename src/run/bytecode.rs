@@ -15,7 +15,7 @@ use crate::process::{LaunchedChild, WrittenChange, WrittenEntry};
 use crate::project::{ModulesToCompile, PythonInterpreter, SnapshotBase, Workspace};
 use crate::run::check_caches::stamp_environments;
 use crate::snapshot::{ModuleCompiler, PythonModule};
-use crate::tools::{PYTEST_REWRITER, PYTEST_SETTINGS_FILES, may_rewrite_otherwise};
+use crate::tools::{PYTEST_CODE, PYTEST_REWRITER, PYTEST_SETTINGS_FILES, may_rewrite_otherwise};
 
 /// The interpreter of an action, and the pytest that it runs, if one is installed there.
 #[derive(Debug, Clone)]
@@ -87,7 +87,7 @@ impl Workspace {
             return Vec::new();
         };
         let pytest = settings_of_pytest(root, base, child)
-            .and_then(|state| python.with_pytest(PYTEST_REWRITER, &state, stamp_environments));
+            .and_then(|state| python.with_pytest((PYTEST_REWRITER, PYTEST_CODE), &state, stamp_environments));
         let compilers = CompilersOfAction { python, pytest };
         run.compilers.insert(action.clone(), compilers.clone());
         let all = [Some(compilers.python), compilers.pytest].into_iter().flatten();

@@ -337,7 +337,7 @@ fn question(root: &Path, sources: &[ModuleSource]) -> Vec<u8> {
 fn read_answer(printed: &[u8], sources: &[ModuleSource], is_pytest: bool) -> Option<(CacheTag, Vec<Option<Vec<u8>>>)> {
     let rest = printed.strip_prefix(GREETING)?;
     let end = rest.iter().position(|byte| *byte == b'\n')?;
-    let tag = CacheTag::new(std::str::from_utf8(&rest[..end]).ok()?)?;
+    let tag = CacheTag::new(std::str::from_utf8(&rest[..end]).ok()?).filter(|tag| tag.is_of_pytest() == is_pytest)?;
     let mut rest = &rest[end + 1..];
     let mut answers = Vec::new();
     while let Some(source) = sources.get(answers.len())
@@ -400,6 +400,8 @@ mod tests {
             |time: u32, size: u32| [b"magi".as_slice(), &CHECKED_TIME, &time.to_le_bytes(), &size.to_le_bytes()].concat();
         let bytes = printed(&[&by_time(7, 4), &by_time(8, 4), &by_time(7, 5)]);
         let is_taken = |is_pytest: bool| {
+            let tag: &[u8] = if is_pytest { b"cpython-311-pytest-8.3.4" } else { b"cpython-311" };
+            let bytes = [b"proctor\n", tag, &bytes[b"proctor\ncpython-311".len()..]].concat();
             let answers = read_answer(&bytes, &sources(3), is_pytest).expect("a tag").1;
             answers.iter().map(Option::is_some).collect::<Vec<_>>()
         };

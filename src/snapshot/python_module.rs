@@ -42,6 +42,11 @@ impl CacheTag {
         fits.then(|| Self(tag.to_owned()))
     }
 
+    /// Returns whether the tag is one of pytest's.
+    pub fn is_of_pytest(&self) -> bool {
+        self.0.as_bytes().windows(PYTEST.len()).any(|part| part == PYTEST)
+    }
+
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }

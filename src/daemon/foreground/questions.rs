@@ -77,7 +77,9 @@ impl<S: Screen> Foreground<'_, S> {
             }
             // The plan is a typed command, or a person approved it elsewhere and it runs in a moment.
             Ok(None) => {
-                if let Some((_, unapproved)) = self.questions.refused.pop() {
+                // The first one was asked about.
+                if !self.questions.refused.is_empty() {
+                    let (_, unapproved) = self.questions.refused.remove(0);
                     self.screen.not_asked(&unapproved);
                 }
             }

@@ -4,6 +4,9 @@
 /// The file of pytest that rewrites tests, below the directory of packages in which pytest is installed.
 pub const PYTEST_REWRITER: &str = "_pytest/assertion/rewrite.py";
 
+/// The packages that the rewriter imports, with its own.
+pub const PYTEST_CODE: &[&str] = &["_pytest", "pluggy", "iniconfig", "packaging", "pygments", "exceptiongroup", "tomli"];
+
 /// The files in which pytest looks for its settings.
 pub const PYTEST_SETTINGS_FILES: &[&[u8]] =
     &[b"pytest.toml", b".pytest.toml", b"pytest.ini", b".pytest.ini", b"pyproject.toml", b"tox.ini", b"setup.cfg"];
