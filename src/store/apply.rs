@@ -32,7 +32,12 @@ impl Tables {
         let refused = |source| self.reader.refused("write", source);
         let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate).map_err(refused)?;
         match self.check_seal(project, sealing)? {
-            SealCheck::Sealed(_) | SealCheck::Unsigned => {}
+            SealCheck::Sealed(_) => {}
+            // Whoever edits rows could empty their seal too, so a store that can sign does not sign such rows.
+            SealCheck::Unsigned if sealing.is_some_and(|sealing| (sealing.sign)(b"proctor-index-probe").is_some()) => {
+                return Err(IndexError::Changed { path: self.reader.path.clone(), project: project.clone() });
+            }
+            SealCheck::Unsigned => {}
             // Rows without a position are left by an older version, or by another program.
             SealCheck::Empty => delete_rows(&transaction, project).map_err(refused)?,
             SealCheck::Changed => {

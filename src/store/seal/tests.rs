@@ -82,6 +82,15 @@ fn whatever_another_program_changes_of_what_decides_is_noticed() {
 }
 
 #[test]
+fn rows_whose_seal_was_emptied_are_not_sealed_again_where_there_is_a_key() {
+    let mut test = filled();
+    change(&test, "UPDATE seals SET signature = ''");
+    assert_eq!(test.index.check_seal(&project(SHOP)).unwrap(), SealCheck::Unsigned);
+    let next = line(20, LedgerBody::Run(Box::new(run_record(21, "default", OverallStatus::Success))));
+    assert!(matches!(test.index.apply(&project(SHOP), &[next]), Err(IndexError::Changed { .. })));
+}
+
+#[test]
 fn rows_without_a_position_are_dropped_before_lines_are_applied() {
     let mut test = filled();
     change(&test, "DELETE FROM positions");
