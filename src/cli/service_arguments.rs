@@ -194,7 +194,7 @@ pub(crate) struct RequestOptions {
 
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum RequestVerb {
-    /// REQUEST_STATUS_UPDATE: what the task amounts to, by the sealed report of the last run, for the tree as it is now
+    /// REQUEST_STATUS_UPDATE: ask for the task's status, by the sealed report of the last run, for the tree as it is now
     Status {
         /// What is claimed
         #[arg(value_enum, ignore_case = true, default_value = "COMPLETE", value_name = "STATUS")]

@@ -14,7 +14,7 @@ pub(super) struct Row {
     pub(super) what: &'static str,
     pub(super) act: fn(&Victim) -> Act,
     pub(super) kind: FaultKind,
-    /// A part of the path of the file in which the fault must be named.
+    /// A part of a path: `verify` must say that the fault lies in the file with this path.
     pub(super) file: &'static str,
 }
 

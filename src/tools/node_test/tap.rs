@@ -330,7 +330,7 @@ fn position(text: &str, place: Place<'_>) -> Option<(String, u64)> {
     (!path.contains(char::is_whitespace) || path.starts_with('/')).then(|| (place.within_project(path), line))
 }
 
-/// Returns the first line of a stack that lies in a file.
+/// Returns the line number in the source file `file` of the first entry of a stack trace that points into this file.
 fn line_in(stack: &str, file: &str, place: Place<'_>) -> Option<u64> {
     stack.lines().find_map(|line| {
         let text = line.trim();
