@@ -77,6 +77,19 @@ fn an_edited_index_is_never_believed() {
 }
 
 #[test]
+fn a_planted_project_without_a_ledger_is_nobodys_registration() {
+    let project = red_project();
+    let other = Connection::open(state(&project).join("state.db")).expect("the index is there");
+    let planted = "UPDATE projects SET path = path || '-elsewhere', inode = 1; \
+         INSERT INTO projects SELECT 'ghost-00000001', replace(path, '-elsewhere', ''), device, inode, git_common_directory, \
+         plan_digest, 999 FROM projects";
+    other.execute_batch(planted).unwrap_or_else(|error| panic!("{error}"));
+    drop(other);
+    answers_are_right(&project, "a planted project");
+    project.proctor(["verify"]).success();
+}
+
+#[test]
 fn whoever_changed_the_index_is_told_on_once() {
     let project = red_project();
     let other = Connection::open(state(&project).join("state.db")).expect("the index is there");

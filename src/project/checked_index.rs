@@ -40,14 +40,40 @@ pub(crate) fn apply_written(
             index.say_changed(project);
             make_anew(store, index, project)
         }
+        // Another program, or a rebuilding process, removed the rows of the lines before.
+        Err(IndexError::Gap { .. }) => make_anew(store, index, project),
         applied => applied.map_err(ProjectError::Index),
     }
 }
 
+/// Updates the index from the ledgers of all projects. The index may be new, or may lack lines that other processes
+/// wrote. Rows of a project that has no ledger are no rows of proctor, and are dropped.
+///
+/// # Errors
+/// As for [`catch_up`].
+pub(crate) fn catch_up_all(store: &Store, index: &mut StoreIndex) -> Result<(), ProjectError> {
+    // The rows are listed first: a project that another process registers meanwhile has a ledger before it has rows.
+    let registered = index.projects().map_err(ProjectError::Index)?;
+    let with_ledger = evidence::list_projects(store).map_err(ProjectError::Evidence)?;
+    for project in &with_ledger {
+        catch_up(store, index, project)?;
+    }
+    // A store that was removed while this process has its index open has no ledgers either, and may be put back.
+    if !store.root().is_dir() {
+        return Ok(());
+    }
+    for stranger in registered.into_iter().map(|project| project.id).filter(|id| !with_ledger.contains(id)) {
+        index.say_changed(&stranger);
+        index.forget(&stranger).map_err(ProjectError::Index)?;
+    }
+    Ok(())
+}
+
 /// Drops all rows of a project and makes them anew from its ledger.
 fn make_anew(store: &Store, index: &mut StoreIndex, project: &ProjectId) -> Result<(), ProjectError> {
-    index.forget(project).map_err(ProjectError::Index)?;
-    apply_from(store, index, project, None)
+    let lines = evidence::read_signed_lines(store, project, 0, |_| false).map_err(ProjectError::Evidence)?;
+    let lines = lines.collect::<Result<Vec<_>, _>>().map_err(ProjectError::Evidence)?;
+    index.apply_anew(project, &lines).map_err(ProjectError::Index)
 }
 
 fn apply_from(

@@ -9,7 +9,7 @@ use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Store};
 use crate::model::{Asker, LedgerBody, Plan, ProjectId, RegistrationRecord, RootIdentity, Serving, ServingRecord};
 use crate::process::clock;
 use crate::project::approval::{terms_of_registration, unapproved_in};
-use crate::project::checked_index::{apply_written, catch_up};
+use crate::project::checked_index::{apply_written, catch_up, catch_up_all};
 use crate::project::error::ProjectError;
 use crate::project::repaired_index::open_index;
 use crate::project::request::{ProjectScope, ProjectSettings};
@@ -109,10 +109,7 @@ impl Workspace {
     /// Updates the index from the ledgers of all projects. The index may be new, or may lack lines that other processes
     /// wrote.
     pub(crate) fn catch_up_all(&mut self) -> Result<(), ProjectError> {
-        for project in evidence::list_projects(&self.store).map_err(ProjectError::Evidence)? {
-            catch_up(&self.store, &mut self.index, &project)?;
-        }
-        Ok(())
+        catch_up_all(&self.store, &mut self.index)
     }
 
     fn write_registration(

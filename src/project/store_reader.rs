@@ -10,7 +10,7 @@ use crate::model::{
     Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, RunLine, Serving, TaskId,
     TddState, Timestamp, TreeDigest,
 };
-use crate::project::checked_index::catch_up;
+use crate::project::checked_index::{catch_up, catch_up_all};
 use crate::project::error::ProjectError;
 use crate::project::registration::{DirectoryOwner, RootDirectory};
 use crate::project::repaired_index::{Announce, announce_with, open_index};
@@ -126,10 +126,7 @@ impl StoreReader {
     /// Updates the index from the ledgers of all projects. The index may be new, or may lack lines that other processes
     /// wrote.
     pub(crate) fn catch_up_all(&mut self) -> Result<(), ProjectError> {
-        for project in evidence::list_projects(&self.store).map_err(ProjectError::Evidence)? {
-            catch_up(&self.store, &mut self.index, &project)?;
-        }
-        Ok(())
+        catch_up_all(&self.store, &mut self.index)
     }
 
     /// Returns the newest runs of a project, at most `limit`, newest first. They are read from the ledger, from its end on: each

@@ -31,6 +31,31 @@ impl Tables {
     ) -> Result<(), IndexError> {
         let refused = |source| self.reader.refused("write", source);
         let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate).map_err(refused)?;
+        self.prepare_rows(&transaction, project, sealing)?;
+        self.apply_to_prepared_rows(transaction, project, lines, sealing)
+    }
+
+    /// Deletes all rows of a project and makes them from the lines of its ledger, in one transaction: no other process
+    /// sees a project without rows.
+    pub(super) fn apply_anew(
+        &mut self,
+        project: &ProjectId,
+        lines: &[(u64, LedgerLine)],
+        sealing: Option<&IndexSealing>,
+    ) -> Result<(), IndexError> {
+        let refused = |source| self.reader.refused("write", source);
+        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate).map_err(refused)?;
+        delete_rows(&transaction, project).map_err(refused)?;
+        self.apply_to_prepared_rows(transaction, project, lines, sealing)
+    }
+
+    /// Checks the seal of a project's rows before lines are applied, and deletes rows without a position.
+    fn prepare_rows(
+        &self,
+        transaction: &Transaction<'_>,
+        project: &ProjectId,
+        sealing: Option<&IndexSealing>,
+    ) -> Result<(), IndexError> {
         match self.check_seal(project, sealing)? {
             SealCheck::Sealed(_) => {}
             // Whoever edits rows could empty their seal too, so a store that can sign does not sign such rows.
@@ -39,11 +64,24 @@ impl Tables {
             }
             SealCheck::Unsigned => {}
             // Rows without a position are left by an older version, or by another program.
-            SealCheck::Empty => delete_rows(&transaction, project).map_err(refused)?,
+            SealCheck::Empty => {
+                delete_rows(transaction, project).map_err(|source| self.reader.refused("write", source))?;
+            }
             SealCheck::Changed => {
                 return Err(IndexError::Changed { path: self.reader.path.clone(), project: project.clone() });
             }
         }
+        Ok(())
+    }
+
+    fn apply_to_prepared_rows(
+        &self,
+        transaction: Transaction<'_>,
+        project: &ProjectId,
+        lines: &[(u64, LedgerLine)],
+        sealing: Option<&IndexSealing>,
+    ) -> Result<(), IndexError> {
+        let refused = |source| self.reader.refused("write", source);
         let (mut applied, mut end) = read_position(&transaction, project).map_err(refused)?.unwrap_or((Sequence(0), 0));
         let before = applied;
         let mut mark = None;

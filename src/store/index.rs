@@ -164,6 +164,14 @@ impl StoreIndex {
         self.update(|tables, sealing| tables.apply(project, lines, sealing))
     }
 
+    /// Deletes all rows of a project and makes them from `lines`, all lines of its ledger, in one transaction.
+    ///
+    /// # Errors
+    /// As for [`Self::apply`].
+    pub fn apply_anew(&mut self, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Result<(), IndexError> {
+        self.update(|tables, sealing| tables.apply_anew(project, lines, sealing))
+    }
+
     /// Deletes all rows of a project, so that its ledger can be applied again from the beginning.
     ///
     /// # Errors

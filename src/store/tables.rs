@@ -107,6 +107,10 @@ impl Tables {
                 outcome => outcome?,
             }
         }
+        // proctor makes no triggers and no views. Those of another program would change rows within proctor's own
+        // transactions, and the changed rows would be sealed.
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
         // By default the last connection that is closed moves the write-ahead log into the file and deletes the log.
         // The next connection would create it again. That would cost four syncs for every command.
         self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;

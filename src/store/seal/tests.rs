@@ -82,6 +82,18 @@ fn whatever_another_program_changes_of_what_decides_is_noticed() {
 }
 
 #[test]
+fn a_trigger_of_another_program_is_not_run() {
+    let mut test = filled();
+    let trigger = "CREATE TRIGGER t AFTER INSERT ON positions BEGIN INSERT OR REPLACE INTO served (project, sequence) \
+                   VALUES ('shop-00000001', 1); END";
+    Connection::open(&test.path).unwrap().execute_batch(trigger).unwrap();
+    let lines = test.lines[&project(SHOP)].clone();
+    test.index.apply_anew(&project(SHOP), &lines).unwrap();
+    assert_eq!(test.index.serving(&project(SHOP)).unwrap(), Serving::NotServed);
+    assert!(matches!(test.index.check_seal(&project(SHOP)).unwrap(), SealCheck::Sealed(_)));
+}
+
+#[test]
 fn rows_whose_seal_was_emptied_are_not_sealed_again_where_there_is_a_key() {
     let mut test = filled();
     change(&test, "UPDATE seals SET signature = ''");
