@@ -293,6 +293,19 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_fills_a_variable_and_is_no_evidence() {
+        let settings = EnvironmentAdditions { secrets: vec!["API_TOKEN".into()], ..Default::default() };
+        let mut action = action(ActionPhase::Step);
+        action.environment.insert("HEADER".into(), "Bearer {{API_TOKEN}}".into());
+        action.environment.insert("PLAIN".into(), "{{OTHER}}".into());
+        let child = build(&[("API_TOKEN", "hush-hush")], &settings, &action);
+        assert_eq!(child.as_text()["HEADER"], "Bearer hush-hush");
+        let evidence = child.for_evidence();
+        assert_eq!((&*evidence["HEADER"], &*evidence["PLAIN"]), ("Bearer {{API_TOKEN}}", "{{OTHER}}"));
+        assert!(!child.variables.contains_key(OsStr::new("API_TOKEN")), "the variable itself is not passed on");
+    }
+
+    #[test]
     fn what_is_printed_of_the_settings_holds_no_value() {
         let settings = EnvironmentAdditions {
             pass: vec!["DB".into()],

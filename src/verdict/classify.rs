@@ -169,10 +169,10 @@ fn judge_by_row(row: &CategoryRow, doubt: Option<String>, facts: &ActionFacts<'_
         seen => seen.to_vec(),
     };
     if facts.action.class == ToolClass::Test {
-        // A report that cannot be trusted as a whole may still show that tests ran.
-        let counted =
-            interpretation.test_results.as_ref().is_some_and(|results| results.counts.passed + results.counts.failed > 0);
-        classification.tests_ran = Some(row.tests_ran || counted);
+        // A report that cannot be trusted as a whole may still show that a test passed. What a stopped tool has left shows nothing.
+        let has_passed = interpretation.test_results.as_ref().is_some_and(|results| results.counts.passed > 0);
+        let is_seen = has_passed && interpretation.category == row.code;
+        classification.tests_ran = Some(row.tests_ran || is_seen);
     }
     if let (ActionEnd::TimedOut { limit, .. }, CategoryCode::TimedOut | CategoryCode::ServiceNotReady) = (facts.end, row.code) {
         classification.limit = Some(*limit);

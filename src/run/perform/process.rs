@@ -1,7 +1,7 @@
 //! One attempt of an action with a process, from preparation to judgement.
 
 use crate::project::ProjectError;
-use crate::sandbox::ChildEnvironment;
+use crate::sandbox::{ChildEnvironment, Secrets};
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub(crate) struct ProcessLaunch {
     log: File,
     frames: File,
     /// The secrets that are masked in the output.
-    masked: Vec<Vec<u8>>,
+    secrets: Secrets,
 }
 
 /// An attempt that is ready to start. When the attempt is dropped, old reports that were moved aside for it are moved
@@ -64,7 +64,7 @@ impl ProcessLaunch {
     pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, ProjectError> {
         let copy =
             |file: &File| file.try_clone().map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source });
-        Ok(Sinks { log: copy(&self.log)?, frames: copy(&self.frames)?, masked: self.masked.clone() })
+        Ok(Sinks { log: copy(&self.log)?, frames: copy(&self.frames)?, masked: self.secrets.bytes() })
     }
 }
 
@@ -162,7 +162,7 @@ impl Performer<'_, '_> {
             self.workspace.run_preparation.note_step(&request.child.isolation);
         }
         self.directory.begin_batched_sync();
-        Ok(ProcessLaunch { request, limits, log, frames, masked: self.secrets().bytes() })
+        Ok(ProcessLaunch { request, limits, log, frames, secrets: self.secrets() })
     }
 
     /// Starts an action's process through the run's launcher, and returns when none of the action's processes is left.

@@ -137,9 +137,9 @@ fn error_of(test: &Test) -> String {
     let first = first.strip_prefix("Error: ").unwrap_or(first);
     // Jest quotes what was thrown if it is no error, as its own text about a time-out: `thrown: "Exceeded timeout …`.
     let first = first.strip_prefix("thrown: \"").map_or(first, |quoted| quoted.trim_end_matches('"'));
-    match labelled(message) {
-        Some((expected, received)) => format!("{first} (expected {expected}, received {received})"),
-        None => first.to_owned(),
+    match (only_value(message, "Expected: "), only_value(message, "Received: ")) {
+        (Some(expected), Some(received)) => format!("{first} (expected {expected}, received {received})"),
+        _ => first.to_owned(),
     }
 }
 
@@ -204,4 +204,42 @@ fn place_in(stack: &str, file: &str, place: Place<'_>) -> Option<(u64, u64)> {
         let path = path.strip_prefix("file://").unwrap_or(path);
         (place.within_project(path) == file).then(|| Some((number.parse().ok()?, column.parse().ok()?))).flatten()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn what_was_expected_and_what_came_is_read_where_the_message_has_each_once() {
+        let of = |message: &str| compared(message).map(|(expected, received)| format!("{expected} / {received}"));
+        for (message, seen) in [
+            ("expect(received).toBe(expected)\n\nExpected: 200\nReceived: 404\n", Some("200 / 404")),
+            ("Expected length: 3\nReceived length: 2\nReceived array: [1, 2]", Some("3 / 2")),
+            ("Expected substring: \"a\"\nReceived string:    \"b\"", Some("\"a\" / \"b\"")),
+            ("Expected substring: \"a\"\nReceived string: \"b\"", Some("\"a\" / \"b\"")),
+            ("AssertionError: expected 404 to be 200 // Object.is equality", Some("200 / 404")),
+            ("AssertionError: expected [ 1 ] to deeply equal [ 2 ]", Some("[ 2 ] / [ 1 ]")),
+            (
+                "- Expected  - 1\n+ Received  + 1\n\n  Object {\n-   \"a\": 1,\n+   \"a\": 2,\n  }\n    at x (a.js:1:2)",
+                Some("\"a\": 1, / \"a\": 2,"),
+            ),
+            ("Expected: 1\nReceived: 2\nExpected: 3", None),
+            ("it was expected to be better", None),
+            ("Error: boom", None),
+        ] {
+            assert_eq!(of(message).as_deref(), seen, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_failure_has_its_line_and_column() {
+        let place = Place { root: Path::new("/project"), directory: Path::new("") };
+        let stack = "Error: x\n    at f (/project/node_modules/y.js:1:2)\n    at Object.toBe (/project/a.test.js:15:23)";
+        assert_eq!(place_in(stack, "a.test.js", place), Some((15, 23)));
+        assert_eq!(place_in("at file:///project/a.test.js:5:17", "a.test.js", place), Some((5, 17)));
+        assert_eq!(place_in("at /elsewhere/a.test.js:5:17", "a.test.js", place), None);
+    }
 }
