@@ -98,8 +98,8 @@ const POSSIBLE: &[&[&str]] = &[
     &["ruby"],
     &["php"],
     &["npm", "run"],
-    &["yarn"],
-    &["pnpm"],
+    &["yarn", "run"],
+    &["pnpm", "run"],
     &["make"],
 ];
 
@@ -150,6 +150,9 @@ const ENDING_WORDS: &[&str] = &[
     "--check-config",
 ];
 
+/// Words with which a program of the project does something that ends.
+const TASK_WORDS: &[&str] = &["install", "ci", "migrate", "seed", "test", "lint", "compile", "check", "format"];
+
 /// Returns whether a command starts a server; `None` if it is not known to.
 pub fn server_kind(command: &str) -> Option<ServerKind> {
     let words = split_words(command)?;
@@ -167,7 +170,8 @@ pub fn server_kind(command: &str) -> Option<ServerKind> {
     if begins(KNOWN) {
         return Some(ServerKind::Known);
     }
-    begins(POSSIBLE).then_some(ServerKind::Possible)
+    let does_a_task = words.iter().any(|word| TASK_WORDS.contains(&word.as_str()));
+    (begins(POSSIBLE) && !does_a_task).then_some(ServerKind::Possible)
 }
 
 /// Returns the words of the last command of a list such as `cd web && npm run dev`.
@@ -247,6 +251,7 @@ mod tests {
             "docker compose -f compose.yml up",
             "./gradlew bootRun",
             "cargo watch -x run",
+            "npm run dev -- --mode test",
         ] {
             assert_eq!(server_kind(command), Some(ServerKind::Known), "{command}");
         }
@@ -263,6 +268,9 @@ mod tests {
             "vite --version",
             "npm run dev &",
             "pytest -q",
+            "pnpm install --frozen-lockfile",
+            "python manage.py migrate",
+            "make test",
             "cargo build",
             "",
             "npm run build && npx next build",

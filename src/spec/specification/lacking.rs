@@ -64,7 +64,7 @@ pub(super) fn lacking_values(
         let meant = nearest(name, missing.iter().copied());
         hints.extend(meant.map(|meant| format!("`--set {name}` fills nothing: did you mean `{meant}`?")));
     }
-    Problem::new(pointer, message).hint(hints.join("\n"))
+    Problem::new(pointer, message).hint(hints.join("\n  "))
 }
 
 fn named(name: &str, lines: &[usize], settings: &SpecificationSettings) -> String {

@@ -105,7 +105,10 @@ pub(super) fn find_ready(
         |task: &Value| task.pointer("/testExecution/prerequisites").and_then(Value::as_array).cloned().unwrap_or_default();
     let (actions, as_written) = (prerequisites(task), prerequisites(written_task));
     let is_server = |action: &Value| server_kind(text_at(action, "/parameters/command")) == Some(ServerKind::Known);
-    for (action, as_written) in actions.iter().zip(&as_written).skip(index + 1).take_while(|(action, _)| !is_server(action)) {
+    // What may be a server is taken for one only if the very next action asks it.
+    let asking = if kind == ServerKind::Possible { 1 } else { actions.len() };
+    let behind = actions.iter().zip(&as_written).skip(index + 1).take(asking);
+    for (action, as_written) in behind.take_while(|(action, _)| !is_server(action)) {
         if let Some(target) = asked(action, as_written) {
             return Ok(Ready::at(target, format!("{} asks it", text_at(action, "/actionId")), true));
         }
