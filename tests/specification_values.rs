@@ -111,8 +111,11 @@ fn a_secret_reaches_the_action_and_nothing_else() {
     let plan = project.proctor(["plan", "--task", "T117"]).env("API_TOKEN", SECRET).success();
     assert!(plan.stderr.contains("`API_TOKEN` is a secret"), "{}", plan.stderr);
     let run = project.proctor(["run", "--task", "T117", "--json"]).env("API_TOKEN", SECRET).success();
-    let log =
-        files_below(&project.root().join("state")).into_iter().find(|(name, _)| name.contains("STEP.1") && name.ends_with(".log")).expect("a log").1;
+    let log = files_below(&project.root().join("state"))
+        .into_iter()
+        .find(|(name, _)| name.contains("STEP.1") && name.ends_with(".log"))
+        .expect("a log")
+        .1;
     let log = String::from_utf8_lossy(&log).into_owned();
     assert!(log.contains(&format!("{}\n", SECRET.len())), "the action got the value: {log}");
     assert!(log.contains("said: **************") && log.contains("err: **************"), "{log}");
