@@ -128,7 +128,7 @@ impl Bench {
         };
         let (control, _handle) = Control::new().expect("pipes");
         let seconds = self.timed(|bench, log| {
-            let sinks = Sinks { log: created(log), frames: created(&frames) };
+            let sinks = Sinks { log: created(log), frames: created(&frames), masked: Vec::new() };
             let ended = supervise(&mut bench.launcher, &request, &limits, sinks, &control, ALL_REASONS).expect("supervised");
             assert_eq!((ended.end, ended.captured.log_bytes), (ActionEnd::Exited { code: 0 }, bench.bytes));
         });

@@ -152,7 +152,7 @@ impl Bench {
     fn supervise(&mut self, request: &LaunchRequest, control: &Control) -> (EndedAction, Duration) {
         self.runs += 1;
         let sink = |kind: &str| File::create_new(self.root.path().join(format!("{}.{kind}", self.runs))).expect("a file");
-        let sinks = Sinks { log: sink("log"), frames: sink("frames") };
+        let sinks = Sinks { log: sink("log"), frames: sink("frames"), masked: Vec::new() };
         let limits = ActionLimits {
             timeout: Duration::from_secs(30),
             idle: None,

@@ -150,7 +150,7 @@ fn run_true(launcher: &mut LauncherHandle, root: &Path, snapshot: Option<Snapsho
         ladder: vec![StopStage::Sigterm],
     };
     let (control, _handle) = Control::new().expect("pipes");
-    let sinks = Sinks { log: sink(), frames: sink() };
+    let sinks = Sinks { log: sink(), frames: sink(), masked: Vec::new() };
     let (ended, took) = timed(|| supervise(launcher, &request, &limits, sinks, &control, ALL_REASONS).expect("supervised"));
     assert_eq!(ended.end, ActionEnd::Exited { code: 0 });
     took

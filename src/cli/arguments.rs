@@ -17,6 +17,7 @@ use crate::cli::service_arguments::{
     TasksOptions, WaitOptions,
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions, SchemaOptions};
+use crate::cli::value_arguments::ValueOptions;
 use crate::model::{NextNode, Phase};
 use crate::project::IdentityAnswer;
 
@@ -77,6 +78,7 @@ pub(crate) enum Command {
 ///   proctor run
 ///   proctor run fixtures/projects/quotes --check pytest --json
 ///   proctor run --task T117
+///   proctor run --task T117 --set BASE_URL=http://127.0.0.1:3000
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RunOptions {
@@ -85,6 +87,8 @@ pub(crate) struct RunOptions {
     /// Run this task of a test specification instead of the project's checks; its dependencies must be complete on this tree
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
+    #[command(flatten)]
+    pub(crate) values: ValueOptions,
     /// Run only this check; may be given several times. Steps of a task are also known by their ids
     #[arg(long = "check", value_name = "NAME")]
     pub(crate) checks: Vec<String>,
@@ -124,6 +128,8 @@ pub(crate) struct WatchOptions {
     /// Run this task of a test specification instead of what `tasks` in `[watch]` says
     #[arg(long, value_name = "TASK", conflicts_with = "command")]
     pub(crate) task: Option<String>,
+    #[command(flatten)]
+    pub(crate) values: ValueOptions,
     /// How much is shown of what failed
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) failures: FailuresShown,

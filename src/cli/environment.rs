@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::cli::error::CommandError;
+use crate::config::SHORTEST_SECRET;
 #[cfg(feature = "test-fakes")]
 use crate::evidence::FailureInjection;
 use crate::model::{Asker, CommandExit, IsolationLevel};
@@ -20,6 +21,8 @@ pub(crate) struct Environment {
     working_directory: PathBuf,
     state_root: PathBuf,
     executable: PathBuf,
+    /// The values that the command line gives to placeholders of test specifications (`--set`).
+    values: Vec<(String, String)>,
 }
 
 /// Returns whether this process is the launcher, the process that starts actions. proctor starts itself with a hidden
@@ -75,7 +78,8 @@ impl Environment {
         // The isolation and the mounts of a snapshot know the store by its real path. If a directory on the given path is a link,
         // such as `~/.local/state` to another disk, the given path differs from the real one.
         let state_root = real_path(&state_root);
-        let environment = Self { variables, working_directory, state_root, executable: PathBuf::from("/proc/self/exe") };
+        let environment =
+            Self { variables, working_directory, state_root, executable: PathBuf::from("/proc/self/exe"), values: Vec::new() };
         #[cfg(feature = "test-fakes")]
         environment.install_failure_injection();
         Ok(environment)
@@ -96,6 +100,17 @@ impl Environment {
         {
             crate::process::clock::stepped::set_back(reading, millis);
         }
+    }
+
+    /// Returns the environment with the values that the command line gives to placeholders.
+    #[must_use]
+    pub(crate) fn with_values(&self, values: &[(String, String)]) -> Self {
+        Self { values: values.to_vec(), ..self.clone() }
+    }
+
+    /// Returns the values that the command line gives to placeholders of test specifications.
+    pub(crate) fn values(&self) -> &[(String, String)] {
+        &self.values
     }
 
     /// Returns all environment variables of this process. Actions do not get all of them, but only those on a list
@@ -209,6 +224,21 @@ pub(crate) fn user_configuration() -> (Option<PathBuf>, Option<PathBuf>) {
     let home = absolute(&variables, "HOME");
     let base = absolute(&variables, "XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
     (base.map(|base| base.join("proctor").join("config.toml")), home)
+}
+
+/// Returns those of the named variables that cannot fill a placeholder, each with the reason.
+pub(crate) fn unusable_secrets(names: &[String]) -> BTreeMap<String, &'static str> {
+    if names.is_empty() {
+        return BTreeMap::new();
+    }
+    let (variables, _) = ambient();
+    let why = |name: &String| match variables.get(OsStr::new(name)) {
+        None => Some("the variable is not set"),
+        Some(value) if value.to_str().is_none() => Some("the variable is not UTF-8"),
+        Some(value) if value.len() < SHORTEST_SECRET => Some("the variable is too short to be kept out of what is printed"),
+        Some(_) => None,
+    };
+    names.iter().filter_map(|name| Some((name.clone(), why(name)?))).collect()
 }
 
 fn absolute(variables: &BTreeMap<OsString, OsString>, name: &str) -> Option<PathBuf> {

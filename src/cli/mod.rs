@@ -36,6 +36,7 @@ mod specification_arguments;
 mod specification_files;
 mod style;
 mod terminal;
+mod value_arguments;
 mod watch_screen;
 
 use std::process::ExitCode;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::cli::project_place::ProjectPlace;
+use crate::cli::value_arguments::ValueOptions;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::arguments::IdentityArgument;
@@ -25,6 +26,8 @@ use crate::model::CompletionStatus;
 pub(crate) struct StatusOptions {
     #[command(flatten)]
     pub(crate) scope: StatusScope,
+    #[command(flatten)]
+    pub(crate) values: ValueOptions,
     /// Print one JSON document, as `GET /v1/status` of the control socket answers
     #[arg(long)]
     pub(crate) json: bool,
@@ -63,6 +66,8 @@ pub(crate) struct WaitOptions {
     pub(crate) place: ProjectPlace,
     #[command(flatten)]
     pub(crate) verdict: AwaitedVerdict,
+    #[command(flatten)]
+    pub(crate) values: ValueOptions,
     /// How long to wait for the verdict, 1h at most. When the time is over, a run that this command started itself is stopped. With 0 nothing is run or waited for
     #[arg(long, default_value = "60s", value_name = "DURATION", value_parser = read_timeout)]
     pub(crate) timeout: Duration,
@@ -187,6 +192,8 @@ pub(crate) struct RequestOptions {
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR", global = true)]
     pub(crate) project: PathBuf,
+    #[command(flatten)]
+    pub(crate) values: ValueOptions,
     /// Print one JSON document, as `POST /v1/projects/{id}/requests` answers; of a retest its report
     #[arg(long, global = true)]
     pub(crate) json: bool,

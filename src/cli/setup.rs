@@ -83,6 +83,8 @@ pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), Comman
             .hint("save the file in UTF-8")
     })?;
     let mut configuration = config::read(&text, CONFIGURATION_FILE).map_err(|problems| from_problems(&problems))?;
+    let specification = &mut configuration.specification;
+    specification.unusable = environment::unusable_secrets(&specification.from_environment);
     if let Some(name) = &configuration.environment.env_file {
         // Commands that run nothing need no such file. Whoever needs its variables reports why it cannot be read.
         configuration.environment.file_variables = env_file::read(root, name).ok();

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::project_place::ProjectPlace;
+use crate::cli::value_arguments::ValueOptions;
 use clap::Args;
 
 /// Read test specifications and proctor.toml, and say everything that is wrong with them; nothing is run
@@ -10,11 +11,17 @@ use clap::Args;
 /// Without FILE every `*test-specification.json` that belongs to the project's tree is read, and its `proctor.toml`. An error
 /// keeps a file from being run, a note does not.
 ///
-/// Exit codes: 0 if there are notes at most, 2 if a FILE cannot be read, 4 if there is an error.
+/// With `--fix` a server that is started like a command that ends becomes a service, and a FILE_VALIDATION that has nothing to
+/// compare with looks only whether the file exists. Before, such a file runs nothing; a correction that is a guess is made only after
+/// a yes at a terminal. Links are left alone.
+///
+/// Exit codes: 0 if there are notes at most, 2 if a FILE cannot be read, 3 if `--fix` needs an answer and there is no terminal, 4 if there
+/// is an error.
 ///
 /// Examples:
 ///   proctor check
 ///   proctor check specs/T117-test-specification.json --json
+///   proctor check --fix specs/T117-test-specification.json --set PORT=3000
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct CheckOptions {
@@ -24,6 +31,11 @@ pub(crate) struct CheckOptions {
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,
+    #[command(flatten)]
+    pub(crate) values: ValueOptions,
+    /// Correct what can be corrected by rule, and show it first; the rest of the file keeps its bytes
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) fix: bool,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
@@ -53,6 +65,8 @@ pub(crate) struct PlanOptions {
     /// The task of a test specification; the checks of the project (`default`) without it
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
+    #[command(flatten)]
+    pub(crate) values: ValueOptions,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
@@ -90,6 +104,8 @@ pub(crate) struct ApproveOptions {
     /// The task of a test specification; the checks of the project (`default`) without it
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
+    #[command(flatten)]
+    pub(crate) values: ValueOptions,
     /// Print the bytes of which a signature approves it, and approve nothing
     #[arg(long, conflicts_with = "signature")]
     pub(crate) print: bool,

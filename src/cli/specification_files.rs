@@ -37,12 +37,14 @@ pub(crate) fn load(environment: &Environment, directory: &Path, task: Option<&st
 /// Finds the plan of a task, or of the project's own checks if no task is named.
 pub(crate) fn find(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<FoundPlan, CommandError> {
     let root = setup::project_root(environment, directory)?;
-    find_in(&root, &task.map_or_else(|| Ok(TaskId::default_task()), read_task)?)
+    find_in(&root, &task.map_or_else(|| Ok(TaskId::default_task()), read_task)?, environment.values())
 }
 
 /// Reads a project's configuration and a task's plan again, so that changes take effect before the next run.
-pub(crate) fn reload(root: &Path, task: &TaskId) -> Result<LoadedProject, CommandError> {
-    found(find_in(root, task)?)
+///
+/// `values` are those of the command line for placeholders of test specifications.
+pub(crate) fn reload(root: &Path, task: &TaskId, values: &[(String, String)]) -> Result<LoadedProject, CommandError> {
+    found(find_in(root, task, values)?)
 }
 
 fn found(found: FoundPlan) -> Result<LoadedProject, CommandError> {
@@ -52,11 +54,12 @@ fn found(found: FoundPlan) -> Result<LoadedProject, CommandError> {
     }
 }
 
-fn find_in(root: &Path, task: &TaskId) -> Result<FoundPlan, CommandError> {
+fn find_in(root: &Path, task: &TaskId, values: &[(String, String)]) -> Result<FoundPlan, CommandError> {
     if *task == TaskId::default_task() {
         return setup::reload(root).map(|loaded| FoundPlan::Planned(Box::new(loaded)));
     }
-    let (configuration, _) = setup::configuration(root)?;
+    let (mut configuration, _) = setup::configuration(root)?;
+    configuration.specification.set(values);
     let mut specifications = Specifications::default();
     specifications.update(root, &scan(root, &configuration)?);
     let root = root.to_owned();

@@ -322,7 +322,7 @@ impl Scratch {
 
     fn sinks(&self, attempt: u32) -> Result<Sinks, ProjectError> {
         let open = |name: &str| File::create_new(self.0.join(format!("{name}-{attempt}"))).map_err(|source| self.failed(source));
-        Ok(Sinks { log: open("log")?, frames: open("frames")? })
+        Ok(Sinks { log: open("log")?, frames: open("frames")?, masked: Vec::new() })
     }
 
     fn failed(&self, source: io::Error) -> ProjectError {

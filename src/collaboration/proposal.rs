@@ -12,7 +12,7 @@ use crate::model::{Problem, SpecificationChange, TaskId};
 use crate::process::clock;
 use crate::project::ProjectError;
 use crate::project::{ProjectSettings, SPECIFICATION_SEARCH};
-use crate::spec::specification::{SpecificationContext, SpecificationReading, compare_specifications, read_specification};
+use crate::spec::specification::{SpecificationContext, SpecificationReading, compare_specifications, read_filled_specification};
 use crate::spec::{DiskFiles, compare_with_project};
 use crate::tree::TreeIndex;
 
@@ -63,7 +63,7 @@ pub fn review_specification(
         Proposal::Text(text) => ("the proposal", text.clone()),
         Proposal::File(name) => (name.as_str(), read(root, name)?),
     };
-    let proposed = reading_of(root, name, &text);
+    let proposed = reading_of(root, settings, name, &text);
     let mut errors = errors(&proposed.faults);
     if errors.is_empty() && !proposed.tasks.iter().any(|id| id == task.as_str()) {
         errors.push(format!("{name}: it has no task `{task}`"));
@@ -79,7 +79,7 @@ fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<Curren
     let mut found = Vec::new();
     for file in names {
         let text = read(root, &file)?;
-        let reading = reading_of(root, &file, &text);
+        let reading = reading_of(root, settings, &file, &text);
         // A file that is not valid JSON has no readable tasks. It is kept as a candidate, because it may have the task
         // once its errors are corrected.
         if reading.tasks.is_empty() || reading.tasks.iter().any(|id| id == task.as_str()) {
@@ -99,8 +99,10 @@ fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<Curren
 
 /// Reads a specification's text and compares it with the project's other files, because some errors depend on those
 /// files. A run reads specifications in the same way.
-fn reading_of(root: &Path, name: &str, text: &str) -> SpecificationReading {
-    compare_with_project(read_specification(text, name, SpecificationContext { project_root: root }), &DiskFiles::new(root))
+fn reading_of(root: &Path, settings: &ProjectSettings, name: &str, text: &str) -> SpecificationReading {
+    let project = SpecificationContext { project_root: root };
+    let reading = read_filled_specification(text, name, project, &settings.specification);
+    compare_with_project(reading, &DiskFiles::new(root))
 }
 
 fn read(root: &Path, file: &str) -> Result<String, ProjectError> {

@@ -50,6 +50,7 @@ const ROWS: &[Row] = &[
     ("tdd.max_retests", |all| SettingValue::Number(all.routing.max_retests.into())),
     ("tdd.expected_missing", |all| list(&all.routing.expected_missing)),
     ("routing.collection_error", |all| text(collection_error_word(all.routing.collection_error))),
+    ("specification.from_environment", |all| list(&all.specification.from_environment)),
     ("govern.editor", |all| list(&all.govern.editor)),
     ("govern.tracker", |all| list(&all.govern.tracker)),
     ("govern.repo", |all| text(all.govern.repo.as_deref().unwrap_or_default())),

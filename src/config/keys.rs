@@ -111,6 +111,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             table("policy"),
             table("approval"),
             table("govern"),
+            table("specification"),
         ],
     ),
     ("project", &[never("name", "it is shown to people and judges nothing")]),
@@ -292,6 +293,13 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             table("reviewer"),
         ],
     ),
+    (
+        "specification",
+        &[
+            never("values", "what they fill is part of each task's plan, and a plan that asks for less is asked for"),
+            wide("from_environment", Added),
+        ],
+    ),
     ("govern.drafter", MODEL_KEYS),
     ("govern.reviewer", MODEL_KEYS),
 ];
@@ -338,6 +346,8 @@ const STRANGERS: &[UnknownKey] = &[
     UnknownKey { table: "cleanup", key: "coverage", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     UnknownKey { table: "environment", key: "pass", message: None, nearest: Some("pass_environment"), hint: None },
     UnknownKey { table: "environment", key: "file", message: None, nearest: Some("env_file"), hint: None },
+    UnknownKey { table: "", key: "specifications", message: None, nearest: Some("specification"), hint: None },
+    UnknownKey { table: "specification", key: "set", message: None, nearest: Some("values"), hint: None },
     UnknownKey { table: "", key: "isolation", message: None, nearest: Some("sandbox"), hint: None },
     UnknownKey { table: "sandbox", key: "write", message: None, nearest: Some("writable"), hint: None },
     UnknownKey { table: "sandbox", key: "pids", message: None, nearest: Some("processes"), hint: None },

@@ -22,6 +22,7 @@ mod sandbox;
 mod section;
 mod service;
 mod settings;
+mod specification;
 #[cfg(test)]
 mod tests;
 mod user;
@@ -44,6 +45,7 @@ pub use settings::{
     HomeAccess, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, ProtectionMode, QueueSettings, RuleOverride,
     RunSettings, SandboxSettings, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
 };
+pub use specification::{PlaceholderValue, SHORTEST_SECRET, SpecificationSettings, ValueSource, is_placeholder_name};
 pub use user::read_allowed;
 pub use weaker_when::{NO_LIMIT, WeakerWhen, missing};
 pub use written_value::WrittenValue;

@@ -17,6 +17,7 @@ use crate::config::section::{Document, DocumentState, Section};
 use crate::config::settings::{
     Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, TaskSettings, WatchSettings, WatchedTasks,
 };
+use crate::config::specification::read_specification_settings;
 use crate::config::values::{WrongValue, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
 use crate::model::{
     ByteSize, CollectionErrorPolicy, JudgedSettings, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId,
@@ -92,6 +93,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         policy: read_policy(top, document),
         approval: read_approval(&top.table(document, "approval"), document),
         govern: read_govern(&top.table(document, "govern"), document),
+        specification: read_specification_settings(&top.table(document, "specification"), document),
         allowed: JudgedSettings::default(),
     };
     check_names(document, configuration.actions());

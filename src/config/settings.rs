@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::config::file_variables::FileVariables;
+use crate::config::specification::SpecificationSettings;
 use crate::config::written_value::WrittenValue;
 use crate::model::{
     ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, JudgedSettings, LimitEnforcement,
@@ -34,6 +35,7 @@ pub struct Configuration {
     pub routing: RoutingSettings,
     pub policy: PolicySettings,
     pub govern: GovernSettings,
+    pub specification: SpecificationSettings,
     pub approval: ApprovalSettings,
     /// What the user's own configuration allows for this project. The reader of `proctor.toml` leaves it empty, because
     /// a project cannot allow itself anything.

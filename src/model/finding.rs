@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ControlObservation, Examined, FurtherTestCounts, LargeReport};
+use crate::model::{Advice, ControlObservation, Examined, FurtherTestCounts, LargeReport};
 
 /// The exact reason of an action's result. The design decisions list the codes, for example those of pytest in table
 /// E4. Policies depend on this code and never on the tool.
@@ -180,6 +180,9 @@ pub struct TestFailure {
     /// The line number in `test_file`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
+    /// The column in that line; `None` if the tool names none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub column: Option<u64>,
 }
 
 impl TestCase {
@@ -416,6 +419,8 @@ pub struct Interpretation {
     pub examined: Option<Examined>,
     /// The result of the check's control, a run of tests that must fail; `None` if the check has no control.
     pub control: Option<ControlObservation>,
+    /// What to do about this failure; empty where nothing more is known than its category.
+    pub advice: Advice,
 }
 
 impl Interpretation {
@@ -439,6 +444,7 @@ impl Interpretation {
             causes: Vec::new(),
             examined: None,
             control: None,
+            advice: Advice::default(),
         }
     }
 }

@@ -7,6 +7,7 @@
 mod action_kind;
 mod action_type;
 mod action_words;
+mod advice;
 mod approval;
 mod check_record;
 mod check_standing;
@@ -64,6 +65,7 @@ pub use action_kind::{
 };
 pub use action_type::{ActionOutline, ActionType};
 pub use action_words::ActionWords;
+pub use advice::Advice;
 pub use approval::{
     ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, CurrentApproval, FOUND_IN_PROJECT, PlanTerms, UnapprovedPlan,
     approve_command, plan_subject,

@@ -241,6 +241,9 @@ pub struct SpecificationSource {
     /// true`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strictness: Vec<String>,
+    /// The values that fill the task's placeholders, by name. A secret is left out: the plan has its placeholder.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub filled: BTreeMap<String, String>,
 }
 
 /// A remark for people about how the plan was made. It is never an error.

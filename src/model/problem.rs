@@ -98,6 +98,18 @@ impl Problem {
         Self { nearest: nearest.map(str::to_owned), ..self }
     }
 
+    /// Returns whether the error is about the value at a JSON pointer. An error about several values has their pointers among
+    /// the parameters of its rule.
+    pub fn is_at(&self, pointer: &str) -> bool {
+        self.pointer == pointer || self.further_pointers().any(|one| one == pointer)
+    }
+
+    /// Returns the JSON pointers of an error that is about several values; none for any other error.
+    pub fn further_pointers(&self) -> impl Iterator<Item = &str> {
+        let pointers = self.params().get("pointers").and_then(Value::as_array);
+        pointers.into_iter().flatten().filter_map(Value::as_str)
+    }
+
     /// Returns whether the error prevents every run.
     pub fn is_hard(&self) -> bool {
         self.gravity == Gravity::Hard

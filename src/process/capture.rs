@@ -18,6 +18,7 @@ use crate::model::{CapturedOutput, Digest, Timestamp};
 use crate::process::excerpt::ExcerptBuilder;
 use crate::process::frames::{FrameLines, Stream};
 use crate::process::hashing::{LEAST_ROOM, LogHasher};
+use crate::process::masking::StreamMask;
 
 /// The size in bytes that is requested for each pipe, so that a fast child rarely waits. It is the largest that an
 /// ordinary user may ask for (`pipe(7)`).
@@ -37,6 +38,8 @@ pub struct Sinks {
     pub log: File,
     /// Receives lines that say which bytes came from which stream, and when.
     pub frames: File,
+    /// Values that must not reach the files, the longest first. Each of their bytes becomes `*`.
+    pub masked: Vec<Vec<u8>>,
 }
 
 /// Output could not be kept. This is always proctor's fault or the machine's, never the child's.
@@ -79,6 +82,7 @@ struct HashedFile {
 struct Side {
     pipe: Option<PipeReader>,
     excerpt: ExcerptBuilder,
+    mask: StreamMask,
 }
 
 /// Captures both output streams of one action: log, frames, excerpts and the log's digest.
@@ -94,6 +98,8 @@ pub(super) struct Capture {
     stderr: Side,
     log_tail: Vec<u8>,
     last_output: Option<Timestamp>,
+    /// When bytes were last read, in milliseconds after the action's start.
+    last_read_ms: u64,
 }
 
 /// Appends `bytes` to `tail`, and keeps only the last [`CapturedOutput::LOG_TAIL_CAP`] bytes.
@@ -121,6 +127,7 @@ impl Capture {
     pub(super) fn open(sinks: Sinks, limit: Option<u64>) -> Result<(Self, ChildEnds), CaptureError> {
         let (stdout_reader, stdout) = open_pipe().map_err(CaptureError::Pipe)?;
         let (stderr_reader, stderr) = open_pipe().map_err(CaptureError::Pipe)?;
+        let mask = StreamMask::new(&sinks.masked);
         let capture = Self {
             log: sinks.log,
             hasher: LogHasher::new(),
@@ -128,10 +135,11 @@ impl Capture {
             printed: 0,
             frames: HashedFile::new(sinks.frames),
             lines: FrameLines::default(),
-            stdout: Side { pipe: Some(stdout_reader), excerpt: ExcerptBuilder::default() },
-            stderr: Side { pipe: Some(stderr_reader), excerpt: ExcerptBuilder::default() },
+            stdout: Side { pipe: Some(stdout_reader), excerpt: ExcerptBuilder::default(), mask: mask.clone() },
+            stderr: Side { pipe: Some(stderr_reader), excerpt: ExcerptBuilder::default(), mask },
             log_tail: Vec::new(),
             last_output: None,
+            last_read_ms: 0,
         };
         Ok((capture, ChildEnds { stdout, stderr }))
     }
@@ -165,10 +173,14 @@ impl Capture {
 
     /// Reads at most one buffer from a stream, `ms` milliseconds after the action's start.
     pub(super) fn read_once(&mut self, stream: Stream, now: Timestamp, ms: u64) -> Result<ReadStatus, CaptureError> {
+        self.last_read_ms = ms;
         let side = match stream {
             Stream::Stdout => &mut self.stdout,
             Stream::Stderr => &mut self.stderr,
         };
+        if !side.mask.is_idle() {
+            return self.read_masked(stream, now);
+        }
         let Some(pipe) = &mut side.pipe else {
             return Ok(ReadStatus::Nothing);
         };
@@ -185,24 +197,69 @@ impl Capture {
         }
         self.last_output = Some(now);
         self.printed += count as u64;
+        self.keep(stream, count).map(|()| ReadStatus::Bytes)
+    }
+
+    /// Reads at most one buffer from a stream in which secrets are masked.
+    fn read_masked(&mut self, stream: Stream, now: Timestamp) -> Result<ReadStatus, CaptureError> {
+        let side = self.side_mut(stream);
+        let Some(pipe) = &mut side.pipe else {
+            return Ok(ReadStatus::Nothing);
+        };
+        let mut read = vec![0; LEAST_ROOM];
+        let count = match pipe.read(&mut read) {
+            Ok(count) => count,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                return Ok(ReadStatus::Nothing);
+            }
+            Err(error) => return Err(CaptureError::Read(error)),
+        };
+        if count == 0 {
+            side.pipe = None;
+            return self.keep_held(stream).map(|()| ReadStatus::Nothing);
+        }
+        let masked = side.mask.push(&read[..count]);
+        self.last_output = Some(now);
+        self.printed += count as u64;
+        self.keep_bytes(stream, &masked).map(|()| ReadStatus::Bytes)
+    }
+
+    /// Keeps the bytes that were held back because a secret may have begun there.
+    fn keep_held(&mut self, stream: Stream) -> Result<(), CaptureError> {
+        let held = self.side_mut(stream).mask.finish();
+        self.keep_bytes(stream, &held)
+    }
+
+    fn keep_bytes(&mut self, stream: Stream, bytes: &[u8]) -> Result<(), CaptureError> {
+        for piece in bytes.chunks(LEAST_ROOM) {
+            self.hasher.room()[..piece.len()].copy_from_slice(piece);
+            self.keep(stream, piece.len())?;
+        }
+        Ok(())
+    }
+
+    /// Keeps `count` bytes of a stream, as far as the output limit allows. They stand at the beginning of the hasher's room.
+    fn keep(&mut self, stream: Stream, count: usize) -> Result<(), CaptureError> {
         let left = usize::try_from(self.limit - self.hasher.bytes()).unwrap_or(usize::MAX);
         let kept = count.min(left);
         let bytes = &self.hasher.room()[..kept];
+        let side = match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        };
         side.excerpt.push(bytes);
         keep_tail(&mut self.log_tail, bytes);
         self.log.write_all(bytes).map_err(CaptureError::Log)?;
         self.hasher.add(kept);
-        self.lines.push(stream, kept as u64, ms);
-        if self.lines.lines().len() >= FRAME_BYTES {
-            self.flush_frames().map(|()| ReadStatus::Bytes)
-        } else {
-            Ok(ReadStatus::Bytes)
-        }
+        self.lines.push(stream, kept as u64, self.last_read_ms);
+        if self.lines.lines().len() >= FRAME_BYTES { self.flush_frames() } else { Ok(()) }
     }
 
     /// Writes the last frames and returns what was captured.
     pub(super) fn finish(mut self) -> Result<CapturedOutput, CaptureError> {
         let pipes_left_open = self.is_open();
+        self.keep_held(Stream::Stdout)?;
+        self.keep_held(Stream::Stderr)?;
         self.lines.close();
         self.flush_frames()?;
         let (log_bytes, log_digest) = self.hasher.finish();
@@ -223,6 +280,13 @@ impl Capture {
         match stream {
             Stream::Stdout => &self.stdout,
             Stream::Stderr => &self.stderr,
+        }
+    }
+
+    fn side_mut(&mut self, stream: Stream) -> &mut Side {
+        match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
         }
     }
 
@@ -258,7 +322,11 @@ mod tests {
     fn bytes_arrive_exactly_and_are_hashed_on_the_way() {
         let root = tempfile::tempdir().expect("a directory");
         let (log, frames) = (root.path().join("a.log"), root.path().join("a.frames"));
-        let sinks = Sinks { log: File::create_new(&log).expect("created"), frames: File::create_new(&frames).expect("created") };
+        let sinks = Sinks {
+            log: File::create_new(&log).expect("created"),
+            frames: File::create_new(&frames).expect("created"),
+            masked: Vec::new(),
+        };
         let (mut capture, mut ends) = Capture::open(sinks, None).expect("pipes");
         let now = Timestamp::from_millis(5);
         ends.stdout.write_all(b"one\0\xff").expect("written");
@@ -285,7 +353,8 @@ mod tests {
         let root = tempfile::tempdir().expect("a directory");
         let log = root.path().join("a.log");
         let (mut capture, mut ends) =
-            Capture::open(Sinks { log: File::create_new(&log).expect("created"), frames: null() }, Some(6)).expect("pipes");
+            Capture::open(Sinks { log: File::create_new(&log).expect("created"), frames: null(), masked: Vec::new() }, Some(6))
+                .expect("pipes");
         let now = Timestamp::from_millis(5);
         for (text, printed, is_cut) in [(b"one ", 4, false), (b"two ", 8, true), (b"more", 12, true)] {
             ends.stdout.write_all(text).expect("written");
@@ -301,7 +370,8 @@ mod tests {
     #[test]
     fn a_full_disk_is_an_error_that_names_the_log() {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device");
-        let (mut capture, mut ends) = Capture::open(Sinks { log: full, frames: null() }, None).expect("pipes");
+        let (mut capture, mut ends) =
+            Capture::open(Sinks { log: full, frames: null(), masked: Vec::new() }, None).expect("pipes");
         ends.stdout.write_all(b"lost").expect("written");
         let error = capture.read_once(Stream::Stdout, Timestamp::from_millis(0), 0).expect_err("the disk is full");
         assert!(matches!(error, CaptureError::Log(_)), "{error:?}");
@@ -310,7 +380,8 @@ mod tests {
     #[test]
     fn a_full_disk_is_an_error_that_names_the_frames() {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device");
-        let (mut capture, mut ends) = Capture::open(Sinks { log: null(), frames: full }, None).expect("pipes");
+        let (mut capture, mut ends) =
+            Capture::open(Sinks { log: null(), frames: full, masked: Vec::new() }, None).expect("pipes");
         ends.stdout.write_all(b"lost").expect("written");
         capture.read_once(Stream::Stdout, Timestamp::from_millis(0), 0).expect("read");
         assert!(matches!(capture.finish(), Err(CaptureError::Frames(_))));

@@ -44,6 +44,7 @@ mod launcher;
 mod launcher_keepers;
 mod layers;
 mod level;
+mod masking;
 mod open_files;
 mod peer;
 mod port_holder;

@@ -150,7 +150,7 @@ pub(super) fn run_trial(
         let opened = File::options().write(true).open("/dev/null");
         opened.map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source })
     };
-    let sinks = Sinks { log: nothing()?, frames: nothing()? };
+    let sinks = Sinks { log: nothing()?, frames: nothing()?, masked: Vec::new() };
     let limits = ActionLimits {
         timeout: action.timeout,
         idle: None,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::SandboxSettings;
+use crate::config::{SandboxSettings, SpecificationSettings};
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
     Asker, CheckOrder, CommandExit, CopiedFiles, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan, PlanNote, PlanOrigin,
@@ -37,6 +37,8 @@ pub struct ProjectSettings {
     pub routing: RoutingSettings,
     /// Environment variables that actions get in addition to the default ones.
     pub environment: EnvironmentAdditions,
+    /// The values of placeholders in test specifications.
+    pub specification: SpecificationSettings,
     /// The settings for the isolation of actions.
     pub sandbox: SandboxSettings,
     /// The strongest isolation level to try. Only tests set a weaker one than the strongest.

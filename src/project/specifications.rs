@@ -3,6 +3,7 @@
 //! The tree's index says which specification files exist, and their digests. A file is read again only if its digest
 //! changed.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read as _};
@@ -14,7 +15,8 @@ use nix::fcntl::OFlag;
 use crate::config::{Configuration, nearest};
 use crate::model::{CommandExit, Digest, Plan, Problem, TaskId};
 use crate::spec::specification::{
-    InvalidAction, SPECIFICATION_SUFFIX, SpecificationContext, SpecificationReading, read_specification,
+    InvalidAction, SPECIFICATION_SUFFIX, SpecificationContext, SpecificationReading, read_filled_specification,
+    read_specification,
 };
 use crate::spec::{DiskFiles, TaskContext, approval_terms, compare_with_project, resolve_task};
 use crate::tree::{NameSearch, NameTopic, TreeIndex};
@@ -72,8 +74,10 @@ struct Known {
     /// The digest of the content that was read. `None` means that the file must be read again the next time, because
     /// what was read does not have the tree's digest: it could not be read, is a link, or was saved in the meantime.
     content: Option<Digest>,
-    /// The parsed content; `None` if the file could not be read.
+    /// The parsed content, with its placeholders as they are; `None` if the file could not be read.
     reading: Option<SpecificationReading>,
+    /// The content. The values of placeholders come from the settings, which change without the file.
+    text: String,
 }
 
 impl Specifications {
@@ -106,13 +110,17 @@ impl Specifications {
     ///
     /// See [`TaskError`].
     pub fn plan(&self, configuration: &Configuration, task: &TaskId) -> Result<Plan, TaskError> {
-        let has_it = |known: &Known| known.tasks().iter().any(|id| id == task.as_str());
-        let found: Vec<_> = self.files.iter().filter(|(_, known)| has_it(known)).collect();
+        let filled: Vec<_> =
+            self.files.iter().map(|(name, known)| (name, known.filled(&self.root, name, configuration))).collect();
+        let has_it = |reading: &Option<Cow<'_, SpecificationReading>>| {
+            reading.as_ref().is_some_and(|reading| reading.tasks.iter().any(|id| id == task.as_str()))
+        };
+        let found: Vec<_> = filled.iter().filter(|(_, reading)| has_it(reading)).collect();
         let (name, reading) = match found[..] {
             [] => return Err(self.unknown(task)),
-            [(name, Known { reading: Some(reading), .. })] => (name, reading),
-            [(name, Known { reading: None, .. })] => {
-                return Err(TaskError::Wrong { file: name.clone(), faults: Vec::new(), invalid: Vec::new() });
+            [(name, Some(reading))] => (*name, reading.as_ref()),
+            [(name, None)] => {
+                return Err(TaskError::Wrong { file: (*name).clone(), faults: Vec::new(), invalid: Vec::new() });
             }
             [..] => {
                 let files = found.iter().map(|(name, _)| (*name).clone()).collect();
@@ -146,13 +154,23 @@ impl Known {
     fn tasks(&self) -> &[String] {
         self.reading.as_ref().map(|reading| reading.tasks.as_slice()).unwrap_or_default()
     }
+
+    /// Returns the content with its placeholders filled from the settings; `None` if the file could not be read.
+    fn filled(&self, root: &Path, name: &str, configuration: &Configuration) -> Option<Cow<'_, SpecificationReading>> {
+        let (reading, settings) = (self.reading.as_ref()?, &configuration.specification);
+        if settings.is_empty() {
+            return Some(Cow::Borrowed(reading));
+        }
+        let project = SpecificationContext { project_root: root };
+        Some(Cow::Owned(read_filled_specification(&self.text, name, project, settings)))
+    }
 }
 
 fn read(root: &Path, name: &str, content: Digest) -> Known {
-    let Ok(text) = read_text(&root.join(name)) else { return Known { content: None, reading: None } };
+    let Ok(text) = read_text(&root.join(name)) else { return Known { content: None, reading: None, text: String::new() } };
     let is_named = Digest::of(text.as_bytes()) == content;
     let reading = read_specification(&text, name, SpecificationContext { project_root: root });
-    Known { content: is_named.then_some(content), reading: Some(reading) }
+    Known { content: is_named.then_some(content), reading: Some(reading), text }
 }
 
 /// Reads a text file. Opening a FIFO returns at once instead of waiting for a writer. The text's parser has to refuse a

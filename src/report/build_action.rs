@@ -181,7 +181,10 @@ fn build_outcome(action: &Action, executed: &ExecutedAction) -> ActionOutcomeV2 
         stderr_shown: shown(stderr.shown).filter(|_| action.capture.stderr),
         ..ActionOutcomeV2::default()
     };
-    with_observed(action, &executed.observed, outcome)
+    let is_wrong = executed.judgement.classification.category != ResultType::Success;
+    let outcome = with_observed(action, &executed.observed, is_wrong, outcome);
+    let advice = &interpretation.advice;
+    ActionOutcomeV2 { expected: advice.expected.clone(), received: advice.received.clone(), ..outcome }
 }
 
 /// Returns the end of the output. If the cut may have split a secret token, the rest of the token is removed.

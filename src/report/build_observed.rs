@@ -7,12 +7,18 @@ use crate::model::{
 use crate::report::exchange_records::{fault, text_of};
 use crate::report::{ActionOutcomeV2, ConnectionDiagnosticsV2, DiagnosticsV2, HealthCheckV2, PortCheckV2, PortProcessV2};
 
-/// Adds the observations to an outcome. If there was no process, the fields about a process are removed.
-pub(super) fn with_observed(action: &Action, observed: &Observation, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
+/// Adds the observations to an outcome. If there was no process, the fields about a process are removed. `is_wrong` says whether
+/// the action did not succeed: then the answer of a server is shown, because it is needed to mend the server.
+pub(super) fn with_observed(
+    action: &Action,
+    observed: &Observation,
+    is_wrong: bool,
+    outcome: ActionOutcomeV2,
+) -> ActionOutcomeV2 {
     match observed {
         Observation::Nothing => outcome,
         Observation::File(seen) => outcome_with_file(action, seen, without_process(outcome)),
-        Observation::Exchange(exchange) => outcome_with_exchange(action, exchange, without_process(outcome)),
+        Observation::Exchange(exchange) => outcome_with_exchange((action, is_wrong), exchange, without_process(outcome)),
         Observation::Service(seen) => outcome_with_service(seen, outcome),
         Observation::Review(seen) => ActionOutcomeV2 { review: Some(seen.as_ref().clone()), ..outcome },
     }
@@ -44,13 +50,13 @@ fn outcome_with_file(action: &Action, seen: &FileObservation, outcome: ActionOut
     }
 }
 
-fn outcome_with_exchange(action: &Action, exchange: &Exchange, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
+fn outcome_with_exchange((action, is_wrong): (&Action, bool), exchange: &Exchange, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
     let diagnostics = exchange.diagnosis.as_ref().map(connection).unwrap_or_default();
     let outcome = ActionOutcomeV2 { error: fault(&exchange.outcome, exchange.duration), diagnostics, ..outcome };
     match &exchange.outcome {
         ExchangeOutcome::Answered(answer) => ActionOutcomeV2 {
             status_code: Some(answer.status),
-            response_body: action.capture.request_response.then(|| text_of(&answer.body)),
+            response_body: (action.capture.request_response || is_wrong).then(|| text_of(&answer.body)),
             ..outcome
         },
         ExchangeOutcome::Unanswered(_)

@@ -28,9 +28,9 @@ pub fn retry_warning(why: Malformation) -> String {
 pub fn announcement(decision: &ReviewDecision) -> String {
     match decision {
         ReviewDecision::Proceed(attempt) => format!("Code review APPROVED{}", attempt_suffix(*attempt)),
-        ReviewDecision::Fix(Rejection::No, attempt) => format!("Review explicitly rejected{}", attempt_suffix(*attempt)),
+        ReviewDecision::Fix(Rejection::No, attempt) => format!("Review explicitly rejected{}", rejected_by(*attempt)),
         ReviewDecision::Fix(Rejection::WithFixes, attempt) => {
-            format!("Review requires fixes before proceeding{}", attempt_suffix(*attempt))
+            format!("Review requires fixes before proceeding{}", rejected_by(*attempt))
         }
         ReviewDecision::AskPerson(why) => indeterminate(why),
     }
@@ -40,6 +40,14 @@ fn attempt_suffix(attempt: DecidingAttempt) -> &'static str {
     match attempt {
         DecidingAttempt::First => "",
         DecidingAttempt::Retry => " (retry succeeded)",
+    }
+}
+
+/// A retry that rejects has decided, and has not succeeded.
+fn rejected_by(attempt: DecidingAttempt) -> &'static str {
+    match attempt {
+        DecidingAttempt::First => "",
+        DecidingAttempt::Retry => " (decided by the retry)",
     }
 }
 

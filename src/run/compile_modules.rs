@@ -301,7 +301,7 @@ fn compile_batch(
         ladder: vec![StopStage::Sigkill],
     };
     let mut printed = File::from(memfd_create(c"proctor-compiled", MFdFlags::MFD_CLOEXEC)?);
-    let sinks = Sinks { log: printed.try_clone()?, frames: File::options().write(true).open("/dev/null")? };
+    let sinks = Sinks { log: printed.try_clone()?, frames: File::options().write(true).open("/dev/null")?, masked: Vec::new() };
     let ended = supervise(launcher, &launch, &limits, sinks, control, ALL_REASONS).map_err(io::Error::other)?;
     let end = match ended.end {
         ActionEnd::NotStarted(failure) => return Err(io::Error::other(failure.to_string())),

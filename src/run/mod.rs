@@ -32,6 +32,7 @@ mod hidden_caches;
 mod http_client;
 mod judge_and_seal;
 mod kept_files;
+mod nearest_file;
 mod old_report;
 mod order;
 mod other_results;

@@ -33,7 +33,7 @@ pub(crate) fn action(
     program: Option<ProgramV1>,
     environment: &ChildEnvironment,
 ) -> Vec<u8> {
-    let variables = environment.as_text();
+    let variables = environment.for_evidence();
     redact_to_bytes(action_record(ActionRecordFacts {
         run_id,
         action,

@@ -109,7 +109,10 @@ impl Workspace {
 }
 
 fn invalid_facts(action: InvalidAction, faults: &[Problem]) -> InvalidFacts {
-    let errors = faults.iter().filter(|fault| action.has(&fault.pointer)).map(SpecificationErrorV2::of);
+    let errors = faults
+        .iter()
+        .filter(|fault| action.has(&fault.pointer) || fault.further_pointers().any(|one| action.has(one)))
+        .map(SpecificationErrorV2::of);
     let errors: Vec<SpecificationErrorV2> = errors.map(|error| error.within(&action.pointer)).collect();
     let judgement = judge_invalid(errors.iter().map(|error| error.message.clone()).collect());
     InvalidFacts { outline: action.outline, errors, judgement }

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::model::{Action, ActionPhase, PackageCredentials};
 use crate::sandbox::rules::OWN_CACHE_VARIABLES;
+use crate::sandbox::secrets::Secrets;
 
 /// The names of variables that every command gets from proctor's environment; a trailing `*` stands for any text.
 const ALLOWED: &[&str] =
@@ -54,6 +55,9 @@ pub struct EnvironmentAdditions {
     pub pass: Vec<String>,
     /// The names and values from the file that the setting `env_file` names.
     pub from_file: Vec<(String, String)>,
+    /// The names of variables that fill the placeholders `{{NAME}}` in the variables of an action. Their values are never
+    /// recorded.
+    pub secrets: Vec<String>,
     /// Whether prerequisites get variables with credentials of package indexes.
     pub package_credentials: PackageCredentials,
 }
@@ -65,6 +69,8 @@ pub struct ChildEnvironment {
     pub variables: BTreeMap<OsString, OsString>,
     /// The names of variables that proctor has but does not pass on.
     pub dropped: BTreeSet<String>,
+    /// The variables whose values have a secret in them, each with the value as the plan has it: with the placeholder.
+    pub unfilled: BTreeMap<String, String>,
 }
 
 /// Returns the variables that a command may get although no setting names them.
@@ -110,9 +116,17 @@ impl ChildEnvironment {
         };
         FIXED.iter().for_each(|(name, value)| set(name, OsStr::new(value)));
         settings.from_file.iter().for_each(|(name, value)| set(name, OsStr::new(value)));
-        action.environment.iter().for_each(|(name, value)| set(name, OsStr::new(value)));
+        let secrets = Secrets::read(ambient, &settings.secrets);
+        let mut unfilled = BTreeMap::new();
+        for (name, value) in &action.environment {
+            let filled = secrets.fill(value);
+            if filled != *value {
+                unfilled.insert(name.clone(), value.clone());
+            }
+            set(name, OsStr::new(filled.as_ref()));
+        }
         set("PROCTOR_OUT", output_directory.as_os_str());
-        Self { variables, dropped }
+        Self { variables, dropped, unfilled }
     }
 
     /// Returns the names of variables for package managers that a prerequisite does not get, because they have
@@ -158,10 +172,18 @@ impl ChildEnvironment {
         search_path(&self.variables)
     }
 
-    /// Returns the variables as text for evidence. `report/` decides which values are shown.
+    /// Returns the variables as text. The values may be secrets: see [`Self::for_evidence`].
     pub fn as_text(&self) -> BTreeMap<String, String> {
         let text = |value: &OsString| value.to_string_lossy().into_owned();
         self.variables.iter().map(|(name, value)| (text(name), text(value))).collect()
+    }
+
+    /// Returns the variables as text for evidence, with the placeholder in place of each secret that fills one. `report/` decides
+    /// which values are shown.
+    pub fn for_evidence(&self) -> BTreeMap<String, String> {
+        let mut variables = self.as_text();
+        variables.extend(self.unfilled.iter().map(|(name, value)| (name.clone(), value.clone())));
+        variables
     }
 
     /// Returns the variables that were not passed on but are named in a failed command's output: the command probably
@@ -268,6 +290,19 @@ mod tests {
         let child = build(&[("DB", "x")], &settings, &action);
         let value = |name: &str| child.variables.get(OsStr::new(name)).map(|value| value.to_string_lossy().into_owned());
         assert_eq!((value("DB"), value("A"), value("COLUMNS")), (Some("x".into()), Some("action".into()), Some("80".into())));
+    }
+
+    #[test]
+    fn a_secret_fills_a_variable_and_is_no_evidence() {
+        let settings = EnvironmentAdditions { secrets: vec!["API_TOKEN".into()], ..Default::default() };
+        let mut action = action(ActionPhase::Step);
+        action.environment.insert("HEADER".into(), "Bearer {{API_TOKEN}}".into());
+        action.environment.insert("PLAIN".into(), "{{OTHER}}".into());
+        let child = build(&[("API_TOKEN", "hush-hush")], &settings, &action);
+        assert_eq!(child.as_text()["HEADER"], "Bearer hush-hush");
+        let evidence = child.for_evidence();
+        assert_eq!((&*evidence["HEADER"], &*evidence["PLAIN"]), ("Bearer {{API_TOKEN}}", "{{OTHER}}"));
+        assert!(!child.variables.contains_key(OsStr::new("API_TOKEN")), "the variable itself is not passed on");
     }
 
     #[test]

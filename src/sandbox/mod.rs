@@ -15,6 +15,7 @@ mod interpreter;
 pub(crate) mod isolation;
 mod path_cache;
 mod rules;
+mod secrets;
 mod snapshot_effects;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ pub use find_places::real_path;
 pub(crate) use hints::FailedAction;
 pub(crate) use interpreter::interpreter_of;
 pub(crate) use isolation::home;
+pub use secrets::Secrets;
 
 /// What is needed to compute an action's view of the file system.
 pub(crate) struct SandboxRequest<'a> {

@@ -9,12 +9,14 @@ use crate::model::{Action, Digest, Plan, PolicySource};
 /// Notes, descriptions, the project's name and positions in files are left out, so adding a comment line to
 /// `proctor.toml` does not change the digest. The hashed text is RFC 8785 canonical JSON.
 ///
-/// Approval terms and strictness settings were added later. A plan without them keeps the digest that it had before, so
+/// Approval terms, strictness settings and the values of placeholders were added later. A plan without them keeps the digest that it had before, so
 /// earlier approvals stay valid.
 pub fn plan_digest(plan: &Plan) -> Digest {
     let digest = digest_without_approval(plan);
     let strictness = plan.specification.as_ref().map(|source| &source.strictness).filter(|said| !said.is_empty());
     let digest = strictness.map_or(digest, |strictness| canonical(&(digest, strictness)));
+    let filled = plan.specification.as_ref().map(|source| &source.filled).filter(|filled| !filled.is_empty());
+    let digest = filled.map_or(digest, |filled| canonical(&(digest, filled)));
     if plan.approval.is_default() { digest } else { canonical(&(digest, &plan.approval)) }
 }
 

@@ -2,6 +2,7 @@
 //! result, except for the totals of the test runners in `printed_tests`, which can only make it worse.
 
 use crate::model::{CategoryCode, Examined, ExaminedUnit, Interpretation};
+use crate::tools::advise::advise_exit;
 use crate::tools::interpret::Exited;
 use crate::tools::{launch_failure, printed_tests, signals};
 
@@ -28,10 +29,9 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let note = signals::of_exit_code(code).map_or_else(String::new, |signal| {
         format!(" (by which a shell says that {} ended the program)", signals::describe(signal))
     });
-    Interpretation::plain(
-        CategoryCode::UnexpectedExit,
-        format!("The command ended with exit code {code}{note}; expected is {expected}; see the end of its log"),
-    )
+    let reason = format!("The command ended with exit code {code}{note}; expected is {expected}; see the end of its log");
+    let advice = advise_exit(&exited.action.command.display, code, &expected, (&exited.stdout, &exited.stderr));
+    Interpretation { advice, ..Interpretation::plain(CategoryCode::UnexpectedExit, reason) }
 }
 
 fn list(codes: &[i32]) -> String {

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::model::{
     CategoryCode, Diagnosis, Exchange, ExchangeOutcome, HealthResult, HttpAnswer, HttpRequest, Interpretation, SystemFault,
 };
+use crate::tools::advise::advise_exchange;
 use crate::tools::file_validation::{contains, is_match, quoted, sentence};
 use crate::tools::json_schema::{SchemaProblem, check_schema};
 
@@ -14,6 +15,15 @@ const NOT_FOUND: u16 = 404;
 /// Judges a request that has ended, with or without an answer. Every input has a result. Only an answer that meets all
 /// requirements is a success.
 pub fn interpret_exchange(request: &HttpRequest, exchange: &Exchange) -> Interpretation {
+    let judged = judge_exchange(request, exchange);
+    if judged.category == CategoryCode::AnswerValid {
+        return judged;
+    }
+    let advice = advise_exchange(request, exchange, judged.category);
+    Interpretation { advice, ..judged }
+}
+
+fn judge_exchange(request: &HttpRequest, exchange: &Exchange) -> Interpretation {
     let shown = request.shown();
     match &exchange.outcome {
         ExchangeOutcome::Answered(answer) => judge_answer(request, &shown, answer),

@@ -8,8 +8,10 @@ use crate::model::{
     Action, ActionEnd, CategoryCode, Interpretation, JudgedBy, LimitKind, LimitValue, OnSurvivors, SpawnFailure, StopReason,
     StopStage, StreamExcerpt, ToolReport,
 };
+use crate::tools::advise::advise_held_port;
 use crate::tools::ansi::plain_text;
 use crate::tools::places::Place;
+use crate::tools::server_signs::server_that_goes_on;
 use crate::tools::table::row_of;
 use crate::tools::{no_work, service, signals};
 
@@ -152,6 +154,9 @@ fn signalled(signal: i32) -> Interpretation {
 }
 
 fn timed_out(input: &Input<'_>, limit: LimitKind, stage: StopStage) -> Interpretation {
+    if let Some(server) = server_that_goes_on(input, limit) {
+        return server.interpretation(input.action, stage.signal_name());
+    }
     let reason = limit_reason(input.action, limit, stage.signal_name());
     // Tests that ran before the stop help to find its cause, but they prove nothing. So they are only a warning.
     let before = (row_of(input.action.tool).before_the_stop)(input.report);
@@ -208,10 +213,11 @@ fn not_started(failure: &SpawnFailure) -> Interpretation {
             CategoryCode::NotStarted,
             format!("The check's directory `{directory}` does not exist; create it or correct `directory`"),
         ),
-        SpawnFailure::PortHeld { port, holders } => Interpretation::plain(
-            CategoryCode::PortHeld,
-            format!("{}; end it, or let the service use another port", service::held(*port, holders)),
-        ),
+        SpawnFailure::PortHeld { port, holders } => {
+            let reason = format!("{}; end it, or let the service use another port", service::held(*port, holders));
+            let advice = advise_held_port(*port, holders);
+            Interpretation { advice, ..Interpretation::plain(CategoryCode::PortHeld, reason) }
+        }
         SpawnFailure::NotIsolated { why } => Interpretation::plain(
             CategoryCode::NotStarted,
             format!("The command could not be kept apart, so it was not started: {why}; `proctor doctor` says more"),

@@ -10,6 +10,7 @@
 //! contains the code that reads its output, requests its report and discovers it in a project. Tools with similar output share a
 //! folder. No other file names a tool.
 
+mod advise;
 mod ansi;
 mod cargo_test;
 mod checker_call;
@@ -40,6 +41,8 @@ mod project_files;
 mod pytest;
 mod recognise;
 mod same_tool;
+mod server_command;
+mod server_signs;
 mod service;
 mod signals;
 mod strictness;
@@ -48,6 +51,7 @@ mod table;
 mod test_run;
 mod tsc;
 
+pub use advise::advise_file;
 pub(crate) use checker_call::find_arguments;
 pub(crate) use discover::{
     FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, command_text, find_checks, policy_of_command, policy_of_script, propose,
@@ -67,6 +71,7 @@ pub use pytest::{
 pub(crate) use recognise::remark;
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
 pub use same_tool::calls_tool_the_same_way;
+pub use server_command::{ServerKind, server_kind};
 pub use service::{ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
 pub(crate) use strictness::{Strictness, StrictnessRead, StrictnessReader, strictness_reader};
 

@@ -92,6 +92,7 @@ impl TestRun {
                 received: test.received,
                 stack: (!message.is_empty()).then(|| message.to_owned()),
                 line: test.line,
+                column: None,
                 report_name: None,
             });
         }

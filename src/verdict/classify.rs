@@ -11,7 +11,7 @@ use crate::model::{
 };
 use crate::verdict::agent::AgentWord;
 use crate::verdict::category_row::{CategoryRow, ToolWork, row_of};
-use crate::verdict::debt::{as_prerequisite, debt_of_findings, debt_of_row};
+use crate::verdict::debt::{advised, as_prerequisite, debt_of_findings, debt_of_row};
 use crate::verdict::history::TestHistory;
 use crate::verdict::limits;
 use crate::verdict::policy::{judge_findings, raw_summary};
@@ -155,7 +155,7 @@ fn judge_by_row(row: &CategoryRow, doubt: Option<String>, facts: &ActionFacts<'_
     let reason = hung.map_or_else(|| reason.clone(), |hung| format!("{reason}. {hung}"));
     let debt = debt_of_row(row, facts, &reason);
     let mut classification = Classification::plain(row.result, row.code, reason);
-    let mut message = row.message;
+    let mut message = row.message.to_owned();
     match row.work {
         ToolWork::Succeeded => classification.tool_succeeded = Some(true),
         ToolWork::Failed => classification.tool_failed = Some(true),
@@ -169,7 +169,10 @@ fn judge_by_row(row: &CategoryRow, doubt: Option<String>, facts: &ActionFacts<'_
         seen => seen.to_vec(),
     };
     if facts.action.class == ToolClass::Test {
-        classification.tests_ran = Some(row.tests_ran);
+        // A report that cannot be trusted as a whole may still show that a test passed. What a stopped tool has left shows nothing.
+        let has_passed = interpretation.test_results.as_ref().is_some_and(|results| results.counts.passed > 0);
+        let is_seen = has_passed && interpretation.category == row.code;
+        classification.tests_ran = Some(row.tests_ran || is_seen);
     }
     if let (ActionEnd::TimedOut { limit, .. }, CategoryCode::TimedOut | CategoryCode::ServiceNotReady) = (facts.end, row.code) {
         classification.limit = Some(*limit);
@@ -177,7 +180,8 @@ fn judge_by_row(row: &CategoryRow, doubt: Option<String>, facts: &ActionFacts<'_
         classification.timeout_value = facts.run_timeout_hit().or(value.and_then(LimitValue::time)).map(DurationMs::from);
         classification.output_limit = value.and_then(LimitValue::size);
         classification.actual_duration = Some(facts.duration);
-        message = limits::message(*limit).unwrap_or(row.message);
+        let general = limits::message(*limit).unwrap_or(row.message);
+        message = advised(row, facts).unwrap_or(general).to_owned();
     }
     let blocking = if row.result == ResultType::Success { Blocking::Allowed } else { Blocking::Blocks };
     mark_file(&mut classification, facts.action, row.result);

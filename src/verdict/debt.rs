@@ -26,13 +26,21 @@ pub(in crate::verdict) fn debt_of_row(row: &CategoryRow, facts: &ActionFacts<'_>
         | ActionEnd::NotStarted(_)
         | ActionEnd::Lost { .. } => None,
     };
-    debt.suggested_fix = Some(limit_fix.unwrap_or(row.fix).replace("{reason}", reason));
+    let general = limit_fix.unwrap_or(row.fix).replace("{reason}", reason);
+    debt.suggested_fix = Some(advised(row, facts).map_or(general, str::to_owned));
     if row.code == CategoryCode::TestsFailed
         && let Some(results) = &facts.interpretation.test_results
     {
         describe_failures(&mut debt, results);
     }
     debt
+}
+
+/// Returns what was advised about this failure; `None` if a fact has contradicted what was interpreted, because the advice was
+/// made for the interpretation.
+pub(in crate::verdict) fn advised<'f>(row: &CategoryRow, facts: &ActionFacts<'f>) -> Option<&'f str> {
+    let interpretation = facts.interpretation;
+    interpretation.advice.fix.as_deref().filter(|_| row.code == interpretation.category)
 }
 
 /// Returns the debt of a validation tool's findings.

@@ -48,6 +48,7 @@ const EXECUTION_ERROR: CategoryRow = CategoryRow {
 
 const UNPROVEN: CategoryRow = CategoryRow {
     title: "Test Report Cannot Be Trusted",
+    fix: "Run the command by hand and remove what cuts its report short or changes it: {reason}",
     shows_output: true,
     recoverable: Some("Run the command by hand and look whether it writes its whole report"),
     causes: &[
@@ -58,11 +59,17 @@ const UNPROVEN: CategoryRow = CategoryRow {
     ..EXECUTION_ERROR
 };
 
-const FILE_FAILURE: CategoryRow =
-    CategoryRow { result: ResultType::ValidationFailure, debt: UNTESTED, fix: "{reason}", agent: AgentWord::FixCode, ..SUCCESS };
+const FILE_FAILURE: CategoryRow = CategoryRow {
+    result: ResultType::ValidationFailure,
+    debt: UNTESTED,
+    fix: "Make the file as it must be: {reason}",
+    agent: AgentWord::FixCode,
+    ..SUCCESS
+};
 
 /// A request that was answered wrongly (C16, C42).
-const ANSWER_FAILURE: CategoryRow = CategoryRow { agent: AgentWord::ImplementFix, ..TEST_FAILURE };
+const ANSWER_FAILURE: CategoryRow =
+    CategoryRow { fix: "Make the server answer as it must: {reason}", agent: AgentWord::ImplementFix, ..TEST_FAILURE };
 
 /// One row per code, in the order of [`CategoryCode`]. The check below keeps any other order from compiling.
 pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
@@ -80,6 +87,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
     CategoryRow {
         code: CategoryCode::CollectionError,
         title: "Tests Cannot Be Collected",
+        fix: "Mend the error that keeps the tests from being collected: {reason}",
         agent: AgentWord::FixCode,
         message: "Tests could not be collected. Mend the import or syntax error the reason names.",
         recoverable: Some("Mend the import or syntax error the reason names"),
@@ -90,6 +98,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         code: CategoryCode::ConftestError,
         error_type: Some("CONFTEST_ERROR"),
         title: "conftest Cannot Be Imported",
+        fix: "Mend the conftest.py so that it can be imported: {reason}",
         agent: AgentWord::FixCode,
         message: "A conftest.py could not be imported, so no test ran. Mend it.",
         recoverable: Some("Mend the conftest.py the reason names"),
@@ -101,6 +110,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         tests_ran: true,
         debt: Ok((DebtCategory::ValidationMissing, Severity::Medium)),
         title: "Coverage Below Target",
+        fix: "Add tests for the lines that none runs: {reason}",
         message: "All tests pass, coverage is below its target. Add tests; the implementation is not at fault.",
         is_determined_by_inputs: true,
         ..TEST_FAILURE
@@ -108,12 +118,14 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
     CategoryRow {
         code: CategoryCode::NoTestsCollected,
         title: "No Tests Collected",
+        fix: "Correct the paths and names in the command so that it finds tests, or add tests: {reason}",
         is_determined_by_inputs: true,
         ..TEST_FAILURE
     },
     CategoryRow {
         code: CategoryCode::NoTestsExecuted,
         title: "No Tests Executed",
+        fix: "Remove the skips and selections that leave every test out: {reason}",
         is_determined_by_inputs: true,
         ..TEST_FAILURE
     },
@@ -122,6 +134,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         tests_ran: true,
         debt: Ok((DebtCategory::Refactor, Severity::Medium)),
         title: "Too Many Warnings",
+        fix: "Mend what warns: {reason}",
         agent: AgentWord::FixCode,
         message: "All tests pass with more warnings than the run allows. Mend what warns.",
         is_determined_by_inputs: true,
@@ -131,6 +144,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         code: CategoryCode::Interrupted,
         error_type: Some("INTERRUPTED"),
         title: "Test Run Interrupted",
+        fix: "Run the command by hand and remove what interrupts it: {reason}",
         causes: &["A test or plugin raised KeyboardInterrupt or ended the session", "Something outside interrupted the run"],
         recoverable: Some("Run the command by hand and see what interrupts it"),
         shows_output: true,
@@ -140,6 +154,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         code: CategoryCode::InternalError,
         error_type: Some("INTERNAL_ERROR"),
         title: "Tool Failed Inside Itself",
+        fix: "Read the traceback in the log; try without plugins, or another version of the tool: {reason}",
         causes: &["A plugin is broken or does not fit the tool's version", "The tool has a defect"],
         recoverable: Some("Look at the traceback in the log; try without plugins"),
         shows_output: true,
@@ -171,6 +186,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         code: CategoryCode::NotStarted,
         error_type: Some("NOT_STARTED"),
         title: "Command Could Not Be Started",
+        fix: "Make the program executable, and see that its interpreter and its directory exist: {reason}",
         message: "The program could not be started. A person should look at permissions, interpreter and directory.",
         causes: &["It may not be executed", "The interpreter its first line names is gone", "Its working directory is gone"],
         recoverable: Some("Check permissions, interpreter and working directory"),
@@ -185,6 +201,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         tests_ran: true,
         error_type: Some("FAILED_OUTSIDE_TESTS"),
         title: "Failure Outside the Tests",
+        fix: "Mend the hook, plugin or session option that fails the run: {reason}",
         agent: AgentWord::FixCode,
         message: "No test failed and the run did. Mend the hook, plugin or session option that failed it.",
         causes: &["A hook of a plugin or conftest.py raised", "A session limit was reached"],
@@ -195,6 +212,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         code: CategoryCode::UnknownExit,
         error_type: Some("UNKNOWN_EXIT"),
         title: "Unknown Exit Code",
+        fix: "Find what ends the process with this code, such as a plugin, `os._exit` or a wrapper, and remove it: {reason}",
         causes: &["A plugin or a test ended the process with a code of its own", "A wrapper replaced the tool's code"],
         shows_output: true,
         ..EXECUTION_ERROR
@@ -203,6 +221,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         code: CategoryCode::Signalled,
         error_type: Some("SIGNALLED"),
         title: "Ended by a Signal",
+        fix: "Run the command by hand and look for a crash of native code, or for too little memory: {reason}",
         causes: &["Native code crashed", "The system ran out of memory", "Something outside ended it"],
         summary: SummaryWords::SignalName,
         shows_output: true,
@@ -262,6 +281,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         code: CategoryCode::UnexpectedExit,
         error_type: Some("UNEXPECTED_EXIT"),
         title: "Unexpected Exit Code",
+        fix: "Run the command by hand and mend what it complains about: {reason}",
         agent: AgentWord::FixCode,
         message: "The command failed. Its output in the log says why.",
         recoverable: Some("Read the command's output in the log"),
@@ -274,6 +294,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         code: CategoryCode::OutputTooLarge,
         error_type: Some("OUTPUT_TOO_LARGE"),
         title: "Output Too Large",
+        fix: "Narrow the command to fewer files, or mend the findings in parts: {reason}",
         message: "The tool printed more than is interpreted. A person should narrow the command.",
         recoverable: Some("Narrow the command to fewer files, or fix the findings in parts"),
         ..EXECUTION_ERROR
@@ -282,6 +303,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         code: CategoryCode::SurvivorsLeft,
         error_type: Some("SURVIVORS_LEFT"),
         title: "Processes Left Behind",
+        fix: "End every process before the command ends: {reason}",
         agent: AgentWord::FixCode,
         message: "The action left processes behind. End them before it ends.",
         causes: &["A server or worker was started and not stopped"],
@@ -292,6 +314,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         code: CategoryCode::ServiceEnded,
         error_type: Some("SERVICE_ENDED"),
         title: "Service Ended Early",
+        fix: "Read the service's log and mend why it ends: {reason}",
         agent: AgentWord::FixCode,
         message: "A service the checks need ended by itself. Its log says why.",
         causes: &["It crashed", "Its port is held by another process", "Its command starts something in the background and ends"],
@@ -305,6 +328,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         result: ResultType::Timeout,
         debt: Ok((DebtCategory::PerformanceIssue, Severity::Medium)),
         title: "Service Not Ready in Time",
+        fix: "Read the service's log, then correct `ready` or raise its `timeout`: {reason}",
         agent: AgentWord::FixCode,
         message: "A service the checks need was not ready in time. Its log and the reason say how far it came.",
         causes: &["It needs longer to start", "It listens elsewhere than `ready` looks", "It waits for something"],
@@ -317,6 +341,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         code: CategoryCode::PortHeld,
         error_type: Some("PORT_HELD"),
         title: "Port Held by Another Process",
+        fix: "End the process that holds the port, or use another port: {reason}",
         message: "Another process holds the port of a service. A person should end it or choose another port.",
         causes: &["The service was started by hand and still runs", "Another project uses the same port"],
         recoverable: Some("End the process the reason names, or let the service use another port"),
@@ -364,6 +389,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         code: CategoryCode::NoAnswer,
         error_type: Some("NO_ANSWER"),
         title: "No Answer",
+        fix: "Start the server that is asked, or correct the address: {reason}",
         agent: AgentWord::StartServer,
         message: "The server did not answer. See that it runs and listens where the request goes.",
         recoverable: Some("Verify that the server runs"),
@@ -397,6 +423,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
     CategoryRow {
         code: CategoryCode::TestsMissing,
         title: "Tests Are Missing",
+        fix: "Bring back the tests that are gone: {reason}",
         message: "Tests that passed before are not there any more. Bring them back; a command without them is for a person to approve.",
         recoverable: Some("Bring back the tests the reason names"),
         ..TEST_FAILURE
@@ -416,7 +443,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         result: ResultType::ValidationFailure,
         debt: UNTESTED,
         title: "Nothing Was Checked",
-        fix: "{reason}",
+        fix: "Correct the paths of the command, or what the tool's configuration leaves out: {reason}",
         agent: AgentWord::FixSpecification,
         message: "The tool had nothing to check, so it proves nothing. Correct its paths or configuration, then request a retest.",
         causes: &[

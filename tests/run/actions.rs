@@ -170,6 +170,14 @@ fn an_answer_is_judged_and_kept_and_no_secret_is_in_any_file() {
         (&json!("API_ENDPOINT_MISSING"), &json!("CRITICAL"))
     );
     assert_eq!(two["debtGeneration"]["title"], "API Endpoint Missing: GET /missing");
+    assert_eq!((&two["result"]["expected"], &two["result"]["received"]), (&json!("200 to 299"), &json!("404")));
+    assert!(two["result"]["responseBody"]["text"].is_string(), "a wrong answer is shown, whatever is captured: {two:#}");
+    let fix = two["debtGeneration"]["suggestedFix"].as_str().expect("a text");
+    assert!(fix.contains("GET /missing") && fix.contains("404 instead of 200 to 299"), "{fix}");
+    let debt = evidence(&project, "technical-debt-data.json");
+    let item = debt["debtItems"].as_array().expect("a list").iter().find(|item| item["actionId"] == "STEP.2").expect("an item");
+    assert_eq!(item["errorDetails"]["originalError"]["received"], "404", "{item:#}");
+    assert_eq!(item["errorDetails"]["diagnostics"]["httpTrace"]["responseBody"], two["result"]["responseBody"]["text"]);
     assert_eq!(result(&report, "STEP.3")["classification"]["code"], "ANSWER_INVALID");
     for entry in fs::read_dir(project.store().run_directory("default")).expect("the run is kept") {
         let path = entry.expect("it can be listed").path();

@@ -87,6 +87,7 @@ fn carry_out_under(
         matcher: MatcherSettings::default(),
         routing: RoutingSettings::default(),
         environment: EnvironmentAdditions::default(),
+        specification: configuration.specification.clone(),
         sandbox: configuration.sandbox.clone(),
         strongest_isolation: IsolationLevel::Namespace,
         lock_wait: configuration.evidence.lock_wait,

@@ -21,6 +21,7 @@ use crate::project::{ApprovalQuestion, ApprovedBy, PersonPresence, ProjectScope,
 const SIGNATURE_CAP: u64 = 64 * 1024;
 
 pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let environment = &environment.with_values(&options.values.set);
     if options.list {
         return waiting_approvals::execute(options.json, environment);
     }

@@ -3,21 +3,23 @@
 use crate::model::Gravity;
 use crate::model::Problem;
 use crate::report::SpecificationErrorV2;
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::cli::commands::fix::{FixOutcome, fix};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::cli::specification_arguments::CheckOptions;
 use crate::cli::specification_files::{self, unreadable};
-use crate::config::{self, Configuration};
-use crate::model::CommandExit;
+use crate::config::{self, Configuration, SpecificationSettings};
+use crate::model::{CommandExit, quoted_text};
 use crate::project::read_text;
-use crate::spec::specification::{SPECIFICATION_SUFFIX, SpecificationContext, read_specification};
+use crate::spec::specification::{FilledPlaceholder, SPECIFICATION_SUFFIX, SpecificationContext, read_filled_specification};
 use crate::spec::{self, DiskFiles, compare_with_project};
 
 /// The document that `--json` prints.
@@ -44,6 +46,22 @@ struct FileV1 {
     faults: Vec<SpecificationProblemV1>,
     /// For a configuration: its errors.
     problems: Vec<ProblemV1>,
+    /// For a specification: the placeholders that were filled, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    filled: BTreeMap<String, FilledV1>,
+}
+
+/// The value of a placeholder, and where it comes from. A secret has no value here.
+#[derive(Debug, Serialize)]
+struct FilledV1 {
+    value: Option<String>,
+    source: &'static str,
+}
+
+impl FilledV1 {
+    fn of(filled: &FilledPlaceholder) -> Self {
+        Self { value: filled.value.clone(), source: filled.source.words() }
+    }
 }
 
 /// An error or note about a specification.
@@ -79,7 +97,13 @@ struct ProblemV1 {
 
 pub(crate) fn execute(options: &CheckOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
-    let files = if options.files.is_empty() { check_project(&root)? } else { check_files(&root, &options.files, environment)? };
+    let settings = values(&root, &options.values.set);
+    let fixed = if options.fix { fix_files(&root, options, &settings, environment)? } else { FixOutcome::Done };
+    let files = if options.files.is_empty() {
+        check_project(&root, &settings)?
+    } else {
+        check_files(&root, &options.files, &settings, environment)?
+    };
     let errors = files.iter().map(FileV1::errors).sum();
     let notes = files.iter().map(|file| file.faults.len() + file.problems.len()).sum::<usize>() - errors;
     let document = CheckV1 { schema: "proctor-check-v1", errors, notes, files };
@@ -88,11 +112,38 @@ pub(crate) fn execute(options: &CheckOptions, environment: &Environment) -> Resu
     } else {
         document.lines().iter().for_each(render::line);
     }
-    Ok(if errors == 0 { CommandExit::Proceed } else { CommandExit::SpecificationWrong })
+    Ok(match (errors, fixed) {
+        (0, FixOutcome::Done) => CommandExit::Proceed,
+        (0, FixOutcome::NotAsked) => CommandExit::PersonNeeded,
+        (1.., _) => CommandExit::SpecificationWrong,
+    })
+}
+
+/// Returns what fills the placeholders: the values of the command line, and what `proctor.toml` says. A wrong `proctor.toml` says
+/// nothing here; it is among what is checked.
+fn values(root: &Path, given: &[(String, String)]) -> SpecificationSettings {
+    let mut settings = setup::configuration(root).map(|(configuration, _)| configuration.specification).unwrap_or_default();
+    settings.set(given);
+    settings
+}
+
+fn fix_files(
+    root: &Path,
+    options: &CheckOptions,
+    settings: &SpecificationSettings,
+    environment: &Environment,
+) -> Result<FixOutcome, CommandError> {
+    if !options.files.is_empty() {
+        return fix(root, &options.files, settings, environment);
+    }
+    let configuration = setup::configuration(root).map(|(configuration, _)| configuration).unwrap_or_default();
+    let names = specification_files::names(root, &configuration)?;
+    let files: Vec<PathBuf> = names.iter().map(|name| root.join(name)).collect();
+    fix(root, &files, settings, environment)
 }
 
 /// Checks the project's configuration first, then its specifications in the order of their paths.
-fn check_project(root: &Path) -> Result<Vec<FileV1>, CommandError> {
+fn check_project(root: &Path, settings: &SpecificationSettings) -> Result<Vec<FileV1>, CommandError> {
     let mut files = Vec::new();
     let mut configuration = Configuration::default();
     let path = root.join(CONFIGURATION_FILE);
@@ -107,24 +158,33 @@ fn check_project(root: &Path) -> Result<Vec<FileV1>, CommandError> {
     for name in specification_files::names(root, &configuration)? {
         let path = root.join(&name);
         let text = read_text(&path).map_err(|error| unreadable(&path, &error))?;
-        files.push(check_specification(root, &name, &text));
+        files.push(check_specification(root, &name, &text, settings));
     }
     Ok(files)
 }
 
-fn check_files(root: &Path, files: &[PathBuf], environment: &Environment) -> Result<Vec<FileV1>, CommandError> {
+fn check_files(
+    root: &Path,
+    files: &[PathBuf],
+    settings: &SpecificationSettings,
+    environment: &Environment,
+) -> Result<Vec<FileV1>, CommandError> {
     let check = |file: &PathBuf| {
         let path = environment.absolute(file);
         let text = read_text(&path).map_err(|error| unreadable(file, &error))?;
         let name = file.display().to_string();
         let is_configuration = path.file_name().is_some_and(|name| name == CONFIGURATION_FILE);
-        Ok(if is_configuration { check_configuration(root, &name, &text) } else { check_specification(root, &name, &text) })
+        Ok(if is_configuration {
+            check_configuration(root, &name, &text)
+        } else {
+            check_specification(root, &name, &text, settings)
+        })
     };
     files.iter().map(check).collect()
 }
 
-fn check_specification(root: &Path, name: &str, text: &str) -> FileV1 {
-    let reading = read_specification(text, name, SpecificationContext { project_root: root });
+fn check_specification(root: &Path, name: &str, text: &str, settings: &SpecificationSettings) -> FileV1 {
+    let reading = read_filled_specification(text, name, SpecificationContext { project_root: root }, settings);
     let reading = compare_with_project(reading, &DiskFiles::new(root));
     let tasks = reading.specification.iter().flat_map(|specification| specification.raw.tasks.keys().cloned());
     FileV1 {
@@ -134,6 +194,7 @@ fn check_specification(root: &Path, name: &str, text: &str) -> FileV1 {
         tasks: tasks.collect(),
         faults: reading.faults.iter().map(SpecificationProblemV1::of).collect(),
         problems: Vec::new(),
+        filled: reading.filled.iter().map(|(name, filled)| (name.clone(), FilledV1::of(filled))).collect(),
     }
 }
 
@@ -145,7 +206,8 @@ fn check_configuration(root: &Path, name: &str, text: &str) -> FileV1 {
         Err(problems) => (Vec::new(), problems.iter().map(ProblemV1::of).collect()),
     };
     let valid = problems.is_empty();
-    FileV1 { file: name.to_owned(), kind: FileKind::Configuration, valid, tasks, faults: Vec::new(), problems }
+    let (kind, filled) = (FileKind::Configuration, BTreeMap::new());
+    FileV1 { file: name.to_owned(), kind, valid, tasks, faults: Vec::new(), problems, filled }
 }
 
 impl FileV1 {
@@ -189,6 +251,10 @@ impl CheckV1 {
             let verdict = if file.valid { file.tasks.join(", ") } else { counted(errors, "error") };
             let notes = if notes == 0 { String::new() } else { format!(", {}", counted(notes, "note")) };
             lines.push(format!("{} {}: {verdict}{notes}", if file.valid { "✓" } else { "✗" }, file.file));
+            lines.extend(file.filled.iter().map(|(name, filled)| match &filled.value {
+                Some(value) => format!("    {name} is {} ({})", quoted_text(value), filled.source),
+                None => format!("    {name} is a secret ({})", filled.source),
+            }));
         }
         if self.files.is_empty() {
             lines

@@ -20,7 +20,7 @@ use crate::client::ClientError;
 use crate::model::{CommandExit, Digest, OverallStatus, PlanNote, PlanOrigin};
 use crate::project::{ProjectSettings, RecordedRun, StoreReader};
 use crate::report::EXECUTION_REPORT_FILE;
-use crate::sandbox::passed_on;
+use crate::sandbox::{EnvironmentAdditions, passed_on};
 
 /// The longest wait for a run in the service. The time limits of the checks end any run long before.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
@@ -35,10 +35,11 @@ pub(super) fn hand_over(
     environment: &Environment,
     loaded: &LoadedProject,
 ) -> Result<Option<CommandExit>, CommandError> {
-    // The service cannot take a phase, an answer about the project's identity or `--fresh-caches` from the command
+    // The service cannot take values of placeholders, a phase, an answer about the project's identity or `--fresh-caches` from the command
     // line. `PROCTOR_OUT` means that a check started this command. The check occupies a place in the queue until this
     // command ends, so a run in the service could wait for that place for ever.
-    let has_own_options = options.phase.is_some() || options.identity.is_some() || options.fresh_caches;
+    let has_own_options =
+        !environment.values().is_empty() || options.phase.is_some() || options.identity.is_some() || options.fresh_caches;
     if has_own_options || environment.has("PROCTOR_OUT") {
         return Ok(None);
     }
@@ -48,7 +49,7 @@ pub(super) fn hand_over(
     let request = RunRequestV1 {
         task,
         checks: checks(loaded, &options.checks),
-        environment: Some(variables(environment, &settings.environment.pass)),
+        environment: Some(variables(environment, &settings.environment)),
     };
     let path = format!("/v1/projects/{}/runs", served.project.id);
     let is_live = !options.json && terminal::is_output_terminal() && !environment.has_dumb_terminal();
@@ -82,12 +83,18 @@ fn style(environment: &Environment) -> Style {
 }
 
 /// Returns the variables that checks would get from this environment, as digests without values.
-fn variables(environment: &Environment, passed: &[String]) -> Vec<VariableV1> {
+///
+/// Secrets that fill placeholders are among them: the service fills its own.
+fn variables(environment: &Environment, settings: &EnvironmentAdditions) -> Vec<VariableV1> {
     let digest = |value: &std::ffi::OsStr| Digest::of(value.as_bytes());
     let listed = passed_on(environment.variables()).into_iter();
     let listed =
         listed.map(|(name, value)| VariableV1 { name: name.to_string_lossy().into_owned(), digest: Some(digest(value)) });
-    let by_settings = passed.iter().map(|name| VariableV1 { name: name.clone(), digest: environment.variable(name).map(digest) });
+    let by_settings = settings
+        .pass
+        .iter()
+        .chain(&settings.secrets)
+        .map(|name| VariableV1 { name: name.clone(), digest: environment.variable(name).map(digest) });
     let mut variables: Vec<VariableV1> = listed.chain(by_settings).collect();
     variables.sort();
     variables.dedup();

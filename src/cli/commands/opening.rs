@@ -140,8 +140,10 @@ pub(crate) fn settings_of(
         environment: EnvironmentAdditions {
             pass: configuration.environment.pass_environment.clone(),
             from_file,
+            secrets: configuration.specification.from_environment.clone(),
             package_credentials: configuration.sandbox.package_credentials,
         },
+        specification: configuration.specification.clone(),
         sandbox: configuration.sandbox.clone(),
         strongest_isolation: environment::strongest_isolation(),
         lock_wait: configuration.evidence.lock_wait,

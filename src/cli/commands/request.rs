@@ -18,6 +18,7 @@ use crate::cli::service::{self, ServedProject};
 use crate::cli::service_arguments::{RequestOptions, RequestVerb};
 use crate::cli::setup;
 use crate::cli::specification_files::{self, unreadable};
+use crate::cli::value_arguments::ValueOptions;
 use crate::client::ClientError;
 use crate::collaboration::{Proposal, review_specification};
 use crate::model::{CommandExit, Freshness, ProjectStatus, TaskId};
@@ -30,6 +31,7 @@ const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let task_id = TaskId::try_from(options.task.as_str())
         .map_err(|error| CommandError::of(CommandExit::Usage, &error).hint("the task of a project's own checks is `default`"))?;
+    let environment = &environment.with_values(&options.values.set);
     let root = setup::project_root(environment, &options.project)?;
     let is_own = task_id == TaskId::default_task();
     let request = match &options.verb {
@@ -40,7 +42,8 @@ pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Re
         }
         RequestVerb::Fix { proposal } => return review_here(options, environment, &root, task_id, proposal.as_deref()),
     };
-    if let Some(served) = service::serving(environment, &root) {
+    // The service knows no values of this command line.
+    if let Some(served) = service::serving(environment, &root).filter(|_| environment.values().is_empty()) {
         match ask(&served, &request) {
             Ok(answer) => return show_asked(options, environment, &root, &served, &answer),
             // No service listens, so this process answers. After any other error the service may have begun to act on
@@ -66,7 +69,8 @@ fn review_here(
         None => None,
     };
     // Only the settings are read. The plan of the project's own checks is not needed, so it may be missing.
-    let (configuration, _) = setup::configuration(root)?;
+    let (mut configuration, _) = setup::configuration(root)?;
+    configuration.specification.set(environment.values());
     let settings = opening::settings_of(environment.state_root(), root, &configuration)?;
     let reviewed =
         review_specification(root, &settings, &task_id, proposal.as_ref()).map_err(|error| super::from_run_error(&error))?;
@@ -89,7 +93,7 @@ fn show_asked(
     match answer {
         AgentAnswerV1::Retested { number, budget, run, .. } => {
             say_granted(*number, *budget);
-            let loaded = specification_files::reload(root, &run.task)?;
+            let loaded = specification_files::reload(root, &run.task, environment.values())?;
             let settings = opening::settings(environment, &loaded)?;
             hand_over::show(&run_options(options, root), environment, &loaded, &settings, served, run)
         }
@@ -106,14 +110,15 @@ fn answer_here(
     let task_id = match request {
         AgentRequestV1::RequestStatusUpdate { task_id, status } => {
             let mut archive = opening::open_archive(environment)?;
-            let standing = status::stand(&mut archive, root, std::slice::from_ref(&task_id))?.with_first(&task_id);
-            refuse_unknown(root, &task_id, &standing)?;
+            let standing =
+                status::stand(&mut archive, root, std::slice::from_ref(&task_id), environment.values())?.with_first(&task_id);
+            refuse_unknown(root, &task_id, &standing, environment)?;
             let completion = archive.completion(&standing, &task_id).map_err(|error| super::from_run_error(&error))?;
             tracing::info!("REQUEST_STATUS_UPDATE {status:?} for {task_id}: computed {:?}", completion.status);
             return Ok(show(options, &AgentAnswerV1::from_completion(status, completion)));
         }
         AgentRequestV1::FixSpecification { task_id, .. } => {
-            let loaded = specification_files::reload(root, &task_id);
+            let loaded = specification_files::reload(root, &task_id, environment.values());
             let errors = loaded.and_then(|loaded| opening::settings(environment, &loaded).map(drop));
             let errors = match errors {
                 Err(error) if error.exit() != CommandExit::SpecificationWrong => return Err(error),
@@ -134,7 +139,7 @@ fn retest_here(
     task_id: &TaskId,
 ) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
-    let loaded = specification_files::reload(root, task_id)?;
+    let loaded = specification_files::reload(root, task_id, environment.values())?;
     let RunResources { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, None)?;
     let described = DescribedProject { plan: &loaded.plan, settings: &settings, configuration: &loaded.configuration };
     let granted = workspace.grant_retest(&scope, described).map_err(|error| super::from_run_error(&error))?;
@@ -147,6 +152,7 @@ fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
     RunOptions {
         place: ProjectPlace::at(root),
         task: None,
+        values: ValueOptions::default(),
         checks: Vec::new(),
         phase: None,
         fresh_caches: false,
@@ -157,9 +163,9 @@ fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
 }
 
 /// Refuses a task that does not exist: no readable specification has the task, and the task never had a verdict.
-fn refuse_unknown(root: &Path, task: &TaskId, standing: &ProjectStatus) -> Result<(), CommandError> {
+fn refuse_unknown(root: &Path, task: &TaskId, standing: &ProjectStatus, environment: &Environment) -> Result<(), CommandError> {
     match standing.of(task).map(|task| (&task.freshness, &task.verdict)) {
-        Some((Freshness::SpecificationWrong, None)) => specification_files::reload(root, task).map(drop),
+        Some((Freshness::SpecificationWrong, None)) => specification_files::reload(root, task, environment.values()).map(drop),
         Some(_) | None => Ok(()),
     }
 }

@@ -31,6 +31,7 @@ use crate::project::{
 const COMPILING: Duration = Duration::from_millis(300);
 
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let environment = &environment.with_values(&options.values.set);
     let launcher = opening::start_launcher(environment)?;
     let loaded = match specification_files::find(environment, options.place.path(), options.task.as_deref())? {
         FoundPlan::Planned(loaded) => *loaded,

@@ -18,8 +18,11 @@ use crate::model::{CommandExit, ProjectStatus, Serving, TaskId};
 use crate::project::{DescribedProject, PlanlessProject, StoreReader};
 
 pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let environment = &environment.with_values(&options.values.set);
     let wanted = if options.scope.all { None } else { Some(setup::project_root(environment, options.scope.place.path())?) };
-    let mut status = read_service_status(environment).unwrap_or(StatusV1 { service: None, projects: Vec::new() });
+    // The service knows no values of this command line.
+    let of_service = if environment.values().is_empty() { read_service_status(environment) } else { None };
+    let mut status = of_service.unwrap_or(StatusV1 { service: None, projects: Vec::new() });
     let roots = match wanted {
         Some(root) => vec![root],
         None => registered_roots(environment)?,
@@ -81,7 +84,7 @@ fn only(mut project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 
 
 fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result<ProjectStatusV1, CommandError> {
     let mut archive = opening::open_archive(environment)?;
-    let standing = stand(&mut archive, root, task.map(std::slice::from_ref).unwrap_or_default())?;
+    let standing = stand(&mut archive, root, task.map(std::slice::from_ref).unwrap_or_default(), environment.values())?;
     let serving = match &standing.project {
         Some(project) => archive.serving(project).map_err(|error| super::from_run_error(&error))?,
         None => Serving::NotServed,
@@ -89,9 +92,16 @@ fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result
     Ok(ProjectStatusV1::new(&standing, serving))
 }
 
-/// Computes the freshness of a project's verdicts without the service. The result also has the tasks in `wanted`.
-pub(super) fn stand(archive: &mut StoreReader, root: &Path, wanted: &[TaskId]) -> Result<ProjectStatus, CommandError> {
-    let read = setup::describe(root).and_then(|(configuration, plan)| {
+/// Computes the freshness of a project's verdicts without the service. The result also has the tasks in `wanted`. `values` are
+/// those of the command line for placeholders of test specifications.
+pub(super) fn stand(
+    archive: &mut StoreReader,
+    root: &Path,
+    wanted: &[TaskId],
+    values: &[(String, String)],
+) -> Result<ProjectStatus, CommandError> {
+    let read = setup::describe(root).and_then(|(mut configuration, plan)| {
+        configuration.specification.set(values);
         let settings = opening::settings_of(archive.state_root(), root, &configuration)?;
         Ok((configuration, settings, plan.map_err(|error| error.lines())))
     });

@@ -31,10 +31,12 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const MOST_RUNS: u32 = 3;
 
 pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let environment = &environment.with_values(&options.values.set);
     let root = setup::project_root(environment, options.place.path())?;
     let task = specification_files::read_task(&options.verdict.task)?;
     let until = Until { begun: clock::monotonic(), timeout: options.timeout };
-    if let Some(served) = service::serving(environment, &root) {
+    // The service knows no values of this command line.
+    if let Some(served) = service::serving(environment, &root).filter(|_| environment.values().is_empty()) {
         match ask(&served, &task, &until) {
             Ok(answer) => return Ok(show(&answer, options.json, environment)),
             Err(error @ (ClientError::Refused(_) | ClientError::Late { .. })) => return Err(service::from_client_error(&error)),
@@ -75,7 +77,7 @@ fn wait_here(
     let mut runs = 0;
     loop {
         // The tree is read in every round, so that the answer is for a tree that existed after the command began.
-        let standing = status::stand(&mut archive, root, std::slice::from_ref(task))?.with_first(task);
+        let standing = status::stand(&mut archive, root, std::slice::from_ref(task), environment.values())?.with_first(task);
         let freshness = standing.tasks.first().map(|task| &task.freshness);
         let step = freshness.map_or(WaitStep::Answer, Freshness::wait_step);
         let in_time = match step {
@@ -126,7 +128,7 @@ impl Runner {
         (root, task): (&Path, &TaskId),
         until: &Until,
     ) -> Result<Option<CommandExit>, CommandError> {
-        let loaded = specification_files::reload(root, task)?;
+        let loaded = specification_files::reload(root, task, environment.values())?;
         if let Some(launcher) = self.launcher.take() {
             self.opening = Some(opening::open(environment, launcher, &loaded, None)?);
         }

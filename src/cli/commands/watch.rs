@@ -83,7 +83,7 @@ fn load(options: &WatchOptions, task: Option<&TaskId>, environment: &Environment
     let root = setup::project_root(environment, options.place.path())?;
     if options.command.is_empty() {
         return match task {
-            Some(task) => specification_files::reload(&root, task),
+            Some(task) => specification_files::reload(&root, task, &options.values.set),
             None => setup::reload(&root),
         };
     }
@@ -113,7 +113,7 @@ fn watched(task: &Option<TaskId>, command: &[String], configured: WatchedTasks) 
 /// Returns a function that reads the configuration again. It is called before every run, so that changes of `proctor.toml` take
 /// effect at once.
 fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path, state_root: &Path) -> ReloadProject {
-    let (task, command) = (task.clone(), options.command.clone());
+    let (task, command, values) = (task.clone(), options.command.clone(), options.values.set.clone());
     let (root, state_root) = (root.to_owned(), state_root.to_owned());
     Box::new(move || {
         let described = if command.is_empty() {
@@ -122,6 +122,7 @@ fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path, state_root
             command_line(&root, &command).map(|loaded| (loaded.configuration, Ok(loaded.plan)))
         };
         let (mut configuration, plan) = described.map_err(|error| error.lines())?;
+        configuration.specification.set(&values);
         configuration.watch.tasks = watched(&task, &command, configuration.watch.tasks);
         let settings = opening::settings_of(&state_root, &root, &configuration).map_err(|error| error.lines())?;
         let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));

@@ -66,7 +66,13 @@ impl DebtCause {
     fn from_exchange(entry: &ActionResultV2, result: &ActionOutcomeV2) -> Option<Self> {
         if let Some(error) = &result.error {
             let place = error.address.as_deref().map(|address| format!("{address}:{}", error.port.unwrap_or_default()));
-            let message = OriginalErrorV1 { error_type: Some(error.code.clone()), message: error.message.clone(), ..unknown() };
+            let message = OriginalErrorV1 {
+                error_type: Some(error.code.clone()),
+                message: error.message.clone(),
+                expected: result.expected.clone(),
+                received: result.received.clone(),
+                ..unknown()
+            };
             return Some(Self { error: message, subject: place.unwrap_or_default() });
         }
         result.status_code?;
@@ -76,8 +82,11 @@ impl DebtCause {
     fn from_reason(entry: &ActionResultV2) -> Self {
         let classification = entry.classification.as_ref();
         let debt = entry.debt_generation.as_ref();
-        let path = entry.result.as_ref().and_then(|result| result.file_path.clone());
+        let result = entry.result.as_ref();
+        let path = result.and_then(|result| result.file_path.clone());
         let error = OriginalErrorV1 {
+            expected: result.and_then(|result| result.expected.clone()),
+            received: result.and_then(|result| result.received.clone()),
             error_type: classification.and_then(|classification| classification.error_type.clone()),
             message: classification.map(|classification| classification.reason.clone()).unwrap_or_default(),
             file: path.or_else(|| debt.and_then(|debt| debt.specific_file.clone())),

@@ -63,6 +63,7 @@ pub(super) fn judged_run() -> RunFacts {
         sprint_id: "SPRINT_012".to_owned(),
         dependencies: Vec::new(),
         strictness: Vec::new(),
+        filled: Default::default(),
     });
     facts
 }

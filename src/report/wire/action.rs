@@ -157,11 +157,17 @@ pub struct ActionOutcomeV2 {
     /// The beginning and the end of the file, if `evidenceCapture.fileContents` is set (added to the original format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_contents: Option<TextV2>,
+    /// For a request, a file or a plain command that is not as it must be: what was expected (added to the original format).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub expected: Option<String>,
+    /// What was there instead of `expected` (added to the original format).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub received: Option<String>,
     /// The HTTP status code of the answer to a request (added to the original format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_code: Option<u16>,
-    /// The beginning and the end of the answer's body, if `evidenceCapture.requestResponse` is set (added to the
-    /// original format).
+    /// The beginning and the end of the answer's body, if `evidenceCapture.requestResponse` is set or the answer is not as it must be
+    /// (added to the original format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_body: Option<TextV2>,
     /// The exit code of a process that exited by itself.

@@ -56,6 +56,17 @@ fn row_43_a_rejection_is_never_asked_again() {
 }
 
 #[test]
+fn a_retry_that_rejects_has_not_succeeded() {
+    for (answer, announced) in [
+        ("Ready to merge? No", "Review explicitly rejected (decided by the retry)"),
+        ("Ready to merge? With fixes", "Review requires fixes before proceeding (decided by the retry)"),
+    ] {
+        let (decision, outputs) = decide(["LGTM", answer]);
+        assert_eq!((announcement(&decision).as_str(), outputs), (announced, 2));
+    }
+}
+
+#[test]
 fn row_44_the_same_bytes_twice_are_named() {
     let (decision, _) = decide(["LGTM", "LGTM"]);
     let ReviewDecision::AskPerson(IndeterminateReason::MalformedTwice { outputs, .. }) = decision else { panic!("{decision:?}") };

@@ -18,9 +18,10 @@ use crate::report::{
 };
 use crate::run::diagnosis::diagnose;
 use crate::run::http_client::{RequestBounds, send};
+use crate::run::nearest_file::nearest_file;
 use crate::run::perform::{Attempts, Performer, ended_without_process, skipped};
 use crate::run::stop_requests::skip_reason;
-use crate::tools::{interpret_exchange, interpret_file};
+use crate::tools::{advise_file, interpret_exchange, interpret_file};
 
 /// The largest file whose content is checked, in bytes. A digest is computed for a file of any size.
 const CONTENT_CAP: u64 = 64 * 1024 * 1024;
@@ -88,13 +89,20 @@ impl Performer<'_, '_> {
         };
         let seen = FileObservation { path: validation.path.clone(), look };
         let interpretation = interpret_file(validation, &seen);
-        (Observation::File(seen), interpretation)
+        if interpretation.category == CategoryCode::FileValid {
+            return (Observation::File(seen), interpretation);
+        }
+        let near = nearest_file(&self.context.request.scope.root, path);
+        let advice = advise_file(validation, &seen, near.as_deref());
+        (Observation::File(seen), Interpretation { advice, ..interpretation })
     }
 
     fn send_request(&self, action: &Action, request: &HttpRequest, timeout: Duration) -> (Observation, Interpretation) {
         let (sent, begun) = (clock::now(), clock::monotonic());
         let stopped = || self.requested_stop(action);
-        let answer = send(request, &RequestBounds { timeout, stopped: &stopped });
+        let secrets = self.secrets();
+        let mut answer = send(&secrets.fill_request(request), &RequestBounds { timeout, stopped: &stopped });
+        answer.outcome = secrets.mask_outcome(answer.outcome);
         let duration = DurationMs::from(clock::monotonic().since(begun));
         let diagnosis = match &answer.outcome {
             ExchangeOutcome::Answered(_) | ExchangeOutcome::Unsendable(_) | ExchangeOutcome::Stopped(_) => None,

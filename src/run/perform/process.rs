@@ -1,7 +1,7 @@
 //! One attempt of an action with a process, from preparation to judgement.
 
 use crate::project::ProjectError;
-use crate::sandbox::ChildEnvironment;
+use crate::sandbox::{ChildEnvironment, Secrets};
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,8 @@ pub(crate) struct ProcessLaunch {
     pub(crate) limits: ActionLimits,
     log: File,
     frames: File,
+    /// The secrets that are masked in the output.
+    secrets: Secrets,
 }
 
 /// An attempt that is ready to start. When the attempt is dropped, old reports that were moved aside for it are moved
@@ -62,7 +64,7 @@ impl ProcessLaunch {
     pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, ProjectError> {
         let copy =
             |file: &File| file.try_clone().map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source });
-        Ok(Sinks { log: copy(&self.log)?, frames: copy(&self.frames)? })
+        Ok(Sinks { log: copy(&self.log)?, frames: copy(&self.frames)?, masked: self.secrets.bytes() })
     }
 }
 
@@ -160,7 +162,7 @@ impl Performer<'_, '_> {
             self.workspace.run_preparation.note_step(&request.child.isolation);
         }
         self.directory.begin_batched_sync();
-        Ok(ProcessLaunch { request, limits, log, frames })
+        Ok(ProcessLaunch { request, limits, log, frames, secrets: self.secrets() })
     }
 
     /// Starts an action's process through the run's launcher, and returns when none of the action's processes is left.
@@ -198,6 +200,7 @@ impl Performer<'_, '_> {
         attempts: &mut Attempts,
     ) -> Result<ActionResult, ProjectError> {
         self.note_end(action, &ended.end);
+        self.secrets().mask_survivors(&mut ended.survivors);
         let PreparedAttempt { launch, control, names, attempt, output, environment, report, coverage, aside, time_budget } =
             prepared;
         let root = &self.context.request.scope.root;
@@ -206,6 +209,7 @@ impl Performer<'_, '_> {
         let mount = isolation.and_then(|isolation| isolation.snapshot.as_ref());
         let mut notes = Vec::new();
         let report = take_report(&report, &output, &self.working_directory(action), mount);
+        let report = self.without_secrets(report);
         let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path, mount));
         if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_to_change(action)) {
             let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());

@@ -114,7 +114,8 @@ impl Performer<'_, '_> {
 
     fn sinks_of(&self, scene: &ServiceLaunch) -> Result<Sinks, ProjectError> {
         let create = |name: &str| self.directory.create_file(name).map_err(ProjectError::Evidence);
-        Ok(Sinks { log: create(&scene.names.log.name)?, frames: create(&scene.names.frames.name)? })
+        let (log, frames) = (create(&scene.names.log.name)?, create(&scene.names.frames.name)?);
+        Ok(Sinks { log, frames, masked: self.secrets().bytes() })
     }
 
     /// Checks a service until it is ready, has ended, or runs out of time, or until a stop is requested.
@@ -186,7 +187,7 @@ impl Performer<'_, '_> {
         self.put_on_snapshot(&scene.action, &mut request)?;
         let nothing = || File::options().write(true).open("/dev/null");
         let lost = |source| ProjectError::Descriptor { action: name.clone(), source };
-        let sinks = Sinks { log: nothing().map_err(lost)?, frames: nothing().map_err(lost)? };
+        let sinks = Sinks { log: nothing().map_err(lost)?, frames: nothing().map_err(lost)?, masked: self.secrets().bytes() };
         let limits = ActionLimits { idle: None, output: Some(LOOK_OUTPUT), timeout, ..limits_of(&scene.action, timeout) };
         let control = self.context.request.control;
         let stop_reasons_for = stop_reasons_for(scene.action.phase);
@@ -208,13 +209,14 @@ impl Performer<'_, '_> {
     fn judge_service(
         &mut self,
         scene: &ServiceLaunch,
-        ended: EndedAction,
+        mut ended: EndedAction,
         life: &ServiceLife,
         ready_after: Option<DurationMs>,
         sandbox: Option<&Sandbox>,
     ) -> Result<ActionResult, ProjectError> {
         let ServiceLaunch { action, service, names, environment, program, waited } = scene;
         self.note_end(action, &ended.end);
+        self.secrets().mask_survivors(&mut ended.survivors);
         let captured = &ended.captured;
         let port = service.ready.port().or_else(|| tools::port_in_use(&captured.stdout, &captured.stderr));
         // The service has ended, so a process that holds the port now is another one.

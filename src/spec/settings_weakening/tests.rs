@@ -156,6 +156,7 @@ const ROWS: &[Row] = &[
     Row("policy.eslint.max_warnings", LINTER, "[policy.eslint]\nmax_warnings = 1", "[policy.eslint]\nmax_warnings = 2"),
     Row("policy.eslint.ignored_rules", LINTER, "", "[policy.eslint]\nignored_rules = [\"no-eval\"]"),
     Row("policy.eslint.error_on_rules", LINTER, "[policy.eslint]\nerror_on_rules = [\"no-eval\"]", ""),
+    Row("specification.from_environment", CHECK, "", "[specification]\nfrom_environment = [\"AWS_SECRET_ACCESS_KEY\"]"),
     Row("govern.editor", CHECK, "", "[govern]\neditor = [\"./editor\"]"),
     Row("govern.tracker", CHECK, "", "[govern]\ntracker = [\"./gh\"]"),
     Row("govern.repo", CHECK, "", "[govern]\nrepo = \"a/b\""),

@@ -42,7 +42,7 @@ pub(super) fn invalid_actions(document: &Value, faults: &[Problem]) -> Vec<Inval
             for (index, action) in actions.into_iter().flatten().enumerate() {
                 let pointer = format!("/tasks/{}/testExecution/{list}/{index}", task.replace('~', "~0").replace('/', "~1"));
                 if let Some(action) = read(task, pointer, (phase, index + 1), action)
-                    && hard().any(|fault| action.has(&fault.pointer))
+                    && hard().any(|fault| action.has(&fault.pointer) || fault.further_pointers().any(|one| action.has(one)))
                 {
                     found.push(action);
                 }

@@ -6,7 +6,10 @@
 //! specifications.
 
 mod change;
+mod fill;
+mod fix;
 mod invalid;
+mod lacking;
 mod line_index;
 mod lint;
 mod raw;
@@ -20,6 +23,8 @@ mod tests;
 pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below};
 
 pub use change::compare_specifications;
+pub use fill::FilledPlaceholder;
+pub use fix::{Correction, CorrectionBasis, CorrectionPlan, TextEdit, apply_corrections, plan_corrections};
 pub use invalid::InvalidAction;
 pub use lint::{LINTS, LintRow};
 pub use raw::{
@@ -36,5 +41,8 @@ pub use raw::{
     RawValidateResults, RawValidationCriteria, RawValidationPolicy, RawValidationType, RawWorkflowPrerequisite,
     RawWorkflowPrerequisiteType,
 };
-pub use read::{SPECIFICATION_SUFFIX, Specification, SpecificationContext, SpecificationReading, read_specification};
+pub use read::{
+    SPECIFICATION_SUFFIX, Specification, SpecificationContext, SpecificationReading, read_filled_specification,
+    read_specification,
+};
 pub use schema::SCHEMA_TEXT;

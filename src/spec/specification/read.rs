@@ -1,13 +1,18 @@
 //! Reads the text of a specification, or finds all of its errors at once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
+use crate::config::SpecificationSettings;
 use crate::model::{BrokenRule, Problem, TextPosition};
+use crate::spec::specification::fill::{
+    FilledPlaceholder, Filling, OpenPlaceholder, fill, open_placeholders, quote_bare, restore_bare, with_stand_ins,
+};
 use crate::spec::specification::invalid::{InvalidAction, invalid_actions};
+use crate::spec::specification::lacking::{lacking_values, names_with_lines};
 use crate::spec::specification::line_index::LineIndex;
 use crate::spec::specification::lint::{Subject, lint};
 use crate::spec::specification::raw::RawSpecification;
@@ -24,8 +29,11 @@ const MOST_FAULTS: usize = 500;
 /// The key by which files of the format before schema 2.0.0 are recognised.
 const OLD_FAMILY: &str = "testPlanVersion";
 
-/// The code of the lint rule for placeholders. A placeholder causes all other faults of the same value.
+/// The code of the error about placeholders without a value. A placeholder causes all other faults of the same value.
 const PLACEHOLDER: &str = "PLACEHOLDER";
+
+/// The code of the error about a secret at a place that is recorded.
+const SECRET_PLACE: &str = "SECRET_PLACE";
 
 /// The project to which a specification belongs. The paths in the specification must stay inside of this project.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +47,8 @@ pub struct Specification {
     /// The file's name as the caller of `read_specification` gave it.
     pub file: String,
     pub raw: RawSpecification,
+    /// The placeholders that were filled, by name.
+    pub filled: BTreeMap<String, FilledPlaceholder>,
 }
 
 /// The result of reading a specification: either it can be run, or its faults say why not.
@@ -52,11 +62,14 @@ pub struct SpecificationReading {
     pub faults: Vec<Problem>,
     /// The actions with faults that prevent the run, as far as these actions can be read.
     pub invalid: Vec<InvalidAction>,
+    /// The placeholders that were filled, by name, even of a specification with hard faults.
+    pub filled: BTreeMap<String, FilledPlaceholder>,
 }
 
 impl SpecificationReading {
     fn nothing(fault: Problem) -> Self {
-        Self { specification: None, tasks: Vec::new(), faults: vec![fault], invalid: Vec::new() }
+        let (tasks, invalid) = (Vec::new(), Vec::new());
+        Self { specification: None, tasks, faults: vec![fault], invalid, filled: BTreeMap::new() }
     }
 }
 
@@ -68,26 +81,46 @@ struct Text<'t> {
     lines: LineIndex,
 }
 
-/// Reads the text of a specification. Faults refer to the file as `file`.
+/// Reads the text of a specification whose placeholders nobody fills. Faults refer to the file as `file`.
 pub fn read_specification(text: &str, file: &str, surroundings: SpecificationContext<'_>) -> SpecificationReading {
+    read_filled_specification(text, file, surroundings, &SpecificationSettings::default())
+}
+
+/// Reads the text of a specification, and fills its placeholders from `settings`. Faults refer to the file as `file`.
+pub fn read_filled_specification(
+    text: &str,
+    file: &str,
+    surroundings: SpecificationContext<'_>,
+    settings: &SpecificationSettings,
+) -> SpecificationReading {
+    let (text, bare) = quote_bare(text);
+    let text: &str = &text;
     let mut document = match parse(text, file) {
         Ok(document) => document,
         Err(fault) => return SpecificationReading::nothing(*fault),
     };
-    let text = Text { file, text, places: scan(text), lines: LineIndex::new(text) };
+    let mut text = Text { file, text, places: scan(text), lines: LineIndex::new(text) };
     if document.get(OLD_FAMILY).is_some() {
         return SpecificationReading::nothing(text.old_family());
     }
-    let tasks = document.get("tasks").and_then(Value::as_object).into_iter().flat_map(|tasks| tasks.keys().cloned()).collect();
     let mut faults = text.duplicates();
-    let shape = shape_faults(&document);
+    let bare = restore_bare(&mut document, &text.places, &bare);
+    let filling = fill(&mut document, settings, &bare);
+    filling.renamed.iter().for_each(|(old, new)| text.places.rename(old, new));
+    let tasks = document.get("tasks").and_then(Value::as_object).into_iter().flat_map(|tasks| tasks.keys().cloned()).collect();
+    let shape = shape_of(&mut document, &filling);
     shape.iter().filter_map(|fault| fault.unknown.as_deref()).for_each(|pointer| remove(&mut document, pointer));
     faults.extend(shape.into_iter().map(|fault| text.placed_shape(fault)));
+    let open = open_placeholders(&document, &filling);
+    let lacking = text.lacking_values(&open, settings, &filling);
+    let unfilled: BTreeSet<&str> = open.iter().filter(|one| !one.is_text).map(|one| one.pointer.as_str()).collect();
+    faults.extend(lacking);
+    faults.extend(text.misplaced_secrets(&filling));
     // Unknown keys are reported as faults and then removed, so that the other keys can still be parsed and linted in
     // the same pass.
     let raw = match RawSpecification::deserialize(&document) {
         Ok(raw) => {
-            let findings = lint(&Subject::new(&raw, &document, surroundings.project_root));
+            let findings = lint(&Subject::new(&raw, &document, surroundings.project_root, &open));
             faults.extend(findings.into_iter().map(|(row, found)| {
                 let schema_path = format!("#/lint/{}", row.code);
                 let rule = BrokenRule { schema_path, params: json!({ "source": row.source }), ..plain_rule(row.code) };
@@ -104,13 +137,29 @@ pub fn read_specification(text: &str, file: &str, surroundings: SpecificationCon
             None
         }
     };
-    drop_what_follows(&mut faults);
+    // The placeholder causes every other fault of its value, because it is not a valid URL, path or name.
+    let is_of_placeholder = |fault: &Problem| unfilled.contains(fault.pointer.as_str()) || filling.is_misplaced(&fault.pointer);
+    faults.retain(|fault| [PLACEHOLDER, SECRET_PLACE].contains(&fault.code()) || !is_of_placeholder(fault));
     faults.sort_by_key(|fault| (fault.position, fault.gravity));
     faults.truncate(MOST_FAULTS);
     let runs = !faults.iter().any(Problem::is_hard);
-    let specification = raw.filter(|_| runs).map(|raw| Specification { file: file.to_owned(), raw });
+    let filled = filling.filled;
+    let specification = raw.filter(|_| runs).map(|raw| Specification { file: file.to_owned(), raw, filled: filled.clone() });
     let invalid = invalid_actions(&document, &faults);
-    SpecificationReading { specification, tasks, faults, invalid }
+    SpecificationReading { specification, tasks, faults, invalid, filled }
+}
+
+/// Returns the document's violations of the schema. Before that, a placeholder that was filled by a number becomes a number
+/// where the schema wants one.
+fn shape_of(document: &mut Value, filling: &Filling) -> Vec<ShapeFault> {
+    let look = |document: &Value| match with_stand_ins(document, filling) {
+        Some(shown) => shape_faults(&shown),
+        None => shape_faults(document),
+    };
+    let shape = look(document);
+    let is_of_type = |fault: &&ShapeFault| fault.problem.rule.as_ref().is_some_and(|rule| rule.keyword == "type");
+    let wrong_types = shape.iter().filter(is_of_type).map(|fault| fault.problem.pointer.as_str());
+    if filling.retype(document, wrong_types) { look(document) } else { shape }
 }
 
 fn parse(text: &str, file: &str) -> Result<Value, Box<Problem>> {
@@ -130,14 +179,6 @@ fn parse(text: &str, file: &str) -> Result<Value, Box<Problem>> {
         let problem = no_json(format!("not valid JSON: {said}"), Some(position).filter(|position| position.line > 0));
         Box::new(problem.hint("mend the text there; JSON has no comments and no trailing commas"))
     })
-}
-
-/// Removes other faults of a value with a placeholder: the placeholder causes them, because it is not a valid URL, path
-/// or name.
-fn drop_what_follows(faults: &mut Vec<Problem>) {
-    let placeholders: BTreeSet<String> =
-        faults.iter().filter(|fault| fault.code() == PLACEHOLDER).map(|fault| fault.pointer.clone()).collect();
-    faults.retain(|fault| fault.code() == PLACEHOLDER || !placeholders.contains(&fault.pointer));
 }
 
 fn remove(document: &mut Value, pointer: &str) {
@@ -181,6 +222,40 @@ impl Text<'_> {
             problem.within(self.file, self.position(*offset)).hint("keep one of the two")
         });
         faults.collect()
+    }
+
+    /// Returns the one error about all placeholders without a value: each name with its lines, and how values are given.
+    fn lacking_values(&self, open: &[OpenPlaceholder], settings: &SpecificationSettings, filling: &Filling) -> Option<Problem> {
+        let open: Vec<&OpenPlaceholder> = open.iter().filter(|one| !one.is_text).collect();
+        let first = open.iter().min_by_key(|one| self.places.of_value(&one.pointer))?;
+        let names = names_with_lines(&open, |one| self.position(self.places.of_value(&one.pointer)));
+        let place = self.places.of_value(&first.pointer);
+        let pointers: BTreeSet<&str> = open.iter().map(|one| one.pointer.as_str()).collect();
+        let rule = BrokenRule {
+            schema_path: format!("#/lint/{PLACEHOLDER}"),
+            params: json!({
+                "source": "generated files",
+                "names": names.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+                "pointers": pointers,
+            }),
+            ..plain_rule(PLACEHOLDER)
+        };
+        let problem = Problem { rule: Some(rule), ..lacking_values(&first.pointer, &names, settings, filling) };
+        Some(problem.within(self.file, self.position(place)))
+    }
+
+    fn misplaced_secrets(&self, filling: &Filling) -> Vec<Problem> {
+        let problems = filling.misplaced_secrets.iter().map(|(pointer, name)| {
+            let message = format!("`{name}` is a secret (`from_environment`), and this value is recorded");
+            let rule = BrokenRule { schema_path: format!("#/lint/{SECRET_PLACE}"), ..plain_rule(SECRET_PLACE) };
+            let problem = Problem { rule: Some(rule), ..Problem::new(pointer, message) };
+            self.placed(problem).hint(format!(
+                "a secret may stand in `environment`, and in `url`, `headers` and `body` of a request: for a command, write \
+                 `\"environment\": {{\"{name}\": \"{{{{{name}}}}}\"}}` and let it read the variable; what is no secret is given by `--set` \
+                 or `[specification.values]`"
+            ))
+        });
+        problems.collect()
     }
 
     fn old_family(&self) -> Problem {

@@ -4,11 +4,14 @@
 //! no panic.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The byte offsets of all values and keys in a text, by JSON pointer.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     values: BTreeMap<String, usize>,
+    /// The byte offsets behind the values.
+    ends: BTreeMap<String, usize>,
     keys: BTreeMap<String, usize>,
     /// Keys that occur a second time in their object: the JSON pointer, and the byte offset of the second occurrence.
     pub(super) duplicates: Vec<(String, usize)>,
@@ -65,6 +68,34 @@ impl Places {
     pub(super) fn of_key(&self, pointer: &str) -> usize {
         self.keys.get(pointer).copied().unwrap_or_else(|| self.of_value(pointer))
     }
+
+    /// Returns the byte range of a value; `None` if there is no such value.
+    pub(super) fn range(&self, pointer: &str) -> Option<Range<usize>> {
+        Some(*self.values.get(pointer)?..*self.ends.get(pointer)?)
+    }
+
+    /// Returns the JSON pointers to the values at these byte offsets.
+    pub(super) fn values_at(&self, offsets: &[usize]) -> Vec<String> {
+        if offsets.is_empty() {
+            return Vec::new();
+        }
+        let meant = self.values.iter().filter(|(_, offset)| offsets.binary_search(offset).is_ok());
+        meant.map(|(pointer, _)| pointer.clone()).collect()
+    }
+
+    /// Gives a member and everything below it another name.
+    pub(super) fn rename(&mut self, old: &str, new: &str) {
+        for map in [&mut self.values, &mut self.ends, &mut self.keys] {
+            let is_below =
+                |pointer: &String| pointer.strip_prefix(old).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            let moved: Vec<String> = map.keys().filter(|pointer| is_below(pointer)).cloned().collect();
+            for pointer in moved {
+                if let Some(offset) = map.remove(&pointer) {
+                    map.insert(format!("{new}{}", &pointer[old.len()..]), offset);
+                }
+            }
+        }
+    }
 }
 
 impl Scanner<'_> {
@@ -77,6 +108,7 @@ impl Scanner<'_> {
             Some(b'"') => self.skip_string(),
             _ => self.skip_while(|byte| !matches!(byte, b',' | b']' | b'}') && !byte.is_ascii_whitespace()),
         }
+        self.places.ends.insert(self.pointer.clone(), self.offset.min(self.text.len()));
     }
 
     fn members(&mut self, end: u8) {

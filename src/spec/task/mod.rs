@@ -21,11 +21,13 @@ use std::time::Duration;
 
 use crate::config::Configuration;
 use crate::model::{
-    Action, ActionId, ActionPhase, ApprovalTerms, Plan, PlanNote, PlanOrigin, Problem, SpecificationSource, TaskId,
+    Action, ActionId, ActionPhase, ApprovalTerms, Plan, PlanNote, PlanOrigin, Problem, SpecificationSource, TaskId, quoted_text,
 };
 use crate::spec::approval::plan_settings;
 use crate::spec::review::hold_behind_reviews;
-use crate::spec::specification::{RawAction, RawTask, SUITE_TIMEOUT, Specification, SpecificationContext, below};
+use crate::spec::specification::{
+    FilledPlaceholder, RawAction, RawTask, SUITE_TIMEOUT, Specification, SpecificationContext, below,
+};
 use crate::spec::task::criteria::criteria;
 use crate::spec::task::debt::debt;
 use crate::spec::task::policy::strictness_terms;
@@ -86,6 +88,7 @@ impl Resolver<'_> {
             sprint_id: raw.metadata.sprint_id.clone(),
             dependencies: self.task.dependencies.iter().filter_map(|id| TaskId::try_from(id.as_str()).ok()).collect(),
             strictness: strictness_terms(raw.global_configuration.validation_policy.as_ref()),
+            filled: self.filled(task),
         };
         Plan {
             task: task.clone(),
@@ -106,6 +109,23 @@ impl Resolver<'_> {
             settings: plan_settings(self.around.configuration),
             notes: std::mem::take(&mut self.notes),
         }
+    }
+
+    /// Returns the values that fill placeholders of this task or of what is said for all tasks. A note shows them.
+    fn filled(&mut self, task: &TaskId) -> BTreeMap<String, String> {
+        let concerns = |filled: &&FilledPlaceholder| filled.pointers.iter().any(|pointer| concerns_task(pointer, task));
+        let filled: Vec<_> = self.specification.filled.iter().filter(|(_, filled)| concerns(filled)).collect();
+        let shown: Vec<String> = filled
+            .iter()
+            .map(|(name, filled)| match &filled.value {
+                Some(value) => format!("`{name}` is {} ({})", quoted_text(value), filled.source.words()),
+                None => format!("`{name}` is a secret ({})", filled.source.words()),
+            })
+            .collect();
+        if !shown.is_empty() {
+            self.note("placeholders", shown.join(", "));
+        }
+        filled.into_iter().filter_map(|(name, filled)| Some((name.clone(), filled.value.clone()?))).collect()
     }
 
     fn actions(&mut self, phase: ActionPhase, raw: &[&RawAction]) -> Vec<Action> {
@@ -159,8 +179,12 @@ fn action_id(id: &str) -> ActionId {
 }
 
 fn is_about(fault: &Problem, task: &TaskId) -> bool {
-    let of_a_task = fault.pointer.strip_prefix("/tasks/");
-    !fault.is_hard() && of_a_task.is_none_or(|rest| rest.split('/').next() == Some(task.as_str()))
+    !fault.is_hard() && concerns_task(&fault.pointer, task)
+}
+
+/// Returns whether a value belongs to a task, or to what a specification says for all tasks.
+fn concerns_task(pointer: &str, task: &TaskId) -> bool {
+    pointer.strip_prefix("/tasks/").is_none_or(|rest| rest.split('/').next() == Some(task.as_str()))
 }
 
 fn note(fault: &Problem) -> PlanNote {

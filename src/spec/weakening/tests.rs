@@ -62,6 +62,7 @@ fn plan() -> Plan {
         sprint_id: "S1".to_owned(),
         dependencies: vec![TaskId::try_from("T1").expect("an id")],
         strictness: vec!["typescript.strictMode: true".to_owned()],
+        filled: Default::default(),
     });
     plan
 }

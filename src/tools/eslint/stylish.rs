@@ -14,6 +14,8 @@ pub(super) fn parse(text: &str, place: Place<'_>) -> Output {
     for line in lines(text) {
         if let Some(stated) = stated(line) {
             output.stated = Some(stated);
+        } else if let Some(fixable) = fixable(line) {
+            output.stated.iter_mut().for_each(|stated| stated.fixable = Some(fixable));
         } else if !line.starts_with(' ') {
             file = (!line.is_empty()).then(|| place.within_project(line));
         } else if let (Some(file), Some(finding)) = (&file, finding(line)) {
@@ -66,6 +68,17 @@ fn stated(line: &str) -> Option<DiagnosticSummary> {
     })
 }
 
+// Reads the line behind that, `  1 error and 0 warnings potentially fixable with the `--fix` option.`, and the same with one kind
+// alone.
+fn fixable(line: &str) -> Option<u64> {
+    let (counts, _) = line.trim().split_once(" potentially fixable")?;
+    let count = |text: &str| -> Option<u64> {
+        let (number, word) = text.trim().split_once(' ')?;
+        matches!(word, "error" | "errors" | "warning" | "warnings").then(|| number.parse().ok())?
+    };
+    counts.split(" and ").map(count).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -93,5 +106,14 @@ mod tests {
         );
         let stated = output.stated.expect("the last line");
         assert_eq!((stated.errors, stated.warnings, stated.total_files), (1, 2, 1));
+        assert_eq!(stated.fixable, Some(1));
+    }
+
+    #[test]
+    fn the_number_of_findings_that_can_be_fixed_is_read() {
+        assert_eq!(fixable("  1 error and 2 warnings potentially fixable with the `--fix` option."), Some(3));
+        assert_eq!(fixable("  1 warning potentially fixable with the `--fix` option."), Some(1));
+        assert_eq!(fixable("  some errors potentially fixable"), None);
+        assert_eq!(fixable("  2:1  error  Unexpected var  no-var"), None);
     }
 }

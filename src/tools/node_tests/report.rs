@@ -103,6 +103,9 @@ pub(super) struct Assertion {
 pub(super) struct Location {
     /// The line, starting at 1.
     pub(super) line: u64,
+    /// The column, starting at 1.
+    #[serde(default)]
+    pub(super) column: Option<u64>,
 }
 
 /// Reads a report and passes its test files to `take`, in order. A truncated report is not valid JSON, so a report that

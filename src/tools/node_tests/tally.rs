@@ -61,6 +61,8 @@ pub(super) struct Test {
     pub(super) messages: Vec<String>,
     /// The line of the test, if the report contains it.
     pub(super) line: Option<u64>,
+    /// The column in that line.
+    pub(super) column: Option<u64>,
 }
 
 /// A test file that failed as a whole.
@@ -129,6 +131,7 @@ impl Tally {
                 duration: duration.map(|duration| duration.round() as u64),
                 messages: test.failure_messages.unwrap_or_default().iter().map(|message| strip(message)).collect(),
                 line: test.location.map(|location| location.line).filter(|line| *line > 0),
+                column: test.location.and_then(|location| location.column).filter(|column| *column > 0),
             });
         }
     }

@@ -28,16 +28,31 @@ pub(super) fn failure(test: &Test, place: Place<'_>) -> TestFailure {
         marks(test).map(|mark| if mark.text.is_empty() { &mark.message } else { &mark.text }).cloned().collect::<Vec<_>>();
     let stack = stack.join("\n\n");
     let (test_file, line) = location(element, &stack, place);
+    let error = marks(test).next().map(error_line).unwrap_or_default();
+    let (expected, received) = compared(&error).map_or((None, None), |(expected, received)| (Some(expected), Some(received)));
     TestFailure {
         test_name: test.name(),
         report_name: test.node_id.is_some().then(|| test.junit_name()),
         test_file,
-        error: marks(test).next().map(error_line).unwrap_or_default(),
-        expected: None,
-        received: None,
+        error,
+        expected,
+        received,
         stack: (!stack.is_empty()).then_some(stack),
         line,
+        column: None,
     }
+}
+
+/// Reads `assert 404 == 200`. In its own differences, pytest takes the left side for what is there and the right side for what is
+/// expected.
+fn compared(error: &str) -> Option<(String, String)> {
+    let rest = error.strip_prefix("AssertionError: ").unwrap_or(error).strip_prefix("assert ")?;
+    let is_plain =
+        rest.matches(" == ").count() == 1 && ![" and ", " or ", " not ", " in "].iter().any(|word| rest.contains(word));
+    let (received, expected) = rest.split_once(" == ").filter(|_| is_plain)?;
+    // A value that pytest has shortened is not the value.
+    let is_whole = |value: &str| !value.is_empty() && !value.contains("...");
+    (is_whole(received) && is_whole(expected)).then(|| (expected.trim().to_owned(), received.trim().to_owned()))
 }
 
 /// Converts a test, failed or not, into an entry of the test results in the evidence.
@@ -186,6 +201,18 @@ mod tests {
         assert_eq!((failure.test_file.as_deref(), failure.line), (Some("tests/test_a.py"), Some(4)));
         assert_eq!(failure.test_name, "tests.test_a.TestX::test_x");
         assert_eq!(failure.stack.as_deref(), Some(text));
+    }
+
+    #[test]
+    fn a_plain_comparison_says_what_was_expected() {
+        let of = |error: &str| compared(error).map(|(expected, received)| format!("{received} is not {expected}"));
+        assert_eq!(of("assert 404 == 200").as_deref(), Some("404 is not 200"));
+        assert_eq!(of("AssertionError: assert 'a' == 'b'").as_deref(), Some("'a' is not 'b'"));
+        for error in
+            ["assert False", "assert a == b == c", "assert (1 == 2 or 3)", "ValueError: 1 == 2", "assert 'aaa...' == 'b'"]
+        {
+            assert_eq!(of(error), None, "{error}");
+        }
     }
 
     #[test]

@@ -35,33 +35,33 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       Test Failure: {reason}
       ImplementFix: Tests fail. Change the implementation until they pass, then request a retest.
     COLLECTION_ERROR: TestFailure, tool Succeeded; debt ValidationMissing, High
-      Tests Cannot Be Collected: {reason}
+      Tests Cannot Be Collected: Mend the error that keeps the tests from being collected: {reason}
       FixCode: Tests could not be collected. Mend the import or syntax error the reason names.
       recover: Mend the import or syntax error the reason names
     CONFTEST_ERROR: ExecutionError, tool Failed; debt IntegrationFailure, High
-      conftest Cannot Be Imported: {reason}
+      conftest Cannot Be Imported: Mend the conftest.py so that it can be imported: {reason}
       FixCode: A conftest.py could not be imported, so no test ran. Mend it.
       recover: Mend the conftest.py the reason names
     COVERAGE_BELOW_TARGET: TestFailure, tool Succeeded, tests ran; debt ValidationMissing, Medium
-      Coverage Below Target: {reason}
+      Coverage Below Target: Add tests for the lines that none runs: {reason}
       AddTests: All tests pass, coverage is below its target. Add tests; the implementation is not at fault.
     NO_TESTS_COLLECTED: TestFailure, tool Succeeded; debt ValidationMissing, High
-      No Tests Collected: {reason}
+      No Tests Collected: Correct the paths and names in the command so that it finds tests, or add tests: {reason}
       AddTests: No test has shown anything yet. Make tests run, then request a retest.
     NO_TESTS_EXECUTED: TestFailure, tool Succeeded; debt ValidationMissing, High
-      No Tests Executed: {reason}
+      No Tests Executed: Remove the skips and selections that leave every test out: {reason}
       AddTests: No test has shown anything yet. Make tests run, then request a retest.
     MAX_WARNINGS: TestFailure, tool Succeeded, tests ran; debt Refactor, Medium
-      Too Many Warnings: {reason}
+      Too Many Warnings: Mend what warns: {reason}
       FixCode: All tests pass with more warnings than the run allows. Mend what warns.
     INTERRUPTED: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Test Run Interrupted: {reason}
+      Test Run Interrupted: Run the command by hand and remove what interrupts it: {reason}
       AskHuman: The tool could not do its work. A person should look at the log.
       perhaps: A test or plugin raised KeyboardInterrupt or ended the session
       perhaps: Something outside interrupted the run
       recover: Run the command by hand and see what interrupts it
     INTERNAL_ERROR: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Tool Failed Inside Itself: {reason}
+      Tool Failed Inside Itself: Read the traceback in the log; try without plugins, or another version of the tool: {reason}
       AskHuman: The tool could not do its work. A person should look at the log.
       perhaps: A plugin is broken or does not fit the tool's version
       perhaps: The tool has a defect
@@ -77,52 +77,52 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       perhaps: It is installed outside the search path or in another environment
       recover: Install the program, or name it by its path
     NOT_STARTED: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Command Could Not Be Started: {reason}
+      Command Could Not Be Started: Make the program executable, and see that its interpreter and its directory exist: {reason}
       AskHuman: The program could not be started. A person should look at permissions, interpreter and directory.
       perhaps: It may not be executed
       perhaps: The interpreter its first line names is gone
       perhaps: Its working directory is gone
       recover: Check permissions, interpreter and working directory
     REPORT_MISSING: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Test Report Cannot Be Trusted: {reason}
+      Test Report Cannot Be Trusted: Run the command by hand and remove what cuts its report short or changes it: {reason}
       AskHuman: The tool could not do its work. A person should look at the log.
       perhaps: The run was cut short
       perhaps: A plugin or option changes or suppresses the report
       perhaps: The tests end the process themselves
       recover: Run the command by hand and look whether it writes its whole report
     REPORT_UNREADABLE: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Test Report Cannot Be Trusted: {reason}
+      Test Report Cannot Be Trusted: Run the command by hand and remove what cuts its report short or changes it: {reason}
       AskHuman: The tool could not do its work. A person should look at the log.
       perhaps: The run was cut short
       perhaps: A plugin or option changes or suppresses the report
       perhaps: The tests end the process themselves
       recover: Run the command by hand and look whether it writes its whole report
     REPORT_INCOMPLETE: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Test Report Cannot Be Trusted: {reason}
+      Test Report Cannot Be Trusted: Run the command by hand and remove what cuts its report short or changes it: {reason}
       AskHuman: The tool could not do its work. A person should look at the log.
       perhaps: The run was cut short
       perhaps: A plugin or option changes or suppresses the report
       perhaps: The tests end the process themselves
       recover: Run the command by hand and look whether it writes its whole report
     INCONSISTENT: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Contradictory Result: {reason}
+      Contradictory Result: Run the command by hand and remove what cuts its report short or changes it: {reason}
       AskHuman: The tool could not do its work. A person should look at the log.
       perhaps: The run was cut short
       perhaps: A plugin or option changes or suppresses the report
       perhaps: The tests end the process themselves
       recover: Run the command by hand and look whether it writes its whole report
     FAILED_OUTSIDE_TESTS: ExecutionError, tool Failed, tests ran; debt IntegrationFailure, High
-      Failure Outside the Tests: {reason}
+      Failure Outside the Tests: Mend the hook, plugin or session option that fails the run: {reason}
       FixCode: No test failed and the run did. Mend the hook, plugin or session option that failed it.
       perhaps: A hook of a plugin or conftest.py raised
       perhaps: A session limit was reached
     UNKNOWN_EXIT: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Unknown Exit Code: {reason}
+      Unknown Exit Code: Find what ends the process with this code, such as a plugin, `os._exit` or a wrapper, and remove it: {reason}
       AskHuman: The tool could not do its work. A person should look at the log.
       perhaps: A plugin or a test ended the process with a code of its own
       perhaps: A wrapper replaced the tool's code
     SIGNALLED: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Ended by a Signal: {reason}
+      Ended by a Signal: Run the command by hand and look for a crash of native code, or for too little memory: {reason}
       AskHuman: The tool could not do its work. A person should look at the log.
       perhaps: Native code crashed
       perhaps: The system ran out of memory
@@ -146,36 +146,36 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       Success
       Continue: Nothing to do.
     UNEXPECTED_EXIT: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Unexpected Exit Code: {reason}
+      Unexpected Exit Code: Run the command by hand and mend what it complains about: {reason}
       FixCode: The command failed. Its output in the log says why.
       recover: Read the command's output in the log
     OUTPUT_TOO_LARGE: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Output Too Large: {reason}
+      Output Too Large: Narrow the command to fewer files, or mend the findings in parts: {reason}
       AskHuman: The tool printed more than is interpreted. A person should narrow the command.
       recover: Narrow the command to fewer files, or fix the findings in parts
     SURVIVORS_LEFT: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Processes Left Behind: {reason}
+      Processes Left Behind: End every process before the command ends: {reason}
       FixCode: The action left processes behind. End them before it ends.
       perhaps: A server or worker was started and not stopped
     SERVED: Success, tool Succeeded; no debt: Nothing to mend
       Success
       Continue: Nothing to do.
     SERVICE_ENDED: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Service Ended Early: {reason}
+      Service Ended Early: Read the service's log and mend why it ends: {reason}
       FixCode: A service the checks need ended by itself. Its log says why.
       perhaps: It crashed
       perhaps: Its port is held by another process
       perhaps: Its command starts something in the background and ends
       recover: Read the service's log
     SERVICE_NOT_READY: Timeout, tool Failed; debt PerformanceIssue, Medium
-      Service Not Ready in Time: {reason}
+      Service Not Ready in Time: Read the service's log, then correct `ready` or raise its `timeout`: {reason}
       FixCode: A service the checks need was not ready in time. Its log and the reason say how far it came.
       perhaps: It needs longer to start
       perhaps: It listens elsewhere than `ready` looks
       perhaps: It waits for something
       recover: Read the service's log; correct `ready` or raise its `timeout`
     PORT_HELD: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Port Held by Another Process: {reason}
+      Port Held by Another Process: End the process that holds the port, or use another port: {reason}
       AskHuman: Another process holds the port of a service. A person should end it or choose another port.
       perhaps: The service was started by hand and still runs
       perhaps: Another project uses the same port
@@ -184,25 +184,25 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       Success
       Continue: Nothing to do.
     FILE_MISSING: ValidationFailure, tool Succeeded; debt ValidationMissing, High
-      File Missing: {reason}
+      File Missing: Make the file as it must be: {reason}
       FixCode: The file is not there. Make it.
     FILE_INVALID: ValidationFailure, tool Succeeded; debt ValidationMissing, High
-      File Not as Expected: {reason}
+      File Not as Expected: Make the file as it must be: {reason}
       FixCode: The file is not what it must be. The reason says in what.
     ANSWER_VALID: Success, tool Succeeded; no debt: Nothing to mend
       Success
       Continue: Nothing to do.
     ANSWER_INVALID: TestFailure, tool Succeeded; debt BusinessLogicError, High
-      Unexpected Answer: {reason}
+      Unexpected Answer: Make the server answer as it must: {reason}
       ImplementFix: The server answered, and not as it must. Change the implementation, then request a retest.
     ENDPOINT_MISSING: TestFailure, tool Succeeded; debt ApiEndpointMissing, Critical
-      API Endpoint Missing: {reason}
+      API Endpoint Missing: Make the server answer as it must: {reason}
       ImplementFix: The server answers with 404. Implement the endpoint, then request a retest.
     SERVER_ERROR: TestFailure, tool Succeeded; debt BusinessLogicError, Critical
-      Server Error: {reason}
+      Server Error: Make the server answer as it must: {reason}
       ImplementFix: The server failed to answer the request properly. Its log says why.
     NO_ANSWER: ExecutionError, tool Failed; debt IntegrationFailure, High
-      No Answer: {reason}
+      No Answer: Start the server that is asked, or correct the address: {reason}
       StartServer: The server did not answer. See that it runs and listens where the request goes.
       recover: Verify that the server runs
     REVIEW_APPROVED: Success, tool Succeeded; no debt: Nothing to mend
@@ -217,14 +217,14 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       perhaps: Review agent may not be following template - check code-reviewer skill
       recover: Look at the reviewer's output and run the review again by hand
     TESTS_MISSING: TestFailure, tool Succeeded; debt ValidationMissing, High
-      Tests Are Missing: {reason}
+      Tests Are Missing: Bring back the tests that are gone: {reason}
       AddTests: Tests that passed before are not there any more. Bring them back; a command without them is for a person to approve.
       recover: Bring back the tests the reason names
     SPECIFICATION_INVALID: SpecificationError, tool Unknown; no debt: This is a specification bug, not a code issue
       Specification Error
       FixSpecification: Test specification has errors. Fix and regenerate.
     NOTHING_CHECKED: ValidationFailure, tool Succeeded; debt ValidationMissing, High
-      Nothing Was Checked: {reason}
+      Nothing Was Checked: Correct the paths of the command, or what the tool's configuration leaves out: {reason}
       FixSpecification: The tool had nothing to check, so it proves nothing. Correct its paths or configuration, then request a retest.
       perhaps: The paths of the command match nothing
       perhaps: The tool's configuration excludes every file

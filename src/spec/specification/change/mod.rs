@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::model::{ChangeEffect, Problem, SpecificationChange};
 use crate::spec::specification::change::rules::{judge, mends, rule_key, rule_of};
+use crate::spec::specification::fill::quote_bare;
 
 /// The keys that identify the elements of a list, in the order in which they are tried.
 const IDENTITIES: [&str; 2] = ["actionId", "condition"];
@@ -23,7 +24,7 @@ const IDENTITIES: [&str; 2] = ["actionId", "condition"];
 ///
 /// `faults` are the faults of the old text. If a text is not JSON, the whole comparison is one unexplained change.
 pub fn compare_specifications(before: &str, after: &str, faults: &[Problem]) -> Vec<SpecificationChange> {
-    let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let parse = |text: &str| serde_json::from_str::<Value>(&quote_bare(text).0).ok();
     let (before, after) = (parse(before), parse(after));
     let mut comparison = Comparison { before: before.as_ref(), faults, changes: Vec::new() };
     match (&before, &after) {
@@ -132,7 +133,7 @@ impl Comparison<'_> {
     /// object around it and name the key in the parameters.
     fn is_faulted(&self, pointer: &str) -> bool {
         let is_about =
-            |fault: &Problem| (!pointer.is_empty() && fault.pointer == pointer) || named(fault, "additionalProperty", pointer);
+            |fault: &Problem| (!pointer.is_empty() && fault.is_at(pointer)) || named(fault, "additionalProperty", pointer);
         self.faults.iter().filter(|fault| fault.is_hard()).any(is_about)
     }
 

@@ -12,33 +12,6 @@ use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::{RawParameters, RawShell, RawTerminalCommandParameters};
 use crate::tools::{recognise, recognise_script};
 
-/// The first words of commands that start servers, which run until they are stopped.
-const SERVERS: &[&[&str]] = &[
-    &["npm", "run", "dev"],
-    &["npm", "run", "start"],
-    &["npm", "run", "serve"],
-    &["npm", "start"],
-    &["yarn", "dev"],
-    &["yarn", "start"],
-    &["pnpm", "dev"],
-    &["pnpm", "run", "dev"],
-    &["npx", "next", "dev"],
-    &["next", "dev"],
-    &["vite"],
-    &["npx", "vite"],
-    &["flask", "run"],
-    &["uvicorn"],
-    &["gunicorn"],
-    &["python", "-m", "http.server"],
-    &["python3", "-m", "http.server"],
-    &["python", "manage.py", "runserver"],
-    &["rails", "server"],
-    &["php", "artisan", "serve"],
-];
-
-/// Words with which a server's program does something else and ends, such as `vite build`.
-const ENDING_WORDS: &[&str] = &["build", "--help", "--version"];
-
 /// Programs that always succeed. A step that only runs one of them proves nothing.
 const IDLE_PROGRAMS: &[&str] = &["true", ":", "echo", "printf"];
 
@@ -103,22 +76,6 @@ pub(super) fn unsupported_shell(subject: &Subject<'_>) -> Vec<Problem> {
     let foreign = subject.commands().filter(|(_, command)| matches!(command.shell, Some(RawShell::Powershell | RawShell::Cmd)));
     let findings = foreign.map(|(action, _)| {
         action.finding("/parameters/shell", "this shell is not supported").hint("`bash` and `sh` are; most commands need none")
-    });
-    findings.collect()
-}
-
-/// Reports commands of servers that are used as ordinary actions, which must end by themselves.
-pub(super) fn servers_in_foreground(subject: &Subject<'_>) -> Vec<Problem> {
-    let known = subject.raw.global_configuration.dev_server.as_ref().and_then(|server| server.command.as_deref());
-    let servers = subject.commands().filter(|(action, command)| {
-        let is_service = action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some());
-        !is_service && (Some(command.command.as_str()) == known || is_server(&command.command))
-    });
-    let findings = servers.map(|(action, command)| {
-        let message = format!("`{}` goes on until it is stopped: as an action it can only time out", command.command);
-        action.finding("/parameters/command", message).hint(
-            "say it in `globalConfiguration.devServer`, or make the prerequisite a service: `\"proctor\": {\"version\": \"1.0.0\", \"service\": {\"ready\": {\"port\": 4173}}}`",
-        )
     });
     findings.collect()
 }
@@ -274,11 +231,4 @@ pub(super) fn class_of(action: &Action<'_>, command: &RawTerminalCommandParamete
     let recognition =
         if command.shell.is_some() { recognise_script(&command.command) } else { recognise(&words_of(action, command)) };
     recognition.tool.class()
-}
-
-fn is_server(command: &str) -> bool {
-    let words = split_words(command).unwrap_or_default();
-    let ends = words.iter().any(|word| ENDING_WORDS.contains(&word.as_str()));
-    !ends
-        && SERVERS.iter().any(|server| words.len() >= server.len() && server.iter().zip(&words).all(|(want, word)| want == word))
 }

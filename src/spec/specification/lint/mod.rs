@@ -14,13 +14,16 @@ mod paths;
 mod placeholders;
 mod policy;
 mod reviews;
+mod servers;
 mod services;
 mod subject;
 mod writes;
 
 use crate::model::{Gravity, Problem};
 pub(in crate::spec) use completion::SUITE_TIMEOUT;
+pub(in crate::spec::specification) use operands::lacks_operand;
 pub(in crate::spec) use paths::{ROOT_WORD, below};
+pub(in crate::spec::specification) use servers::is_of_this_machine;
 
 pub(super) use subject::Subject;
 
@@ -80,7 +83,8 @@ pub const LINTS: &[LintRow] = &[
     hard("COMMAND_HIDES_FAILURE", commands::hides_failure, "a script hides a failure", "E9"),
     hard("COMMAND_UNCLOSED_QUOTE", commands::unclosed_quote, "a command has no words", "E9"),
     hard("SHELL_UNSUPPORTED", commands::unsupported_shell, "a command names a shell that Linux has not", "G1"),
-    hard("SERVER_IN_FOREGROUND", commands::servers_in_foreground, "a server is started as if it ended", "can only time out"),
+    hard("SERVER_IN_FOREGROUND", servers::in_foreground, "a server is started as if it ended", "can only time out"),
+    soft("SERVER_SUSPECTED", servers::suspected, "what is asked afterwards may be a server that does not end", "S3"),
     soft("COMMAND_PROVES_NOTHING", commands::proves_nothing, "a step can only succeed", LET_THROUGH),
     soft("EXIT_CODES_WIDENED", commands::widened_exit_codes, "more exit codes than 0 count as success", LET_THROUGH),
     hard(
@@ -109,7 +113,6 @@ pub const LINTS: &[LintRow] = &[
     hard("PATTERN_INVALID", operands::patterns, "a regular expression cannot be used", LET_THROUGH),
     hard("SCHEMA_INVALID", operands::schemas, "a JSON Schema cannot be used", LET_THROUGH),
     hard("URL_SCHEME", operands::urls, "a request goes neither to `http` nor to `https`", "E8"),
-    hard("PLACEHOLDER", placeholders::in_what_runs, "a placeholder stands in what is run or compared", "generated files"),
     soft("PLACEHOLDER_IN_TEXT", placeholders::in_texts, "a placeholder stands in a text for people", "generated files"),
     hard("CONDITION_UNREADABLE", conditions::unreadable, "a condition cannot be read", "the grammar of conditions"),
     hard("CONDITION_WRONG", conditions::wrong, "a condition names what is not there, or decides nothing", LET_THROUGH),

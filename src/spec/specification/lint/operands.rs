@@ -1,5 +1,6 @@
 //! Lint rules for expected values of files and of answers to requests: each is present, possible and used.
 
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::model::Problem;
@@ -17,13 +18,26 @@ const OPERANDS: &[(RawValidationType, &[&str])] = &[
     (RawValidationType::SizeCheck, &["minSize", "maxSize"]),
 ];
 
+/// Returns whether the parameters of a file validation, as JSON, have no value with which the file could be compared.
+pub(in crate::spec::specification) fn lacks_operand(parameters: &Value) -> bool {
+    let kind = parameters.get("validationType").and_then(|kind| RawValidationType::deserialize(kind).ok());
+    kind.is_some_and(|kind| {
+        let needed = operands_of(kind);
+        !needed.is_empty() && needed.iter().all(|name| parameters.get(*name).is_none_or(Value::is_null))
+    })
+}
+
 /// Reports file validations without an expected value.
 pub(super) fn missing(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = files(subject).filter_map(|(action, file)| {
         let needed = operands_of(file.validation_type);
         let is_there = needed.is_empty() || said(file).iter().any(|name| needed.contains(name));
         let message = format!("nothing says what the file is compared with: `{}` is missing", needed.join("` or `"));
-        (!is_there).then(|| action.finding("/parameters", message).hint("say it, or look only whether the file `EXISTS`"))
+        (!is_there).then(|| {
+            action
+                .finding("/parameters", message)
+                .hint("say it, or look only whether the file `EXISTS`, as `proctor check --fix FILE` writes it")
+        })
     });
     findings.collect()
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::model::{ActionPhase, Problem};
+use crate::spec::specification::fill::OpenPlaceholder;
 use crate::spec::specification::raw::{RawAction, RawSpecification, RawTask, RawTerminalCommandParameters};
 use crate::spec::specification::scan::member;
 
@@ -14,6 +15,8 @@ pub(in crate::spec::specification) struct Subject<'s> {
     /// The specification as JSON, without unknown keys. Rules that look at every value use it in place of `raw`.
     pub(super) document: &'s Value,
     pub(super) project_root: &'s Path,
+    /// The placeholders without a value.
+    pub(super) open: &'s [OpenPlaceholder],
 }
 
 #[derive(Clone, Copy)]
@@ -33,8 +36,13 @@ pub(super) struct Action<'s> {
 }
 
 impl<'s> Subject<'s> {
-    pub(in crate::spec::specification) fn new(raw: &'s RawSpecification, document: &'s Value, project_root: &'s Path) -> Self {
-        Self { raw, document, project_root }
+    pub(in crate::spec::specification) fn new(
+        raw: &'s RawSpecification,
+        document: &'s Value,
+        project_root: &'s Path,
+        open: &'s [OpenPlaceholder],
+    ) -> Self {
+        Self { raw, document, project_root, open }
     }
 
     /// Returns the tasks in the order of their keys.
@@ -73,7 +81,18 @@ impl<'s> Task<'s> {
     }
 }
 
-impl Action<'_> {
+impl<'s> Action<'s> {
+    /// Returns the action behind this one in the list of its phase.
+    pub(super) fn next_of_phase(&self) -> Option<&'s RawAction> {
+        let execution = &self.task.raw.test_execution;
+        let list = match self.phase {
+            ActionPhase::Prerequisite => &execution.prerequisites,
+            ActionPhase::Step => &execution.steps,
+            ActionPhase::Cleanup => &execution.cleanup,
+        };
+        list.get(self.place.1 + 1)
+    }
+
     /// Returns the JSON pointer to the action. The pointer is computed only when a rule finds a fault: dozens of rules
     /// look at every action, and few find one.
     pub(super) fn pointer(&self) -> String {

@@ -257,6 +257,29 @@ fn others() -> Vec<Mutation> {
         ),
         mutation("the server as a step", vec![(command, json!("npm run dev"))], vec![("SERVER_IN_FOREGROUND", command)]),
         mutation(
+            "a program that may be a server",
+            vec![
+                (
+                    task("/executionWorkflow/executionOrder"),
+                    json!(["PREREQ.1", "PREREQ.2", "STEP.1", "STEP.2", "STEP.3", "CLEANUP.1"]),
+                ),
+                (
+                    task("/testExecution/prerequisites"),
+                    json!([
+                        {
+                            "actionId": "PREREQ.1", "type": "TERMINAL_COMMAND", "description": "starts something",
+                            "parameters": { "command": "node server.js", "workingDirectory": "/srv/billing-core" },
+                        },
+                        {
+                            "actionId": "PREREQ.2", "type": "HTTP_REQUEST", "description": "it answers by now",
+                            "parameters": { "url": "http://127.0.0.1:4173/healthz", "method": "GET", "expectedStatus": 200 },
+                        },
+                    ]),
+                ),
+            ],
+            vec![("SERVER_SUSPECTED", task("/testExecution/prerequisites/0/parameters/command"))],
+        ),
+        mutation(
             "no exit code at all",
             vec![(step(1, "/parameters/expectedExitCodes"), json!([]))],
             vec![("EXIT_CODES_IMPOSSIBLE", step(1, "/parameters/expectedExitCodes"))],
@@ -488,8 +511,8 @@ fn a_hard_row_keeps_the_specification_from_running_and_a_soft_one_does_not() {
         let is_hard = reading.faults.iter().any(|fault| fault.gravity == Gravity::Hard);
         assert_eq!(reading.specification.is_none(), is_hard, "{}: {}", mutation.name, said(&reading.faults));
         let rows = mutation.expected.iter().filter_map(|(code, _)| LINTS.iter().find(|row| row.code == *code));
-        let expected =
-            rows.clone().any(|row| row.gravity == Gravity::Hard) || mutation.expected.iter().any(|(code, _)| *code == "SCHEMA");
+        let expected = rows.clone().any(|row| row.gravity == Gravity::Hard)
+            || mutation.expected.iter().any(|(code, _)| ["SCHEMA", "PLACEHOLDER"].contains(code));
         assert_eq!(is_hard, expected, "{}: {}", mutation.name, said(&reading.faults));
     }
 }

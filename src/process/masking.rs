@@ -1,0 +1,94 @@
+//! Masks secrets in a stream of bytes while it is read, so that no file ever holds them.
+
+/// The byte that stands for each byte of a secret. The length of the stream stays the same.
+const MASK: u8 = b'*';
+
+/// One stream, of which the last bytes may be the beginning of a secret whose end was not read yet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct StreamMask {
+    secrets: Vec<Vec<u8>>,
+    held: Vec<u8>,
+}
+
+impl StreamMask {
+    /// Returns the mask of a stream in which these values must not appear, the longest first.
+    pub(super) fn new(secrets: &[Vec<u8>]) -> Self {
+        Self { secrets: secrets.iter().filter(|secret| !secret.is_empty()).cloned().collect(), held: Vec::new() }
+    }
+
+    /// Returns whether nothing is masked, so the stream need not pass through here.
+    pub(super) fn is_idle(&self) -> bool {
+        self.secrets.is_empty()
+    }
+
+    /// Takes the next bytes of the stream, and returns those that can be kept now. The rest is held back until it is known
+    /// whether a secret begins there.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.held.extend_from_slice(bytes);
+        self.mask_held();
+        let kept = self.held.len() - self.longest_beginning();
+        let rest = self.held.split_off(kept);
+        std::mem::replace(&mut self.held, rest)
+    }
+
+    /// Returns what was held back, at the end of the stream.
+    pub(super) fn finish(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held)
+    }
+
+    fn mask_held(&mut self) {
+        for secret in &self.secrets {
+            let places: Vec<usize> = memchr::memmem::find_iter(&self.held, secret).collect();
+            places.into_iter().for_each(|place| self.held[place..place + secret.len()].fill(MASK));
+        }
+    }
+
+    /// Returns the length of the longest end of the held bytes by which a secret begins.
+    fn longest_beginning(&self) -> usize {
+        let longest = |secret: &Vec<u8>| {
+            let most = (secret.len() - 1).min(self.held.len());
+            (1..=most).rev().find(|length| self.held.ends_with(&secret[..*length])).unwrap_or(0)
+        };
+        self.secrets.iter().map(longest).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop, proptest};
+
+    use super::*;
+
+    #[test]
+    fn a_secret_is_masked_wherever_the_stream_is_cut() {
+        let secrets = [b"hush-hush!".to_vec(), b"hush".to_vec()];
+        let text = b"a hush-hush! b hush c hus";
+        for cut in 0..=text.len() {
+            let mut mask = StreamMask::new(&secrets);
+            let mut seen = mask.push(&text[..cut]);
+            seen.extend(mask.push(&text[cut..]));
+            seen.extend(mask.finish());
+            assert_eq!(seen.len(), text.len(), "{cut}");
+            assert!(!String::from_utf8_lossy(&seen).contains("hush"), "{cut}: {}", String::from_utf8_lossy(&seen));
+            assert!(seen.ends_with(b"c hus"), "{cut}: a beginning alone is no secret");
+        }
+    }
+
+    #[test]
+    fn what_begins_no_secret_is_kept_at_once() {
+        let mut mask = StreamMask::new(&[b"hush".to_vec()]);
+        assert_eq!(mask.push(b"plain"), b"plain");
+        assert_eq!((mask.push(b"hu"), mask.push(b"nt")), (Vec::new(), b"hunt".to_vec()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_way_to_cut_a_stream_lets_a_secret_through(parts in prop::collection::vec("[abx]{0,5}", 0..12)) {
+            let mut mask = StreamMask::new(&[b"abab".to_vec()]);
+            let mut seen: Vec<u8> = parts.iter().flat_map(|part| mask.push(part.as_bytes())).collect();
+            seen.extend(mask.finish());
+            assert_eq!(seen.len(), parts.concat().len());
+            assert!(!String::from_utf8_lossy(&seen).contains("abab"));
+        }
+    }
+}

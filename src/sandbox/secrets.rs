@@ -1,0 +1,204 @@
+//! Secrets of proctor's own environment that fill the placeholders of a plan: they are filled when an action starts, and
+//! masked in everything that the action makes known. Pure.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
+
+use serde_json::{Map, Value};
+
+use crate::model::{ExchangeOutcome, HttpAnswer, HttpBody, HttpRequest, Survivor, SystemFault};
+
+/// The byte that stands for each byte of a secret. The length stays, so positions in a log and its parts stay right.
+const MASK: u8 = b'*';
+
+/// The secrets of a run: the variables that `from_environment` in `[specification]` names.
+#[derive(Clone, Default)]
+pub struct Secrets {
+    /// The placeholder `{{NAME}}` and the value of each variable that is set, the longest value first.
+    values: Vec<(String, OsString)>,
+}
+
+impl fmt::Debug for Secrets {
+    /// Prints the placeholders only.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.values.iter().map(|(placeholder, _)| placeholder)).finish()
+    }
+}
+
+impl Secrets {
+    /// Takes the named variables out of an environment.
+    pub fn read(ambient: &BTreeMap<OsString, OsString>, names: &[String]) -> Self {
+        let value = |name: &String| {
+            let value = ambient.get(OsStr::new(name)).filter(|value| !value.is_empty())?;
+            Some((format!("{{{{{name}}}}}"), value.clone()))
+        };
+        let mut values: Vec<_> = names.iter().filter_map(value).collect();
+        // A value may contain another one. The longer one is masked first, so that nothing of it remains.
+        values.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
+        Self { values }
+    }
+
+    /// Returns whether there is nothing to fill and nothing to mask.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Returns the values as bytes, for those who mask a stream while it is read.
+    pub fn bytes(&self) -> Vec<Vec<u8>> {
+        self.values.iter().map(|(_, value)| value.as_bytes().to_vec()).collect()
+    }
+
+    /// Returns the text with each placeholder of a secret replaced by the secret. What a secret brings along is not filled again.
+    pub fn fill<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let next = |rest: &str| {
+            let places = self
+                .values
+                .iter()
+                .filter_map(|(placeholder, value)| Some((rest.find(placeholder.as_str())?, placeholder, value)));
+            places
+                .min_by_key(|(place, _, _)| *place)
+                .map(|(place, placeholder, value)| (place, placeholder.len(), value.to_string_lossy()))
+        };
+        let mut filled = String::new();
+        let mut rest = text;
+        while let Some((place, length, value)) = next(rest) {
+            filled.push_str(&rest[..place]);
+            filled.push_str(&value);
+            rest = &rest[place + length..];
+        }
+        if rest.len() == text.len() {
+            return Cow::Borrowed(text);
+        }
+        filled.push_str(rest);
+        Cow::Owned(filled)
+    }
+
+    /// Returns the request with its secrets, as it is sent.
+    pub fn fill_request(&self, request: &HttpRequest) -> HttpRequest {
+        let text = |text: &str| self.fill(text).into_owned();
+        HttpRequest {
+            url: text(&request.url),
+            headers: request.headers.iter().map(|(name, value)| (text(name), text(value))).collect(),
+            body: request.body.as_ref().map(|body| match body {
+                HttpBody::Text(body) => HttpBody::Text(text(body)),
+                HttpBody::Json(document) => HttpBody::Json(self.fill_document(document)),
+            }),
+            ..request.clone()
+        }
+    }
+
+    fn fill_document(&self, document: &Value) -> Value {
+        match document {
+            Value::String(text) => Value::String(self.fill(text).into_owned()),
+            Value::Array(values) => Value::Array(values.iter().map(|value| self.fill_document(value)).collect()),
+            Value::Object(members) => {
+                let filled = members.iter().map(|(key, value)| (key.clone(), self.fill_document(value)));
+                Value::Object(filled.collect::<Map<_, _>>())
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => document.clone(),
+        }
+    }
+
+    /// Masks every secret in bytes that are whole: in no others can a secret begin before or end after them.
+    pub fn mask(&self, bytes: &mut [u8]) {
+        for (_, value) in &self.values {
+            let places: Vec<usize> = memchr::memmem::find_iter(bytes, value.as_bytes()).collect();
+            places.into_iter().for_each(|place| bytes[place..place + value.len()].fill(MASK));
+        }
+    }
+
+    /// Returns a text with every secret masked.
+    pub fn mask_text(&self, text: String) -> String {
+        if self.is_empty() {
+            return text;
+        }
+        let mut bytes = text.into_bytes();
+        self.mask(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Masks every secret in the words of the processes that an action has left behind.
+    pub fn mask_survivors(&self, survivors: &mut [Survivor]) {
+        if !self.is_empty() {
+            let words = survivors.iter_mut().flat_map(|survivor| &mut survivor.argv);
+            words.for_each(|word| *word = self.mask_text(std::mem::take(word)));
+        }
+    }
+
+    /// Returns what became of a request, with every secret masked that the server or an error message has repeated.
+    pub fn mask_outcome(&self, outcome: ExchangeOutcome) -> ExchangeOutcome {
+        if self.is_empty() {
+            return outcome;
+        }
+        match outcome {
+            ExchangeOutcome::Answered(HttpAnswer { headers, mut body, redirected_to, status, is_complete }) => {
+                self.mask(&mut body);
+                let headers = headers.into_iter().map(|(name, value)| (name, self.mask_text(value))).collect();
+                let redirected_to = redirected_to.map(|address| self.mask_text(address));
+                ExchangeOutcome::Answered(HttpAnswer { headers, body, redirected_to, status, is_complete })
+            }
+            ExchangeOutcome::Unanswered(fault) => ExchangeOutcome::Unanswered(SystemFault {
+                message: self.mask_text(fault.message),
+                address: fault.address.map(|address| self.mask_text(address)),
+                ..fault
+            }),
+            ExchangeOutcome::Unsendable(why) => ExchangeOutcome::Unsendable(self.mask_text(why)),
+            outcome @ (ExchangeOutcome::OutOfTime | ExchangeOutcome::Stopped(_)) => outcome,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secrets(pairs: &[(&str, &str)]) -> Secrets {
+        let ambient = pairs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
+        let names: Vec<String> = pairs.iter().map(|(name, _)| (*name).to_owned()).collect();
+        Secrets::read(&ambient, &names)
+    }
+
+    #[test]
+    fn a_secret_is_filled_once_and_masked_wherever_it_is_repeated() {
+        let secrets = secrets(&[("TOKEN", "hush{{USER}}"), ("USER", "ann-mary"), ("EMPTY", "")]);
+        assert_eq!(secrets.fill("Bearer {{TOKEN}}/{{USER}}/{{EMPTY}}"), "Bearer hush{{USER}}/ann-mary/{{EMPTY}}");
+        assert!(matches!(secrets.fill("nothing {{OTHER}}"), Cow::Borrowed(_)));
+        assert_eq!(secrets.mask_text("a hush{{USER}} b ann-mary c".to_owned()), "a ************ b ******** c");
+        assert!(!format!("{secrets:?}").contains("hush"));
+        let mut survivors =
+            vec![Survivor { pid: 1, argv: vec!["curl".to_owned(), "-H".to_owned(), "token: ann-mary".to_owned()], age: None }];
+        secrets.mask_survivors(&mut survivors);
+        assert_eq!(survivors[0].argv[2], "token: ********");
+    }
+
+    #[test]
+    fn a_request_is_sent_with_secrets_and_its_outcome_has_none() {
+        let secrets = secrets(&[("TOKEN", "hushhush")]);
+        let request = HttpRequest {
+            url: "http://a/{{TOKEN}}".to_owned(),
+            method: crate::model::HttpMethod::Post,
+            headers: [("Authorization".to_owned(), "Bearer {{TOKEN}}".to_owned())].into(),
+            body: Some(HttpBody::Json(serde_json::json!({ "deep": ["{{TOKEN}}", 1] }))),
+            expected_statuses: Vec::new(),
+            validate: Default::default(),
+            follow_redirects: true,
+            validate_ssl: true,
+        };
+        let sent = secrets.fill_request(&request);
+        assert_eq!((sent.url.as_str(), sent.headers["Authorization"].as_str()), ("http://a/hushhush", "Bearer hushhush"));
+        assert_eq!(sent.body, Some(HttpBody::Json(serde_json::json!({ "deep": ["hushhush", 1] }))));
+        let answer = HttpAnswer {
+            status: 200,
+            headers: [("X-Echo".to_owned(), "hushhush".to_owned())].into(),
+            body: b"you said hushhush".to_vec(),
+            is_complete: true,
+            redirected_to: Some("http://a/hushhush".to_owned()),
+        };
+        let ExchangeOutcome::Answered(masked) = secrets.mask_outcome(ExchangeOutcome::Answered(answer)) else { panic!() };
+        assert_eq!(masked.body, b"you said ********");
+        assert!(!masked.headers["X-Echo"].contains("hush") && !masked.redirected_to.is_some_and(|to| to.contains("hush")));
+    }
+}

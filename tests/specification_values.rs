@@ -1,0 +1,187 @@
+//! Tests the placeholders of test specifications and `proctor check --fix` through the program: where values come from, what is
+//! recorded of them, and what is written. The rules themselves are tested beside their code.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::common::{Project, repository};
+
+const FILE: &str = "specs/T117-test-specification.json";
+
+fn document(steps: Value) -> Value {
+    json!({
+        "schemaVersion": "2.0.0",
+        "metadata": { "projectName": "p", "sprintId": "S1", "generatedAt": "2026-01-01T00:00:00Z", "generatedBy": "me" },
+        "globalConfiguration": { "workspaceRoot": "${WORKSPACE_ROOT}", "evidenceDirectory": "evidence" },
+        "executionEngine": {
+            "availableActionTypes": ["TERMINAL_COMMAND", "FILE_VALIDATION", "HTTP_REQUEST"], "executorConfigurations": {},
+        },
+        "tasks": { "T117": {
+            "taskId": "T117", "title": "values are filled in",
+            "description": "a task whose specification has placeholders, as generators leave them behind",
+            "testExecution": { "prerequisites": [], "steps": steps, "cleanup": [] },
+            "validationCriteria": { "successConditions": [{ "condition": "STEP.1.exitCode === 0", "description": "it ends well" }], "failureConditions": [] },
+            "completionCriteria": { "allStepsMustPass": true, "requiredEvidence": ["terminal-output"] },
+        } },
+    })
+}
+
+fn command(command: &str, environment: Value) -> Value {
+    json!({
+        "actionId": "STEP.1", "type": "TERMINAL_COMMAND", "description": "runs a command",
+        "parameters": { "command": command, "workingDirectory": "${WORKSPACE_ROOT}", "environment": environment },
+        "timeout": "{{TIMEOUT}}",
+    })
+}
+
+fn text(document: &Value) -> String {
+    serde_json::to_string_pretty(document).expect("JSON")
+}
+
+/// Returns every file below a directory, with its content.
+fn files_below(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.is_symlink() {
+            files.extend(files_below(&path));
+        } else if let Ok(bytes) = fs::read(&path) {
+            files.push((path.display().to_string(), bytes));
+        }
+    }
+    files
+}
+
+#[test]
+fn what_stays_open_is_one_error_with_all_names_and_both_ways_to_give_values() {
+    let steps = json!([command("echo {{WORD}} {{WORD}}", json!({ "A": "{{OTHER}}" }))]);
+    let project = Project::new().file(FILE, &text(&document(steps)));
+    let said = project.proctor(["run", "--task", "T117"]).status(4).stderr;
+    assert_eq!(said.matches("PLACEHOLDER").count(), 1, "{said}");
+    assert!(said.contains("3 placeholders have no value: "), "{said}");
+    for part in
+        ["`OTHER` (line ", "`WORD` (line ", "`TIMEOUT` (line ", "--set WORD=VALUE", "[specification.values]", "from_environment"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let said = project.proctor(["check", "--set", "WORT=a", "--set", "OTHER=b", "--set", "TIMEOUT=5000"]).status(4).stdout;
+    assert!(said.contains("a placeholder has no value: `WORD`") && said.contains("did you mean `WORD`?"), "{said}");
+}
+
+#[test]
+fn values_come_from_the_command_line_before_the_settings_and_are_part_of_the_plan() {
+    let steps = json!([command("echo said-{{WORD}}", json!({}))]);
+    let project =
+        Project::new().toml("[specification.values]\nWORD = \"file\"\nTIMEOUT = 20000\n").file(FILE, &text(&document(steps)));
+    let plan = |arguments: &[&str]| project.proctor(["plan", "--task", "T117"].iter().chain(arguments).copied()).success().stdout;
+    assert!(plan(&[]).contains("echo said-file") && plan(&[]).contains("at most 20s"), "{}", plan(&[]));
+    assert!(plan(&["--set", "WORD=line"]).contains("echo said-line"));
+    let report = project.proctor(["run", "--task", "T117", "--json"]).success().json();
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("`WORD` is \\\"file\\\" (proctor.toml)"), "{notes}");
+    project.proctor(["wait", "--fresh", "--task", "T117", "--timeout", "0"]).success();
+    project.proctor(["wait", "--fresh", "--task", "T117", "--timeout", "0", "--set", "WORD=line"]).status(5);
+    // Another value is another command, wherever it comes from.
+    let asked = project.proctor(["run", "--task", "T117", "--set", "WORD=line"]).status(3).stderr;
+    assert!(asked.contains("said-line") && asked.contains("proctor approve"), "{asked}");
+    let project = project.toml("[specification.values]\nWORD = \"changed\"\nTIMEOUT = 20000\n");
+    assert!(project.proctor(["run", "--task", "T117"]).status(3).stderr.contains("said-changed"));
+}
+
+#[test]
+fn a_secret_reaches_the_action_and_nothing_else() {
+    const SECRET: &str = "hush-hush-4711";
+    let steps = json!([command("sh say.sh", json!({ "TOKEN": "{{API_TOKEN}}" }))]);
+    let project = Project::new()
+        .toml("[specification]\nfrom_environment = [\"API_TOKEN\"]\nvalues = { TIMEOUT = 20000 }\n")
+        .file("say.sh", "printf '%s' \"$TOKEN\" | wc -c\necho \"said: $TOKEN\"\necho \"err: $TOKEN\" >&2\n")
+        .file(FILE, &text(&document(steps)));
+    // A name in `from_environment` opens a variable of the user, so it is asked for at the first run.
+    let config = project.root().join("config/proctor/config.toml");
+    let allowed =
+        format!("[[allow]]\nprojects = [\"{}\"]\nspecification.from_environment = [\"API_TOKEN\"]\n", project.path().display());
+    let said = project.proctor(["run", "--task", "T117"]).env("API_TOKEN", SECRET).status(3);
+    assert!(said.stderr.contains("from_environment"), "{}", said.stderr);
+    fs::write(&config, allowed).expect("it is ours");
+    let unset = project.proctor(["run", "--task", "T117"]).status(4).stderr;
+    assert!(unset.contains("the variable is not set"), "{unset}");
+    let plan = project.proctor(["plan", "--task", "T117"]).env("API_TOKEN", SECRET).success();
+    assert!(plan.stderr.contains("`API_TOKEN` is a secret"), "{}", plan.stderr);
+    let run = project.proctor(["run", "--task", "T117", "--json"]).env("API_TOKEN", SECRET).success();
+    let log = files_below(&project.root().join("state"))
+        .into_iter()
+        .find(|(name, _)| name.contains("STEP.1") && name.ends_with(".log"))
+        .expect("a log")
+        .1;
+    let log = String::from_utf8_lossy(&log).into_owned();
+    assert!(log.contains(&format!("{}\n", SECRET.len())), "the action got the value: {log}");
+    assert!(log.contains("said: **************") && log.contains("err: **************"), "{log}");
+    assert!(!run.stdout.contains(SECRET) && !run.stderr.contains(SECRET));
+    for (name, bytes) in files_below(project.root()) {
+        assert!(memchr::memmem::find(&bytes, SECRET.as_bytes()).is_none(), "{name}");
+    }
+    let misplaced = text(&document(json!([command("echo {{API_TOKEN}}", json!({}))])));
+    let project = project.file(FILE, &misplaced);
+    let said = project.proctor(["check", FILE]).env("API_TOKEN", SECRET).status(4).stdout;
+    assert!(said.contains("SECRET_PLACE") && said.contains("read the variable"), "{said}");
+}
+
+#[test]
+fn corrections_are_shown_and_written_and_the_rest_of_the_file_stays() {
+    let text = fs::read_to_string(repository().join("fixtures/unfilled-specifications/fastapi.json")).expect("a fixture");
+    let project = Project::new().file("a.json", &text);
+    let path = project.path().join("a.json");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("it is ours");
+    let values = ["--set", "PORT=3000", "--set", "MODULE_NAME=search", "--set", "METER_ID=m"];
+    let said = project.proctor(["check", "--fix", "a.json"].iter().chain(&values).copied()).success().stdout;
+    for part in ["PREREQ.1", "becomes a service", "+ ", "\"proctor\"", "EXISTS", "2 corrections written", "✓ a.json: T204"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let corrected = fs::read_to_string(&path).expect("it is there");
+    assert!(corrected.contains("{{PORT}}") && corrected.lines().count() == text.lines().count() + 1, "{corrected}");
+    assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, 0o640);
+    let again = project.proctor(["check", "--fix", "a.json"].iter().chain(&values).copied()).success().stdout;
+    assert!(again.contains("nothing was corrected"), "{again}");
+    assert_eq!(fs::read_to_string(&path).expect("it is there"), corrected);
+}
+
+#[test]
+fn a_guess_needs_an_answer_and_a_link_is_left_alone() {
+    let text = fs::read_to_string(repository().join("fixtures/unfilled-specifications/go-service.json")).expect("a fixture");
+    let project = Project::new().file("a.json", &text);
+    let values = ["--set", "PORT=3000", "--set", "MODULE_NAME=search"];
+    let said = project.proctor(["check", "--fix", "a.json"].iter().chain(&values).copied()).status(3);
+    assert!(said.stderr.contains("not written") && said.stderr.contains("at a terminal"), "{}", said.stderr);
+    let now = fs::read_to_string(project.path().join("a.json")).expect("it is there");
+    assert!(now.contains("EXISTS") && !now.contains("\"proctor\""), "the rule is applied and the guess is not: {now}");
+    symlink(project.path().join("a.json"), project.path().join("b.json")).expect("it is ours");
+    let said = project.proctor(["check", "--fix", "b.json"]).status(2);
+    assert!(said.stderr.contains("links are left alone"), "{}", said.stderr);
+}
+
+/// S4, through the program: twenty files, one command.
+#[test]
+fn each_specification_of_a_generator_is_accepted_after_fix_and_set() {
+    let directory = repository().join("fixtures/unfilled-specifications");
+    let mut names: Vec<String> = fs::read_dir(&directory)
+        .expect("the fixtures are part of the repository")
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".json") && name != "windows-portal.json")
+        .collect();
+    names.sort();
+    let text = |name: &str| fs::read_to_string(directory.join(name)).expect("a fixture");
+    let project = names.iter().fold(Project::new(), |project, name| project.file(name, &text(name)));
+    let values = text("values.txt");
+    let values: Vec<&str> = values.lines().flat_map(|line| ["--set", line]).collect();
+    let files: Vec<&str> = names.iter().map(String::as_str).collect();
+    let arguments =
+        |command: &'static [&'static str]| command.iter().copied().chain(files.iter().copied()).chain(values.iter().copied());
+    project.proctor(arguments(&["check"])).status(4);
+    project.proctor(arguments(&["check", "--fix"])).status(3);
+    let said = project.proctor(arguments(&["check"])).success().stdout;
+    assert_eq!(said.lines().filter(|line| line.starts_with("✓")).count(), 19, "{said}");
+}
