@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::Connection;
 
@@ -173,4 +174,87 @@ fn with_edit(path: &Path, edit: Option<(&str, &str)>, then: impl Fn()) {
     then();
     let _absent = fs::remove_file(path);
     fs::write(path, before).expect("the store is ours");
+}
+
+fn edit_index(project: &Project, statements: &str) {
+    let other = Connection::open(state(project).join("state.db")).expect("the index is there");
+    other.execute_batch(statements).unwrap_or_else(|error| panic!("{statements}: {error}"));
+}
+
+#[test]
+fn a_text_that_is_not_utf8_and_another_table_block_nothing() {
+    let project = red_project();
+    let text = "CAST(x'ff' AS TEXT)";
+    let statements = [
+        format!("UPDATE seals SET signature = {text}"),
+        format!("UPDATE seals SET line = {text}"),
+        format!("UPDATE runs SET task = {text} WHERE sequence = 3"),
+        format!("UPDATE runs SET run_id = {text} WHERE sequence = 2"),
+        format!("UPDATE runs SET status = {text}"),
+        format!("UPDATE projects SET path = {text}"),
+        format!("UPDATE projects SET id = {text}"),
+        format!("UPDATE positions SET project = {text}"),
+        format!("UPDATE checks SET name = {text}"),
+        format!("INSERT INTO pruned SELECT project, {text}, {text}, 3 FROM runs WHERE sequence = 3"),
+        "DROP TABLE seals".to_owned(),
+        "DROP TABLE runs; CREATE TABLE runs (project TEXT)".to_owned(),
+    ];
+    for statement in statements {
+        edit_index(&project, &statement);
+        answers_are_right(&project, &statement);
+    }
+    let run = project.proctor(["run"]).any_status();
+    assert_eq!(run.status, 1, "{}", run.snapshot());
+}
+
+#[test]
+fn a_planted_row_about_inputs_makes_no_run_green() {
+    let check = "[[check]]\nname = \"check\"\npaths = [\"a.txt\"]\ncommand = [\"/bin/grep\", \"-q\", \"good\", \"a.txt\"]\n";
+    let project = Project::new().toml(&format!("{check}[run]\nreuse = \"always\"\n")).file("a.txt", "good");
+    project.proctor(["run"]).success();
+    project.save("a.txt", "bad");
+    project.proctor(["run"]).status(1);
+    edit_index(&project, "UPDATE inputs SET sequence = 2 WHERE sequence = 3");
+    let output = project.proctor(["run"]).any_status();
+    assert_eq!(output.status, 1, "{}", output.snapshot());
+}
+
+/// While another process prunes a run, the ledger says so before the index does.
+#[test]
+fn a_run_that_is_being_pruned_is_shown_as_pruned() {
+    let project = Project::new().toml("[evidence]\nkeep_runs = 1\n[[check]]\nname = \"check\"\ncommand = \"true\"\n");
+    (0..3).for_each(|_| drop(project.proctor(["run"]).success()));
+    project.proctor(["prune"]).success();
+    edit_index(&project, "DELETE FROM pruned");
+    let shown = project.proctor(["show", "2"]).success();
+    assert!(shown.stdout.contains("its files were removed"), "{}", shown.snapshot());
+    for arguments in [["show", "2", "--json"].as_slice(), &["show", "2", "--log", "check"]] {
+        let refused = project.proctor(arguments).any_status();
+        let is_said = format!("{}{}", refused.stdout, refused.stderr).contains("was pruned");
+        assert!(refused.status == 2 && is_said, "{arguments:?}: {}", refused.snapshot());
+    }
+}
+
+#[test]
+fn a_program_that_edits_the_index_all_the_time_is_never_believed() {
+    let project = red_project();
+    let (path, is_over) = (state(&project).join("state.db"), AtomicBool::new(false));
+    let answers: Vec<Output> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let other = Connection::open(&path).expect("the index is there");
+            while !is_over.load(Ordering::Relaxed) {
+                // While proctor writes, the file is locked.
+                let edit = "UPDATE runs SET counts = 0 WHERE sequence = 3; UPDATE checks SET blocking = 'ALLOWED'";
+                let _locked = other.execute_batch(edit);
+            }
+        });
+        let answers = (0..15).map(|_| project.proctor(["status"]).any_status()).collect();
+        is_over.store(true, Ordering::Relaxed);
+        answers
+    });
+    for answer in answers {
+        let is_refused = answer.status == 70 && answer.stderr.contains("written to again and again");
+        assert!(is_refused || answer.stdout.contains("fresh FAIL"), "{}", answer.snapshot());
+    }
+    answers_are_right(&project, "the other program has ended");
 }

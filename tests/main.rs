@@ -24,6 +24,7 @@ mod conditions_captured;
 mod counters;
 mod crash;
 mod daemon;
+mod damaged_ledgers;
 mod docs;
 mod doctor;
 mod edited_store;

@@ -223,6 +223,29 @@ fn c06_a_history_that_cannot_be_read_as_it_was_sealed_excuses_nothing() {
     }
 }
 
+/// The index does not prove older runs: whoever takes one out of it, or says that it was pruned, hides no test that passed.
+#[test]
+fn c06_a_pass_counts_whatever_the_index_says_of_older_runs() {
+    let command = format!("{} -m pytest -q", python_plain().display());
+    let declared = specification(&command, json!({}), red(&["test_totals.py::test_half_even"]));
+    let project = Project::new().file(FILE, &declared).file("test_totals.py", "def test_half_even():\n    assert True\n");
+    run(&project, 1);
+    project.save("test_totals.py", "def test_half_even():\n    assert False\n");
+    (0..3).for_each(|_| drop(run(&project, 1)));
+    let passed = "(SELECT run_id FROM runs ORDER BY sequence LIMIT 1)";
+    for edit in [
+        format!("INSERT INTO pruned SELECT project, run_id, 'runs', 9 FROM runs WHERE run_id = {passed}"),
+        format!("DELETE FROM runs WHERE run_id = {passed}"),
+    ] {
+        let index = rusqlite::Connection::open(project.root().join("state/proctor/state.db")).expect("it is there");
+        index.execute_batch(&edit).unwrap_or_else(|error| panic!("{edit}: {error}"));
+        drop(index);
+        let report = run(&project, 1);
+        let reason = report["stepExecution"]["results"][0]["classification"]["reason"].as_str().expect("it says why");
+        assert!(reason.contains("passed"), "{edit}: {reason}");
+    }
+}
+
 /// Writes a file that proctor has made read-only.
 #[track_caller]
 fn overwrite(path: &Path, text: &str) {

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
+
 use crate::api::{ErrorKindV1, MethodV1, ProjectV1, ProjectsV1};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -21,18 +23,23 @@ pub(crate) struct ServedProject {
     pub(crate) project: ProjectV1,
 }
 
-/// Returns a client of the service and the service's projects; `None` if no service listens, or if it does not answer
-/// properly.
-pub(crate) fn listening(environment: &Environment) -> Option<(Client, Vec<ProjectV1>)> {
-    let client = Client::new(&environment.control_socket()?);
-    match client.ask::<ProjectsV1>(MethodV1::Get, "/v1/projects", AT_ONCE) {
-        Ok(answer) => Some((client, answer.projects)),
+/// Asks the service; `None` if no service listens, or if it does not answer properly.
+pub(crate) fn ask_if_listening<A: DeserializeOwned>(environment: &Environment, path: &str) -> Option<A> {
+    match Client::new(&environment.control_socket()?).ask::<A>(MethodV1::Get, path, AT_ONCE) {
+        Ok(answer) => Some(answer),
         Err(ClientError::Absent { .. }) => None,
         Err(error) => {
             say_unusable(&error);
             None
         }
     }
+}
+
+/// Returns a client of the service and the service's projects; `None` if no service listens, or if it does not answer
+/// properly.
+pub(crate) fn listening(environment: &Environment) -> Option<(Client, Vec<ProjectV1>)> {
+    let answer = ask_if_listening::<ProjectsV1>(environment, "/v1/projects")?;
+    Some((Client::new(&environment.control_socket()?), answer.projects))
 }
 
 /// Returns the service if it watches the project at `root`.

@@ -19,7 +19,6 @@ use crate::project::Workspace;
 use crate::project::read_debt;
 use crate::project::{RetestRefusal, sealed_report};
 use crate::report::{ActionResultV2, ExecutionReportV2};
-use crate::store;
 use crate::tree::TreeHints;
 
 /// A retest that was granted. A line of the ledger records the grant.
@@ -61,7 +60,7 @@ impl StoreReader {
     ///
     /// When the task's report is missing, or differs from the sealed one.
     pub fn completion(&self, standing: &ProjectStatus, task: &TaskId) -> Result<TaskCompletion, ProjectError> {
-        completion(&self.store, &self.index, standing, task)
+        completion(&self.store, standing, task)
     }
 }
 
@@ -78,7 +77,7 @@ impl Workspace {
         task: &TaskId,
     ) -> Result<TaskCompletion, ProjectError> {
         let standing = self.project_status(scope, Ok(described), &[], &TreeHints::Everything)?;
-        completion(&self.store, &self.index, &standing, task)
+        completion(&self.store, &standing, task)
     }
 
     /// Grants a retest of the plan's task and records the grant in the ledger. The caller starts the run.
@@ -205,16 +204,11 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
     }
 }
 
-fn completion(
-    store: &Store,
-    index: &store::StoreIndex,
-    standing: &ProjectStatus,
-    name: &TaskId,
-) -> Result<TaskCompletion, ProjectError> {
+fn completion(store: &Store, standing: &ProjectStatus, name: &TaskId) -> Result<TaskCompletion, ProjectError> {
     let task = standing.tasks.iter().find(|task| task.task == *name);
     let exit = task.map_or(CommandExit::NoFreshVerdict, |task| task.freshness.exit());
     let judged = match (&standing.project, task.and_then(verdict_for_now)) {
-        (Some(project), Some(verdict)) => Some((project, sealed_report(store, index, project, name, &verdict.run_id)?)),
+        (Some(project), Some(verdict)) => Some((project, sealed_report(store, project, name, &verdict.run_id)?)),
         _ => None,
     };
     let name = name.clone();

@@ -56,8 +56,8 @@ pub enum EvidenceError {
         line: u64,
         problem: LineProblem,
     },
-    /// A reader asked to continue at an offset at which no line ends.
-    #[error("`{}` has no line that ends at byte {offset}", path.display())]
+    /// No line of the ledger ends where a line ended that was read before: the ledger was cut, replaced or removed.
+    #[error("`{}` lacks lines that proctor has read: no line ends at byte {offset} any more", path.display())]
     LedgerOffset { path: PathBuf, offset: u64 },
     /// The ledger's length differs from the length after the lock holder's last line, so another program wrote to it.
     #[error("`{}` was changed by a program that does not hold its lock", path.display())]
@@ -151,13 +151,11 @@ impl EvidenceError {
     /// Returns whether evidence is not what proctor wrote. Any other error is about the machine, or about what was asked for.
     pub fn is_changed_evidence(&self) -> bool {
         match self {
-            Self::NotAsSealed { .. } | Self::Archive { .. } => true,
+            Self::NotAsSealed { .. } | Self::Archive { .. } | Self::LedgerOffset { .. } | Self::LedgerChanged { .. } => true,
             Self::LedgerLine { problem, .. } => !matches!(problem, LineProblem::UnknownSchema(_)),
             Self::File { .. }
             | Self::Name { .. }
             | Self::Encode { .. }
-            | Self::LedgerOffset { .. }
-            | Self::LedgerChanged { .. }
             | Self::LedgerFailed { .. }
             | Self::NotRecovered { .. }
             | Self::RunIsOpen { .. }
@@ -188,7 +186,9 @@ impl EvidenceError {
             Self::LedgerLine { .. } => {
                 "the ledger was damaged or edited: put it back from a backup, or move it aside to begin a new one without its history"
             }
-            Self::LedgerOffset { .. } => "delete `state.db` beside the ledgers: it is rebuilt from them",
+            Self::LedgerOffset { .. } => {
+                "the ledger was cut or replaced: put it back from a backup, or move it aside to begin a new one without its history"
+            }
             Self::LedgerChanged { .. } => "let no other program write there, then run the command again",
             Self::LedgerFailed { .. } => "see the first error, mend its cause and start proctor again",
             Self::NotRecovered { .. } | Self::RunIsOpen { .. } => "this is a fault of proctor; please report it",

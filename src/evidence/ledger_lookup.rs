@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::evidence::error::failed;
 use crate::evidence::files::{if_exists, open_no_follow};
 use crate::evidence::keys::{KeyRing, read_key_ring};
-use crate::evidence::ledger_tail::{find_end, find_line_start, parse_line, read_line_before};
+use crate::evidence::ledger_tail::{ChainEnd, find_end, find_line_start, parse_line, read_line_before};
 use crate::evidence::line_signature::check_signature;
 use crate::evidence::{EvidenceError, FileOperation, LineProblem, Store};
 use crate::model::{Digest, LedgerLine, ProjectId, Sequence};
@@ -19,8 +19,8 @@ pub struct LedgerLookup {
     project: ProjectId,
     /// `None` if the project has no ledger.
     file: Option<File>,
-    /// The offset after the last whole line.
-    length: u64,
+    /// The last whole line.
+    end: ChainEnd,
     keys: KeyRing,
 }
 
@@ -41,17 +41,17 @@ impl LedgerLookup {
     pub fn open(store: &Store, project: &ProjectId) -> Result<Self, EvidenceError> {
         let path = store.ledger_path(project);
         let file = if_exists(open_no_follow(&path))?;
-        let length = match &file {
-            Some(file) => find_end(file, &path)?.0.length,
-            None => 0,
+        let end = match &file {
+            Some(file) => find_end(file, &path)?.0,
+            None => ChainEnd::empty(),
         };
         // The keys are read after the end of the ledger is known, so that the key of its last line is among them.
-        Ok(Self { path, project: project.clone(), file, length, keys: read_key_ring(store)? })
+        Ok(Self { path, project: project.clone(), file, end, keys: read_key_ring(store)? })
     }
 
     /// Returns the lines from the newest to the first.
     pub fn newest(&self) -> NewestLines<'_> {
-        NewestLines { ledger: self, end: self.length, expected: None }
+        NewestLines { ledger: self, end: self.end.length, expected: None }
     }
 
     /// Returns the line with this number; `None` if the ledger has no such line. Checked are the line's signature, that it names
@@ -60,6 +60,15 @@ impl LedgerLookup {
     /// # Errors
     /// When the ledger cannot be read, or the line is not as proctor wrote it.
     pub fn find(&self, sequence: Sequence) -> Result<Option<LedgerLine>, EvidenceError> {
+        Ok(self.find_with_end(sequence)?.map(|(_, line)| line))
+    }
+
+    /// Returns the line with this number and the offset at which it ends, from which the lines after it can be read. Checked is
+    /// what [`Self::find`] checks.
+    ///
+    /// # Errors
+    /// As for [`Self::find`].
+    pub fn find_with_end(&self, sequence: Sequence) -> Result<Option<(u64, LedgerLine)>, EvidenceError> {
         let Some(file) = &self.file else { return Ok(None) };
         let Some(end) = self.find_end_of(file, sequence)? else { return Ok(None) };
         let bytes = read_line_before(file, &self.path, end)?;
@@ -69,32 +78,41 @@ impl LedgerLookup {
         if line.previous != Digest::of(&before) {
             return Err(self.refuse(sequence, LineProblem::BrokenChain));
         }
-        if end < self.length {
+        if end < self.end.length {
             let after = self.line_from(file, end)?;
             let next = Sequence(sequence.0 + 1);
             if self.parsed(&after, next)?.previous != Digest::of(&bytes) {
                 return Err(self.refuse(next, LineProblem::BrokenChain));
             }
         }
-        Ok(Some(line))
+        Ok(Some((end, line)))
     }
 
-    /// Returns the offset at which the line with this number ends. Lines are in the order of their numbers, so the place is
-    /// halved again and again.
+    /// Returns the offset at which the line with this number ends; `None` if the number is beyond the last line. Lines are in the
+    /// order of their numbers, so the place is halved again and again.
     fn find_end_of(&self, file: &File, sequence: Sequence) -> Result<Option<u64>, EvidenceError> {
-        let (mut from, mut until) = (0, self.length);
+        if sequence == self.end.sequence && sequence.0 > 0 {
+            return Ok(Some(self.end.length));
+        }
+        if sequence.0 == 0 || sequence > self.end.sequence {
+            return Ok(None);
+        }
+        let (mut from, mut until) = (0, self.end.length);
+        let mut nearest = self.end.sequence;
         while from < until {
             let start = find_line_start(file, &self.path, from + (until - from) / 2 + 1)?.max(from);
             let bytes = self.line_from(file, start)?;
             let end = start + bytes.len() as u64 + 1;
             let found = self.parsed(&bytes, sequence)?.sequence;
+            nearest = found;
             match found.cmp(&sequence) {
                 std::cmp::Ordering::Equal => return Ok(Some(end)),
                 std::cmp::Ordering::Less => from = end,
                 std::cmp::Ordering::Greater => until = start,
             }
         }
-        Ok(None)
+        // Every number from 1 to that of the last line has a line.
+        Err(self.refuse(sequence, LineProblem::WrongSequence { expected: sequence, found: nearest }))
     }
 
     /// Returns the line that starts at an offset, without its newline.
@@ -104,7 +122,7 @@ impl LedgerLookup {
         let mut bytes: Vec<u8> = Vec::new();
         loop {
             let at = start + bytes.len() as u64;
-            let size = usize::try_from(CHUNK.min(self.length - at)).expect("a chunk is small");
+            let size = usize::try_from(CHUNK.min(self.end.length - at)).expect("a chunk is small");
             let mut chunk = vec![0; size];
             file.read_exact_at(&mut chunk, at).map_err(failed(FileOperation::Read, &self.path))?;
             match chunk.iter().position(|byte| *byte == b'\n') {

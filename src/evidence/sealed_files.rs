@@ -51,6 +51,11 @@ impl SealedFiles {
         Ok(files)
     }
 
+    /// Returns whether the run was sealed with a file of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.sealed.contains_key(name.as_bytes())
+    }
+
     /// Reads a file.
     ///
     /// # Errors

@@ -82,7 +82,7 @@ impl Workspace {
     }
 
     fn is_complete(&self, scope: &ProjectScope, task: &TaskId, run: &RunId) -> Result<bool, ProjectError> {
-        let report = sealed_report(&self.store, &self.index, &scope.project, task, run)?;
+        let report = sealed_report(&self.store, &scope.project, task, run)?;
         Ok(report.completion_criteria_evaluation.completion_status == CompletionStatus::Complete)
     }
 }

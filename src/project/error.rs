@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::evidence::{EvidenceError, LockError};
-use crate::model::{CommandExit, HelperDeath, RunId, StopReason, TaskId, approve_command};
+use crate::model::{CommandExit, HelperDeath, PruneReason, RunId, StopReason, TaskId, approve_command};
 use crate::process::{LauncherError, SuperviseError};
 use crate::project::retest_refusal::RetestRefusal;
 use crate::sandbox::SandboxError;
@@ -108,6 +108,9 @@ pub enum ProjectError {
     /// A stored report file cannot be read, or differs from the report that was sealed.
     #[error("the report of run {run_id} cannot be read: {problem}")]
     Report { run_id: RunId, problem: String },
+    /// The files of the run are gone, because a limit on kept evidence was exceeded.
+    #[error("run {run_id} was pruned: its files are gone")]
+    Pruned { run_id: RunId, why: PruneReason },
     /// The specification of a task cannot be found, or a proposed specification cannot be read.
     #[error("{problem}")]
     Specification { problem: String },
@@ -159,7 +162,7 @@ impl ProjectError {
                 | StopReason::ServiceEnded
                 | StopReason::ChecksOver,
             ) => CommandExit::Interrupted,
-            Self::Cycle(_) | Self::Specification { .. } => CommandExit::Usage,
+            Self::Cycle(_) | Self::Specification { .. } | Self::Pruned { .. } => CommandExit::Usage,
             Self::Retest(refusal) => refusal.exit(),
             Self::PersonNeeded { .. }
             | Self::ApprovalNeedsPerson { .. }
@@ -227,6 +230,9 @@ impl ProjectError {
             Self::Patterns(_) => "patterns are written as in .gitignore".to_owned(),
             Self::OldReport { .. } => "remove the file, or let the command write its report elsewhere".to_owned(),
             Self::Report { .. } => "the store was changed from outside: compare it with a backup".to_owned(),
+            Self::Pruned { why, .. } => {
+                format!("`{}` in `[evidence]` says how much is kept; `proctor log` lists what is there", why.setting())
+            }
             Self::Launcher(_) => {
                 "check the limit on processes (`ulimit -u`) and that proctor's program file still exists".to_owned()
             }

@@ -26,8 +26,12 @@ use crate::project::specifications::{Specifications, TaskError};
 use crate::project::store_reader::StoreReader;
 use crate::project::task_history::TaskHistory;
 use crate::project::workspace::Workspace;
-use crate::store;
+use crate::store::{self, IndexError};
 use crate::tree::{self, TreeHints, TreeIndex};
+
+/// How often the rows are read again because another process has written to the index meanwhile. Reading takes a millisecond, and a
+/// run writes twice.
+const ATTEMPTS: u32 = 100;
 
 /// A project as its files describe it now.
 #[derive(Debug, Clone, Copy)]
@@ -175,8 +179,8 @@ impl StoreReader {
             let approval = if found.is_some() { Approval::Approved } else { Approval::NotApproved };
             return Ok((found, approval));
         }
-        self.catch_up_all()?;
-        Ok(match RootDirectory::of(root)?.find_in(&self.index)? {
+        let place = RootDirectory::of(root)?;
+        Ok(match place.find_checked(&self.store, &mut self.index)? {
             DirectoryOwner::Known(project) => (Some(project), Approval::Approved),
             DirectoryOwner::Doubtful(doubt) => (Some(doubt.project), Approval::NotApproved),
             DirectoryOwner::Unknown => (None, Approval::NotApproved),
@@ -210,10 +214,13 @@ impl Workspace {
             ambient: &self.ambient,
         };
         let look = |settings: &ProjectSettings| self.trees.scan(&self.store, settings, scope, hints);
+        catch_up(&self.store, &mut self.index, &scope.project)?;
         stand(&self.store, &mut self.index, (&mut self.specifications, &self.checked_trees), &question, look)
     }
 }
 
+/// Reads the tree and judges. The caller has brought the index up to the project's ledger; it is brought up again after the tree was
+/// read.
 fn stand(
     store: &Store,
     index: &mut store::StoreIndex,
@@ -225,9 +232,6 @@ fn stand(
         question.project.map(|project| store.lock_holder(project).map_err(ProjectError::Evidence)).transpose()?.flatten();
     let activity = if holder.is_some() { Activity::Running } else { Activity::Idle };
     let readable = question.readable();
-    if let Some(project) = question.project {
-        catch_up(store, index, project)?;
-    }
     let watched = readable.map(|(_, configuration)| &configuration.watch.tasks);
     let named = watched.map(|watched| watched.named.clone()).unwrap_or_default();
     let wanted = [question.wanted, &named].concat();
@@ -262,7 +266,25 @@ fn needs_specifications(
     Ok(tasks_of(index, question, wanted)?.iter().any(|task| *task != own && *task != TaskId::default_task()))
 }
 
+/// Judges from the rows of the index. Another program may change rows after their seal was checked. So all of it is done again if
+/// another connection has written to the index meanwhile.
 fn judge(
+    store: &Store,
+    index: &mut store::StoreIndex,
+    question: &StatusQuestion<'_>,
+    look: &ScannedState<'_>,
+) -> Result<ProjectStatus, ProjectError> {
+    for _ in 0..ATTEMPTS {
+        let before = index.changes_by_others().map_err(ProjectError::Index)?;
+        let status = judge_once(store, index, question, look)?;
+        if index.changes_by_others().map_err(ProjectError::Index)? == before {
+            return Ok(status);
+        }
+    }
+    Err(ProjectError::Index(IndexError::Unsteady { path: store.index_path() }))
+}
+
+fn judge_once(
     store: &Store,
     index: &mut store::StoreIndex,
     question: &StatusQuestion<'_>,
@@ -278,7 +300,7 @@ fn judge(
         let plan = plan_facts(index, question, look, &task, history.verdict.as_ref())?;
         let now = (plan.now, look.tree);
         let verdict = match question.project {
-            Some(project) => history.deciding_verdict(store, index, project, now)?,
+            Some(project) => history.deciding_verdict(store, project, now)?,
             None => None,
         };
         let files_since = |earlier| {

@@ -13,7 +13,6 @@ use nix::sys::statvfs::statvfs;
 
 use crate::model::{Action, EntryKind, Plan, ProjectId, SpawnFailure, Timestamp, Tool};
 use crate::process::resolve_program;
-use crate::project::error::ProjectError;
 use crate::project::known_trees::scan_once;
 use crate::project::request::ProjectSettings;
 use crate::project::snapshot_trial::{obstacle_of_settings, obstacle_of_tree};
@@ -187,9 +186,10 @@ impl StoreReader {
         loaded: Option<(&Plan, &ProjectSettings)>,
         ambient: &BTreeMap<OsString, OsString>,
         now: Timestamp,
-    ) -> Result<ProjectFound, ProjectError> {
+    ) -> ProjectFound {
         let file_system = root.is_dir().then(|| read_file_system(&root)).flatten();
-        let newest = id.map(|id| self.runs(id, 1)).transpose()?.and_then(|runs| runs.first().map(|run| run.started));
+        // A ledger that cannot be read is named where the projects are listed.
+        let newest = id.and_then(|id| self.runs(id, 1).ok()?.first().map(|run| run.started));
         let ahead = |time: i64| u64::try_from(time.saturating_sub(now.as_millis())).unwrap_or(0);
         let (mut directories, mut ahead_ms, mut tools, mut snapshot_obstacle) = (None, 0, Vec::new(), None);
         if let Some((plan, settings)) = loaded.filter(|_| file_system.is_some()) {
@@ -208,7 +208,7 @@ impl StoreReader {
             tools = find_tools(plan, settings, &root, ambient);
         }
         let run_ahead_ms = newest.map_or(0, |started| ahead(started.as_millis()));
-        Ok(ProjectFound { id: id.cloned(), root, file_system, directories, ahead_ms, run_ahead_ms, snapshot_obstacle, tools })
+        ProjectFound { id: id.cloned(), root, file_system, directories, ahead_ms, run_ahead_ms, snapshot_obstacle, tools }
     }
 }
 

@@ -5,9 +5,9 @@
 //!
 //! Where to look: `request` has the input and the result of a run; `registration`, `approval` and `cycle` write the
 //! ledger; `freshness` finds out whether the last verdict still applies; `environment_digest` identifies a run's tools;
-//! `store_reader` reads sealed runs; `archiving` and `retention` archive and remove old runs; `task_list` updates
-//! `tasks.md`; `examination`, `snapshot_trial` and `machine` serve `proctor doctor`; `known_trees` holds the last known
-//! tree index of each project.
+//! `checked_index` updates the index; `store_reader` reads sealed runs, and `ledger_runs` finds them in the ledger; `archiving` and
+//! `retention` archive and remove old runs; `task_list` updates `tasks.md`; `examination`, `snapshot_trial` and `machine` serve
+//! `proctor doctor`; `known_trees` holds the last known tree index of each project.
 
 mod approval;
 mod approval_request;
@@ -25,6 +25,7 @@ mod freshness;
 mod kept_paths;
 mod known_approvals;
 mod known_trees;
+mod ledger_runs;
 mod machine;
 mod own_caches;
 mod progress;
@@ -58,6 +59,7 @@ pub(crate) use approval::CONFIGURATION_FILE;
 pub use approval::{ApprovalQuestion, ApprovedBy};
 pub use approval_request::{approval_counts, approval_faults};
 pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
+pub use checked_index::check_ledgers;
 pub use cycle::PersonPresence;
 pub(crate) use deciding_files::GitFilesBefore;
 pub use deciding_files::decides_the_verdict;
@@ -70,6 +72,7 @@ pub use error::ProjectError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use freshness::{DescribedProject, PlanlessProject};
 pub(crate) use kept_paths::{KeepDecision, KeptPaths, decide_keep};
+pub(crate) use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound};
 pub(crate) use own_caches::{OwnCachesRequest, prepare_own_caches};
 pub use progress::Progress;
@@ -91,7 +94,6 @@ pub use snapshot_trial::try_snapshot;
 pub(crate) use snapshot_trial::{obstacle_of_settings, try_mount};
 pub(crate) use specifications::SPECIFICATION_SEARCH;
 pub use specifications::{Specifications, TaskError, read_text};
-pub(crate) use store_reader::sealed_report;
 pub use store_reader::{RecordedRun, RegisteredProject, StoreReader};
 pub use task_list::keep_task_list;
 pub(crate) use task_list::read_debt;

@@ -9,7 +9,7 @@ use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Store};
 use crate::model::{Asker, LedgerBody, Plan, ProjectId, RegistrationRecord, RootIdentity, Serving, ServingRecord};
 use crate::process::clock;
 use crate::project::approval::{terms_of_registration, unapproved_in};
-use crate::project::checked_index::{apply_written, catch_up, catch_up_all};
+use crate::project::checked_index::{UnreadableLedger, apply_written, catch_up, catch_up_all, catch_up_changed, name_unreadable};
 use crate::project::error::ProjectError;
 use crate::project::repaired_index::open_index;
 use crate::project::request::{ProjectScope, ProjectSettings};
@@ -66,14 +66,13 @@ impl Workspace {
         identity: Option<IdentityAnswer>,
     ) -> Result<Registration, ProjectError> {
         let place = RootDirectory::of(root)?;
-        if let Some(project) = self.known(&place)? {
+        if let DirectoryOwner::Known(project) = place.find_checked(&self.store, &mut self.index)? {
             return Ok(Registration::Known(self.scope(project, &place, asker, settings)));
         }
         // This lock keeps two simultaneous first runs from registering the directory twice.
         let registrar = ProjectId::mint("registration", 0);
         let _registering = lock_within(&self.store, &registrar, settings.lock_wait)?;
-        self.catch_up_all()?;
-        match (place.find_in(&self.index)?, identity) {
+        match (place.find_checked(&self.store, &mut self.index)?, identity) {
             (DirectoryOwner::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings))),
             (DirectoryOwner::Unknown, _) | (DirectoryOwner::Doubtful(_), Some(IdentityAnswer::New)) => {
                 let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -94,22 +93,11 @@ impl Workspace {
     ///
     /// When the directory cannot be read, or a ledger or the index cannot be read.
     pub fn find_registered(&mut self, root: &Path, asker: &Asker) -> Result<Option<ProjectScope>, ProjectError> {
-        self.catch_up_all()?;
         let place = RootDirectory::of(root)?;
-        Ok(self.known(&place)?.map(|project| scope_of(project, &place, asker)))
-    }
-
-    fn known(&mut self, place: &RootDirectory) -> Result<Option<ProjectId>, ProjectError> {
-        Ok(match place.find_in(&self.index)? {
-            DirectoryOwner::Known(project) => Some(project),
+        Ok(match place.find_checked(&self.store, &mut self.index)? {
+            DirectoryOwner::Known(project) => Some(scope_of(project, &place, asker)),
             DirectoryOwner::Doubtful(_) | DirectoryOwner::Unknown => None,
         })
-    }
-
-    /// Updates the index from the ledgers of all projects. The index may be new, or may lack lines that other processes
-    /// wrote.
-    pub(crate) fn catch_up_all(&mut self) -> Result<(), ProjectError> {
-        catch_up_all(&self.store, &mut self.index)
     }
 
     fn write_registration(
@@ -201,6 +189,18 @@ pub(crate) enum DirectoryOwner {
     Unknown,
 }
 
+impl DirectoryOwner {
+    /// Returns whether an unreadable ledger may be the one of the directory.
+    fn may_be(&self, index: &store::StoreIndex, ledger: &UnreadableLedger) -> Result<bool, ProjectError> {
+        Ok(match self {
+            Self::Known(project) => *project == ledger.project,
+            Self::Doubtful(doubt) => doubt.project == ledger.project,
+            // Where the line of the registration is lost, nobody can say which directory the ledger is about.
+            Self::Unknown => index.project(&ledger.project).map_err(ProjectError::Index)?.is_none(),
+        })
+    }
+}
+
 impl RootDirectory {
     pub(crate) fn of(root: &Path) -> Result<Self, ProjectError> {
         let metadata = std::fs::metadata(root).map_err(|source| ProjectError::Project { path: root.to_owned(), source })?;
@@ -216,7 +216,49 @@ impl RootDirectory {
         })
     }
 
-    pub(crate) fn find_in(&self, index: &store::StoreIndex) -> Result<DirectoryOwner, ProjectError> {
+    /// Updates the index and finds the project of the directory. Only rows with a valid seal decide.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read, or the ledger of the directory's project, or a ledger of which it is unknown whether it is
+    /// the one of this directory. Other ledgers that cannot be read are named in a note.
+    pub(crate) fn find_checked(&self, store: &Store, index: &mut store::StoreIndex) -> Result<DirectoryOwner, ProjectError> {
+        // In most cases the answer needs the rows of one project, so its seal alone is checked.
+        let changed = catch_up_changed(store, index)?;
+        let certain = match self.find_in(index)? {
+            DirectoryOwner::Known(project) => self.is_checked_owner(store, index, &project)?.then_some(project),
+            DirectoryOwner::Doubtful(_) | DirectoryOwner::Unknown => None,
+        };
+        let (owner, unreadable) = match certain {
+            Some(project) => (DirectoryOwner::Known(project), changed),
+            None => {
+                let unreadable = catch_up_all(store, index)?;
+                (self.find_in(index)?, unreadable)
+            }
+        };
+        let mut others = Vec::new();
+        for ledger in unreadable {
+            if owner.may_be(index, &ledger)? {
+                return Err(ledger.error);
+            }
+            others.push(ledger);
+        }
+        others.iter().for_each(|ledger| name_unreadable(index, ledger));
+        Ok(owner)
+    }
+
+    /// Checks the seal of a project's rows, and returns whether the directory is still that project's.
+    fn is_checked_owner(&self, store: &Store, index: &mut store::StoreIndex, project: &ProjectId) -> Result<bool, ProjectError> {
+        // Rows of a project without a ledger are no rows of proctor.
+        if store.ledger_path(project).symlink_metadata().is_err() {
+            return Ok(false);
+        }
+        catch_up(store, index, project)?;
+        let has_lines = index.position(project).map_err(ProjectError::Index)?.is_some();
+        Ok(has_lines && matches!(self.find_in(index)?, DirectoryOwner::Known(owner) if owner == *project))
+    }
+
+    fn find_in(&self, index: &store::StoreIndex) -> Result<DirectoryOwner, ProjectError> {
         let RootIdentity { path, device, inode, git_common_directory } = &self.identity;
         let found = index.find_project(path, *device, *inode, git_common_directory.as_deref()).map_err(ProjectError::Index)?;
         Ok(match found {

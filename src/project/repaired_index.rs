@@ -1,9 +1,10 @@
 //! Opens the store's index. A damaged index is rebuilt from the ledgers, and a message says so.
 
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
-use crate::evidence::{self, OwnSignatures, Store};
+use crate::evidence::{self, EvidenceError, OwnSignatures, Store};
 use crate::project::approval_request::approval_counts;
 use crate::project::error::ProjectError;
 use crate::store::{AllLedgerLines, IndexRepair, IndexSealing, StoreIndex};
@@ -52,11 +53,16 @@ fn mend(index: &mut StoreIndex, store: &Store, announce: Announce) {
 fn sealing(store: &Store, announce: Announce) -> IndexSealing {
     let signatures = Arc::new(OwnSignatures::new(store, SEAL));
     let verifying = signatures.clone();
+    let (told, named) = (Once::new(), Mutex::new(BTreeSet::new()));
     IndexSealing {
         sign: Box::new(move |bytes| match signatures.sign(bytes) {
             Ok(signature) => signature,
             Err(error) => {
-                tracing::warn!("the index cannot be sealed: {error}");
+                told.call_once(|| {
+                    let note = unsealed(&error);
+                    tracing::warn!("{note}");
+                    announce(&note);
+                });
                 None
             }
         }),
@@ -69,7 +75,25 @@ fn sealing(store: &Store, announce: Announce) -> IndexSealing {
             tracing::warn!("{note}");
             announce(&note);
         }),
+        unreadable: Box::new(move |project, why| {
+            if named.lock().unwrap_or_else(PoisonError::into_inner).insert(project.clone()) {
+                let note = format!("the ledger of project {project} cannot be read, other projects go on: {why}");
+                tracing::warn!("{note}");
+                announce(&note);
+            }
+        }),
     }
+}
+
+/// Returns the message that rows cannot be sealed because the key in use cannot be read. Rows without a seal are not believed the
+/// next time, so every command reads the ledgers from their beginning.
+fn unsealed(error: &EvidenceError) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |error| error.source());
+    let causes: String = causes.map(|cause| format!(": {cause}")).collect();
+    format!(
+        "the index cannot be sealed, so every command reads whole ledgers, which is slow ({error}{causes}); put the private key back \
+         from a backup, or, if it is lost, begin with a new one: `proctor key rotate --lost`"
+    )
 }
 
 fn note(aside: &Path) -> String {

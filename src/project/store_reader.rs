@@ -10,11 +10,12 @@ use crate::model::{
     Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, RunLine, Serving, TaskId,
     TddState, Timestamp, TreeDigest,
 };
-use crate::project::checked_index::{catch_up, catch_up_all};
+use crate::project::checked_index::{catch_up, catch_up_and_name};
 use crate::project::error::ProjectError;
+use crate::project::ledger_runs::{LedgerRuns, newest_sealed_run, pruned_since, run_with_number};
 use crate::project::registration::{DirectoryOwner, RootDirectory};
 use crate::project::repaired_index::{Announce, announce_with, open_index};
-use crate::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, parse, report_hash};
+use crate::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, parse};
 use crate::store::{self, IndexedProject, IndexedRun};
 
 /// The evidence store, opened for reading.
@@ -93,40 +94,35 @@ impl StoreReader {
         announce_with(&mut self.index, &self.store, announce);
     }
 
-    /// Updates the index from all ledgers and finds the project of a directory. If it is unclear whether the directory
-    /// is a registered project, that project is returned. `None` if the directory is not registered.
+    /// Updates the index and finds the project of a directory. If it is unclear whether the directory is a registered
+    /// project, that project is returned. `None` if the directory is not registered.
     ///
     /// # Errors
     ///
-    /// When the directory, the ledger or the index cannot be read.
+    /// When the directory, the project's ledger or the index cannot be read. A ledger of another project that cannot be read is
+    /// named in a note.
     pub fn find_project(&mut self, root: &Path) -> Result<Option<ProjectId>, ProjectError> {
         let place = RootDirectory::of(root)?;
-        self.catch_up_all()?;
-        Ok(match place.find_in(&self.index)? {
+        Ok(match place.find_checked(&self.store, &mut self.index)? {
             DirectoryOwner::Known(project) => Some(project),
             DirectoryOwner::Doubtful(doubt) => Some(doubt.project),
             DirectoryOwner::Unknown => None,
         })
     }
 
-    /// Returns every registered project, sorted by id.
+    /// Returns every registered project, sorted by id. A project whose ledger cannot be read is named in a note; it is returned as
+    /// far as its ledger could be read.
     ///
     /// # Errors
-    /// When a ledger or the index cannot be read.
+    /// When the directory of the ledgers, the keys or the index cannot be read.
     pub fn projects(&mut self) -> Result<Vec<RegisteredProject>, ProjectError> {
-        self.catch_up_all()?;
+        catch_up_and_name(&self.store, &mut self.index)?;
         let projects = self.index.projects().map_err(ProjectError::Index)?;
         let registered = |project: IndexedProject| {
             let serving = self.index.serving(&project.id).map_err(ProjectError::Index)?;
             Ok(RegisteredProject { id: project.id, path: project.root.path, serving })
         };
         projects.into_iter().map(registered).collect()
-    }
-
-    /// Updates the index from the ledgers of all projects. The index may be new, or may lack lines that other processes
-    /// wrote.
-    pub(crate) fn catch_up_all(&mut self) -> Result<(), ProjectError> {
-        catch_up_all(&self.store, &mut self.index)
     }
 
     /// Returns the newest runs of a project, at most `limit`, newest first. They are read from the ledger, from its end on: each
@@ -136,31 +132,38 @@ impl StoreReader {
     /// When the ledger cannot be read, or a line is not as proctor wrote it.
     pub fn runs(&self, project: &ProjectId, limit: u32) -> Result<Vec<RecordedRun>, ProjectError> {
         let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
-        let runs = newest_runs(&ledger).take(usize::try_from(limit).unwrap_or(usize::MAX));
-        runs.map(|run| run.map(|(run, pruned)| self.to_recorded_run(project, run, pruned))).collect()
+        let mut newest = LedgerRuns::newest(&ledger);
+        let mut runs = Vec::new();
+        while runs.len() < usize::try_from(limit).unwrap_or(usize::MAX)
+            && let Some(run) = newest.next().transpose()?
+        {
+            let pruned = newest.pruned(&run.run_id);
+            runs.push(self.to_recorded_run(project, run, pruned));
+        }
+        Ok(runs)
     }
 
     /// Finds a sealed run by its id or number. Without `wanted`, returns the newest sealed run. Runs that a newer save stopped
-    /// are not sealed. The index only tells where the run's line is in the ledger; that line is checked.
+    /// are not sealed. The run's line in the ledger is checked.
     ///
     /// # Errors
     ///
     /// When the ledger or the index cannot be read, or a line of the ledger is not as proctor wrote it.
     pub fn find(&self, project: &ProjectId, wanted: Option<&str>) -> Result<Option<RecordedRun>, ProjectError> {
         let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
-        let number = match wanted {
-            Some(wanted) => match wanted.parse().ok().or_else(|| Some(RunId::try_from(wanted.to_owned()).ok()?.number())) {
-                Some(number) => Some(number),
-                // No run has such a name.
-                None => return Ok(None),
-            },
-            None => None,
+        let Some(wanted) = wanted else {
+            let newest = newest_sealed_run(&ledger)?;
+            return Ok(newest.map(|(run, pruned)| self.to_recorded_run(project, run, pruned)));
         };
+        let number = wanted.parse().ok().or_else(|| Some(RunId::try_from(wanted.to_owned()).ok()?.number()));
+        // No run has any other name.
+        let Some(number) = number else { return Ok(None) };
         let is_wanted = |run: &IndexedRun| {
-            let is_named = wanted.is_none_or(|wanted| run.run_id.as_str() == wanted || wanted.parse() == Ok(run.run_id.number()));
+            let is_named = run.run_id.as_str() == wanted || wanted.parse() == Ok(run.run_id.number());
             is_named && run.status != OverallStatus::Superseded
         };
-        let Some(run) = find_run(&self.index, &ledger, project, number, is_wanted)? else { return Ok(None) };
+        let run = run_with_number(&self.store, &ledger, project, number)?.filter(is_wanted);
+        let Some(run) = run else { return Ok(None) };
         let pruned = self.pruned(&ledger, project, &run.run_id)?;
         Ok(Some(self.to_recorded_run(project, run, pruned)))
     }
@@ -169,9 +172,10 @@ impl StoreReader {
     ///
     /// # Errors
     ///
-    /// When the report is missing or cannot be read, or is not the one that the ledger has the hash of.
+    /// [`ProjectError::Pruned`] when the run was pruned meanwhile. Other errors when the report is missing or cannot be read, or is
+    /// not the one that the ledger has the hash of.
     pub fn report(&self, project: &ProjectId, run: &RecordedRun) -> Result<(Vec<u8>, ExecutionReportV2), ProjectError> {
-        let bytes = self.sealed_files(project, run)?.read(EXECUTION_REPORT_FILE).map_err(ProjectError::Evidence)?;
+        let bytes = self.with_files(project, run, |files| files.read(EXECUTION_REPORT_FILE))?;
         let report =
             parse(&bytes).map_err(|error| ProjectError::Report { run_id: run.run_id.clone(), problem: error.to_string() })?;
         Ok((bytes, report))
@@ -182,7 +186,8 @@ impl StoreReader {
     ///
     /// # Errors
     ///
-    /// When the file is missing, was changed, or cannot be read.
+    /// [`ProjectError::Pruned`] when the run was pruned meanwhile. Other errors when the file is missing, was changed, or cannot be
+    /// read.
     pub fn show_file(
         &self,
         project: &ProjectId,
@@ -190,14 +195,31 @@ impl StoreReader {
         name: &str,
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<(), ProjectError> {
-        self.sealed_files(project, run)?.check(name).map_err(ProjectError::Evidence)?;
-        evidence::stream_file(&self.store, project, (&run.task, &run.run_id), name, take).map_err(ProjectError::Evidence)
+        self.with_files(project, run, |files| files.check(name))?;
+        let shown = evidence::stream_file(&self.store, project, (&run.task, &run.run_id), name, take);
+        shown.map_err(|error| self.unless_pruned(project, run, error))
     }
 
-    fn sealed_files(&self, project: &ProjectId, run: &RecordedRun) -> Result<SealedFiles, ProjectError> {
+    /// Reads files of a sealed run. Another process may archive or prune the run at any time. So before an error is returned, the
+    /// files are read once more, and the ledger is asked whether the run was pruned.
+    fn with_files<T>(
+        &self,
+        project: &ProjectId,
+        run: &RecordedRun,
+        read: impl Fn(&SealedFiles) -> Result<T, EvidenceError>,
+    ) -> Result<T, ProjectError> {
         let no_hash = || ProjectError::Evidence(EvidenceError::NotInLedger { run_id: run.run_id.clone() });
         let manifest = run.manifest_hash.ok_or_else(no_hash)?;
-        SealedFiles::open(&self.store, project, (&run.task, &run.run_id), manifest).map_err(ProjectError::Evidence)
+        let attempt = || read(&SealedFiles::open(&self.store, project, (&run.task, &run.run_id), manifest)?);
+        attempt().or_else(|_| attempt()).map_err(|error| self.unless_pruned(project, run, error))
+    }
+
+    /// Returns the error to report where a file of a run cannot be read: that the run was pruned, or else the given error.
+    fn unless_pruned(&self, project: &ProjectId, run: &RecordedRun, error: EvidenceError) -> ProjectError {
+        match pruned_since(&self.store, project, &run.run_id) {
+            Ok(Some(why)) => ProjectError::Pruned { run_id: run.run_id.clone(), why },
+            Ok(None) | Err(_) => ProjectError::Evidence(error),
+        }
     }
 
     /// Returns the limit because of which a run was pruned; `None` if the ledger does not say that it was pruned.
@@ -254,82 +276,4 @@ impl StoreReader {
             route: run.route,
         }
     }
-}
-
-/// Returns the runs of a ledger, newest first, each with the limit because of which it was pruned. A run is pruned by a line
-/// that comes after its own, so that line is read before.
-fn newest_runs(ledger: &LedgerLookup) -> impl Iterator<Item = Result<(IndexedRun, Option<PruneReason>), ProjectError>> + use<'_> {
-    let mut pruned = BTreeMap::new();
-    ledger.newest().filter_map(move |line| {
-        let line = match line {
-            Ok(line) => line,
-            Err(error) => return Some(Err(ProjectError::Evidence(error))),
-        };
-        if let Some(RunLine::Pruned(record)) = line.body.about_runs() {
-            pruned.extend(record.runs.iter().map(|run| (run.run_id.clone(), run.why)));
-        }
-        let run = IndexedRun::of_line(&line)?;
-        let why = pruned.get(&run.run_id).copied();
-        Some(Ok((run, why)))
-    })
-}
-
-/// Reads a report and verifies it against the ledger.
-///
-/// # Errors
-///
-/// When the report cannot be read, or its hash is not the one in the ledger.
-pub(crate) fn sealed_report(
-    store: &Store,
-    index: &store::StoreIndex,
-    project: &ProjectId,
-    task: &TaskId,
-    run_id: &RunId,
-) -> Result<ExecutionReportV2, ProjectError> {
-    let wrong = |problem: String| ProjectError::Report { run_id: run_id.clone(), problem };
-    let bytes = evidence::read_report(store, project, task, run_id).map_err(ProjectError::Evidence)?;
-    // The hash is checked before the report is parsed: if the file was changed, errors in it do not matter.
-    let value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
-    let known = run_of_ledger(store, index, project, run_id)?.and_then(|run| run.sealed);
-    if known.map(|hashes| hashes.report) != Some(report_hash(value)) {
-        return Err(wrong("it is not the one the ledger knows".to_owned()));
-    }
-    parse(&bytes).map_err(|error| wrong(error.to_string()))
-}
-
-/// Returns a run as its ledger line describes it. The index only tells where the line is; the line is checked.
-///
-/// # Errors
-/// When the ledger or the index cannot be read, or the line is not as proctor wrote it.
-pub(crate) fn run_of_ledger(
-    store: &Store,
-    index: &store::StoreIndex,
-    project: &ProjectId,
-    run_id: &RunId,
-) -> Result<Option<IndexedRun>, ProjectError> {
-    let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
-    find_run(index, &ledger, project, Some(run_id.number()), |run| run.run_id == *run_id)
-}
-
-/// Finds the newest run that is wanted. The index tells where the line of the run with this number is. If it does not know the
-/// run, or another program changed what it says, the ledger is read line by line from its end.
-fn find_run(
-    index: &store::StoreIndex,
-    ledger: &LedgerLookup,
-    project: &ProjectId,
-    number: Option<u64>,
-    is_wanted: impl Fn(&IndexedRun) -> bool,
-) -> Result<Option<IndexedRun>, ProjectError> {
-    let known = number.map(|number| index.line_of_run(project, number).map_err(ProjectError::Index)).transpose()?.flatten();
-    let line = known.map(|sequence| ledger.find(sequence).map_err(ProjectError::Evidence)).transpose()?.flatten();
-    if let Some(run) = line.as_ref().and_then(IndexedRun::of_line).filter(&is_wanted) {
-        return Ok(Some(run));
-    }
-    for line in ledger.newest() {
-        let line = line.map_err(ProjectError::Evidence)?;
-        if let Some(run) = IndexedRun::of_line(&line).filter(&is_wanted) {
-            return Ok(Some(run));
-        }
-    }
-    Ok(None)
 }

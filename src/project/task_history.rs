@@ -6,7 +6,7 @@ use crate::model::{
     TddState, TreeDigest, newest_fresh_failure,
 };
 use crate::project::error::ProjectError;
-use crate::project::store_reader::{run_of_ledger, sealed_report};
+use crate::project::ledger_runs::{run_of_ledger, sealed_report};
 use crate::report::EXECUTION_REPORT_FILE;
 use crate::store::{self, IndexedRun};
 
@@ -35,10 +35,10 @@ impl TaskHistory {
         let tdd = index.tdd(project, task).map_err(ProjectError::Index)?;
         let verdict = index.last_run(project, task).map_err(ProjectError::Index)?;
         // The seal of the index proves which run is the last. What it says is read from the ledger.
-        let verdict = verdict.map(|run| run_of_ledger(store, index, project, &run.run_id)).transpose()?.flatten();
+        let verdict = verdict.map(|run| run_of_ledger(store, project, &run.run_id)).transpose()?.flatten();
         let newest = index.runs(project, Some(task), MOVED_RUNS).map_err(ProjectError::Index)?;
         let newest = newest.into_iter().take_while(|run| run.status == OverallStatus::Moved);
-        let moved = newest.map(|run| moved_run(store, index, project, &run)).collect::<Result<_, _>>()?;
+        let moved = newest.map(|run| moved_run(store, project, &run)).collect::<Result<_, _>>()?;
         let verdict = verdict.map(|run| last_verdict(store, project, run, &tdd));
         let checks = index.checks(project, task).map_err(ProjectError::Index)?;
         Ok(Self { verdict, checks, moved, tdd })
@@ -50,7 +50,6 @@ impl TaskHistory {
     pub(crate) fn deciding_verdict(
         &self,
         store: &Store,
-        index: &store::StoreIndex,
         project: &ProjectId,
         (plan, tree): (CurrentPlan, Option<TreeDigest>),
     ) -> Result<Option<LastVerdict>, ProjectError> {
@@ -63,7 +62,7 @@ impl TaskHistory {
             return Ok(last());
         }
         let Some(failure) = newest_fresh_failure(&self.checks, plan, tree) else { return Ok(last()) };
-        let run = run_of_ledger(store, index, project, &failure.run_id)?;
+        let run = run_of_ledger(store, project, &failure.run_id)?;
         let verdict = run.map(|run| last_verdict(store, project, run, &self.tdd));
         // A cycle can expect a failure. A run of some checks is then no answer for the task.
         Ok(verdict.filter(|verdict| verdict.exit != CommandExit::Proceed).or_else(last))
@@ -115,8 +114,8 @@ fn exit(run: &IndexedRun, tdd: &TddState) -> CommandExit {
     }
 }
 
-fn moved_run(store: &Store, index: &store::StoreIndex, project: &ProjectId, run: &IndexedRun) -> Result<MovedRun, ProjectError> {
-    let report = sealed_report(store, index, project, &run.task, &run.run_id)?;
+fn moved_run(store: &Store, project: &ProjectId, run: &IndexedRun) -> Result<MovedRun, ProjectError> {
+    let report = sealed_report(store, project, &run.task, &run.run_id)?;
     let tree = report.tree;
     Ok(MovedRun {
         before: run.tree_digest,

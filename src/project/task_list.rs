@@ -154,7 +154,7 @@ fn read_states(store: &Store, index: &store::StoreIndex, project: &ProjectId) ->
     let mut states = Vec::new();
     for task in index.tasks(project).map_err(ProjectError::Index)? {
         let Some(run) = index.last_run(project, &task).map_err(ProjectError::Index)? else { continue };
-        let verdict = match sealed_report(store, index, project, &task, &run.run_id) {
+        let verdict = match sealed_report(store, project, &task, &run.run_id) {
             Ok(report) => with_its_debt(store, project, &task, report),
             Err(error) => {
                 tracing::warn!("the task list says nothing of {task}: {error}");

@@ -1,6 +1,6 @@
 //! Writes the debt file of a run beside its report.
 
-use crate::evidence::{self, RunDirectory};
+use crate::evidence::{RunDirectory, SealedFiles};
 use crate::model::{EvidenceKind, PlanNote};
 use crate::project::ProjectError;
 use crate::project::RunRequest;
@@ -33,11 +33,18 @@ impl Workspace {
         Ok(with_debt(report, &debt, written.map_err(ProjectError::Evidence)?))
     }
 
-    /// Returns the debt file of the task's last verdict; `None` if there is none.
+    /// Returns the debt file of the task's last verdict, as it was sealed; `None` if there is none.
     fn debt_before(&self, request: &RunRequest<'_>) -> Result<Option<TechnicalDebtV1>, String> {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let Some(run) = self.index.last_run(project, task).map_err(|error| error.to_string())? else { return Ok(None) };
-        let bytes = evidence::read_file(&self.store, project, task, &run.run_id, DEBT_FILE).map_err(|error| error.to_string())?;
-        bytes.map(|bytes| parse_debt(&bytes)).transpose().map_err(|error| error.to_string())
+        // The seal of the index proves the last run.
+        let Some(hashes) = run.sealed else { return Ok(None) };
+        let files = SealedFiles::open(&self.store, project, (task, &run.run_id), hashes.manifest);
+        let files = files.map_err(|error| error.to_string())?;
+        if !files.has(DEBT_FILE) {
+            return Ok(None);
+        }
+        let bytes = files.read(DEBT_FILE).map_err(|error| error.to_string())?;
+        parse_debt(&bytes).map(Some).map_err(|error| error.to_string())
     }
 }

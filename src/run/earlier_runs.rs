@@ -2,11 +2,11 @@
 //! tests, changed programs. These notes do not change the verdict, because each of the differences can have a good
 //! reason.
 
-use crate::project::Workspace;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::evidence::LedgerLookup;
 use crate::model::{Digest, LISTED_TESTS, OverallResult, PlanNote, PlanOrigin, RunId, TestCase, TestOutcome};
-use crate::project::RunRequest;
+use crate::project::{RunRequest, Workspace, is_as_in_ledger};
 use crate::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
 use crate::run::test_history::EarlierTest;
 use crate::store::IndexedRun;
@@ -24,19 +24,38 @@ pub(crate) struct EarlierRuns {
     pub(crate) tests: Option<TestCountsChangeV2>,
 }
 
+/// Rows of the index about earlier runs, newest first, which are compared with the ledger before they are used.
+pub(crate) struct CheckedRows<'a> {
+    rows: &'a [IndexedRun],
+    /// `None` if the ledger cannot be read.
+    ledger: Option<&'a LedgerLookup>,
+}
+
+impl<'a> CheckedRows<'a> {
+    /// Returns the runs that match, newest first. Rows that say something else than the ledger are left out.
+    pub(crate) fn matching(&self, is_wanted: impl Fn(&IndexedRun) -> bool) -> impl Iterator<Item = &'a IndexedRun> {
+        let ledger = self.ledger;
+        let is_in_ledger = move |run: &&IndexedRun| ledger.is_some_and(|ledger| is_as_in_ledger(ledger, run).unwrap_or(false));
+        self.rows.iter().filter(move |run| is_wanted(run)).filter(is_in_ledger)
+    }
+}
+
 impl Workspace {
     /// Compares the run with earlier runs of the task. A run that cannot be read is ignored, because the verdict does
     /// not depend on it.
     pub(crate) fn earlier_runs(&self, request: &RunRequest<'_>, facts: &RunFacts) -> EarlierRuns {
         let (project, task) = (&request.scope.project, &request.plan.task);
-        let runs = self.index.runs(project, Some(task), RUNS).unwrap_or_default();
+        let rows = self.index.runs(project, Some(task), RUNS).unwrap_or_default();
+        // The index does not prove older runs. Most rows decide nothing, so a row is compared with the ledger where it is used.
+        let ledger = LedgerLookup::open(&self.store, project).ok();
+        let runs = CheckedRows { rows: &rows, ledger: ledger.as_ref() };
         let mut notes: Vec<PlanNote> = self.other_results(request, facts, &runs).into_iter().collect();
-        let counted: Vec<&IndexedRun> = runs.iter().filter(|run| run.status.counts()).collect();
         let read = |run: &&IndexedRun| Some(((*run).clone(), self.report_of(request, run)?));
         // The environment digest covers all programs and files. If it is the same as in the last run, nothing changed,
         // and the last run's report need not be read.
         let is_other = |run: &&&IndexedRun| run.environment_digest != Some(facts.environment.digest);
-        let last = counted.first().filter(is_other).and_then(read);
+        let last = runs.matching(|run| run.status.counts()).next();
+        let last = last.as_ref().filter(is_other).and_then(read);
         notes.extend(last.iter().flat_map(|(_, last)| other_programs(facts, last)));
         // A report can be large. If the last run is also the last green run, its report is not read twice. If this run
         // has no tests, the report of the last green run is not read.
@@ -46,9 +65,10 @@ impl Workspace {
             let message = format!("it has more tests than the {LISTED_TESTS} that are listed one by one: they are counted, and not compared with those of earlier runs");
             note(&action.action.name, message)
         }));
-        let green = counted.iter().find(|run| run.result == Some(OverallResult::Passed)).filter(|_| !of_both.is_empty());
+        let is_passed = |run: &IndexedRun| run.status.counts() && run.result == Some(OverallResult::Passed);
+        let green = if of_both.is_empty() { None } else { runs.matching(is_passed).next() };
         let is_green = |(last, _): &(IndexedRun, _)| green.is_some_and(|green| green.run_id == last.run_id);
-        if let Some((run, green)) = last.filter(is_green).or_else(|| green.and_then(read)) {
+        if let Some((run, green)) = last.filter(is_green).or_else(|| green.as_ref().and_then(read)) {
             let before = |action: &ActionResult| self.tests_of(request, &green, &action.action.name);
             let both: Vec<_> = of_both.into_iter().filter_map(|action| Some((action, before(action)?))).collect();
             notes.extend(both.iter().flat_map(|(action, before)| missing_tests(action, before, &run.run_id)));

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::{CategoryCode, OverallResult, PlanNote, ResultType, TestCase, TestOutcome};
 use crate::project::{RunRequest, Workspace};
 use crate::report::{ActionResult, ActionResultV2, DispositionV2, ExecutionReportV2, RunFacts};
+use crate::run::earlier_runs::CheckedRows;
 use crate::run::test_history::EarlierTest;
 use crate::store::IndexedRun;
 
@@ -24,8 +25,8 @@ enum Ended {
 impl Workspace {
     /// Returns a note about the checks and tests that ended in another way in an earlier run of the same tree, plan and
     /// environment. Only checks that both runs carried out are compared.
-    pub(crate) fn other_results(&self, request: &RunRequest<'_>, facts: &RunFacts, runs: &[IndexedRun]) -> Option<PlanNote> {
-        let is_same = |run: &&IndexedRun| {
+    pub(crate) fn other_results(&self, request: &RunRequest<'_>, facts: &RunFacts, runs: &CheckedRows<'_>) -> Option<PlanNote> {
+        let is_same = |run: &IndexedRun| {
             run.status.counts()
                 && run.tree_digest == Some(facts.tree.before)
                 && run.plan_digest == Some(facts.plan_digest)
@@ -33,7 +34,7 @@ impl Workspace {
         };
         // A run without a verdict shows nothing.
         facts.overall_result?;
-        runs.iter().filter(is_same).take(RUNS).find_map(|run| {
+        runs.matching(is_same).take(RUNS).find_map(|run| {
             let report = self.report_of(request, run)?;
             let of_check = |action: &ActionResult| self.other_result(request, &report, action);
             let differ: Vec<String> = facts.actions.iter().filter_map(of_check).collect();

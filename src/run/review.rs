@@ -1,25 +1,25 @@
 //! The effect of a run's reviews on the exit code, and the number of earlier rejections.
 
-use crate::evidence;
+use crate::evidence::LedgerLookup;
 use crate::model::{CommandExit, Observation, ReviewObservation, ReviewVerdict};
-use crate::project::RunRequest;
-use crate::project::Workspace;
-use crate::report::{ActionResult, ExecutionReportV2, parse};
+use crate::project::{LedgerRuns, RunRequest, Workspace};
+use crate::report::{ActionResult, ExecutionReportV2};
 
 /// A person is asked after this number of rejections of a review in a row (C9), because the changes evidently do not lead to what
 /// the reviewer wants.
 const MOST_REJECTIONS: u32 = 3;
 
 /// The most earlier runs that are searched for the last run with the review.
-const LOOKED_AT: u32 = 50;
+const LOOKED_AT: usize = 50;
 
 impl Workspace {
-    /// Returns how often in a row a review has rejected before this run. Reports that cannot be read are ignored.
+    /// Returns how often in a row a review has rejected before this run. Reports that cannot be read, or are not as they were
+    /// sealed, are ignored. The runs are read from checked lines of the ledger, because the index does not prove older runs.
     pub(crate) fn rejections_before(&self, request: &RunRequest<'_>, review: &str) -> u32 {
-        let (project, task) = (&request.scope.project, &request.plan.task);
-        let runs = self.index.runs(project, Some(task), LOOKED_AT).unwrap_or_default();
-        let report = |run_id| evidence::read_report(&self.store, project, task, run_id).ok().and_then(|bytes| parse(&bytes).ok());
-        let made = runs.iter().find_map(|run| rejections_of(&report(&run.run_id)?, review));
+        let Ok(ledger) = LedgerLookup::open(&self.store, &request.scope.project) else { return 0 };
+        let runs = LedgerRuns::newest(&ledger).map_while(Result::ok);
+        let mut of_task = runs.filter(|run| run.task == request.plan.task).take(LOOKED_AT);
+        let made = of_task.find_map(|run| rejections_of(&self.report_of(request, &run)?, review));
         made.unwrap_or(0)
     }
 }

@@ -5,22 +5,25 @@
 //! action's tests says nothing about them. For a run that reused the result, the run that carried out the tests is
 //! read.
 //!
+//! The runs are read from checked lines of the ledger, because the index does not prove older runs: another program may have added
+//! one, or taken one away.
+//!
 //! A record that cannot be read as it was sealed excuses nothing, because it may have contained anything. Pruned runs
 //! and very old runs are ignored: the project's limits removed them for good, and otherwise a task with a pruned run
 //! could never declare a failure again. The last green run of each task is never pruned.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fmt, iter};
 
 use serde::Deserialize;
 
-use crate::evidence;
+use crate::evidence::{self, EvidenceError, LedgerLookup};
 use crate::model::{
-    Action, CategoryCode, Digest, EndedAction, EvidenceFile, ExpectedFailure, Interpretation, OverallResult, RunId, TestFailure,
-    TestOutcome, ToolClass,
+    Action, CategoryCode, Digest, EndedAction, EvidenceFile, ExpectedFailure, Interpretation, OverallResult, OverallStatus,
+    RunId, TestFailure, TestOutcome, ToolClass,
 };
-use crate::project::RunRequest;
-use crate::project::Workspace;
+use crate::project::{LedgerRuns, RunRequest, Workspace};
 use crate::report::{ExecutionReportV2, parse_with_hash};
 use crate::store::IndexedRun;
 use crate::tools;
@@ -29,7 +32,7 @@ use crate::verdict::{PassedBefore, TestHistory, VanishedTests};
 /// The most runs with the action's tests that are read. A test that passed only in older runs counts as unknown.
 const RUNS_WITH_TESTS: usize = 50;
 /// The most reports that are read in total, including reports of runs without these tests.
-const REPORTS: u32 = 200;
+const REPORTS: usize = 200;
 /// The end of the file name of a record of tests.
 const TEST_RECORD: &str = "-test-results.json";
 
@@ -73,8 +76,8 @@ type Seen = Result<(RunId, Vec<EarlierTest>), Unread>;
 /// Which part of the history could not be read. proctor's own log has the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Unread {
-    #[error("the index cannot be read")]
-    Index,
+    #[error("the ledger cannot be read")]
+    Ledger,
     #[error("the report of {0} cannot be read as it was sealed")]
     Report(RunId),
     #[error("the tests of {0} cannot be read as they were sealed")]
@@ -107,12 +110,13 @@ impl Workspace {
         if action.class != ToolClass::Test {
             return history;
         }
-        let green = || self.look_back(request, &action.name, Some(OverallResult::Passed));
+        let ledger = &LazyCell::new(|| LedgerLookup::open(&self.store, &request.scope.project));
+        let green = || self.look_back(request, ledger, &action.name, Some(OverallResult::Passed));
         let said = interpretation.category;
         if let (CategoryCode::TestsFailed, Some(expected)) = (said, expected) {
             let failures = interpretation.test_results.iter().flat_map(|results| &results.failures);
             let declared = failures.filter(|failure| expected.declares(failure));
-            history.passed_before = passed_before(declared.collect(), || self.look_back(request, &action.name, None));
+            history.passed_before = passed_before(declared.collect(), || self.look_back(request, ledger, &action.name, None));
         } else if said == CategoryCode::UsageError {
             let named = tools::not_found(&ended.captured.stderr.text());
             let root = format!("{}/", request.scope.root.display());
@@ -126,33 +130,60 @@ impl Workspace {
 
     /// Iterates over the task's runs with a record of the action's tests, newest first; with `verdict`, only over runs
     /// with that verdict. The files of a run are read only when the iteration reaches it.
-    fn look_back(&self, request: &RunRequest<'_>, action: &str, verdict: Option<OverallResult>) -> impl Iterator<Item = Seen> {
-        let (project, task) = (&request.scope.project, &request.plan.task);
-        let (runs, unread) = match self.index.judged_runs(project, task, verdict, REPORTS) {
-            Ok(runs) => (runs, None),
-            Err(error) => (Vec::new(), Some(Err(logged(Unread::Index, &error)))),
-        };
-        let seen = move |run: IndexedRun| match self.tests_in(request, &run, action) {
-            Ok(tests) => tests.map(|tests| Ok((run.run_id, tests))),
-            Err(unread) => Some(Err(unread)),
-        };
-        unread.into_iter().chain(runs.into_iter().filter_map(seen)).take(RUNS_WITH_TESTS)
+    fn look_back<'a>(
+        &'a self,
+        request: &'a RunRequest<'_>,
+        ledger: &'a Result<LedgerLookup, EvidenceError>,
+        action: &'a str,
+        verdict: Option<OverallResult>,
+    ) -> impl Iterator<Item = Seen> + 'a {
+        let mut runs = ledger.as_ref().ok().map(LedgerRuns::newest);
+        let mut unopened = ledger.as_ref().err().map(|error| Err(logged(Unread::Ledger, error)));
+        let mut left = REPORTS;
+        let seen = iter::from_fn(move || {
+            let Some(runs) = &mut runs else { return unopened.take() };
+            while left > 0 {
+                let run = match runs.next()? {
+                    Ok(run) => run,
+                    Err(error) => return Some(Err(logged(Unread::Ledger, &error))),
+                };
+                let is_wanted = verdict.is_none_or(|verdict| run.result == Some(verdict));
+                if run.task != request.plan.task || !is_wanted || !is_judged(&run) || runs.pruned(&run.run_id).is_some() {
+                    continue;
+                }
+                left -= 1;
+                match self.tests_in(request, &run, action, |run_id| runs.pruned(run_id).is_some()) {
+                    Ok(Some(tests)) => return Some(Ok((run.run_id, tests))),
+                    Ok(None) => {}
+                    Err(unread) => return Some(Err(unread)),
+                }
+            }
+            None
+        });
+        seen.take(RUNS_WITH_TESTS)
     }
 
     /// Returns an action's tests in a run, from all attempts; `None` if the run has no record of them, or the run with
     /// the record was pruned.
-    fn tests_in(&self, request: &RunRequest<'_>, run: &IndexedRun, action: &str) -> Result<Option<Vec<EarlierTest>>, Unread> {
+    fn tests_in(
+        &self,
+        request: &RunRequest<'_>,
+        run: &IndexedRun,
+        action: &str,
+        is_pruned: impl Fn(&RunId) -> bool,
+    ) -> Result<Option<Vec<EarlierTest>>, Unread> {
         let report = self.sealed_report(request, run)?;
         let Some(records) = TestRecords::of(&report, action) else { return Ok(None) };
         let tests: Result<Vec<_>, _> = records.files.iter().map(|file| self.read_tests(request, records.run, file)).collect();
         match tests {
             Ok(tests) => Ok(Some(tests.concat())),
-            Err(_) if *records.run != run.run_id && self.is_pruned(request, records.run) => Ok(None),
+            Err(_) if *records.run != run.run_id && is_pruned(records.run) => Ok(None),
             Err(unread) => Err(unread),
         }
     }
 
-    /// Returns a run's report as it was sealed; `None` if the report is missing, changed or unreadable.
+    /// Returns a run's report as it was sealed; `None` if the report is missing, changed or unreadable. `run` is what a checked
+    /// line of the ledger says about the run.
     pub(crate) fn report_of(&self, request: &RunRequest<'_>, run: &IndexedRun) -> Option<ExecutionReportV2> {
         self.sealed_report(request, run).ok()
     }
@@ -169,7 +200,7 @@ impl Workspace {
         self.read_tests(request, records.run, records.files.first()?).ok()
     }
 
-    /// Reads a run's report and verifies it against the ledger.
+    /// Reads a run's report and compares it with the hash that the run's ledger line has.
     fn sealed_report(&self, request: &RunRequest<'_>, run: &IndexedRun) -> Result<ExecutionReportV2, Unread> {
         let unread = || Unread::Report(run.run_id.clone());
         let bytes = evidence::read_report(&self.store, &request.scope.project, &request.plan.task, &run.run_id);
@@ -195,11 +226,12 @@ impl Workspace {
         let is_cut = !test_results.is_empty() && (test_results.len() as u64) < num_total_tests;
         if is_cut { Err(Unread::Unlisted(run.clone())) } else { Ok(test_results) }
     }
+}
 
-    /// Returns whether a run is known to be pruned.
-    fn is_pruned(&self, request: &RunRequest<'_>, run: &RunId) -> bool {
-        self.index.pruned(&request.scope.project).is_ok_and(|pruned| pruned.contains_key(run))
-    }
+/// Returns whether a run has a verdict on a plan. A run that was refused because its specification has errors had no plan (C78).
+fn is_judged(run: &IndexedRun) -> bool {
+    let is_refused = run.status == OverallStatus::SpecificationError && run.plan_digest.is_none();
+    run.result.is_some() && !is_refused
 }
 
 impl<'r> TestRecords<'r> {

@@ -113,6 +113,18 @@ impl Tables {
         transaction.commit().map_err(refused)
     }
 
+    /// Returns a number that is another one after another connection has written to the index.
+    pub(super) fn changes_by_others(&self) -> Result<i64, IndexError> {
+        self.read(|index| index.connection.query_row("PRAGMA data_version", [], |row| row.get(0)))
+    }
+
+    /// Returns, for each project of which lines are applied, the offset in its ledger at which the last applied line ends.
+    pub(super) fn applied_lengths(&self) -> Result<BTreeMap<ProjectId, u64>, IndexError> {
+        let columns = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?));
+        let rows = self.read_rows("SELECT project, applied_offset FROM positions", params![], columns)?;
+        rows.into_iter().map(|(id, end)| Ok((self.reader.word("project id", id)?, from_integer(end)))).collect()
+    }
+
     /// Returns the number of the last applied line of a project's ledger, and the offset at which that line ends.
     pub(super) fn position(&self, project: &ProjectId) -> Result<Option<(Sequence, u64)>, IndexError> {
         read_position(&self.connection, project).map_err(|source| self.reader.refused("read", source))

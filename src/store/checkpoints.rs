@@ -156,6 +156,8 @@ fn to_io(error: IndexError) -> io::Error {
         | IndexError::Corrupt { .. }
         | IndexError::Database { .. }
         | IndexError::Value { .. }
+        | IndexError::Foreign { .. }
+        | IndexError::Unsteady { .. }
         | IndexError::Gap { .. }
         | IndexError::Changed { .. }) => io::Error::other(other),
     }

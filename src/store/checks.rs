@@ -137,7 +137,8 @@ mod tests {
         assert_eq!(found(&test), named(Some((1, true)), Some((1, true))));
         test.append_run(SHOP, run(2, "two", "plan", [carried_out(), CheckOutcome::LeftOut]));
         assert_eq!(found(&test), named(Some((2, false)), Some((1, true))));
-        let coverage = |number| test.index.run(&project(SHOP), &run_id(number)).unwrap().unwrap().coverage;
+        let runs = test.index.runs(&project(SHOP), None, 9).unwrap();
+        let coverage = |number| runs.iter().find(|run| run.run_id == run_id(number)).unwrap().coverage;
         assert_eq!((coverage(1), coverage(2)), (Some(CheckCoverage::Whole), Some(CheckCoverage::Partial)));
         let earlier = CheckOutcome::Reused { blocking: Blocking::Blocks, run_id: run_id(1), other_tree: Some(tree("one")) };
         test.append_run(SHOP, run(3, "two", "plan", [CheckOutcome::Skipped, earlier]));

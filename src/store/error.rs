@@ -39,6 +39,9 @@ pub enum IndexError {
         /// The text that the index has in place of the expected value.
         value: String,
     },
+    /// A column has a value of another kind than proctor writes, such as a text that is not UTF-8, or a table is another one.
+    #[error("`{}` holds something that proctor did not write", path.display())]
+    Foreign { path: PathBuf, source: rusqlite::Error },
     /// A line of the ledger is missing between the last applied line and the lines that were passed.
     #[error("the index knows the ledger of `{project}` up to line {}, line {} does not follow it", applied.0, found.0)]
     Gap {
@@ -48,6 +51,9 @@ pub enum IndexError {
         /// The number of the line that was passed and does not follow it.
         found: Sequence,
     },
+    /// Other programs write to the file so often that its rows cannot be compared with their seal and read in between.
+    #[error("`{}` is written to again and again", path.display())]
+    Unsteady { path: PathBuf },
     /// The rows of a project are not the ones that proctor wrote and signed: another program changed them.
     #[error("`{}` holds rows of project `{project}` that proctor did not write", path.display())]
     Changed { path: PathBuf, project: ProjectId },
@@ -57,8 +63,13 @@ impl IndexError {
     /// Returns whether the file is damaged, so that rebuilding it helps.
     pub(super) fn is_damage(&self) -> bool {
         match self {
-            Self::Corrupt { .. } | Self::Value { .. } => true,
-            Self::File { .. } | Self::Newer { .. } | Self::Database { .. } | Self::Gap { .. } | Self::Changed { .. } => false,
+            Self::Corrupt { .. } | Self::Value { .. } | Self::Foreign { .. } => true,
+            Self::File { .. }
+            | Self::Newer { .. }
+            | Self::Database { .. }
+            | Self::Unsteady { .. }
+            | Self::Gap { .. }
+            | Self::Changed { .. } => false,
         }
     }
 
@@ -68,8 +79,9 @@ impl IndexError {
             Self::File { .. } | Self::Database { .. } => {
                 "see whether the disk is full, `ulimit -f` limits files, the file is yours and no other program holds it; then run the command again"
             }
+            Self::Unsteady { .. } => "let no other program write there, then run the command again",
             Self::Newer { .. } => "use the newer proctor, or delete the file: it is rebuilt from the ledgers",
-            Self::Corrupt { .. } | Self::Value { .. } | Self::Gap { .. } | Self::Changed { .. } => {
+            Self::Corrupt { .. } | Self::Value { .. } | Self::Foreign { .. } | Self::Gap { .. } | Self::Changed { .. } => {
                 "delete the file: it is rebuilt from the ledgers"
             }
         }

@@ -11,8 +11,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::{
-    CurrentApproval, Digest, KnownCheck, LedgerLine, OverallResult, ProgramHistory, ProjectId, PruneReason, RunId, Sequence,
-    Serving, TaskId, TddState, ViolationRecord,
+    CurrentApproval, Digest, KnownCheck, LedgerLine, ProgramHistory, ProjectId, RunId, Sequence, Serving, TaskId, TddState,
+    ViolationRecord,
 };
 use crate::store::tables::{Tables, set_aside};
 use crate::store::{ApprovalJudge, IndexError, IndexSealing, IndexedProject, IndexedRun, ProjectMatch};
@@ -66,6 +66,11 @@ macro_rules! questions {
 questions! {
     /// Returns the number of the last applied line of a project's ledger, and the offset at which that line ends.
     position(project: &ProjectId) -> Option<(Sequence, u64)>;
+    /// Returns a number that is another one after another connection has written to the index.
+    changes_by_others() -> i64;
+    /// Returns, for each project of which lines are applied, the offset in its ledger at which the last applied line ends. The seals
+    /// of the rows are not checked.
+    applied_lengths() -> BTreeMap<ProjectId, u64>;
     /// Returns every registered project, sorted by id.
     projects() -> Vec<IndexedProject>;
     /// Returns a registered project; `None` if no project has this id.
@@ -74,14 +79,9 @@ questions! {
     find_project(path: &str, device: u64, inode: u64, git_common_directory: Option<&str>) -> ProjectMatch;
     /// Returns the last runs of a project, or of one of its tasks, newest first.
     runs(project: &ProjectId, task: Option<&TaskId>, limit: u32) -> Vec<IndexedRun>;
-    /// Returns a run of a project; `None` if the index has no run with this id.
-    run(project: &ProjectId, run_id: &RunId) -> Option<IndexedRun>;
     /// Returns the last run of a task that counts and had a plan. Interrupted, superseded, moved and refused runs are
     /// skipped.
     last_run(project: &ProjectId, task: &TaskId) -> Option<IndexedRun>;
-    /// Returns the last runs of a task that have a verdict, newest first; if `verdict` is given, only runs with that
-    /// verdict. Refused and pruned runs are left out.
-    judged_runs(project: &ProjectId, task: &TaskId, verdict: Option<OverallResult>, limit: u32) -> Vec<IndexedRun>;
     /// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that
     /// may be reused.
     run_on_inputs(project: &ProjectId, task: &TaskId, check: &str, inputs: Digest) -> Option<IndexedRun>;
@@ -111,12 +111,8 @@ questions! {
     /// Returns, in order, the violations that were recorded after a sealed run. The run is counted backwards:
     /// `runs_ago` 0 means the last sealed run.
     violations_since(project: &ProjectId, runs_ago: u32) -> Vec<ViolationRecord>;
-    /// Returns the pruned runs of a project, each with the limit because of which it was pruned.
-    pruned(project: &ProjectId) -> BTreeMap<RunId, PruneReason>;
     /// Returns the number of the ledger line that prunes a run; `None` if the run was not pruned.
     pruning_line(project: &ProjectId, run_id: &RunId) -> Option<Sequence>;
-    /// Returns the number of the ledger line of a run, by the run's number; `None` if the index has no such run.
-    line_of_run(project: &ProjectId, number: u64) -> Option<Sequence>;
     /// Returns how many runs of a project were sealed.
     sealed_runs(project: &ProjectId) -> u64;
     /// Returns whether the background service watches a project.
@@ -127,8 +123,8 @@ questions! {
 }
 
 impl StoreIndex {
-    /// Opens the index at `path`, and creates or migrates it if necessary. A damaged file is moved aside and replaced
-    /// by an empty one. `judge` decides which approvals count.
+    /// Opens the index at `path`, and creates or migrates it if necessary. A damaged file, or one with other tables, is moved
+    /// aside and replaced by an empty one. `judge` decides which approvals count.
     ///
     /// # Errors
     /// When the file cannot be used, or a newer version wrote it.
@@ -139,7 +135,7 @@ impl StoreIndex {
         };
         match Tables::open(path, judge) {
             Ok(tables) => Ok(opened(tables, None)),
-            Err(IndexError::Corrupt { .. }) => {
+            Err(error) if error.is_damage() => {
                 let aside = set_aside(path)?;
                 Ok(opened(Tables::open(path, judge)?, Some(aside)))
             }

@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use crate::model::{
-    CheckCoverage, CommandExit, Digest, IsolationLevel, LedgerLine, OverallResult, OverallStatus, ProjectId, PruneReason,
-    RouteEntry, RunId, RunLine, Sequence, Serving, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat,
-    ViolationRecord,
+    CheckCoverage, CommandExit, Digest, IsolationLevel, LedgerLine, OverallResult, OverallStatus, ProjectId, RouteEntry, RunId,
+    RunLine, Sequence, Serving, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
 };
 use crate::store::IndexError;
 use crate::store::tables::Tables;
-use crate::store::words::{from_integer, to_integer, to_word};
+use crate::store::words::from_integer;
 
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
                            plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested, isolation, coverage";
@@ -117,12 +116,6 @@ impl Tables {
         self.read_runs(&statement, params![project.as_str(), task.map(TaskId::as_str), limit])
     }
 
-    pub(super) fn run(&self, project: &ProjectId, run_id: &RunId) -> Result<Option<IndexedRun>, IndexError> {
-        let statement =
-            format!("SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND run_id = ?2 ORDER BY sequence DESC LIMIT 1");
-        self.read_runs(&statement, params![project.as_str(), run_id.as_str()]).map(|runs| runs.into_iter().next())
-    }
-
     /// Returns the last run of a task that counts. Interrupted, superseded and moved runs do not count (E17). A run
     /// that was refused because its specification has errors does not count either (C78): it had no plan and says
     /// nothing about the code.
@@ -132,26 +125,6 @@ impl Tables {
              AND NOT (status = 'SPECIFICATION_ERROR' AND plan_digest IS NULL) ORDER BY sequence DESC LIMIT 1"
         );
         self.read_runs(&statement, params![project.as_str(), task.as_str()]).map(|runs| runs.into_iter().next())
-    }
-
-    /// Returns the last runs of a task that have a verdict, newest first; if `verdict` is given, only runs with that
-    /// verdict. Left out are runs that were refused because their specification has errors, which had no plan (C78),
-    /// and pruned runs, of which nothing is left to read.
-    pub(super) fn judged_runs(
-        &self,
-        project: &ProjectId,
-        task: &TaskId,
-        verdict: Option<OverallResult>,
-        limit: u32,
-    ) -> Result<Vec<IndexedRun>, IndexError> {
-        let statement = format!(
-            "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND task = ?2 AND result IS NOT NULL \
-             AND (?3 IS NULL OR result = ?3) AND NOT (status = 'SPECIFICATION_ERROR' AND plan_digest IS NULL) \
-             AND NOT EXISTS (SELECT 1 FROM pruned WHERE pruned.project = runs.project AND pruned.run_id = runs.run_id) \
-             ORDER BY sequence DESC LIMIT ?4"
-        );
-        let verdict = verdict.as_ref().map(to_word);
-        self.read_runs(&statement, params![project.as_str(), task.as_str(), verdict, limit])
     }
 
     /// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that
@@ -217,29 +190,11 @@ impl Tables {
         rows.into_iter().map(|text| self.reader.json("violation", text)).collect()
     }
 
-    /// Returns the pruned runs of a project, each with the limit because of which it was pruned.
-    pub(super) fn pruned(&self, project: &ProjectId) -> Result<BTreeMap<RunId, PruneReason>, IndexError> {
-        let statement = "SELECT run_id, why FROM pruned WHERE project = ?1";
-        let rows =
-            self.read_rows(statement, params![project.as_str()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
-        rows.into_iter().map(|(run, why)| Ok((self.reader.word("run id", run)?, self.reader.word("limit", why)?))).collect()
-    }
-
     /// Returns the number of the ledger line that prunes a run; `None` if the run was not pruned.
     pub(super) fn pruning_line(&self, project: &ProjectId, run_id: &RunId) -> Result<Option<Sequence>, IndexError> {
         let statement = "SELECT sequence FROM pruned WHERE project = ?1 AND run_id = ?2";
         let rows = self.read_rows(statement, params![project.as_str(), run_id.as_str()], |row| row.get::<_, i64>(0))?;
         Ok(rows.first().map(|sequence| Sequence(from_integer(*sequence))))
-    }
-
-    /// Returns the number of the ledger line of a run, by the run's number; `None` if the index has no such run.
-    pub(super) fn line_of_run(&self, project: &ProjectId, number: u64) -> Result<Option<Sequence>, IndexError> {
-        // The id of a run ends in its number.
-        let statement = "SELECT sequence, run_id FROM runs WHERE project = ?1 AND sequence >= ?2 ORDER BY sequence LIMIT 100";
-        let values = params![project.as_str(), to_integer(number)];
-        let rows = self.read_rows(statement, values, |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
-        let is_wanted = |id: &str| RunId::try_from(id.to_owned()).is_ok_and(|run_id| run_id.number() == number);
-        Ok(rows.iter().find(|(_, id)| is_wanted(id)).map(|(sequence, _)| Sequence(from_integer(*sequence))))
     }
 
     pub(super) fn sealed_runs(&self, project: &ProjectId) -> Result<u64, IndexError> {

@@ -141,10 +141,29 @@ impl ColumnReader {
         let path = self.path.clone();
         if matches!(source.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)) {
             IndexError::Corrupt { path, source }
+        } else if is_foreign(&source) {
+            IndexError::Foreign { path, source }
         } else {
             IndexError::Database { operation, path, source }
         }
     }
+}
+
+/// Returns whether an error says that a table or a value is not one that proctor writes.
+fn is_foreign(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, SqlInputError, SqliteFailure, Utf8Error,
+    };
+    if let SqliteFailure(code, Some(message)) = error {
+        let is_about_a_table = message.starts_with("no such table")
+            || message.contains("has no column named")
+            || message.ends_with("already exists");
+        return code.code == ErrorCode::Unknown && is_about_a_table;
+    }
+    // The statements are proctor's own, so a wrong one means that a table has other columns.
+    let is_value =
+        matches!(error, InvalidColumnType(..) | FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | Utf8Error(..));
+    is_value || matches!(error, SqlInputError { .. })
 }
 
 /// Moves the file at `path` and SQLite's files beside it to `state.db.corrupt-<n>`, where they can be examined.

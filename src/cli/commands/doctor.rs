@@ -86,8 +86,7 @@ fn look_around(
         let loaded = setup::reload(&root).ok();
         let settings = loaded.as_ref().and_then(|loaded| opening::settings(environment, loaded).ok());
         let loaded = loaded.as_ref().zip(settings.as_ref()).map(|(loaded, settings)| (&loaded.plan, settings));
-        let found = archive.examine_project((root, id.as_ref()), loaded, environment.variables(), clock::now());
-        let mut found = found.map_err(|error| super::from_run_error(&error))?;
+        let mut found = archive.examine_project((root, id.as_ref()), loaded, environment.variables(), clock::now());
         if let Some(settings) = settings.as_ref().filter(|_| found.file_system.is_some() && found.snapshot_obstacle.is_none()) {
             let (sandbox, additions) = (&settings.sandbox, &settings.environment);
             let trial = ExaminationRequest { project_root: &found.root, settings: sandbox, additions, ..*trial };

@@ -10,6 +10,7 @@ use crate::evidence::{
 };
 use crate::model::CommandExit;
 use crate::process::clock;
+use crate::project::{ProjectError, check_ledgers};
 
 pub(crate) fn execute(options: &KeyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
@@ -55,9 +56,19 @@ fn rotate(store: &Store, endorsement: Endorsement) -> Result<CommandExit, Comman
         let lock = store.lock(&project, &mut || WaitDecision::GiveUp).map_err(|error| from_lock_error(&error))?;
         locks.push(lock);
     }
-    let key = rotate_key(store, &locks, endorsement, clock::now()).map_err(|error| from_evidence_error(&error))?;
+    // A ledger that was cut has a sound end, and only the index knows that lines are missing.
+    let checked = check_ledgers(store).map_err(|error| match error {
+        ProjectError::Evidence(error) => not_replaced(&error),
+        other => super::from_run_error(&other),
+    });
+    checked?;
+    let key = rotate_key(store, &locks, endorsement, clock::now()).map_err(|error| not_replaced(&error))?;
     key_lines(&key, true).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
+}
+
+fn not_replaced(error: &EvidenceError) -> CommandError {
+    from_evidence_error(error).hint("the key was not replaced: run the command again when that is mended")
 }
 
 fn export(store: &Store, ssh: bool, number: Option<u32>) -> Result<CommandExit, CommandError> {
@@ -81,10 +92,12 @@ pub(super) fn from_evidence_error(error: &EvidenceError) -> CommandError {
     let exit = match error {
         // The file is a pipe, a device or too large: the person has to name another file.
         EvidenceError::File { source, .. } if source.kind() == std::io::ErrorKind::InvalidInput => CommandExit::Usage,
-        EvidenceError::Key { .. } | EvidenceError::LedgerLine { .. } | EvidenceError::NotAsSealed { .. } => {
-            CommandExit::EvidenceWrong
-        }
-        EvidenceError::NotSigned { .. }
+        EvidenceError::Key { .. }
+        | EvidenceError::LedgerLine { .. }
+        | EvidenceError::LedgerOffset { .. }
+        | EvidenceError::LedgerChanged { .. }
+        | EvidenceError::NotAsSealed { .. }
+        | EvidenceError::NotSigned { .. }
         | EvidenceError::NotInLedger { .. }
         | EvidenceError::NotAnchored { .. }
         | EvidenceError::Archive { .. } => CommandExit::EvidenceWrong,
@@ -92,8 +105,6 @@ pub(super) fn from_evidence_error(error: &EvidenceError) -> CommandError {
         EvidenceError::File { .. }
         | EvidenceError::Name { .. }
         | EvidenceError::Encode { .. }
-        | EvidenceError::LedgerOffset { .. }
-        | EvidenceError::LedgerChanged { .. }
         | EvidenceError::LedgerFailed { .. }
         | EvidenceError::NotRecovered { .. }
         | EvidenceError::RunIsOpen { .. }

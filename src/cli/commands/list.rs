@@ -18,30 +18,34 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
     let mut archive = opening::open_archive(environment)?;
     let registered = archive.projects().map_err(|error| super::from_run_error(&error))?;
     let mut watched = service::listening(environment).map(|(_, projects)| projects).unwrap_or_default();
-    let mut projects = Vec::new();
+    let (mut projects, mut failure) = (Vec::new(), None);
     for project in registered {
         let known = watched.iter().position(|watched| watched.id == project.id && watched.standing.is_some());
         projects.push(match known {
             Some(position) => watched.swap_remove(position),
-            None => by_ledger(&mut archive, project)?,
+            // One project that cannot be read must not hide the others.
+            None => by_ledger(&mut archive, &project).unwrap_or_else(|error| {
+                failure.get_or_insert(error);
+                ProjectV1::new(project.id, Path::new(&project.path), project.serving)
+            }),
         });
     }
     if options.json {
         render::document(&ProjectsV1 { projects });
-        return Ok(CommandExit::Proceed);
+    } else {
+        if projects.is_empty() {
+            render::note("no project is registered: `proctor run` or `proctor add` registers one");
+        }
+        projects.iter().flat_map(screen::project_lines).for_each(|line| render::line(&line));
     }
-    if projects.is_empty() {
-        render::note("no project is registered: `proctor run` or `proctor add` registers one");
-    }
-    projects.iter().flat_map(screen::project_lines).for_each(|line| render::line(&line));
-    Ok(CommandExit::Proceed)
+    failure.map_or(Ok(CommandExit::Proceed), Err)
 }
 
 /// Describes a project that the service does not watch, from the project's ledger.
-fn by_ledger(archive: &mut StoreReader, project: RegisteredProject) -> Result<ProjectV1, CommandError> {
+fn by_ledger(archive: &mut StoreReader, project: &RegisteredProject) -> Result<ProjectV1, CommandError> {
     let root = PathBuf::from(&project.path);
     let standing = archive.last_known_status(Some(&project.id), &root, Approval::Approved, &[], Activity::Idle);
     let standing = standing.map_err(|error| super::from_run_error(&error))?;
     let listed = ListedV1::new(&standing, WatchingV1::NotWatched, DoingV1::Unknown);
-    Ok(ProjectV1 { standing: Some(listed), ..ProjectV1::new(project.id, Path::new(&project.path), project.serving) })
+    Ok(ProjectV1 { standing: Some(listed), ..ProjectV1::new(project.id.clone(), Path::new(&project.path), project.serving) })
 }

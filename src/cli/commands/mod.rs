@@ -42,7 +42,7 @@ pub(crate) mod watch;
 pub(crate) mod why;
 
 use crate::cli::error::CommandError;
-use crate::model::{CommandExit, PruneReason, RunId};
+use crate::model::{PruneReason, RunId};
 use crate::project::ProjectError;
 
 /// Converts an error of a run into a command error.
@@ -56,6 +56,5 @@ pub(crate) fn from_run_error(error: &ProjectError) -> CommandError {
 
 /// Returns the error that a run's files were pruned.
 pub(crate) fn from_prune_reason(run_id: &RunId, why: PruneReason) -> CommandError {
-    CommandError::new(CommandExit::Usage, format!("run {run_id} was pruned: its files are gone"))
-        .hint(format!("`{}` in `[evidence]` says how much is kept; `proctor log` lists what is there", why.setting()))
+    from_run_error(&ProjectError::Pruned { run_id: run_id.clone(), why })
 }

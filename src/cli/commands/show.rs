@@ -12,7 +12,7 @@ use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::evidence::RunForm;
 use crate::model::{CommandExit, ProjectId, PruneReason, RunId};
-use crate::project::{RecordedRun, StoreReader};
+use crate::project::{ProjectError, RecordedRun, StoreReader};
 use crate::report::{ActionResultV2, EXECUTION_REPORT_FILE};
 
 pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -25,7 +25,11 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     if let Some(action) = &options.log {
         return show_log(&archive, &project, &run, action, LogForm::of(options));
     }
-    let (bytes, report) = archive.report(&project, &run).map_err(|error| super::from_run_error(&error))?;
+    let (bytes, report) = match archive.report(&project, &run) {
+        // Another process pruned the run just now.
+        Err(ProjectError::Pruned { why, .. }) => return show_pruned(&run, why, options),
+        report => report.map_err(|error| super::from_run_error(&error))?,
+    };
     if options.json {
         render::stored_document(&bytes);
         return Ok(CommandExit::Proceed);

@@ -21,7 +21,8 @@ pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Res
     let environment = &environment.with_values(&options.values.set);
     let wanted = if options.scope.all { None } else { Some(setup::project_root(environment, options.scope.place.path())?) };
     // The service knows no values of this command line.
-    let of_service = if environment.values().is_empty() { read_service_status(environment) } else { None };
+    let of_service =
+        if environment.values().is_empty() { service::ask_if_listening(environment, "/v1/status") } else { None };
     let mut status = of_service.unwrap_or(StatusV1 { service: None, projects: Vec::new() });
     let roots = match wanted {
         Some(root) => vec![root],
@@ -29,27 +30,22 @@ pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Res
     };
     let task = options.scope.task.as_deref().map(specification_files::read_task).transpose()?;
     let mut answered = std::mem::take(&mut status.projects);
+    let (is_one, mut failure) = (roots.len() == 1, None);
     for root in roots {
         let shown = root.display().to_string();
-        let project = match answered.iter().position(|project| project.root == shown) {
-            Some(position) => narrow_to_task(environment, answered.swap_remove(position), task.as_ref()),
-            None => look(environment, &root, task.as_ref())?,
+        let looked = match answered.iter().position(|project| project.root == shown) {
+            Some(position) => Ok(narrow_to_task(environment, answered.swap_remove(position), task.as_ref())),
+            None => look(environment, &root, task.as_ref()),
         };
-        status.projects.push(only(project, task.as_ref()));
-    }
-    show(&status, options.json, environment);
-    Ok(CommandExit::Proceed)
-}
-
-fn read_service_status(environment: &Environment) -> Option<StatusV1> {
-    let (client, _) = service::listening(environment)?;
-    match client.ask::<StatusV1>(MethodV1::Get, "/v1/status", AT_ONCE) {
-        Ok(status) => Some(status),
-        Err(error) => {
-            service::say_unusable(&error);
-            None
+        match looked {
+            Ok(project) => status.projects.push(only(project, task.as_ref())),
+            Err(error) if is_one => return Err(error),
+            // One project that cannot be read must not hide the others.
+            Err(error) => failure = failure.or(Some(error)),
         }
     }
+    show(&status, options.json, environment);
+    failure.map_or(Ok(CommandExit::Proceed), Err)
 }
 
 fn registered_roots(environment: &Environment) -> Result<Vec<PathBuf>, CommandError> {

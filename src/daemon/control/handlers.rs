@@ -17,13 +17,12 @@ use tokio::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 
 use crate::api::{
-    AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, EventV1, ProjectsV1, Route, RouteName, RunRequestV1, ServiceV1,
-    StatusV1, VariableV1,
+    AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, EventV1, Route, RouteName, RunRequestV1, ServiceV1, StatusV1, VariableV1,
 };
 use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait};
 use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
 use crate::daemon::service::{Call, LookCare, Question, Reply, Subscription, Wait};
-use crate::model::{Asker, Digest, ProjectId, Serving, TaskId, shown_json};
+use crate::model::{Asker, Digest, ProjectId, TaskId, shown_json};
 use crate::process::{ActionSign, PeerOrigin, PeerProcess};
 use crate::sandbox::passed_on;
 
@@ -155,14 +154,13 @@ impl ControlContext {
 
 /// Asks every served project before it waits for the first answer, so that the projects check their trees in parallel.
 async fn status(desk: &ControlContext) -> Result<StatusV1, ErrorV1> {
-    let ProjectsV1 { projects } = desk.ask(Call::Projects).await?;
-    let served = projects.into_iter().filter(|project| project.serving == Serving::Served);
+    let watched = desk.ask(Call::Watched).await?;
     let question = Question { wait: Wait::Now, care: LookCare::Events };
     let task = TaskId::default_task;
     let ask = |project| desk.begin(|reply| Call::Verdict { project, task: task(), question, timeout: LOOKING, reply });
     let mut asked = Vec::new();
-    for project in served {
-        asked.push(ask(project.id).await?);
+    for project in watched {
+        asked.push(ask(project).await?);
     }
     let mut projects = Vec::new();
     for answer in asked {

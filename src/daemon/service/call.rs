@@ -19,6 +19,8 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
 #[derive(Debug)]
 pub(crate) enum Call {
     Projects(Reply<ProjectsV1>),
+    /// Which projects does the service watch? In the order of their ids.
+    Watched(Reply<Vec<ProjectId>>),
     /// Watch a registered project from now on.
     Add {
         root: String,

@@ -21,7 +21,7 @@ use crate::evidence::error::failed;
 use crate::evidence::files::{if_exists, open_no_follow, read_no_follow};
 use crate::evidence::ledger_tail::find_end;
 use crate::evidence::signing::Signer;
-use crate::evidence::{EvidenceError, FileOperation, ProjectLock, Store, list_projects};
+use crate::evidence::{EvidenceError, FileOperation, ProjectLock, Store, list_projects, read_signed_lines};
 use crate::model::{Digest, ProjectId, Timestamp};
 
 pub use record::{KeyProblem, KeyRecord, LedgerPosition};
@@ -66,6 +66,13 @@ pub(super) fn find_or_make_signer(store: &Store, now: Timestamp) -> Result<Signe
 
 /// Makes a new key that replaces the one in use. `locks` must contain the locks of all projects, so that no process is
 /// about to sign with the old key.
+///
+/// The record of the new key names the last line of every ledger. A ledger that is damaged now would have another last line after
+/// it was put back from a backup, and its lines would no longer fit the keys. So every ledger is read and checked first.
+///
+/// # Errors
+/// When a ledger cannot be read or was changed, a project is not locked, or a key cannot be read or written. Nothing is changed
+/// then.
 pub fn rotate_key(
     store: &Store,
     locks: &[ProjectLock],
@@ -75,6 +82,9 @@ pub fn rotate_key(
     let locked: Vec<_> = locks.iter().map(ProjectLock::project).collect();
     if let Some(project) = list_projects(store)?.into_iter().find(|project| !locked.contains(&project)) {
         return Err(EvidenceError::NotRecovered { project });
+    }
+    for project in &locked {
+        read_signed_lines(store, project, 0, |_| true)?.try_for_each(|line| line.map(drop))?;
     }
     let ring = read_key_ring(store)?;
     let previous = match (ring.current(), endorsement) {

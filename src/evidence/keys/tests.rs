@@ -73,3 +73,26 @@ fn a_damaged_key_is_named_and_not_replaced() {
     assert!(matches!(refused, EvidenceError::Key { problem: KeyProblem::AnotherKey, .. }), "{refused}");
     assert!(!refused.hint().is_empty());
 }
+
+#[test]
+fn the_key_is_not_replaced_while_a_ledger_is_damaged() {
+    let test = TestStore::new();
+    (1..=3).for_each(|number| drop(test.run(number, &[], OverallStatus::Success)));
+    let path = test.store.ledger_path(&test.project);
+    let sound = std::fs::read_to_string(&path).unwrap();
+    let lock = test.lock();
+    let replace = |endorsement| rotate_key(&test.store, std::slice::from_ref(&lock), endorsement, now());
+    let last_cut = sound.trim_end().rsplit_once(',').unwrap().0.to_owned() + "\n";
+    let middle_edited = sound.replacen("\"sequence\":2", "\"sequence\":9", 1);
+    for damaged in [last_cut, middle_edited] {
+        crate::evidence::testing::put(&path, damaged.as_bytes());
+        for endorsement in [Endorsement::ByThePreviousKey, Endorsement::PreviousKeyIsLost] {
+            let refused = replace(endorsement).unwrap_err();
+            assert!(matches!(refused, EvidenceError::LedgerLine { .. }), "{refused}");
+        }
+        assert_eq!(std::fs::read_dir(keys_directory(&test.store)).unwrap().count(), 2, "nothing is written");
+    }
+    crate::evidence::testing::put(&path, sound.as_bytes());
+    assert_eq!(replace(Endorsement::ByThePreviousKey).unwrap().number(), 2);
+    assert!(read_signed_lines(&test.store, &test.project, 0, |_| true).unwrap().all(|line| line.is_ok()));
+}

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::evidence;
 use crate::model::{Action, ActionId, Digest, KnownCheck, Plan, RunId, TreeDigest};
-use crate::project::{ProjectError, RunRequest, Selection, Workspace};
-use crate::report::{ReusedAction, parse};
+use crate::project::{ProjectError, RunRequest, Selection, Workspace, run_of_ledger};
+use crate::report::{ExecutionReportV2, ReusedAction};
 use crate::run::reuse::{PlaceOfCheck, ReuseCriteria};
 
 /// Where a check works now, and with which tools, on which tree.
@@ -47,28 +46,32 @@ impl Workspace {
     ) -> Option<ReusedAction> {
         let (environment, tree) = (now.environment, now.tree);
         let wanted = ReuseCriteria { check: (action.id.as_str(), &action.name), environment, tree: Some(tree), now: tree };
-        let found = match self.index.run(&request.scope.project, run_id) {
-            Ok(Some(run)) if self.worked_at(request, action, run_id, now.place) => self.intact_verdict(request, &run, &wanted),
-            Ok(Some(_)) => Err("the check worked at another place, or with other ignored files".to_owned()),
-            Ok(None) => Err("the index does not have it".to_owned()),
-            Err(error) => Err(format!("the index: {error}")),
+        let found = match run_of_ledger(&self.store, &request.scope.project, run_id) {
+            Ok(Some(run)) => self.intact_report(request, &run),
+            Ok(None) => Err("the ledger does not have it".to_owned()),
+            Err(error) => Err(error.to_string()),
         };
+        let found = found.and_then(|(report, hash)| {
+            if worked_at(&report, action, now.place) {
+                self.intact_verdict(request, (&report, hash), &wanted)
+            } else {
+                Err("the check worked at another place, or with other ignored files".to_owned())
+            }
+        });
         if let Err(why) = &found {
             tracing::info!("`{}` is carried out again; its result of {run_id} on this tree is not used: {why}", action.name);
         }
         found.ok()
     }
+}
 
-    /// Returns whether a check worked in an earlier run where it would work now. The result of a check on a snapshot depends
-    /// on the ignored files that were copied for it.
-    fn worked_at(&self, request: &RunRequest<'_>, action: &Action, run_id: &RunId, place: PlaceOfCheck) -> bool {
-        let (project, task) = (&request.scope.project, &request.plan.task);
-        let report = evidence::read_report(&self.store, project, task, run_id).ok().and_then(|bytes| parse(&bytes).ok());
-        let Some(snapshot) = report.and_then(|report| report.tree?.snapshot) else { return false };
-        match place {
-            PlaceOfCheck::Snapshot { inputs } => snapshot.inputs == Some(inputs),
-            PlaceOfCheck::Project => action.in_place || snapshot.inputs.is_none(),
-        }
+/// Returns whether a check worked in an earlier run where it would work now. The result of a check on a snapshot depends on the
+/// ignored files that were copied for it.
+fn worked_at(report: &ExecutionReportV2, action: &Action, place: PlaceOfCheck) -> bool {
+    let Some(snapshot) = report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()) else { return false };
+    match place {
+        PlaceOfCheck::Snapshot { inputs } => snapshot.inputs == Some(inputs),
+        PlaceOfCheck::Project => action.in_place || snapshot.inputs.is_none(),
     }
 }
 

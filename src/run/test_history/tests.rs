@@ -46,9 +46,9 @@ fn c06_a_declared_test_that_passed_in_any_run_is_named_with_the_newest() {
 
 #[test]
 fn c06_a_run_that_cannot_be_read_excuses_no_declared_test() {
-    let index = || iter::once(Err(Unread::Index));
-    assert_eq!(before(&["a"], index), PassedBefore::Unknown("the index cannot be read".to_owned()));
-    assert_eq!(before(&[], index), known(&[]), "nothing failed that was declared to");
+    let ledger = || iter::once(Err(Unread::Ledger));
+    assert_eq!(before(&["a"], ledger), PassedBefore::Unknown("the ledger cannot be read".to_owned()));
+    assert_eq!(before(&[], ledger), known(&[]), "nothing failed that was declared to");
     let runs = [passed(4, &["b"]), unread(3), unread(2), passed(1, &["b"])];
     let why = format!("the tests of {} cannot be read as they were sealed", run(3));
     assert_eq!(before(&["a"], || runs.clone().into_iter()), PassedBefore::Unknown(why));
@@ -173,4 +173,20 @@ fn a_test_is_below_the_directory_the_file_and_the_node_id_it_belongs_to() {
     ] {
         assert_eq!(is_below(path, test), expected, "{path} {test}");
     }
+}
+
+#[test]
+fn only_a_run_with_a_verdict_on_a_plan_says_something_about_its_tests() {
+    use crate::model::{LedgerBody, OverallStatus, RunRecord, TaskId, testing};
+    let judged = |result, status, plan: Option<&str>| {
+        let time = (Timestamp::from_millis(1), Timestamp::from_millis(2));
+        let record = RunRecord::without_verdict(run(1), TaskId::default_task(), Digest::of(b"report"), status, time);
+        let plan_digest = plan.map(|plan| Digest::of(plan.as_bytes()));
+        let record = RunRecord { overall_result: result, plan_digest, ..record };
+        is_judged(&IndexedRun::of_line(&testing::ledger_line(1, LedgerBody::Run(Box::new(record)))).unwrap())
+    };
+    assert!(judged(Some(OverallResult::Passed), OverallStatus::Success, Some("plan")));
+    assert!(judged(Some(OverallResult::Failed), OverallStatus::SpecificationError, Some("plan")));
+    assert!(!judged(Some(OverallResult::Failed), OverallStatus::SpecificationError, None));
+    assert!(!judged(None, OverallStatus::Interrupted, Some("plan")));
 }

@@ -78,11 +78,10 @@ fn a_run_is_read_back_as_its_line_has_it() {
         weaker_isolation: record.isolation,
         coverage: None,
     };
-    assert_eq!(test.index.run(&project(SHOP), &run_id(1)).unwrap(), Some(expected.clone()));
+    assert_eq!(test.index.runs(&project(SHOP), None, 9).unwrap(), [expected.clone()]);
     assert_eq!(test.index.last_run(&project(SHOP), &task("T030")).unwrap(), Some(expected));
     let state = TddState { sequence: Some(Sequence(1)), ..started(Phase::Red) };
     assert_eq!(test.index.tdd(&project(SHOP), &task("T030")).unwrap(), state);
-    assert_eq!(test.index.run(&project(SHOP), &run_id(2)).unwrap(), None);
 }
 
 #[test]
@@ -187,46 +186,6 @@ fn runs_that_do_not_count_are_listed_and_never_the_last() {
     let [refused, newest] = &listed[..] else { panic!("{listed:?}") };
     assert_eq!((refused.status, &refused.run_id), (OverallStatus::SpecificationError, &run_id(5)));
     assert_eq!((newest.status, newest.ended, newest.sealed), (OverallStatus::Superseded, None, None));
-}
-
-#[test]
-fn runs_with_a_verdict_are_what_a_test_history_is_read_from() {
-    let mut test = TestIndex::new();
-    let judged = |number, result, status| RunRecord {
-        overall_result: Some(result),
-        plan_digest: Some(Digest::of(b"plan")),
-        ..run_record(number, "a", status)
-    };
-    test.append_run(SHOP, judged(1, OverallResult::Passed, OverallStatus::Success));
-    test.append_run(SHOP, judged(2, OverallResult::Failed, OverallStatus::PartialSuccess));
-    // A run of selected checks has a verdict, but only on the selected checks.
-    let picked = judged(3, OverallResult::Passed, OverallStatus::Success);
-    test.append_run(SHOP, RunRecord { checks: vec!["lint".to_owned()], ..picked });
-    test.append_run(SHOP, judged(4, OverallResult::Passed, OverallStatus::Success));
-    // None of the following runs has a verdict that counts: refused, pruned, of another task, interrupted, superseded.
-    let refused = judged(5, OverallResult::Failed, OverallStatus::SpecificationError);
-    test.append_run(SHOP, RunRecord { plan_digest: None, ..refused });
-    test.append_run(SHOP, RunRecord { task: task("b"), ..judged(6, OverallResult::Passed, OverallStatus::Success) });
-    for number in 7..60 {
-        test.append_run(SHOP, run_record(number, "a", OverallStatus::Interrupted));
-    }
-    let pruned = PrunedRun { run_id: run_id(4), task: task("a"), manifest_hash: Digest::of(b"manifest"), why: PruneReason::Runs };
-    test.append(SHOP, LedgerBody::Pruned(PruneRecord { runs: vec![pruned] }));
-    let superseded = SupersededRecord {
-        run_id: run_id(61),
-        task: task("a"),
-        tree_digest: TreeDigest(Digest::of(b"tree")),
-        prerequisites: BTreeMap::new(),
-        programs: None,
-        started: Timestamp::from_millis(9),
-    };
-    test.append(SHOP, LedgerBody::Superseded(superseded));
-    let numbers = |verdict, limit| -> Vec<_> {
-        let runs = test.index.judged_runs(&project(SHOP), &task("a"), verdict, limit).unwrap();
-        runs.iter().map(|run| run.run_id.number()).collect()
-    };
-    assert_eq!((numbers(None, 50), numbers(None, 2)), (vec![3, 2, 1], vec![3, 2]));
-    assert_eq!((numbers(Some(OverallResult::Passed), 50), numbers(Some(OverallResult::Failed), 50)), (vec![3, 1], vec![2]));
 }
 
 #[test]

@@ -17,6 +17,7 @@ fn sealing() -> IndexSealing {
         sign: Box::new(move |bytes| Some(sign(bytes))),
         verify: Box::new(move |bytes, signature| sign(bytes) == signature),
         changed: Box::new(|_: &ProjectId| ()),
+        unreadable: Box::new(|_: &ProjectId, _: &str| ()),
     }
 }
 
@@ -70,6 +71,11 @@ fn whatever_another_program_changes_of_what_decides_is_noticed() {
         "DELETE FROM seals",
         "DELETE FROM checks",
         "DELETE FROM programs",
+        // A text that is not UTF-8.
+        "UPDATE runs SET task = CAST(x'ff' AS TEXT) WHERE sequence = 20",
+        "UPDATE runs SET result = CAST(x'ff' AS TEXT) WHERE sequence = 20",
+        "UPDATE seals SET line = CAST(x'ff' AS TEXT)",
+        "UPDATE seals SET signature = CAST(x'ff' AS TEXT)",
     ];
     for statement in statements {
         let mut test = filled();
@@ -133,4 +139,14 @@ fn an_older_state_of_the_file_is_valid_and_goes_on_from_its_own_position() {
     assert!(matches!(test.index.check_seal(&project(SHOP)).unwrap(), SealCheck::Sealed(line) if line.sequence.0 == 10));
     test.index.apply(&project(SHOP), &lines[10..]).unwrap();
     assert!(matches!(test.index.check_seal(&project(SHOP)).unwrap(), SealCheck::Sealed(line) if line.sequence.0 == 20));
+}
+
+#[test]
+fn a_write_by_another_connection_is_noticed_and_an_own_one_is_not() {
+    let mut test = filled();
+    let before = test.index.changes_by_others().unwrap();
+    test.append_run(SHOP, run_record(21, "default", OverallStatus::Success));
+    assert_eq!(test.index.changes_by_others().unwrap(), before);
+    change(&test, "UPDATE runs SET counts = 0 WHERE sequence = 20");
+    assert_ne!(test.index.changes_by_others().unwrap(), before);
 }

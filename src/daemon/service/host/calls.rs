@@ -18,6 +18,9 @@ impl ServiceHost {
             Call::Projects(reply) => {
                 let _gone = reply.send(self.projects());
             }
+            Call::Watched(reply) => {
+                let _gone = reply.send(self.watched());
+            }
             Call::Add { root, asker, reply } => self.add(now, &root, asker, reply),
             Call::Remove { project, asker, reply } => self.remove(now, &project, asker, reply),
             Call::Run { project, request, reply } => match self.session_id_of(&project) {
@@ -63,6 +66,7 @@ impl ServiceHost {
 fn refuse_call(call: Call, why: ErrorV1) {
     match call {
         Call::Projects(reply) => drop(reply.send(Err(why))),
+        Call::Watched(reply) => drop(reply.send(Err(why))),
         Call::Add { reply, .. } => drop(reply.send(Err(why))),
         Call::Remove { reply, .. } | Call::RemovalRecorded { reply, .. } => drop(reply.send(Err(why))),
         Call::Run { reply, .. } => drop(reply.send(Err(why))),

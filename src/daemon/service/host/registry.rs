@@ -29,6 +29,18 @@ impl ServiceHost {
         Ok(ProjectsV1 { projects })
     }
 
+    /// Returns the projects that [`Self::projects`] lists as served. Nothing is read about their verdicts.
+    pub(super) fn watched(&self) -> Result<Vec<ProjectId>, ErrorV1> {
+        let mut watched = Vec::new();
+        for id in self.seats.values().filter_map(|served| served.id.as_ref()) {
+            if self.archive.serving(id).map_err(|error| from_run_error(&error))? == Serving::Served {
+                watched.push(id.clone());
+            }
+        }
+        watched.sort();
+        Ok(watched)
+    }
+
     pub(super) fn add(&mut self, now: Moment, root: &str, asker: Asker, reply: Reply<AddedV1>) {
         let wrong = |message: String, hint: &str| Err(ErrorV1::new(ErrorKindV1::BadRequest, message, hint));
         let path = PathBuf::from(root);
