@@ -42,6 +42,7 @@ mod kept_stores;
 mod kills;
 mod large_reports;
 mod limits;
+mod mutations;
 mod output;
 mod process;
 mod pytest_scenarios;

@@ -149,6 +149,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     Claim("jest/29.7.0/unknown-option.txt", CategoryCode::UsageError, [0, 0, 0], "Unrecognized option \"nope\"; correct it"),
     Claim("jest/30.5.2/all-skipped.txt", CategoryCode::NoTestsExecuted, [0, 0, 2], "No test passed: 2 skippe"),
     Claim("jest/30.5.2/bail-before-other-files.txt", CategoryCode::Interrupted, [0, 0, 0], "the first failure (`bail`), where it writes no report: a.test.js: adds"),
+    Claim("jest/30.5.2/bail-in-the-last-file.txt", CategoryCode::Interrupted, [0, 0, 0], "the first failure (`bail`), where it writes no report: b.test.js: adds"),
     Claim("jest/30.5.2/bail.txt", CategoryCode::TestsFailed, [2, 1, 0], "a.test.js › bad: no"),
     Claim("jest/30.5.2/broken-config.txt", CategoryCode::UsageError, [0, 0, 0], "SyntaxError: Unexpected token ';'; correct i"),
     Claim("jest/30.5.2/coverage-below.txt", CategoryCode::CoverageBelowTarget, [1, 0, 0], "Coverage for branches (50%) does not meet \"g"),

@@ -13,8 +13,8 @@ use crate::tools::table::row_of;
 pub(super) struct NoWork {
     /// Options with which the tool prints something, or does something else, and then ends.
     pub(super) options: &'static [&'static str],
-    /// Two lists: an option of the first list has the same effect as `options`, but only together with an option of the second.
-    pub(super) options_with: (&'static [&'static str], &'static [&'static str]),
+    /// Pairs of lists: an option of the first list has the same effect as `options`, but only together with an option of the second.
+    pub(super) options_with: &'static [(&'static [&'static str], &'static [&'static str])],
     /// Options behind `--` with the same effect as `options`, for a tool that hands these on to the programs that it starts.
     pub(super) after_separator: &'static [&'static str],
     /// Subcommands that do something else than the checks.
@@ -32,7 +32,7 @@ pub(super) struct NoWork {
 /// The row of a tool that always does its checks, or that proves its success by a report.
 pub(super) const NONE: NoWork = NoWork {
     options: &[],
-    options_with: (&[], &[]),
+    options_with: &[],
     after_separator: &[],
     subcommands: &[],
     allow_no_files: &[],
@@ -43,10 +43,12 @@ pub(super) const NONE: NoWork = NoWork {
 impl NoWork {
     /// Returns the option or subcommand with which the tool does something else than its checks.
     pub(super) fn find(&self, arguments: &[String]) -> Option<String> {
-        let (options, with) = self.options_with;
-        let is_with = self.find_option(with, arguments).is_some();
+        let find_with = |(options, with): &(&[&str], &[&str])| {
+            let is_with = self.find_option(with, arguments).is_some();
+            self.find_option(options, arguments).filter(|_| is_with)
+        };
         let option = self.find_option(self.options, arguments);
-        let option = option.or_else(|| self.find_option(options, arguments).filter(|_| is_with));
+        let option = option.or_else(|| self.options_with.iter().find_map(find_with));
         let behind = arguments.iter().skip_while(|word| *word != "--").find(|word| self.after_separator.contains(&word.as_str()));
         let option = option.or_else(|| behind.cloned());
         let subcommand = || {
@@ -123,6 +125,8 @@ mod tests {
         (Tool::Tsc, "tsc -b --dry", "A non-dry build would build project '/p/tsconfig.json'\n"),
         (Tool::Tsc, "tsc --build -d", ""),
         (Tool::Tsc, "bash -c 'tsc -b --clean'", ""),
+        (Tool::Tsc, "tsc --noEmit --noCheck -p web", ""),
+        (Tool::Tsc, "tsc -p web --nocheck true --noEmit", ""),
         (Tool::Ruff, "ruff check --show-files", "/p/a.py\n"),
         (Tool::Ruff, "ruff rule F401", "# unused-import (F401)\n"),
         (Tool::Ruff, "ruff --version", "ruff 0.17.6\n"),
@@ -156,6 +160,8 @@ mod tests {
         for (tool, command) in [
             (Tool::Tsc, "tsc -d --outDir out"),
             (Tool::Tsc, "tsc --listFilesOnly false"),
+            (Tool::Tsc, "tsc --noCheck --outDir out"),
+            (Tool::Tsc, "tsc --noEmit --noCheck false"),
             (Tool::Eslint, "eslint -- -v"),
             (Tool::Ruff, "ruff check rule"),
             (Tool::Tsc, "bash -c 'tsc --version && tsc -p .'"),

@@ -64,6 +64,8 @@ fn c24_what_tsc_is_set_to_is_what_the_specification_must_say() {
     let rows: Vec<(Files, String, bool, bool)> = vec![
         (vec![config(r#"{"compilerOptions": {"strict": true}}"#)], TSC.to_owned(), true, true),
         (vec![config(r#"{"compilerOptions": {"strict": true, "noImplicitAny": false}} // why"#)], TSC.to_owned(), true, false),
+        (vec![config(r#"{"compilerOptions": {"strict": true, "noCheck": true}}"#)], TSC.to_owned(), false, false),
+        (vec![config(r#"{"compilerOptions": {"strict": true}}"#)], format!("{TSC} --noCheck"), false, false),
         (vec![config("{}"), VERSION], TSC.to_owned(), false, false),
         (vec![config("{}"), NEWER], TSC.to_owned(), true, true),
         (vec![config("{}")], format!("{TSC} --strict"), true, true),

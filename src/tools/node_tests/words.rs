@@ -3,6 +3,8 @@
 
 use crate::model::Coverage;
 use crate::tools::interpret::Exited;
+use crate::tools::launchers::locate;
+use crate::tools::recognise::CommandForm;
 
 /// Messages that say that there is no test file.
 const NO_TESTS: &[&str] = &["No tests found, exiting with code", "No test files found, exiting with code"];
@@ -69,11 +71,16 @@ pub(super) fn says_exit_called(exited: &Exited<'_>) -> bool {
     lines(exited).any(|line| line.contains(EXIT_CALLED))
 }
 
-/// Returns the file and the heading of the first failure if Jest ended at it because of its option `bail`. Jest then writes no
-/// report. Its line about the files then says how many of all files ran: `Test Suites: 1 failed, 1 of 2 total`.
+/// Returns the file and the heading of the first failure if Jest ended at it because of its option `bail`. Jest then mostly writes no
+/// report. Its line about the files then says how many of all files ran: `Test Suites: 1 failed, 1 of 2 total`. If the failure was in
+/// the last file, Jest's last line is the one of a whole run, and what it says after writing a report is missing. That is also so
+/// where a script did not hand the request for a report on to Jest, so then it proves nothing.
 pub(super) fn bailed(exited: &Exited<'_>) -> Option<String> {
+    let was_asked = locate(&exited.action.command.argv).recognition.form == CommandForm::Direct;
+    let ended_at_once = was_asked && complaint(exited).is_some_and(|line| line.starts_with("Ran all test suites"));
     let is_bail = |line: &str| {
-        line.strip_prefix("Test Suites:").is_some_and(|counts| counts.contains(" failed") && counts.contains(" of "))
+        let counts = line.strip_prefix("Test Suites:").filter(|counts| counts.contains(" failed"));
+        counts.is_some_and(|counts| counts.contains(" of ") || ended_at_once)
     };
     lines(exited).find(|line| is_bail(line))?;
     let file = lines(exited).find_map(|line| line.strip_prefix("FAIL ")).map(|file| file.strip_prefix("./").unwrap_or(file));

@@ -20,10 +20,11 @@ pub(super) use discover::find;
 pub(super) use references::remark;
 pub(super) use strictness::strictness;
 
-/// The calls of tsc that check nothing and end with exit code 0. `-d` means `--declaration` unless tsc builds (`-b`).
+/// The calls of tsc that check nothing and end with exit code 0. `-d` means `--declaration` unless tsc builds (`-b`). With `--noCheck`
+/// tsc only translates, which is work unless it writes nothing.
 pub(super) const NO_WORK: NoWork = NoWork {
     options: &["-v", "--version", "-h", "--help", "-?", "--all", "--showConfig", "--listFilesOnly", "--init"],
-    options_with: (&["--dry", "-d", "--clean"], &["-b", "--build"]),
+    options_with: &[(&["--dry", "-d", "--clean"], &["-b", "--build"]), (&["--noCheck"], &["--noEmit"])],
     ignores_case: true,
     ..no_work::NONE
 };

@@ -10,7 +10,7 @@ use crate::tools::checker_call::find_arguments;
 use crate::tools::jsonc::parse_jsonc;
 use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::tsc::is_build;
-use crate::tools::tsc::strictness::{called_configuration, directory_of, joined};
+use crate::tools::tsc::strictness::{called_configuration, checks_no_types, directory_of, joined};
 
 /// The name of the program in commands.
 const PROGRAM: &str = "tsc";
@@ -66,6 +66,11 @@ pub(in crate::tools) fn remark(files: &dyn ProjectFiles, directory: &str, comman
         return None;
     }
     let configuration = called_configuration(files, directory, &call).ok()??;
+    if checks_no_types(files, &configuration, &call) {
+        return Some(format!(
+            "with `noCheck` in `{configuration}` this command checks no types, only the syntax: remove it, or add `--noCheck false`"
+        ));
+    }
     let settings = settings(files, &configuration).filter(|settings| !settings.references.is_empty())?;
     Some(if settings.has_no_files {
         format!(
@@ -86,4 +91,34 @@ fn settings(files: &dyn ProjectFiles, configuration: &str) -> Option<Settings> {
     let paths = references.iter().filter_map(|reference| reference.get("path")?.as_str().map(str::to_owned));
     let has_no_files = list("files").is_some_and(Vec::is_empty) && settings.get("include").is_none();
     Some(Settings { has_no_files, references: paths.collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shell::split_words;
+    use crate::tools::FakeFiles;
+
+    #[test]
+    fn a_command_that_checks_no_types_is_noted() {
+        let base = r#"{"compilerOptions": {"noCheck": true}}"#;
+        let files = FakeFiles::of(&[
+            ("web/tsconfig.json", r#"{"extends": "../base.json"}"#),
+            ("base.json", base),
+            ("plain/tsconfig.json", r#"{"compilerOptions": {"noCheck": false}}"#),
+        ]);
+        for (command, is_noted) in [
+            ("tsc --noEmit -p web", true),
+            ("tsc -p web", true),
+            ("tsc -p web --noCheck false", false),
+            ("tsc -p plain", false),
+            ("tsc -p plain --noCheck", true),
+            ("tsc -p nowhere", false),
+        ] {
+            let argv = split_words(command).expect("valid words");
+            let command = CommandLine { argv, display: command.to_owned(), shell: false };
+            let noted = remark(&files, "", &command);
+            assert_eq!(noted.is_some_and(|note| note.contains("`noCheck`")), is_noted, "{}", command.display);
+        }
+    }
 }

@@ -20,12 +20,13 @@ const STRICT_BY_DEFAULT: u32 = 6;
 /// The endings of source files. If source files are named on the command line, tsc ignores `tsconfig.json`.
 const SOURCES: &[&str] = &[".ts", ".tsx", ".mts", ".cts", ".js", ".jsx"];
 
-/// The strictness options that one source sets: the command line, or a configuration file. `None` if the source does
+/// The options about strictness that one source sets: the command line, or a configuration file. `None` if the source does
 /// not set an option.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Said {
     strict: Option<bool>,
     no_implicit_any: Option<bool>,
+    no_check: Option<bool>,
 }
 
 pub(in crate::tools) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) -> StrictnessRead {
@@ -35,11 +36,14 @@ pub(in crate::tools) fn strictness(files: &dyn ProjectFiles, directory: &str, ca
     if call.0.iter().any(|word| word.starts_with('@')) {
         return Err("its arguments stand in a file".to_owned());
     }
-    let own = Said { strict: call.flag("--strict"), no_implicit_any: call.flag("--noImplicitAny") };
+    let own = of_command(call);
     let (said, place) = match called_configuration(files, directory, call)? {
         Some(path) => (own.or(read(files, &path, DEEPEST)?), format!("`{path}`")),
         None => (own, "its command line".to_owned()),
     };
+    if said.no_check == Some(true) {
+        return Ok(Strictness { strict: false, implicit_any: true, place });
+    }
     let strict = match said.strict {
         Some(strict) => strict,
         None => {
@@ -53,8 +57,22 @@ pub(in crate::tools) fn strictness(files: &dyn ProjectFiles, directory: &str, ca
 
 impl Said {
     fn or(self, other: Self) -> Self {
-        Self { strict: self.strict.or(other.strict), no_implicit_any: self.no_implicit_any.or(other.no_implicit_any) }
+        Self {
+            strict: self.strict.or(other.strict),
+            no_implicit_any: self.no_implicit_any.or(other.no_implicit_any),
+            no_check: self.no_check.or(other.no_check),
+        }
     }
+}
+
+fn of_command(call: &CheckerCall) -> Said {
+    Said { strict: call.flag("--strict"), no_implicit_any: call.flag("--noImplicitAny"), no_check: call.flag("--noCheck") }
+}
+
+/// Returns whether a call of tsc with a configuration checks no types (`noCheck`): it then reports errors of the syntax only.
+pub(super) fn checks_no_types(files: &dyn ProjectFiles, configuration: &str, call: &CheckerCall) -> bool {
+    let configured = read(files, configuration, DEEPEST).unwrap_or_default();
+    of_command(call).or(configured).no_check == Some(true)
 }
 
 /// Returns the configuration file of a call; `None` if the call names source files itself.
@@ -96,7 +114,7 @@ fn read(files: &dyn ProjectFiles, path: &str, depth: usize) -> Result<Said, Stri
 
 fn own(options: Option<&Map<String, Value>>) -> Said {
     let option = |name: &str| options.and_then(|options| options.get(name)).and_then(Value::as_bool);
-    Said { strict: option("strict"), no_implicit_any: option("noImplicitAny") }
+    Said { strict: option("strict"), no_implicit_any: option("noImplicitAny"), no_check: option("noCheck") }
 }
 
 /// Returns the path of an extended configuration, which `extends` names by a path or by the name of a package.
