@@ -163,8 +163,14 @@ impl Capture {
         self.stderr.pipe = None;
     }
 
-    /// Reads at most one buffer from a stream, `ms` milliseconds after the action's start.
-    pub(super) fn read_once(&mut self, stream: Stream, now: Timestamp, ms: u64) -> Result<ReadStatus, CaptureError> {
+    /// Reads at most one buffer from a stream, `ms` milliseconds after the action's start. `now` is called after the read, so what
+    /// was read was printed at that time or earlier.
+    pub(super) fn read_once(
+        &mut self,
+        stream: Stream,
+        now: impl FnOnce() -> Timestamp,
+        ms: u64,
+    ) -> Result<ReadStatus, CaptureError> {
         let side = match stream {
             Stream::Stdout => &mut self.stdout,
             Stream::Stderr => &mut self.stderr,
@@ -183,7 +189,7 @@ impl Capture {
             side.pipe = None;
             return Ok(ReadStatus::Nothing);
         }
-        self.last_output = Some(now);
+        self.last_output = Some(now());
         self.printed += count as u64;
         let left = usize::try_from(self.limit - self.hasher.bytes()).unwrap_or(usize::MAX);
         let kept = count.min(left);
@@ -262,13 +268,13 @@ mod tests {
         let (mut capture, mut ends) = Capture::open(sinks, None).expect("pipes");
         let now = Timestamp::from_millis(5);
         ends.stdout.write_all(b"one\0\xff").expect("written");
-        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), ReadStatus::Bytes);
-        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), ReadStatus::Nothing);
+        assert_eq!(capture.read_once(Stream::Stdout, || now, 1).expect("read"), ReadStatus::Bytes);
+        assert_eq!(capture.read_once(Stream::Stdout, || now, 1).expect("read"), ReadStatus::Nothing);
         ends.stderr.write_all(b"two").expect("written");
-        assert_eq!(capture.read_once(Stream::Stderr, now, 2).expect("read"), ReadStatus::Bytes);
+        assert_eq!(capture.read_once(Stream::Stderr, || now, 2).expect("read"), ReadStatus::Bytes);
         drop(ends);
-        assert_eq!(capture.read_once(Stream::Stdout, now, 3).expect("read"), ReadStatus::Nothing);
-        assert_eq!(capture.read_once(Stream::Stderr, now, 3).expect("read"), ReadStatus::Nothing);
+        assert_eq!(capture.read_once(Stream::Stdout, || now, 3).expect("read"), ReadStatus::Nothing);
+        assert_eq!(capture.read_once(Stream::Stderr, || now, 3).expect("read"), ReadStatus::Nothing);
         assert!(!capture.is_open());
         let captured = capture.finish().expect("finished");
         let (log, frames) = (fs::read(log).expect("read"), fs::read(frames).expect("read"));
@@ -289,7 +295,7 @@ mod tests {
         let now = Timestamp::from_millis(5);
         for (text, printed, is_cut) in [(b"one ", 4, false), (b"two ", 8, true), (b"more", 12, true)] {
             ends.stdout.write_all(text).expect("written");
-            assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), ReadStatus::Bytes);
+            assert_eq!(capture.read_once(Stream::Stdout, || now, 1).expect("read"), ReadStatus::Bytes);
             assert_eq!((capture.printed(), capture.is_cut()), (printed, is_cut));
         }
         let captured = capture.finish().expect("finished");
@@ -303,7 +309,7 @@ mod tests {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device");
         let (mut capture, mut ends) = Capture::open(Sinks { log: full, frames: null() }, None).expect("pipes");
         ends.stdout.write_all(b"lost").expect("written");
-        let error = capture.read_once(Stream::Stdout, Timestamp::from_millis(0), 0).expect_err("the disk is full");
+        let error = capture.read_once(Stream::Stdout, || Timestamp::from_millis(0), 0).expect_err("the disk is full");
         assert!(matches!(error, CaptureError::Log(_)), "{error:?}");
     }
 
@@ -312,7 +318,7 @@ mod tests {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("the full device");
         let (mut capture, mut ends) = Capture::open(Sinks { log: null(), frames: full }, None).expect("pipes");
         ends.stdout.write_all(b"lost").expect("written");
-        capture.read_once(Stream::Stdout, Timestamp::from_millis(0), 0).expect("read");
+        capture.read_once(Stream::Stdout, || Timestamp::from_millis(0), 0).expect("read");
         assert!(matches!(capture.finish(), Err(CaptureError::Frames(_))));
     }
 }

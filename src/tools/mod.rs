@@ -42,6 +42,7 @@ mod recognise;
 mod same_tool;
 mod service;
 mod signals;
+mod source_lines;
 mod strictness;
 mod subcommands;
 mod table;
@@ -68,6 +69,7 @@ pub(crate) use recognise::remark;
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
 pub use same_tool::calls_tool_the_same_way;
 pub use service::{ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
+pub use source_lines::add_source_lines;
 pub(crate) use strictness::{Strictness, StrictnessRead, StrictnessReader, strictness_reader};
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub(super) use strictness::strictness;
 
 /// The calls of tsc that check nothing and end with exit code 0. `-d` means `--declaration` unless tsc builds (`-b`).
 pub(super) const NO_WORK: NoWork = NoWork {
-    options: &["-v", "--version", "-h", "--help", "-?", "--all", "--showConfig", "--listFilesOnly", "--init"],
+    options: &["-v", "--version", "-h", "--help", "-?", "--all", "--showConfig", "--listFilesOnly", "--init", "--noCheck"],
     options_with: (&["--dry", "-d", "--clean"], &["-b", "--build"]),
     ignores_case: true,
     ..no_work::NONE
