@@ -8,6 +8,7 @@ mod commands;
 mod results;
 mod runner;
 mod secrets;
+mod sessions;
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};

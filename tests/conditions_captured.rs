@@ -16,13 +16,32 @@ use crate::specification_runs::FILE;
 
 /// The settings of `evidenceCapture`, each on or off.
 const SETTINGS: [&str; 4] = ["stdout", "stderr", "requestResponse", "fileContents"];
-/// The actions of the task, with their types.
-const ACTIONS: [(&str, ActionType); 4] = [
+/// The actions of the task, with their types: each type of action that a specification can have and proctor carries out.
+const ACTIONS: [(&str, ActionType); 7] = [
     ("STEP.1", ActionType::TerminalCommand),
     ("STEP.2", ActionType::FileValidation),
     ("STEP.3", ActionType::FileValidation),
     ("STEP.4", ActionType::HttpRequest),
+    ("STEP.5", ActionType::CustomScript),
+    ("STEP.6", ActionType::TerminalCommand),
+    ("STEP.7", ActionType::TerminalCommand),
 ];
+/// Fields that are known for no action of a type: a script is never taken for a tool, so nothing is counted of it.
+const NEVER_KNOWN: [(ActionType, Field); 6] = [
+    (ActionType::CustomScript, Field::ErrorCount),
+    (ActionType::CustomScript, Field::WarningCount),
+    (ActionType::CustomScript, Field::TestsPassed),
+    (ActionType::CustomScript, Field::TestsFailed),
+    (ActionType::CustomScript, Field::TestsSkipped),
+    (ActionType::CustomScript, Field::TestsTotal),
+];
+/// A program that plays pytest: two tests passed, one was skipped.
+const PYTEST: &str = "#!/bin/sh\nfor word in \"$@\"; do case $word in --junitxml=*) report=${word#--junitxml=};; esac; done\n\
+                      echo '<testsuites><testsuite tests=\"3\"><testcase classname=\"a\" name=\"b\"/><testcase classname=\"a\" name=\"c\"/>\
+                      <testcase classname=\"a\" name=\"d\"><skipped message=\"m\"/></testcase></testsuite></testsuites>' > \"$report\"\n\
+                      echo ok; echo ok >&2\n";
+/// A program that plays Ruff: nothing is found.
+const RUFF: &str = "#!/bin/sh\necho 'ok' >&2\necho '[]'\n";
 /// A field that is known under the default settings, and was emptied before it was judged.
 const BODY: &str = "STEP.4.body.ok === true";
 
@@ -99,6 +118,11 @@ fn specification(port: u16, capture: &Value) -> String {
                 })),
                 step("STEP.3", "FILE_VALIDATION", json!({ "filePath": "/srv/billing/data.json", "validationType": "EXISTS" })),
                 step("STEP.4", "HTTP_REQUEST", json!({ "url": url, "method": "GET", "expectedStatus": 200 })),
+                step("STEP.5", "CUSTOM_SCRIPT", json!({ "scriptPath": "/srv/billing/say.sh", "interpreter": "sh" })),
+                step("STEP.6", "TERMINAL_COMMAND", json!({ "command": "bin/pytest -q", "workingDirectory": "/srv/billing" })),
+                step("STEP.7", "TERMINAL_COMMAND", json!({
+                    "command": "bin/ruff check --output-format=json .", "workingDirectory": "/srv/billing"
+                })),
             ],
             "cleanup": []
         },
@@ -115,7 +139,7 @@ fn specification(port: u16, capture: &Value) -> String {
             "generatedAt": "2026-03-04T09:15:00.000Z", "generatedBy": "by hand"
         },
         "globalConfiguration": { "workspaceRoot": "/srv/billing", "evidenceDirectory": "evidence" },
-        "executionEngine": { "availableActionTypes": ["TERMINAL_COMMAND", "FILE_VALIDATION", "HTTP_REQUEST"] },
+        "executionEngine": { "availableActionTypes": ["TERMINAL_COMMAND", "FILE_VALIDATION", "HTTP_REQUEST", "CUSTOM_SCRIPT"] },
         "tasks": { "T117": task }
     })
     .to_string()
@@ -143,16 +167,38 @@ fn decided(project: &Project, port: u16, capture: &Value) -> BTreeMap<String, De
     details.iter().map(|detail| (detail["condition"].as_str().expect("a text").to_owned(), decision(detail))).collect()
 }
 
+/// Asserts that each field of each type of action is known for at least one action. A field that is never known would decide the same
+/// under every setting, and show nothing.
+fn assert_every_field_is_known(decided: &BTreeMap<String, Decided>) {
+    // A specification has no type REVIEW: its reviews are terminal commands.
+    let types = ActionType::ALL.into_iter().filter(|of_type| of_type.is_carried_out() && *of_type != ActionType::Review);
+    for (of_type, row) in types.flat_map(|of_type| fields_of(of_type).map(move |row| (of_type, row))) {
+        let is_known = |action: &str| {
+            let of_field = conditions_on(action, row);
+            of_field.iter().any(|condition| decided.get(condition).is_some_and(|one| *one != Decided::Unknown))
+        };
+        let known = ACTIONS.iter().any(|&(action, its_type)| its_type == of_type && is_known(action));
+        let expected = !NEVER_KNOWN.contains(&(of_type, row.field));
+        assert_eq!(known, expected, "{of_type} {}", row.name);
+    }
+}
+
 #[test]
 fn no_setting_of_evidence_capture_changes_what_a_condition_decides() {
     let port = serve();
-    let project = Project::new().file(FILE, "{}").file("data.json", "{\"ok\": true}\n");
+    let project = Project::new()
+        .file(FILE, "{}")
+        .file("data.json", "{\"ok\": true}\n")
+        .file("say.sh", "echo ok; echo ok >&2\n")
+        .executable("bin/pytest", PYTEST)
+        .executable("bin/ruff", RUFF);
     let everything = json!({ "stdout": true, "stderr": true, "requestResponse": true, "fileContents": true });
     let expected = decided(&project, port, &everything);
     assert_eq!(expected[BODY], Decided::Met);
     assert_eq!(expected["STEP.2.isValidJSON === true"], Decided::Met);
     assert_eq!(expected["STEP.2.patternMatches === true"], Decided::Met);
     assert_eq!(expected.len(), conditions().len());
+    assert_every_field_is_known(&expected);
     for number in 0..1 << SETTINGS.len() {
         let settings: serde_json::Map<String, Value> =
             SETTINGS.into_iter().enumerate().map(|(place, name)| (name.to_owned(), json!((number >> place) & 1 == 1))).collect();

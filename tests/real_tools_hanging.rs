@@ -100,6 +100,21 @@ fn what_keeps_jest_from_ending_after_its_tests_is_no_test() {
 }
 
 #[test]
+fn an_endless_loop_in_jest_and_vitest_names_the_file_that_had_not_ended() {
+    let (loops, ends) = ("test('loops', () => { while (true) {} });\n", "test('ends', () => {});\n");
+    let import = "import { test } from 'vitest';\n";
+    for (project, prefix) in [(node("jest", &jest_modules(), " -w 2"), ""), (node("vitest", &vitest_modules(), " run"), import)] {
+        let project = project.file("a.test.js", &format!("{prefix}{ends}")).file("src/loop.test.js", &format!("{prefix}{loops}"));
+        // Long enough for the other file to end, also on a busy machine; the whole time is waited for.
+        let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it is ours");
+        project.save("proctor.toml", &toml.replace("\"30s\"", "\"12s\""));
+        let report = project.proctor(["run"]).failure().report();
+        assert_says(&report, "TIMED_OUT", "No end was printed for the file(s) of tests");
+        assert_says(&report, "TIMED_OUT", "`src/loop.test.js`");
+    }
+}
+
+#[test]
 fn jest_that_ends_at_the_first_failure_says_so_and_names_it() {
     let fails = "test('adds', () => { expect(1).toBe(2); });\n";
     // The option `--bail` does not always end Jest early; the setting does.

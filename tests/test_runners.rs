@@ -52,7 +52,13 @@ fn node_test_is_found_by_its_script_and_judged_by_its_tests() {
     assert_eq!((&failure["expected"], &failure["received"], &failure["line"]), (&json!("200"), &json!("404"), &json!(4)));
     assert!(output.stdout.contains("run it alone: node --test '--test-name-pattern=answers$' a.test.js"), "{}", output.stdout);
     project.save("a.test.js", &format!("{adds}test('ends', () => {{ process.exit(0); }});\n"));
-    assert_eq!(outcome(&project.proctor(["run"]).failure()).0, "NO_TESTS_EXECUTED", "node ended with exit code 0");
+    assert_eq!(outcome(&project.proctor(["run"]).failure()).0, "REPORT_INCOMPLETE", "node ended with exit code 0");
+    project.save("b.test.js", adds);
+    assert_eq!(outcome(&project.proctor(["run"]).failure()).0, "REPORT_INCOMPLETE", "another file passed");
+    // A file that only helps others has no test to tell.
+    project.save("a.test.js", "const { test } = require('node:test');\nexports.named = (name, body) => test(name, body);\n");
+    expect_counts(&project.proctor(["run"]).success(), "TESTS_PASSED", 1, 0);
+    fs::remove_file(project.path().join("b.test.js")).expect("it was saved");
     project.save("a.test.js", "syntax error\n");
     assert_eq!(outcome(&project.proctor(["run"]).failure()).0, "COLLECTION_ERROR");
     fs::remove_file(project.path().join("a.test.js")).expect("it was saved");

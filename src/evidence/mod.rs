@@ -26,7 +26,8 @@
 //!   process that died.
 //! * `ledger` writes the ledger; `ledger_lines` and `ledger_tail` read it, and `ledger_lookup` finds single lines of it.
 //! * `background_thread`, `file_syncs` and `prepared_files` make runs faster.
-//! * `artifact` reads files that tools wrote. `output` and `scratch_directory` own the directories that actions write to.
+//! * `artifact` reads files that tools wrote, and `report_watch` observes a report while it is written. `output` and
+//!   `scratch_directory` own the directories that actions write to.
 //!   `file_observation` reads files of the project that a check asks about.
 //! * `keys` owns the signing keys, `signing` the formats of signatures, and `line_signature` signs ledger lines. With
 //!   `own_signature` proctor recognises what it wrote into other files.
@@ -71,6 +72,7 @@ mod publish;
 mod random;
 mod recovery;
 mod regular_file;
+mod report_watch;
 mod retention;
 mod run_directory;
 mod scratch_directory;
@@ -123,6 +125,7 @@ pub use publish::publish_latest;
 pub use random::{mint_nonce, mint_project_id};
 pub use recovery::{InterruptedFile, InterruptedRun, recover};
 pub use regular_file::{open_regular_file, read_regular_file, read_regular_text};
+pub use report_watch::ReportWatch;
 pub use retention::{
     KeptRun, KeptRunResult, PruneOutcome, RetentionSurvey, RunForm, RunSignificance, Sizes, plan_prune, prune_runs,
     remove_pruned_leftovers, survey_runs,

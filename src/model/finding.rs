@@ -261,7 +261,8 @@ pub struct Diagnostic {
     /// key out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<bool>,
-    /// The line of source code that the tool printed with the finding.
+    /// The line of source code, as the tool printed it with the finding. For the first finding proctor reads it from the file if
+    /// the tool does not print it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Further places in the code that the tool names for this finding.

@@ -16,10 +16,14 @@ pub struct FurtherTestCounts {
     /// How many of the passed tests were expected to fail (pytest's `xpassed`).
     #[serde(skip_serializing_if = "is_zero", default)]
     pub unexpected_passes: u64,
-    /// How many of the skipped tests are only planned (`test.todo` of Jest and Vitest).
+    /// How many of the skipped tests are only planned (`test.todo` of Jest, Vitest and `node --test`).
     #[serde(skip_serializing_if = "is_zero", default)]
     pub todo: u64,
-    /// How many tests were left out by a selection of the command (pytest's `deselected`). No other count has them.
+    /// How many of the skipped tests are benchmarks, which were measured and not judged (`measured` of Rust's test harness).
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub measured: u64,
+    /// How many tests were left out by a selection of the command (pytest's `deselected`, `filtered out` of Rust's test harness). No
+    /// other count has them.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub deselected: u64,
     /// How many times a test was run again.

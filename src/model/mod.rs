@@ -43,6 +43,7 @@ mod program_record;
 mod protection;
 mod quote;
 mod repetition;
+mod report_file;
 mod retention;
 mod review;
 mod route;
@@ -130,6 +131,7 @@ pub use program_record::{ProgramEnding, ProgramHistory, ProgramRecord};
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use quote::quoted_text;
 pub use repetition::{AfterMovedRun, OnDisk, Repetitions, is_covered};
+pub use report_file::ReportFileHistory;
 pub use retention::{ArchiveRecord, PackedRun, PruneReason, PruneRecord, PrunedRun, RetentionLimits};
 pub use review::{Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict};
 pub use route::{

@@ -17,7 +17,7 @@ pub struct DurationMs(pub u64);
 
 impl Timestamp {
     /// Returns the point in time `millis` milliseconds after the epoch.
-    pub fn from_millis(millis: i64) -> Self {
+    pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 

@@ -171,8 +171,14 @@ impl Capture {
         self.stderr.pipe = None;
     }
 
-    /// Reads at most one buffer from a stream, `ms` milliseconds after the action's start.
-    pub(super) fn read_once(&mut self, stream: Stream, now: Timestamp, ms: u64) -> Result<ReadStatus, CaptureError> {
+    /// Reads at most one buffer from a stream, `ms` milliseconds after the action's start. `now` is called after the read, so what
+    /// was read was printed at that time or earlier.
+    pub(super) fn read_once(
+        &mut self,
+        stream: Stream,
+        now: impl FnOnce() -> Timestamp,
+        ms: u64,
+    ) -> Result<ReadStatus, CaptureError> {
         self.last_read_ms = ms;
         let side = match stream {
             Stream::Stdout => &mut self.stdout,
@@ -195,13 +201,13 @@ impl Capture {
             side.pipe = None;
             return Ok(ReadStatus::Nothing);
         }
-        self.last_output = Some(now);
+        self.last_output = Some(now());
         self.printed += count as u64;
         self.keep(stream, count).map(|()| ReadStatus::Bytes)
     }
 
     /// Reads at most one buffer from a stream in which secrets are masked.
-    fn read_masked(&mut self, stream: Stream, now: Timestamp) -> Result<ReadStatus, CaptureError> {
+    fn read_masked(&mut self, stream: Stream, now: impl FnOnce() -> Timestamp) -> Result<ReadStatus, CaptureError> {
         let side = self.side_mut(stream);
         let Some(pipe) = &mut side.pipe else {
             return Ok(ReadStatus::Nothing);
@@ -219,7 +225,7 @@ impl Capture {
             return self.keep_held(stream).map(|()| ReadStatus::Nothing);
         }
         let masked = side.mask.push(&read[..count]);
-        self.last_output = Some(now);
+        self.last_output = Some(now());
         self.printed += count as u64;
         self.keep_bytes(stream, &masked).map(|()| ReadStatus::Bytes)
     }
@@ -330,13 +336,13 @@ mod tests {
         let (mut capture, mut ends) = Capture::open(sinks, None).expect("pipes");
         let now = Timestamp::from_millis(5);
         ends.stdout.write_all(b"one\0\xff").expect("written");
-        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), ReadStatus::Bytes);
-        assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), ReadStatus::Nothing);
+        assert_eq!(capture.read_once(Stream::Stdout, || now, 1).expect("read"), ReadStatus::Bytes);
+        assert_eq!(capture.read_once(Stream::Stdout, || now, 1).expect("read"), ReadStatus::Nothing);
         ends.stderr.write_all(b"two").expect("written");
-        assert_eq!(capture.read_once(Stream::Stderr, now, 2).expect("read"), ReadStatus::Bytes);
+        assert_eq!(capture.read_once(Stream::Stderr, || now, 2).expect("read"), ReadStatus::Bytes);
         drop(ends);
-        assert_eq!(capture.read_once(Stream::Stdout, now, 3).expect("read"), ReadStatus::Nothing);
-        assert_eq!(capture.read_once(Stream::Stderr, now, 3).expect("read"), ReadStatus::Nothing);
+        assert_eq!(capture.read_once(Stream::Stdout, || now, 3).expect("read"), ReadStatus::Nothing);
+        assert_eq!(capture.read_once(Stream::Stderr, || now, 3).expect("read"), ReadStatus::Nothing);
         assert!(!capture.is_open());
         let captured = capture.finish().expect("finished");
         let (log, frames) = (fs::read(log).expect("read"), fs::read(frames).expect("read"));
@@ -358,7 +364,7 @@ mod tests {
         let now = Timestamp::from_millis(5);
         for (text, printed, is_cut) in [(b"one ", 4, false), (b"two ", 8, true), (b"more", 12, true)] {
             ends.stdout.write_all(text).expect("written");
-            assert_eq!(capture.read_once(Stream::Stdout, now, 1).expect("read"), ReadStatus::Bytes);
+            assert_eq!(capture.read_once(Stream::Stdout, || now, 1).expect("read"), ReadStatus::Bytes);
             assert_eq!((capture.printed(), capture.is_cut()), (printed, is_cut));
         }
         let captured = capture.finish().expect("finished");
@@ -373,7 +379,7 @@ mod tests {
         let (mut capture, mut ends) =
             Capture::open(Sinks { log: full, frames: null(), masked: Vec::new() }, None).expect("pipes");
         ends.stdout.write_all(b"lost").expect("written");
-        let error = capture.read_once(Stream::Stdout, Timestamp::from_millis(0), 0).expect_err("the disk is full");
+        let error = capture.read_once(Stream::Stdout, || Timestamp::from_millis(0), 0).expect_err("the disk is full");
         assert!(matches!(error, CaptureError::Log(_)), "{error:?}");
     }
 
@@ -383,7 +389,7 @@ mod tests {
         let (mut capture, mut ends) =
             Capture::open(Sinks { log: null(), frames: full, masked: Vec::new() }, None).expect("pipes");
         ends.stdout.write_all(b"lost").expect("written");
-        capture.read_once(Stream::Stdout, Timestamp::from_millis(0), 0).expect("read");
+        capture.read_once(Stream::Stdout, || Timestamp::from_millis(0), 0).expect("read");
         assert!(matches!(capture.finish(), Err(CaptureError::Frames(_))));
     }
 }

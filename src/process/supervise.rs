@@ -202,7 +202,7 @@ impl Supervision<'_> {
     fn read_output(&mut self, stream: Stream) -> ReadStatus {
         let now = clock::monotonic();
         let elapsed = DurationMs::from(now.since(self.begun)).0;
-        match self.capture.read_once(stream, clock::now(), elapsed) {
+        match self.capture.read_once(stream, clock::now, elapsed) {
             Ok(ReadStatus::Bytes) => {
                 // Writing the log may have taken longer than the limit on silence. So the command's silence is counted
                 // from now, not from the read.

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::model::{ActionEnd, CoverageTarget, Diagnostic, DiagnosticSummary, Interpretation, Tool, ToolClass, ToolReport};
+use crate::model::{
+    ActionEnd, CoverageTarget, Diagnostic, DiagnosticSummary, FurtherTestCounts, Interpretation, Tool, ToolClass, ToolReport,
+};
 use crate::tools::fixture_claims::{CLAIMS, Claim};
 use crate::tools::samples::{Returned, stream};
 
@@ -142,6 +144,17 @@ fn a_failed_test_says_where_it_failed() {
     assert_eq!((syntax[0].test_file.as_deref(), syntax[0].line), (Some("test_a.py"), Some(1)));
     let fixture = interpret("pytest/9.2.0/missing-fixture.txt").test_results.expect("a report").failures;
     assert_eq!((fixture[0].test_file.as_deref(), fixture[0].line), (Some("test_a.py"), Some(1)));
+}
+
+#[test]
+fn v11_counts_of_other_kinds_are_those_that_the_tool_prints() {
+    let further = |path: &str| interpret(path).test_results.expect("tests were read").further;
+    assert_eq!(further("cargo-test/1.95.0/filtered.txt"), FurtherTestCounts { deselected: 4, ..FurtherTestCounts::default() });
+    assert_eq!(further("cargo-test/nextest-0.9.143/flaky.txt"), FurtherTestCounts { reruns: 1, ..FurtherTestCounts::default() });
+    for path in ["fail.txt", "fail-tap-printed.txt", "fail-spec-printed.txt"] {
+        let todo = further(&format!("node-test/20.20.2/{path}")).todo;
+        assert_eq!(todo, 1, "{path}");
+    }
 }
 
 #[test]

@@ -4,13 +4,23 @@
 use crate::model::{CategoryCode, Examined, ExaminedUnit, Interpretation};
 use crate::tools::advise::advise_exit;
 use crate::tools::interpret::Exited;
+use crate::tools::printed_tests::PrintedTotals;
 use crate::tools::{launch_failure, printed_tests, signals};
 
 /// Judges a plain command: an expected exit code is a success, and any other code is a failure. Exit code 0 is no
 /// success if a test runner printed that no test passed.
 pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let code = exited.code;
-    let totals = printed_tests::totals(exited);
+    let printed = printed_tests::totals(exited);
+    let totals = match printed {
+        PrintedTotals::Printed(totals) => Some(totals),
+        PrintedTotals::NoRunner | PrintedTotals::Missing => None,
+    };
+    if code == 0 && printed == PrintedTotals::Missing {
+        let reason = "Exit code 0, but `python -m unittest` printed no totals of tests that passed; look for a test that ends the process \
+                      (`os._exit`)";
+        return Interpretation::plain(CategoryCode::Inconsistent, reason);
+    }
     let examined = totals.map(|totals| Examined { what: ExaminedUnit::Tests, count: Some(totals.ran) });
     if code == 0 && exited.action.expected_exit_codes.contains(&code) && totals.is_some_and(|totals| totals.passed == 0) {
         let ran = totals.map_or(0, |totals| totals.ran);

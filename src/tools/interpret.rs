@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use crate::model::{
-    Action, ActionEnd, CategoryCode, Interpretation, JudgedBy, LimitKind, LimitValue, OnSurvivors, SpawnFailure, StopReason,
-    StopStage, StreamExcerpt, ToolReport,
+    Action, ActionEnd, CategoryCode, Interpretation, JudgedBy, LimitKind, LimitValue, OnSurvivors, ReportFileHistory,
+    SpawnFailure, StopReason, StopStage, StreamExcerpt, Timestamp, ToolReport,
 };
 use crate::tools::advise::advise_held_port;
 use crate::tools::ansi::plain_text;
@@ -35,10 +35,16 @@ pub struct Input<'a> {
     pub coverage: &'a ToolReport,
     /// The way in which the report was requested: [`ReportRequest::channel`](crate::tools::ReportRequest::channel).
     pub report_channel: Option<&'static str>,
+    /// What is known of the report's file apart from its content.
+    pub report_file: ReportFileHistory,
+    /// When the last byte of output was read; `None` if there was none, or if the clock was set while the action ran.
+    pub last_output: Option<Timestamp>,
     /// The project's root, absolute, as the tool saw it.
     pub project_root: &'a Path,
     /// Returns the names in a directory of the project; empty if it is no directory.
     pub names_in: fn(&Path) -> Vec<String>,
+    /// Returns the text of a file of the project, by the project's root and the path relative to it; `None` if it cannot be read.
+    pub source: fn(&Path, &Path) -> Option<String>,
     /// The number of child processes that were still alive when the main process had ended.
     pub survivors: usize,
 }
@@ -71,6 +77,10 @@ pub(super) struct Stopped<'a> {
     pub(super) place: Place<'a>,
     /// Returns the text of a file of the project.
     pub(super) source: &'a dyn Fn(&Path) -> Option<String>,
+    /// Returns the names in a directory of the project; empty if it is no directory.
+    pub(super) names_in: fn(&Path) -> Vec<String>,
+    /// The words of the action's command.
+    pub(super) argv: &'a [String],
 }
 
 /// Adds to the result of an action that reached a limit what had not ended when it was stopped. `source` returns the text
@@ -83,7 +93,16 @@ pub fn name_what_hung(
     let ActionEnd::TimedOut { .. } = input.end else { return interpretation };
     let place = Place { root: input.project_root, directory: &input.action.directory };
     let (stdout, stderr) = (plain_text(&input.stdout.shortened()), plain_text(&input.stderr.shortened()));
-    let hung = (row_of(input.action.tool).hung)(&Stopped { stdout, stderr, report: input.report, place, source });
+    let stopped = Stopped {
+        stdout,
+        stderr,
+        report: input.report,
+        place,
+        source,
+        names_in: input.names_in,
+        argv: &input.action.command.argv,
+    };
+    let hung = (row_of(input.action.tool).hung)(&stopped);
     Interpretation { hung: hung.map(|hung| one_line(&hung)), ..interpretation }
 }
 

@@ -45,6 +45,7 @@ mod server_command;
 mod server_signs;
 mod service;
 mod signals;
+mod source_lines;
 mod strictness;
 mod subcommands;
 mod table;
@@ -73,6 +74,7 @@ pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
 pub use same_tool::calls_tool_the_same_way;
 pub use server_command::{ServerKind, server_kind};
 pub use service::{ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
+pub use source_lines::add_source_lines;
 pub(crate) use strictness::{Strictness, StrictnessRead, StrictnessReader, strictness_reader};
 
 #[cfg(test)]

@@ -124,6 +124,8 @@ mod tests {
         (Tool::Tsc, "npx tsc -p app --listFilesOnly", "a.ts\n"),
         (Tool::Tsc, "tsc -b --dry", "A non-dry build would build project '/p/tsconfig.json'\n"),
         (Tool::Tsc, "tsc --build -d", ""),
+        (Tool::Tsc, "tsc -p . --nocheck", ""),
+        (Tool::Ruff, "ruff check --add-noqa .", "Added 2 noqa directives.\n"),
         (Tool::Tsc, "bash -c 'tsc -b --clean'", ""),
         (Tool::Tsc, "tsc --noEmit --noCheck -p web", ""),
         (Tool::Tsc, "tsc -p web --nocheck true --noEmit", ""),

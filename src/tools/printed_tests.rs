@@ -1,10 +1,20 @@
 //! Reads the totals that `python -m unittest` prints at its end. It is judged by its exit code, and it may end with exit code 0
 //! although no test passed.
 //!
-//! Only a command that starts the runner itself is read, and only the lines at the end of its output. Anything else is unknown,
-//! and then the exit code decides alone.
+//! Only a command that starts the runner itself is read. The runner prints its totals in every run, so a run without them did not
+//! reach its end: a test ended the process, for example by `os._exit(0)`.
 
 use crate::tools::interpret::Exited;
+
+/// What a command printed about tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PrintedTotals {
+    /// The command starts no runner that is known here.
+    NoRunner,
+    /// The command starts a runner, and it printed no totals.
+    Missing,
+    Printed(Totals),
+}
 
 /// The totals of a run of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,18 +23,25 @@ pub(super) struct Totals {
     pub(super) passed: u64,
 }
 
-/// Returns the totals that the command's runner printed; `None` if the command is no such runner or printed none.
-pub(super) fn totals(exited: &Exited<'_>) -> Option<Totals> {
+/// Reads the totals that the command's runner printed.
+pub(super) fn totals(exited: &Exited<'_>) -> PrintedTotals {
     let argv = &exited.action.command.argv;
     let pair = |first: &str, second: &str| argv.windows(2).any(|words| words[0] == first && words[1] == second);
-    if pair("-m", "unittest") { of_unittest(&exited.stderr) } else { None }
+    if !pair("-m", "unittest") {
+        return PrintedTotals::NoRunner;
+    }
+    // A container with a terminal hands on both streams as one.
+    let totals = of_unittest(&exited.stderr).or_else(|| of_unittest(&exited.stdout));
+    totals.map_or(PrintedTotals::Missing, PrintedTotals::Printed)
 }
 
-// Reads `Ran 3 tests in 0.001s`, an empty line, and `OK (skipped=1, expected failures=1)` or `NO TESTS RAN`.
-fn of_unittest(stderr: &str) -> Option<Totals> {
-    let mut lines = stderr.lines().rev().map(str::trim).filter(|line| !line.is_empty());
-    let last = lines.next()?;
-    let ran = lines.next()?.strip_prefix("Ran ")?.split_once(" test")?.0.parse().ok()?;
+// Reads the last `Ran 3 tests in 0.001s`, an empty line, and `OK (skipped=1, expected failures=1)` or `NO TESTS RAN`. Python may print
+// warnings after them when it ends.
+fn of_unittest(printed: &str) -> Option<Totals> {
+    let lines: Vec<&str> = printed.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let place = lines.iter().rposition(|line| line.starts_with("Ran ") && line.contains(" in "))?;
+    let ran = lines[place].strip_prefix("Ran ")?.split_once(" test")?.0.parse().ok()?;
+    let last = lines.get(place + 1)?;
     let counts = match last.strip_prefix("OK").or_else(|| last.strip_prefix("NO TESTS RAN"))?.trim() {
         "" => Some(0),
         counts => counts.strip_prefix('(')?.strip_suffix(')')?.split(", ").map(without_a_pass).sum(),
@@ -50,7 +67,7 @@ mod tests {
 
     #[test]
     fn v4_v22_a_runner_that_says_that_no_test_passed_checked_nothing() {
-        use CategoryCode::{ExpectedExit, NothingChecked};
+        use CategoryCode::{ExpectedExit, Inconsistent, NothingChecked};
         for (end, expected) in [
             ("Ran 0 tests in 0.000s\n\nOK\n", NothingChecked),
             ("Ran 0 tests in 0.000s\n\nNO TESTS RAN\n", NothingChecked),
@@ -58,8 +75,12 @@ mod tests {
             ("Ran 2 tests in 0.000s\n\nOK (skipped=1, expected failures=1)\n", NothingChecked),
             ("Ran 2 tests in 0.000s\n\nOK (skipped=1)\n", ExpectedExit),
             ("Ran 1 test in 0.000s\n\nOK\n", ExpectedExit),
-            ("Ran 0 tests in 0.000s\n\nOK\nprinted after the end\n", ExpectedExit),
-            ("", ExpectedExit),
+            ("Ran 0 tests in 0.000s\n\nOK\nprinted after the end\n", NothingChecked),
+            ("Ran 1 test in 0.000s\n\nOK\nsys:1: ResourceWarning: unclosed file\n", ExpectedExit),
+            // A test that calls `os._exit(0)`.
+            ("", Inconsistent),
+            ("test_a (test_a.T.test_a) ... ok\n", Inconsistent),
+            ("Ran 1 test in 0.000s\n\nFAILED (failures=1)\n", Inconsistent),
         ] {
             assert_eq!(category(UNITTEST, "", end), expected, "{end}");
         }

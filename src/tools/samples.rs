@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::model::testing;
-use crate::model::{Action, ActionEnd, ActionPhase, CommandLine, Interpretation, StreamExcerpt, Tool, ToolReport};
+use crate::model::{
+    Action, ActionEnd, ActionPhase, CommandLine, Interpretation, ReportFileHistory, StreamExcerpt, Timestamp, Tool, ToolReport,
+};
 use crate::shell::split_words;
 use crate::tools::interpret::{Input, interpret};
 
@@ -31,9 +33,13 @@ pub(super) struct Returned {
     pub(super) report: ToolReport,
     pub(super) coverage: ToolReport,
     pub(super) channel: Option<&'static str>,
+    pub(super) report_file: ReportFileHistory,
+    pub(super) last_output: Option<Timestamp>,
     pub(super) survivors: usize,
     /// The names in the directories of the project.
     pub(super) names_in: fn(&Path) -> Vec<String>,
+    /// The texts of the project's files.
+    pub(super) source: fn(&Path, &Path) -> Option<String>,
 }
 
 impl Returned {
@@ -47,15 +53,18 @@ impl Returned {
             report: ToolReport::NotRequested,
             coverage: ToolReport::NotRequested,
             channel: None,
+            report_file: ReportFileHistory::default(),
+            last_output: None,
             survivors: 0,
             names_in: |_| Vec::new(),
+            source: |_, _| None,
         }
     }
 
-    /// Returns the result of a pytest run that exited with `code` and wrote `report`.
+    /// Returns the result of a quiet pytest run (`-q -q`) that exited with `code` and wrote `report`.
     pub(super) fn pytest(code: i32, report: &str) -> Self {
         let report = ToolReport::Fresh(report.as_bytes().to_vec());
-        Self { report, channel: Some("argument"), ..Self::exited(Tool::Pytest, "pytest", code) }
+        Self { report, channel: Some("argument"), ..Self::exited(Tool::Pytest, "pytest", code) }.saying("..\n", "")
     }
 
     /// Returns this sample result with other texts as standard output and standard error.
@@ -71,7 +80,7 @@ impl Returned {
     }
 
     /// Calls a function with the sample result as its [`Input`].
-    pub(super) fn with_input(&self, interpret: impl FnOnce(&Input<'_>) -> Interpretation) -> Interpretation {
+    pub(super) fn with_input<T>(&self, interpret: impl FnOnce(&Input<'_>) -> T) -> T {
         interpret(&Input {
             action: &self.action,
             end: &self.end,
@@ -80,8 +89,11 @@ impl Returned {
             report: &self.report,
             coverage: &self.coverage,
             report_channel: self.channel,
+            report_file: self.report_file,
+            last_output: self.last_output,
             project_root: Path::new("/project"),
             names_in: self.names_in,
+            source: self.source,
             survivors: self.survivors,
         })
     }

@@ -103,9 +103,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
             end_early: &["-x", "--exitfirst"],
             ..NeutralWords::NONE
         },
-        ..row(Tool::Pytest, &["pytest", "py.test"], |exited, input| {
-            pytest::interpret(exited, input.report, input.coverage, input.report_channel, input.names_in)
-        })
+        ..row(Tool::Pytest, &["pytest", "py.test"], pytest::interpret)
     },
     ToolRow {
         ask: node_tests::ask,
@@ -129,7 +127,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: node_test::NO_WORK,
         ask: node_test::ask,
         find: Some(node_test::find),
-        ..row(Tool::NodeTest, &["node", "nodejs"], |exited, input| node_test::interpret(exited, input.report))
+        ..row(Tool::NodeTest, &["node", "nodejs"], node_test::interpret)
     },
     ToolRow {
         checks: cargo_test::runs_tests,

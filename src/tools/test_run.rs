@@ -5,8 +5,8 @@
 //! is a success only if no other rule applies.
 
 use crate::model::{
-    CategoryCode, Examined, ExaminedUnit, Interpretation, LISTED_TESTS, TestCase, TestCounts, TestFailure, TestOutcome,
-    TestResults,
+    CategoryCode, Examined, ExaminedUnit, FurtherTestCounts, Interpretation, LISTED_TESTS, TestCase, TestCounts, TestFailure,
+    TestOutcome, TestResults,
 };
 
 /// A reason names at most this many failures one by one; further failures are only counted.
@@ -122,6 +122,8 @@ pub(super) struct RunFacts {
     pub(super) name: &'static str,
     pub(super) code: i32,
     pub(super) run: TestRun,
+    /// Counts for people, by which nothing is judged.
+    pub(super) further: FurtherTestCounts,
     /// What of the tests could not be loaded or built, such as a file with a syntax error. Each counts as a failure.
     pub(super) unloaded: Vec<TestFailure>,
     /// Why nothing can be read from the run; `None` if its output or report was read.
@@ -271,7 +273,7 @@ pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
     let mut failures = facts.run.failures;
     failures.extend(facts.unloaded);
     interpretation.cases = facts.run.cases;
-    interpretation.test_results = Some(TestResults { counts: facts.run.counts, total, failures, ..TestResults::default() });
+    interpretation.test_results = Some(TestResults { counts: facts.run.counts, further: facts.further, total, failures });
     interpretation
 }
 

@@ -155,7 +155,7 @@ fn summary(result: &ActionResultV2) -> String {
 /// Returns the counts of tests as their tools name them. Each test stands in one count only.
 fn test_counts(tests: &TestResults) -> Vec<String> {
     let (counts, further) = (tests.counts, tests.further);
-    let skipped = counts.skipped.saturating_sub(further.expected_failures).saturating_sub(further.todo);
+    let skipped = counts.skipped.saturating_sub(further.expected_failures + further.todo + further.measured);
     let words = [
         (counts.failed.saturating_sub(further.errors), "failed"),
         (further.errors, if further.errors == 1 { "error" } else { "errors" }),
@@ -164,6 +164,7 @@ fn test_counts(tests: &TestResults) -> Vec<String> {
         (skipped, "skipped"),
         (further.expected_failures, "xfailed"),
         (further.todo, "todo"),
+        (further.measured, "measured"),
         (further.deselected, "deselected"),
         (further.reruns, if further.reruns == 1 { "rerun" } else { "reruns" }),
         (further.unhandled_errors, if further.unhandled_errors == 1 { "unhandled error" } else { "unhandled errors" }),
@@ -288,20 +289,20 @@ mod tests {
     #[test]
     fn each_test_stands_in_one_count_only() {
         let tests = TestResults {
-            counts: TestCounts { passed: 5, failed: 3, skipped: 4 },
+            counts: TestCounts { passed: 5, failed: 3, skipped: 6 },
             further: FurtherTestCounts {
                 errors: 1,
                 expected_failures: 2,
                 unexpected_passes: 1,
                 todo: 1,
+                measured: 2,
                 deselected: 31_000,
                 reruns: 1,
                 unhandled_errors: 2,
             },
             ..TestResults::default()
         };
-        let expected =
-            "2 failed, 1 error, 4 passed, 1 xpassed, 1 skipped, 2 xfailed, 1 todo, 31000 deselected, 1 rerun, 2 unhandled errors";
+        let expected = "2 failed, 1 error, 4 passed, 1 xpassed, 1 skipped, 2 xfailed, 1 todo, 2 measured, 31000 deselected, 1 rerun, 2 unhandled errors";
         assert_eq!(test_counts(&tests).join(", "), expected);
     }
 

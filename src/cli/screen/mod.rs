@@ -52,6 +52,9 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
             }
         }
     }
+    if unmet::is_passed_and_incomplete(report) {
+        parts.push("not complete".into());
+    }
     parts.extend(partial(report).map(Line::from));
     parts.extend(route(report).map(Line::from));
     parts.extend(report.isolation.as_ref().and_then(weaker_isolation).map(Line::from));

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::evidence::{OutputDirectory, Slot};
+use crate::evidence::{OutputDirectory, ReportWatch, Slot};
 use crate::model::{
     Action, ActionLimits, ActionPhase, CapturedOutput, EndedAction, IsolationLevel, JudgedBy, PlanNote, ResultType, SpawnFailure,
     ToolReport,
 };
-use crate::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise};
+use crate::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, clock, resolve_program, supervise};
 use crate::project::Progress;
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use crate::run::old_report::OldReportGuard;
@@ -25,6 +25,9 @@ use crate::tools::{self, ReportRequest};
 
 /// After an attempt shorter than this, the next action starts before the attempt's files are safely on disk.
 const SHORT: Duration = Duration::from_millis(20);
+
+/// By how much the machine's clock and the monotonic one may differ over an action before the clock counts as set.
+const CLOCK_TOLERANCE: Duration = Duration::from_millis(500);
 
 /// How many launchers (the process that starts actions) are tried for an action that was not started yet.
 const LAUNCHERS: usize = 2;
@@ -53,6 +56,8 @@ pub(crate) struct PreparedAttempt {
     output: OutputDirectory,
     environment: ChildEnvironment,
     report: ReportRequest,
+    /// The observation of the report's file; `None` if proctor did not name the file, or if it cannot be observed.
+    report_watch: Option<ReportWatch>,
     coverage: Option<PathBuf>,
     aside: [OldReportGuard; 2],
     time_budget: TimeBudget,
@@ -118,6 +123,7 @@ impl Performer<'_, '_> {
         if let Some(why) = needs_snapshot.filter(|_| in_project) {
             launch.request = Err(SpawnFailure::NotIsolated { why: why.to_owned() });
         }
+        let report_watch = ours(&report).and_then(|path| ReportWatch::begin(path, clock::now()));
         Ok(PreparedAttempt {
             launch,
             control,
@@ -126,6 +132,7 @@ impl Performer<'_, '_> {
             output,
             environment,
             report,
+            report_watch,
             coverage,
             aside: [old_report, old_coverage],
             time_budget,
@@ -201,8 +208,10 @@ impl Performer<'_, '_> {
     ) -> Result<ActionResult, ProjectError> {
         self.note_end(action, &ended.end);
         self.secrets().mask_survivors(&mut ended.survivors);
-        let PreparedAttempt { launch, control, names, attempt, output, environment, report, coverage, aside, time_budget } =
-            prepared;
+        let report_file = prepared.report_watch.map(|watch| watch.finish(clock::now())).unwrap_or_default();
+        let PreparedAttempt {
+            launch, control, names, attempt, output, environment, report, coverage, aside, time_budget, ..
+        } = prepared;
         let root = &self.context.request.scope.root;
         let channel = report.channel();
         let isolation = launch.request.as_ref().ok().map(|request| &request.child.isolation);
@@ -227,13 +236,17 @@ impl Performer<'_, '_> {
             report: &report,
             coverage: &coverage,
             report_channel: channel,
+            report_file,
+            last_output: ended.captured.last_output.filter(|_| !was_clock_set(&ended)),
             project_root: root,
             names_in,
+            source: read_source,
             survivors: ended.survivors.len(),
         };
         let said = tools::name_what_hung(&input, tools::interpret(&input), &|path| read_source(root, path));
         let seen = with_command_environment(action, &environment);
         let said = tools::judge_hidden(said, root, tools::hiding_module(&seen, root, &self.working_directory(action), &names_in));
+        let said = tools::add_source_lines(said, &|path| read_source(root, path));
         let (interpretation, mut observed) = attempts.read(action, &ended, said, &names.log.name);
         let interpretation = apply_control(interpretation, control.as_ref().map(|control| &control.seen));
         let judgement = self.classify(action, &ended, &interpretation, time_budget);
@@ -321,6 +334,20 @@ impl Performer<'_, '_> {
             input,
         }))
     }
+}
+
+/// Returns the path of a report that proctor itself asked for by an argument.
+fn ours(request: &ReportRequest) -> Option<&Path> {
+    match request {
+        ReportRequest::Ours { path, .. } => Some(path),
+        ReportRequest::None | ReportRequest::Inherited { .. } | ReportRequest::Own { .. } => None,
+    }
+}
+
+/// Returns whether the machine's clock was set while an action ran, so that times of before and after cannot be compared.
+fn was_clock_set(ended: &EndedAction) -> bool {
+    let by_clock = ended.ended.as_millis() - ended.started.as_millis();
+    by_clock.abs_diff(i64::try_from(ended.duration.0).unwrap_or(i64::MAX)) > CLOCK_TOLERANCE.as_millis() as u64
 }
 
 /// Resolves the links in the path of a file's directory, if the directory exists, so that two spellings of one path are

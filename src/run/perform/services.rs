@@ -13,8 +13,8 @@ use std::time::Duration;
 use crate::evidence::OutputDirectory;
 use crate::model::{
     Action, ActionEnd, ActionLimits, ActionPhase, CategoryCode, CommandLine, DurationMs, EndedAction, HealthObservation,
-    HealthResult, Observation, PortObservation, ReadyCheck, ResultType, Sandbox, Service, ServiceObservation, SpawnFailure,
-    StopReason, ToolReport,
+    HealthResult, Observation, PortObservation, ReadyCheck, ReportFileHistory, ResultType, Sandbox, Service, ServiceObservation,
+    SpawnFailure, StopReason, ToolReport,
 };
 use crate::process::clock::{self, Monotonic};
 use crate::process::{Sinks, SuperviseError, read_port_holders, supervise};
@@ -230,8 +230,11 @@ impl Performer<'_, '_> {
                 report: &ToolReport::NotRequested,
                 coverage: &ToolReport::NotRequested,
                 report_channel: None,
+                report_file: ReportFileHistory::default(),
+                last_output: None,
                 project_root: &self.context.request.scope.root,
                 names_in: |_| Vec::new(),
+                source: |_, _| None,
                 survivors: ended.survivors.len(),
             },
             service,

@@ -36,6 +36,8 @@ struct Totals {
     failed: u64,
     ignored: u64,
     measured: u64,
+    /// Tests that the command's filter left out.
+    filtered_out: u64,
 }
 
 /// Where a line of a block stands.
@@ -148,6 +150,8 @@ fn add(block: Block, totals: &Totals, exited: &Exited<'_>, facts: &mut RunFacts)
         failed: before.failed + totals.failed.max(listed_failed),
         skipped: before.skipped + totals.ignored + totals.measured,
     };
+    facts.further.measured += totals.measured;
+    facts.further.deselected += totals.filtered_out;
     if totals.is_ok == (totals.failed > 0) {
         facts.contradiction = Some(format!("a result counts {} failed test(s) and says otherwise", totals.failed));
     }
@@ -214,7 +218,14 @@ fn result(line: &str) -> Option<Totals> {
     let (word, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
     let of = |name: &str| counts.split("; ").find_map(|part| count(part.trim().strip_suffix(name)?));
     let (passed, failed) = (of("passed")?, of("failed")?);
-    Some(Totals { is_ok: word == "ok", passed, failed, ignored: of("ignored")?, measured: of("measured").unwrap_or_default() })
+    Some(Totals {
+        is_ok: word == "ok",
+        passed,
+        failed,
+        ignored: of("ignored")?,
+        measured: of("measured").unwrap_or_default(),
+        filtered_out: of("filtered out").unwrap_or_default(),
+    })
 }
 
 /// Reads `test tests::adds ... ok`. A status may have a reason or a time after it.

@@ -22,6 +22,13 @@ const TESTS_FAILED: i32 = 100;
 /// nextest's exit codes for a wrong command line, configuration or filter.
 const REFUSED: &[i32] = &[2, 92, 94, 95, 96, 102];
 
+/// The options with which nextest hands on what the tests print, on standard output.
+const NOT_CAPTURED: &[&str] = &["--no-capture", "--nocapture"];
+
+/// The first line of a process with one test, and the beginning of its last one.
+const BEGIN: &str = "running 1 test";
+const RESULT: &str = "test result: ";
+
 /// The counts of the last summary.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Summary {
@@ -56,6 +63,7 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<RunFacts> {
         if ends.is_some() || status.is_some() || line.starts_with("────") {
             finish(current.take(), exited, &mut facts);
         }
+        facts.further.reruns += u64::from(summary.is_none() && is_repeated(line));
         summary = ends.or(summary);
         match status {
             Some((outcome, name, duration, word)) if known.insert(name.to_owned()) => {
@@ -100,6 +108,16 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<RunFacts> {
         None if exited.code == 0 => facts.unfinished = Some("nextest printed no summary".to_owned()),
         None => {}
     }
+    if exited.code == 0 && exited.action.command.argv.iter().any(|word| NOT_CAPTURED.contains(&word.as_str())) {
+        let lines = || exited.stdout.lines().map(str::trim);
+        let begun = lines().filter(|line| *line == BEGIN).count();
+        let ended = lines().filter(|line| line.starts_with(RESULT)).count();
+        if begun > ended {
+            let silent = begun - ended;
+            facts.unfinished =
+                Some(format!("{silent} process(es) of tests told no result; look for a call of `std::process::exit`"));
+        }
+    }
     Some(facts)
 }
 
@@ -117,6 +135,12 @@ fn finish(test: Option<(TestOutcome, ReadTest)>, exited: &Exited<'_>, facts: &mu
             test.error = panic.error;
         }
     } else {
+        if ends_itself(&test.message) {
+            facts.unfinished = Some(format!(
+                "{} passed, but its process told no result; look for a call of `std::process::exit`",
+                test.full_name
+            ));
+        }
         test.message = String::new();
     }
     facts.run.add(outcome, test);
@@ -133,6 +157,19 @@ fn of_name(name: &str, duration: Option<u64>, word: &str) -> ReadTest {
         word => format!("its process ended with {word}"),
     };
     ReadTest { ancestors, title, full_name: name.to_owned(), duration, error, ..ReadTest::default() }
+}
+
+/// Returns whether a line says that a test is tried again: `TRY 2 PASS [   0.004s] …`.
+fn is_repeated(line: &str) -> bool {
+    let number = line.trim_start().strip_prefix("TRY ").and_then(|rest| rest.split(' ').next()).and_then(count);
+    number.is_some_and(|number| number > 1)
+}
+
+/// Returns whether a process with one test printed its beginning and no result. nextest takes the exit code 0 of such a process for a
+/// pass. It prints what a passed test printed only on request (`--success-output`).
+fn ends_itself(printed: &str) -> bool {
+    let mut lines = printed.lines().map(str::trim).skip_while(|line| *line != BEGIN);
+    lines.next().is_some() && !lines.any(|line| line.starts_with(RESULT))
 }
 
 /// Reads `PASS [   0.004s] (1/5) shop tests::adds`. Older versions print no numbers in brackets.

@@ -5,7 +5,7 @@ use crate::tools::no_work::{NONE, NoWork};
 pub(in crate::tools) const NO_WORK_OF_MYPY: NoWork = NoWork { options: &["-V", "--version", "-h", "--help"], ..NONE };
 
 pub(in crate::tools) const NO_WORK_OF_RUFF: NoWork = NoWork {
-    options: &["-V", "--version", "-h", "--help", "--show-files", "--show-settings"],
+    options: &["-V", "--version", "-h", "--help", "--show-files", "--show-settings", "--add-noqa", "--add-ignore"],
     subcommands: &["rule", "config", "linter", "version", "help"],
     ..NONE
 };

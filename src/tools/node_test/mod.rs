@@ -4,15 +4,18 @@
 //! command to which no option can be added. The common rules in `test_run` judge.
 //!
 //! Node counts each file without a test of `node:test` as a passed test if its process ended with exit code 0. The same happens to a
-//! file whose tests call `process.exit(0)`. Such a file proves nothing, so it is not counted; a warning names it.
+//! file whose tests call `process.exit(0)`. Such a file proves nothing, so it is not counted; a warning names it. If its text has
+//! tests, the run is no success.
 
 mod discover;
 mod prepare;
 mod spec;
 mod tap;
 
+use std::path::Path;
+
 use crate::model::{CategoryCode, Coverage, Interpretation, ToolReport};
-use crate::tools::interpret::{Exited, signal_through_wrapper};
+use crate::tools::interpret::{Exited, Input, signal_through_wrapper};
 use crate::tools::no_work::{self, NoWork};
 use crate::tools::test_run::{RunFacts, judge};
 use crate::tools::{launch_failure, signals};
@@ -29,6 +32,12 @@ const BAD_OPTION: i32 = 9;
 pub(super) const NO_WORK: NoWork =
     NoWork { options: &["--version", "-v", "--help", "-h", "--v8-options"], names_the_tool: false, ..no_work::NONE };
 
+/// The functions by which a file declares a test or a suite.
+const TEST_FUNCTIONS: &[&str] = &["test", "it", "describe", "suite", "test.only", "it.only", "describe.only"];
+
+/// The beginnings of options that leave out tests by their names.
+const NAME_SELECTIONS: &[&str] = &["--test-name-pattern", "--test-skip-pattern", "--test-only"];
+
 /// What was read of a run.
 #[derive(Debug, Default)]
 struct Read {
@@ -38,8 +47,8 @@ struct Read {
 }
 
 /// Judges a run of `node --test` that ended by itself.
-pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretation {
-    let read = read(exited, report);
+pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretation {
+    let read = read(exited, input.report);
     if read.as_ref().is_none_or(|read| read.facts.unread.is_some()) {
         if let Some(failure) = launch_failure::find(exited) {
             return failure;
@@ -61,6 +70,12 @@ pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretat
              `process.exit` if there should be tests"
         ));
     }
+    let is_silent = |file: &&String| (input.source)(input.project_root, Path::new(file)).is_some_and(|text| has_tests(&text));
+    if let Some(file) = files_without_tests.iter().filter(|_| !selects_by_name(exited)).find(is_silent) {
+        facts.unfinished = Some(format!(
+            "`{file}` has tests and told none of them, so its process ended early; look for a call of `process.exit`"
+        ));
+    }
     let coverage = coverage_below(exited);
     let mut interpretation = judge(facts);
     if let (CategoryCode::FailedOutsideTests, Some((line, coverage))) = (interpretation.category, coverage) {
@@ -69,6 +84,22 @@ pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretat
         interpretation.coverage = Some(coverage);
     }
     interpretation
+}
+
+/// Returns whether the text of a file calls a test function of `node:test` with a name, at the beginning of a line. Functions that
+/// only wrap such a call are indented.
+fn has_tests(text: &str) -> bool {
+    let calls = |line: &str| {
+        let line = line.strip_prefix("await ").unwrap_or(line);
+        let called = TEST_FUNCTIONS.iter().find_map(|name| line.strip_prefix(name)?.strip_prefix('('));
+        called.is_some_and(|arguments| arguments.trim_start().starts_with(['\'', '"', '`']))
+    };
+    text.contains("node:test") && text.lines().any(calls)
+}
+
+/// Returns whether the command leaves out tests by their names, so that a file may have none that runs.
+fn selects_by_name(exited: &Exited<'_>) -> bool {
+    exited.action.command.argv.iter().any(|word| NAME_SELECTIONS.iter().any(|option| word.contains(option)))
 }
 
 fn read(exited: &Exited<'_>, report: &ToolReport) -> Option<Read> {
@@ -141,4 +172,35 @@ fn coverage_below(exited: &Exited<'_>) -> Option<(String, Coverage)> {
     let mut numbers = text.split(' ').filter_map(|word| word.strip_suffix('%')?.parse::<f64>().ok());
     let (percent, required) = (numbers.next()?, numbers.next()?);
     Some((text.to_owned(), Coverage { percent, required })).filter(|_| percent.is_finite() && required.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Tool;
+    use crate::tools::samples::Returned;
+
+    const TWO_FILES: &str = "TAP version 13\n# Subtest: /project/a.test.js\nok 1 - /project/a.test.js\n# Subtest: fine\nok 2 - fine\n\
+         1..2\n# tests 2\n# suites 0\n# pass 2\n# fail 0\n# cancelled 0\n# skipped 0\n# todo 0\n";
+
+    #[test]
+    fn a_file_with_tests_that_told_none_is_no_success() {
+        let judged = |command: &str, source: fn(&Path, &Path) -> Option<String>| {
+            let report = ToolReport::Fresh(TWO_FILES.as_bytes().to_vec());
+            let returned = Returned { report, source, ..Returned::exited(Tool::NodeTest, command, 0) };
+            returned.interpret()
+        };
+        let tests: fn(&Path, &Path) -> Option<String> = |_, path| {
+            (path == Path::new("a.test.js")).then(|| "import test from 'node:test';\nawait test(\"a\", () => {});\n".to_owned())
+        };
+        let ended = judged("node --test", tests);
+        assert_eq!(ended.category, CategoryCode::ReportIncomplete);
+        assert!(ended.reason.contains("`a.test.js` has tests and told none of them"), "{}", ended.reason);
+        assert_eq!(judged("node --test --test-name-pattern=fine", tests).category, CategoryCode::TestsPassed);
+        assert_eq!(judged("node --test", |_, _| None).category, CategoryCode::TestsPassed);
+        let helps = |_: &Path, _: &Path| {
+            Some("import { test } from 'node:test';\nconst t = (name) => test(name);\n  test('x');\n".to_owned())
+        };
+        assert_eq!(judged("node --test", helps).category, CategoryCode::TestsPassed);
+    }
 }

@@ -28,7 +28,8 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<Read> {
     }
     facts.run.counts.passed = passed;
     facts.run.counts.failed = failed.max(facts.run.counts.failed);
-    facts.run.counts.skipped = of("skipped").unwrap_or_default() + of("todo").unwrap_or_default();
+    facts.further.todo = of("todo").unwrap_or_default();
+    facts.run.counts.skipped = of("skipped").unwrap_or_default() + facts.further.todo;
     Some(Read { facts, ..Read::default() })
 }
 

@@ -171,6 +171,7 @@ impl Reader<'_> {
         if outcome != TestOutcome::Failed {
             (test.message, test.error, test.line) = (String::new(), String::new(), None);
         }
+        self.read.facts.further.todo += u64::from(is_todo && !is_skipped);
         self.ends.failed_suites += u64::from(is_suite && outcome == TestOutcome::Failed);
         self.read.facts.run.add(outcome, test);
     }

@@ -3,7 +3,9 @@
 
 use crate::tools::ansi::strip;
 use crate::tools::interpret::{Exited, Stopped};
+use crate::tools::node_tests::printed;
 use crate::tools::node_tests::tally::{Tally, Test};
+use crate::tools::node_tests::unended::unended_files;
 
 /// The message in Vitest's report of a test that ran into its time-out. Vitest's own name for an error that only
 /// carries the place of a test; the words about the time-out are only printed.
@@ -13,23 +15,22 @@ const NAMED_FILES: usize = 3;
 
 /// Says what Jest had not ended when it was stopped.
 pub(in crate::tools) fn hung_in_jest(stopped: &Stopped<'_>) -> Option<String> {
-    let ended = || stopped.stderr.lines().filter_map(file_of_jest);
-    all_ended(stopped, "Jest", "; `--detectOpenHandles` shows it").or_else(|| other_files(&ended().collect::<Vec<_>>()))
+    let ended: Vec<&str> = stopped.stderr.lines().filter_map(file_of_jest).collect();
+    all_ended(stopped, "Jest", "; `--detectOpenHandles` shows it").or_else(|| not_ended(stopped, &ended))
 }
 
 /// Says what Vitest had not ended when it was stopped.
 pub(in crate::tools) fn hung_in_vitest(stopped: &Stopped<'_>) -> Option<String> {
-    let ended = || stopped.stdout.lines().filter_map(file_of_vitest);
+    let ended: Vec<&str> = stopped.stdout.lines().filter_map(file_of_vitest).collect();
     let hint = "; `--reporter=hanging-process` shows it";
-    all_ended(stopped, "Vitest", hint).or_else(|| other_files(&ended().collect::<Vec<_>>()))
+    all_ended(stopped, "Vitest", hint).or_else(|| not_ended(stopped, &ended))
 }
 
 /// Puts the printed words about a time-out in the place of the words that Vitest's report has instead.
 pub(super) fn mend_time_outs(tally: &mut Tally, exited: &Exited<'_>) {
     let is_meant = |test: &&mut Test| test.messages.iter().any(|message| message.contains(PLACEHOLDER));
     for test in tally.tests.iter_mut().filter(is_meant) {
-        let titles = [&test.file].into_iter().chain(&test.ancestors).chain([&test.title]);
-        let heading = titles.map(String::as_str).collect::<Vec<_>>().join(" > ");
+        let heading = printed::heading(exited.place.within_directory(&test.file), &test.ancestors, &test.title);
         if let Some(error) = printed_error(&exited.stderr, &heading) {
             for message in &mut test.messages {
                 *message = message.replacen(&format!("Error: {PLACEHOLDER}"), &error, 1);
@@ -40,11 +41,8 @@ pub(super) fn mend_time_outs(tally: &mut Tally, exited: &Exited<'_>) {
 
 /// Returns the line below `FAIL  a.test.js > group > title`, which names the error of a test.
 fn printed_error(stderr: &str, heading: &str) -> Option<String> {
-    let is_heading = |line: &str| line.trim_start().strip_prefix("FAIL ").is_some_and(|rest| rest.trim().ends_with(heading));
-    let mut lines = stderr.lines().skip_while(|line| !is_heading(line));
-    lines.next()?;
-    // Failures with the same error share its lines.
-    lines.find(|line| !line.trim_start().starts_with("FAIL ")).map(|line| strip(line.trim())).filter(|line| !line.is_empty())
+    let block = printed::block(stderr, heading)?;
+    block.first().map(|line| strip(line.trim())).filter(|line| !line.is_empty())
 }
 
 fn all_ended(stopped: &Stopped<'_>, tool: &str, hint: &str) -> Option<String> {
@@ -59,12 +57,21 @@ fn all_ended(stopped: &Stopped<'_>, tool: &str, hint: &str) -> Option<String> {
     })
 }
 
-/// Names the files of tests that had ended. What hangs is in another file, because a tool prints a file when it is over.
-fn other_files(ended: &[&str]) -> Option<String> {
-    let named = ended.iter().rev().take(NAMED_FILES).map(|file| format!("`{file}`")).collect::<Vec<_>>().join(", ");
-    let more = ended.len().saturating_sub(NAMED_FILES);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!ended.is_empty()).then(|| format!("What hangs is not in the files of tests that had ended: {named}{more}"))
+/// Names the files of tests that had not ended. Where none is found in the project, names those that had: what hangs is in another
+/// file, because a tool prints a file when it is over.
+fn not_ended(stopped: &Stopped<'_>, ended: &[&str]) -> Option<String> {
+    let left = unended_files(stopped, ended);
+    if !left.is_empty() {
+        return Some(format!("No end was printed for the file(s) of tests {}", listed(&left)));
+    }
+    let latest: Vec<String> = ended.iter().rev().map(|file| (*file).to_owned()).collect();
+    (!latest.is_empty()).then(|| format!("What hangs is not in the files of tests that had ended: {}", listed(&latest)))
+}
+
+fn listed(files: &[String]) -> String {
+    let named = files.iter().take(NAMED_FILES).map(|file| format!("`{file}`")).collect::<Vec<_>>().join(", ");
+    let more = files.len().saturating_sub(NAMED_FILES);
+    if more > 0 { format!("{named} and {more} more") } else { named }
 }
 
 /// Reads `PASS ./a.test.js (5.1 s)`.
@@ -92,7 +99,15 @@ mod tests {
 
     fn stopped<'a>(stdout: &str, stderr: &str, report: &'a ToolReport) -> Stopped<'a> {
         let place = Place { root: Path::new("/project"), directory: Path::new("") };
-        Stopped { stdout: stdout.to_owned(), stderr: stderr.to_owned(), report, place, source: &|_| None }
+        Stopped {
+            stdout: stdout.to_owned(),
+            stderr: stderr.to_owned(),
+            report,
+            place,
+            source: &|_| None,
+            names_in: |_| Vec::new(),
+            argv: &[],
+        }
     }
 
     #[test]

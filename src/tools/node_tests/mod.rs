@@ -10,9 +10,11 @@ mod discover;
 mod failures;
 mod hung;
 mod prepare;
+mod printed;
 mod report;
 mod rules;
 mod tally;
+mod unended;
 mod words;
 mod written;
 
@@ -65,6 +67,7 @@ pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretat
     let mut seen = Seen { exited, report: state_of(report, exited.place) };
     if let ReportState::Read(tally) = &mut seen.report {
         hung::mend_time_outs(tally, exited);
+        printed::complete_messages(tally, exited);
     }
     // A report proves that the tool ran. Without this condition, a test that prints "command not found" would look like
     // a failed start.

@@ -7,7 +7,7 @@
 //! before or after, these lines differ. Then no number is returned and nothing is compared.
 
 /// The text of pytest's header line, without the signs `=` on both sides.
-const HEADER: &str = "test session starts";
+pub(super) const HEADER: &str = "test session starts";
 
 /// Returns the number of tests that pytest was going to run; `None` if its output does not say so reliably.
 pub(super) fn selected(stdout: &str) -> Option<u64> {
@@ -18,13 +18,18 @@ pub(super) fn selected(stdout: &str) -> Option<u64> {
     // one of its tests prints a header.
     let is_ruled = |line: &&str| ['=', '!'].iter().any(|rule| line.starts_with(*rule) && line.ends_with(*rule));
     stdout.trim_end().lines().next_back().filter(is_ruled)?;
-    // pytest prints this line before any test prints. With `-v`, the line begins with the progress text `collecting ...`.
-    lines.find_map(|line| count(line.strip_prefix("collecting ... ").unwrap_or(line)))
+    // pytest prints this line before any test prints.
+    lines.find_map(count)
 }
 
-/// Reads `collected 3 items / 1 deselected / 2 selected`.
+/// Returns whether a line says how many tests pytest collected.
+pub(super) fn is_collected(line: &str) -> bool {
+    count(line).is_some()
+}
+
+/// Reads `collected 3 items / 1 deselected / 2 selected`. With `-v`, the progress text `collecting ... ` stands before it.
 fn count(line: &str) -> Option<u64> {
-    let mut parts = line.strip_prefix("collected ")?.split(" / ");
+    let mut parts = line.strip_prefix("collecting ... ").unwrap_or(line).strip_prefix("collected ")?.split(" / ");
     let number_of = |part: &str, words: &[&str]| {
         let (number, word) = part.split_once(' ')?;
         words.contains(&word).then(|| number.parse::<u64>().ok())?

@@ -2,9 +2,10 @@
 //!
 //! `junit` reads the file, `tally` counts its tests, `node_ids` finds their names, `seen` collects facts, `rules` decides
 //! by an ordered list of rules, and `failures` makes the result readable. The tests that decide are never counted from
-//! standard output: pytest's last line only adds counts for people that the report does not have (`summary`). Two lines of standard output may make a result worse:
-//! pytest-cov's line about low coverage (`coverage`), and the line with the number of selected tests (`collected`), all
-//! of which must be in the report.
+//! standard output: pytest's last line only adds counts for people that the report does not have (`summary`). Standard output may
+//! make a result worse: by pytest-cov's line about low coverage (`coverage`), by the line with the number of selected tests, all of
+//! which must be in the report (`collected`), by the last line (`summary`), and by sessions that do not end (`sessions`). So may the
+//! report's file, if it was written more than once or after pytest's last line.
 
 mod collected;
 mod control;
@@ -19,6 +20,7 @@ mod prepare;
 mod rewriting;
 mod rules;
 mod seen;
+mod sessions;
 mod summary;
 mod tally;
 mod written;
@@ -26,10 +28,8 @@ mod written;
 #[cfg(test)]
 mod rule_tests;
 
-use std::path::Path;
-
 use crate::model::{CategoryCode, FurtherTestCounts, Interpretation, TestResults, ToolReport};
-use crate::tools::interpret::{Exited, Stopped};
+use crate::tools::interpret::{Exited, Input, Stopped};
 use crate::tools::launch_failure;
 use crate::tools::places::Place;
 pub use control::{ControlPreparation, interpret_control, may_have_control, prepare_control};
@@ -44,14 +44,10 @@ use tally::Tally;
 pub(super) use written::written;
 
 /// Judges a pytest run that ended by itself.
-pub(super) fn interpret(
-    exited: &Exited<'_>,
-    report: &ToolReport,
-    coverage: &ToolReport,
-    channel: Option<&'static str>,
-    names_in: fn(&Path) -> Vec<String>,
-) -> Interpretation {
-    let mut seen = Seen::collect(exited, report, coverage, channel);
+pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretation {
+    let channel = input.report_channel;
+    let names_in = input.names_in;
+    let mut seen = Seen::collect(exited, input, channel);
     if let Some(tally) = seen.tally_mut() {
         tally.name_tests(&mut NodeIds::new(exited.action, exited.place, &exited.stdout, &names_in), exited.place);
     }

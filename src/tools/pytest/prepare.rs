@@ -11,7 +11,7 @@ use crate::tools::recognise::CommandForm;
 const JUNIT_NAME: &str = "junit.xml";
 
 /// pytest reads additional arguments from this variable. pytest puts them before the arguments of the command line.
-const PYTEST_ARGUMENTS: &str = "PYTEST_ADDOPTS";
+pub(super) const PYTEST_ARGUMENTS: &str = "PYTEST_ADDOPTS";
 
 /// Both spellings of the option for the report.
 const JUNIT_OPTIONS: &[&str] = &["--junitxml", "--junit-xml"];

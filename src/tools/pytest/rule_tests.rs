@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{CategoryCode, CoverageTarget, Tool, ToolReport};
+use crate::model::{CategoryCode, CoverageTarget, ReportFileHistory, Timestamp, Tool, ToolReport};
 use crate::tools::interpret::Exited;
 use crate::tools::places::Place;
 use crate::tools::pytest::junit::MAX_BYTES;
 use crate::tools::pytest::rules::{RULES, decide};
 use crate::tools::pytest::seen::Seen;
-use crate::tools::samples::Returned;
+use crate::tools::samples::{Returned, action};
 
 const PASSED: &str = r#"<testcase classname="t" name="a"/>"#;
 const FAILED: &str =
@@ -41,6 +41,18 @@ fn inherited(returned: Returned) -> Returned {
     Returned { channel: Some("inherited"), ..returned }
 }
 
+fn started_by(command: &str, returned: Returned) -> Returned {
+    Returned { action: action(Tool::Pytest, command), ..returned }
+}
+
+fn at(millis: i64) -> Option<Timestamp> {
+    Some(Timestamp::from_millis(millis))
+}
+
+fn written(writes: u32, changed: Option<i64>) -> ReportFileHistory {
+    ReportFileHistory { writes: Some(writes), changed: changed.and_then(at) }
+}
+
 fn covered(mut returned: Returned, coverage: Option<&str>) -> Returned {
     returned.action.coverage = Some(CoverageTarget { minimum_basis_points: 9000, report: "c.json".to_owned() });
     returned.coverage = coverage.map_or(ToolReport::Missing, |text| ToolReport::Fresh(text.as_bytes().to_vec()));
@@ -55,6 +67,52 @@ fn cases() -> Vec<(&'static str, Returned, CategoryCode)> {
             "printed summary contradicts the report",
             exit(0, &[PASSED, OTHER]).saying("F.\n==== 1 failed, 1 passed in 0.1s ====\n", ""),
             CategoryCode::Inconsistent,
+        ),
+        (
+            "the session of the report is not the one that was started",
+            exit(0, &[PASSED]).saying("\n", ""),
+            CategoryCode::Inconsistent,
+        ),
+        (
+            "the session of the report is not the one that was started",
+            exit(0, &[PASSED]).saying("==== test session starts ====\nplatform linux\n", ""),
+            CategoryCode::Inconsistent,
+        ),
+        (
+            "report written more than once",
+            Returned { report_file: written(2, None), ..exit(0, &[PASSED]) },
+            CategoryCode::Inconsistent,
+        ),
+        (
+            "report changed after the last line",
+            Returned {
+                report_file: written(1, Some(5)),
+                last_output: at(4),
+                ..exit(0, &[PASSED]).saying("1 passed in 0.1s\n", "")
+            },
+            CategoryCode::Inconsistent,
+        ),
+        // The clock of a file may be some milliseconds behind, never ahead.
+        (
+            "passed",
+            Returned {
+                report_file: written(1, Some(5)),
+                last_output: at(5),
+                ..exit(0, &[PASSED]).saying("1 passed in 0.1s\n", "")
+            },
+            CategoryCode::TestsPassed,
+        ),
+        // Without the last line, it is not known when the session ended.
+        (
+            "passed",
+            Returned { report_file: written(1, Some(5)), last_output: at(4), ..exit(0, &[PASSED]) },
+            CategoryCode::TestsPassed,
+        ),
+        ("passed", inherited(started_by("npm run test:py", exit(0, &[PASSED])).saying("", "")), CategoryCode::TestsPassed),
+        (
+            "passed",
+            started_by("bash -c 'pytest --junitxml=a.xml >log'", exit(0, &[PASSED])).saying("", ""),
+            CategoryCode::TestsPassed,
         ),
         (
             "pytest-timeout ended pytest",
@@ -134,7 +192,7 @@ fn rule_of(returned: &Returned) -> &'static str {
         stderr_is_complete: true,
         place: Place { root: std::path::Path::new("/project"), directory: std::path::Path::new("") },
     };
-    decide(&Seen::collect(&exited, &returned.report, &returned.coverage, returned.channel)).0.name
+    returned.with_input(|input| decide(&Seen::collect(&exited, input, returned.channel)).0.name)
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::tools::pytest::coverage::MeasuredCoverage;
 use crate::tools::pytest::failures::headline;
 use crate::tools::pytest::junit::JunitError;
 use crate::tools::pytest::seen::{ReportState, Seen};
+use crate::tools::pytest::sessions::SessionProblem;
 use crate::tools::pytest::tally::{Tally, Test};
 use crate::tools::signals;
 
@@ -190,6 +191,50 @@ pub(super) const RULES: &[Rule] = &[
                 "pytest printed {} passed and {} failed, but its report says {counts}; look for a hook or an exit handler that \
                  changes the report",
                 printed.passed, printed.failed
+            )
+        },
+    },
+    Rule {
+        name: "the session of the report is not the one that was started",
+        fits: |seen| matches!(seen.code, 0 | 6) && seen.session_problem().is_some(),
+        category: CategoryCode::Inconsistent,
+        reason: |seen| {
+            let counts = seen.tally().map(counts).unwrap_or_default();
+            let printed = match seen.session_problem() {
+                Some(SessionProblem::Unended) => "pytest printed the start of its session and not its end",
+                Some(SessionProblem::Another) => "pytest printed the end of its session and then another session",
+                Some(SessionProblem::Silent) | None => "pytest printed nothing at all",
+            };
+            format!(
+                "The report says {counts}, but {printed}; look for a `conftest.py` or a test that starts pytest again and ends the \
+                 process (`os._exit`)"
+            )
+        },
+    },
+    Rule {
+        name: "report written more than once",
+        fits: |seen| matches!(seen.code, 0 | 6) && seen.repeated_writes().is_some(),
+        category: CategoryCode::Inconsistent,
+        reason: |seen| {
+            let (counts, writes) = (seen.tally().map(counts).unwrap_or_default(), seen.repeated_writes().unwrap_or_default());
+            format!(
+                "pytest writes its report once, at the end of its session, but the report was written {writes} times, and says \
+                 {counts} now; look for a hook, an exit handler or another session that writes it"
+            )
+        },
+    },
+    Rule {
+        name: "report changed after the last line",
+        fits: |seen| matches!(seen.code, 0 | 6) && seen.changed_after_summary().is_some(),
+        category: CategoryCode::Inconsistent,
+        reason: |seen| {
+            let (counts, printed) = (seen.tally().map(counts).unwrap_or_default(), seen.printed.unwrap_or_default());
+            format!(
+                "pytest printed {} passed and {} failed at its end, but its report, which says {counts}, was changed {} ms later; look \
+                 for an exit handler or another process that changes it",
+                printed.passed,
+                printed.failed,
+                seen.changed_after_summary().unwrap_or_default()
             )
         },
     },

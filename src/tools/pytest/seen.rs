@@ -1,14 +1,18 @@
 //! Collects the facts about a pytest run for the rules. Nothing is judged here.
 
-use crate::model::{Coverage, ToolReport};
-use crate::tools::interpret::Exited;
+use crate::model::{Coverage, ReportFileHistory, Timestamp, Tool, ToolReport};
+use crate::tools::interpret::{Exited, Input};
+use crate::tools::launchers::locate;
 use crate::tools::pytest::collected::selected;
 use crate::tools::pytest::coverage::{MeasuredCoverage, below_target_line, measured};
 use crate::tools::pytest::failures::exception_lines;
 use crate::tools::pytest::hung::ended_by_plugin;
 use crate::tools::pytest::junit::JunitError;
+use crate::tools::pytest::prepare::PYTEST_ARGUMENTS;
+use crate::tools::pytest::sessions::{self, SessionProblem};
 use crate::tools::pytest::summary::{Printed, printed};
 use crate::tools::pytest::tally::Tally;
+use crate::tools::recognise::CommandForm;
 
 /// What pytest prints if a `conftest.py` cannot be imported. pytest then writes no report.
 const CONFTEST_LINE: &str = "ImportError while loading conftest";
@@ -43,6 +47,13 @@ pub(super) struct Seen {
     pub(super) selected: Option<u64>,
     /// The counts of pytest's last line. `None` if the output does not end with it, or another program started pytest.
     pub(super) printed: Option<Printed>,
+    /// How the sessions that were printed contradict a report with tests that passed. `None` if a shell or another program started
+    /// pytest: it may keep pytest's output, or start pytest several times.
+    pub(super) sessions: Option<SessionProblem>,
+    /// What is known of the report's file apart from its content.
+    pub(super) report_file: ReportFileHistory,
+    /// When the last byte of output was read.
+    pub(super) last_output: Option<Timestamp>,
     /// pytest's message about a `conftest.py` that could not be imported.
     pub(super) conftest: Option<String>,
     /// The line of standard error that names the problem.
@@ -53,16 +64,11 @@ pub(super) struct Seen {
 
 impl Seen {
     /// Collects the facts of a run from its output and its report.
-    pub(super) fn collect(
-        exited: &Exited<'_>,
-        report: &ToolReport,
-        coverage: &ToolReport,
-        channel: Option<&'static str>,
-    ) -> Self {
-        let report = match report {
+    pub(super) fn collect(exited: &Exited<'_>, input: &Input<'_>, channel: Option<&'static str>) -> Self {
+        let report = match input.report {
             ToolReport::NotRequested | ToolReport::Missing => ReportState::Missing,
             ToolReport::Refused(why) => ReportState::Refused(why.clone()),
-            ToolReport::Fresh(_) | ToolReport::Large(_) => match report.reader().map(Tally::read) {
+            ToolReport::Fresh(_) | ToolReport::Large(_) => match input.report.reader().map(Tally::read) {
                 Some(Ok(tally)) => ReportState::Read(tally),
                 Some(Err(error)) => ReportState::Unreadable(error),
                 None => ReportState::Missing,
@@ -76,7 +82,10 @@ impl Seen {
             selected: (!behind_wrapper).then(|| selected(&exited.stdout)).flatten(),
             printed: (!behind_wrapper).then(|| printed(&exited.stdout)).flatten(),
             report,
-            coverage: measured(exited.action.coverage.as_ref(), coverage),
+            sessions: session_problem(exited),
+            report_file: input.report_file,
+            last_output: input.last_output,
+            coverage: measured(exited.action.coverage.as_ref(), input.coverage),
             coverage_line: (exited.code == 1).then(|| below_target_line(&exited.stdout)).flatten(),
             conftest: conftest_error(&exited.stderr).or_else(|| conftest_error(&exited.stdout)),
             complaint: complaint(&exited.stderr),
@@ -115,10 +124,37 @@ impl Seen {
         self.printed.filter(|printed| (printed.failed > 0 && counts.failed == 0) || printed.passed < counts.passed)
     }
 
+    /// Returns how the printed sessions contradict the report. A report without a passed test proves nothing anyway.
+    pub(super) fn session_problem(&self) -> Option<SessionProblem> {
+        self.sessions.filter(|_| self.tally().is_some_and(|tally| tally.counts.passed > 0))
+    }
+
+    /// Returns how many times the report was written, if that is more than the one time at the end of a session.
+    pub(super) fn repeated_writes(&self) -> Option<u32> {
+        self.report_file.writes.filter(|writes| *writes > 1)
+    }
+
+    /// Returns for how many milliseconds pytest's last line had been read when the report was still changed. pytest prints that line
+    /// after it wrote the report, and the line is read later than it is printed.
+    pub(super) fn changed_after_summary(&self) -> Option<u64> {
+        let late = self.report_file.changed?.as_millis() - self.printed.and(self.last_output)?.as_millis();
+        u64::try_from(late).ok().filter(|late| *late > 0)
+    }
+
     /// Returns the coverage if the report or pytest-cov's line shows that it is below the required value.
     pub(super) fn coverage_shortfall(&self) -> Option<Coverage> {
         self.coverage.shortfall().or(self.coverage_line)
     }
+}
+
+fn session_problem(exited: &Exited<'_>) -> Option<SessionProblem> {
+    let recognition = locate(&exited.action.command.argv).recognition;
+    if recognition.tool != Tool::Pytest || recognition.form != CommandForm::Direct {
+        return None;
+    }
+    let options = exited.action.environment.get(PYTEST_ARGUMENTS).map(String::as_str);
+    let words = exited.action.command.argv.iter().map(String::as_str).chain(options);
+    sessions::find(&exited.stdout, exited.stdout_is_complete, words)
 }
 
 fn conftest_error(text: &str) -> Option<String> {

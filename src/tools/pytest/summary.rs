@@ -36,8 +36,20 @@ pub(super) struct Printed {
 
 /// Returns the counts if the very last line of the output is pytest's summary and every part of it is known. Any other end of the
 /// output is unknown: quiet runs, plugins that print after the summary, and subtests, which the report counts in another way.
+///
+/// If an exit handler printed a summary directly after pytest's own, the worse counts of the two are returned. Only lines between
+/// rules are taken for that: before them pytest prints where its report is, and a quiet run may show what a test printed.
 pub(super) fn printed(stdout: &str) -> Option<Printed> {
-    let line = stdout.trim_end().lines().next_back()?.trim_matches(['=', ' ']);
+    let mut lines = stdout.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let last = counts_of(lines.next()?)?;
+    Some(lines.take_while(|line| line.starts_with("==")).map_while(counts_of).fold(last, |worst, earlier| Printed {
+        passed: worst.passed.min(earlier.passed),
+        failed: worst.failed.max(earlier.failed),
+    }))
+}
+
+fn counts_of(line: &str) -> Option<Printed> {
+    let line = line.trim_matches(['=', ' ']);
     let (counts, _) = line.rsplit_once(" in ").filter(|_| is_last_line(line))?;
     let mut printed = Printed::default();
     for part in counts.split(", ") {
@@ -53,7 +65,8 @@ pub(super) fn printed(stdout: &str) -> Option<Printed> {
     Some(printed)
 }
 
-fn is_last_line(line: &str) -> bool {
+/// Returns whether a line without its rule of `=` is pytest's summary.
+pub(super) fn is_last_line(line: &str) -> bool {
     line.rsplit_once(" in ").is_some_and(|(counts, duration)| {
         duration.starts_with(|character: char| character.is_ascii_digit())
             && duration.contains('s')
@@ -71,6 +84,9 @@ mod tests {
         for (text, expected) in [
             ("x\n==== 2 failed, 79 passed, 1 skipped, 3 warnings in 0.03s ====\n", counts(79, 2)),
             ("1 passed, 1 xpassed, 2 errors in 1.00s (0:00:01)", counts(2, 2)),
+            ("== 1 failed, 1 passed in 0.1s ==\n\n==== 2 passed in 0.01s ====\n", counts(1, 1)),
+            ("1 failed in 0.1s\n1 passed in 0.01s\n", counts(1, 0)),
+            ("1 failed in 0.1s\n. [100%]\n==== 2 passed in 0.01s ====\n", counts(2, 0)),
             ("1 passed in 0.1s\nprinted later", None),
             ("1 passed, 3 subtests passed in 0.1s", None),
             ("no tests ran in 0.1s", None),

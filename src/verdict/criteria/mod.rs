@@ -142,6 +142,10 @@ fn decide_completion(verdict: &mut RunVerdict, evaluation: &CriteriaEvaluation, 
     verdict.completion_reason = capitalised(&own.into_iter().chain(against).collect::<Vec<_>>().join("; "));
     verdict.completion_status = CompletionStatus::Incomplete;
     if verdict.overall_result == Some(OverallResult::Passed) {
+        // As for conditions: SUCCESS beside INCOMPLETE would say more than what happened.
+        if verdict.overall_status == OverallStatus::Success {
+            verdict.overall_status = OverallStatus::PartialSuccess;
+        }
         verdict.task_status = Some(TaskStatus::Partial);
         if verdict.partial_reason != Some(PartialReason::ExpectedRed) {
             verdict.partial_reason = Some(PartialReason::CriteriaUnmet);

@@ -6,8 +6,8 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::model::{
-    ActionType, ActualValue, CompletionStatus, ConditionValue, DiagnosticSummary, ExpectedOutput, OverallResult, OverallStatus,
-    ResultType, StreamExcerpt, TaskCriteria, TaskStatus,
+    ActionType, ActualValue, CompletionStatus, ConditionValue, DiagnosticSummary, EvidenceKind, ExpectedOutput, OverallResult,
+    OverallStatus, ResultType, StreamExcerpt, TaskCriteria, TaskStatus,
 };
 use crate::verdict::tests::seen::{
     Seen, command, conditions, criteria, judged, judged_with, one, passed, skipped, stream, tested, without_process,
@@ -24,6 +24,19 @@ fn c04_unmet_criteria_fail_the_verdict_and_are_no_success() {
     assert_eq!(verdict.reason, "1 of 2 success conditions not met");
     assert_eq!(verdict.completion_reason, verdict.reason);
     assert_eq!(evaluation.success[1].unknown, ["STEP.1.errorCount"]);
+}
+
+#[test]
+fn v16_success_never_stands_beside_an_incomplete_task() {
+    let evidence = TaskCriteria { required_evidence: vec![EvidenceKind::TestExecutionLog], ..criteria() };
+    let (verdict, _) = judged(&evidence, &[command("STEP.1", ResultType::Success, 0)]);
+    assert_eq!(verdict.overall_result, Some(OverallResult::Passed));
+    assert_eq!(
+        (verdict.overall_status, verdict.completion_status),
+        (OverallStatus::PartialSuccess, CompletionStatus::Incomplete)
+    );
+    let (verdict, _) = judged(&criteria(), &[command("STEP.1", ResultType::Success, 0)]);
+    assert_eq!((verdict.overall_status, verdict.completion_status), (OverallStatus::Success, CompletionStatus::Complete));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use crate::model::{OneTest, TestFailure, Tool, is_hidden_character};
 use crate::report::ActionResultV2;
+use crate::shell::split_words;
 
 /// The characters, in addition to letters and digits, that a shell leaves as they are.
 const PLAIN: &str = "_./:=@%+,-";
@@ -68,10 +69,12 @@ fn is_option(argument: &str) -> bool {
 
 /// Returns how a command names one test, and the words of the command up to its test runner.
 fn program(command: &str) -> Option<(OneTest, String)> {
-    if command.chars().any(|character| "$`'\"\\|&;<>()*?[]{}~#\n".contains(character)) {
+    if command.chars().any(|character| "$`\\|&;<>~#\n".contains(character)) {
         return None;
     }
-    let words: Vec<&str> = command.split_whitespace().collect();
+    // A quoted word, such as the value of `-k`, is one word.
+    let words = split_words(command)?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     if let Some(found) = called_by_several_words(&words) {
         return Some(found);
     }
@@ -86,8 +89,12 @@ fn program(command: &str) -> Option<(OneTest, String)> {
         OneTest::FileAndPattern { subcommand } => subcommand,
         OneTest::NamePattern | OneTest::ExactName | OneTest::RunPattern => None,
     };
-    let program: Vec<&str> = words.into_iter().take(position + 1).chain(subcommand).collect();
-    Some((one_test, program.join(" ")))
+    // The word after `-c` is the script of a shell, or a program of Python.
+    let is_script = |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+    if words[..position].iter().any(is_script) {
+        return None;
+    }
+    Some((one_test, joined(words.into_iter().take(position + 1).chain(subcommand))))
 }
 
 /// Returns the same for a tool that is called by several words, such as `cargo test`.
@@ -106,7 +113,11 @@ fn called_by_several_words(words: &[&str]) -> Option<(OneTest, String)> {
         OneTest::ExactName => words.len(),
         OneTest::NodeId | OneTest::FileAndPattern { .. } | OneTest::NamePattern | OneTest::RunPattern => end,
     };
-    Some((one_test, words[..kept].join(" ")))
+    Some((one_test, joined(words[..kept].iter().copied())))
+}
+
+fn joined<'w>(words: impl Iterator<Item = &'w str>) -> String {
+    words.map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns a path of the project relative to a directory of the project, if it lies in the directory.
@@ -192,6 +203,11 @@ mod tests {
             (".venv/bin/pytest", Some(".venv/bin/pytest")),
             ("npx vitest --run", Some("npx vitest run")),
             ("npx jest --ci", Some("npx jest")),
+            ("python -m pytest -k 'not slow and (a or b)' 'tests/test_a.py::test_x[1]'", Some("python -m pytest")),
+            ("'my env/bin/pytest' -q", Some("'my env/bin/pytest'")),
+            ("cargo test 'a b'", Some("cargo test 'a b'")),
+            ("bash -o pipefail -c pytest", None),
+            ("pytest -k 'it", None),
             ("cd a && pytest", None),
             ("sh -c 'pytest'", None),
             ("npm test", None),
