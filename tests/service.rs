@@ -84,6 +84,8 @@ fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace(
 /// What is expected at one isolation level after a run with a hostile check that tries W1 to W8.
 struct ExpectedAttack {
     level: &'static str,
+    /// The names of the attempts in `attacked.sh` that are made.
+    attempts: &'static [&'static str],
     /// What `attacked.sh` prints for each attempt that changed or reached something. Every other attempt got nothing.
     got: &'static [(&'static str, &'static str)],
     /// Whether the check can connect to the socket of the service. If it can, the service must refuse its request.
@@ -94,8 +96,12 @@ struct ExpectedAttack {
     git: &'static str,
 }
 
-/// The names of the attempts in `attacked.sh`: W1 to W8, and the evidence.
-const ATTEMPTS: [&str; 9] = ["wall", "manager", "stranger", "service", "tree", "screen", "repository", "swap", "evidence"];
+/// W1 to W8, and the evidence.
+const ATTEMPTS: &[&str] = &["wall", "manager", "stranger", "service", "tree", "screen", "repository", "swap", "evidence"];
+
+/// With only a process group, nothing keeps a check from the user's files and the store. What is held there, or named: requests to the
+/// service, and what is written to the project.
+const HELD_WITHOUT_SANDBOX: &[&str] = &["asked", "manager", "wall", "tree", "screen", "repository", "swap"];
 
 /// What the attempts do to the project, or to the snapshot of it.
 const IN_PROJECT: [(&str, &str); 4] = [
@@ -108,9 +114,17 @@ const IN_PROJECT: [(&str, &str); 4] = [
 /// At weaker levels than `namespace`, a check can have the service manager start a process outside of the isolation.
 const BEYOND: [(&str, &str); 5] = [IN_PROJECT[0], IN_PROJECT[1], IN_PROJECT[2], IN_PROJECT[3], ("manager", "REACHED manager;")];
 
-const EXPECTED: [ExpectedAttack; 2] = [
-    ExpectedAttack { level: "namespace", got: &IN_PROJECT, reaches_socket: false, returned: "0", git: "0" },
-    ExpectedAttack { level: "landlock", got: &BEYOND, reaches_socket: true, returned: "3", git: "1" },
+const EXPECTED: [ExpectedAttack; 3] = [
+    ExpectedAttack { level: "namespace", attempts: ATTEMPTS, got: &IN_PROJECT, reaches_socket: false, returned: "0", git: "0" },
+    ExpectedAttack { level: "landlock", attempts: ATTEMPTS, got: &BEYOND, reaches_socket: true, returned: "3", git: "1" },
+    ExpectedAttack {
+        level: "process-group",
+        attempts: HELD_WITHOUT_SANDBOX,
+        got: &BEYOND,
+        reaches_socket: true,
+        returned: "3",
+        git: "1",
+    },
 ];
 
 /// One save starts a run with a hostile check, under a service that a real service manager has started.
@@ -122,7 +136,7 @@ fn a_hostile_check_changes_nothing_outside_of_its_run_and_the_report_names_the_a
         let Some(said) = inside("attacked.sh", Owner::Person, &[level]) else { return };
         let value = |name: &str| said.get(name).unwrap_or_else(|| panic!("{level}: no {name} in {said:#?}")).trim();
         assert_eq!(value("FAULTS"), "0", "{level}: {said:#?}");
-        for name in ATTEMPTS {
+        for &name in expected.attempts {
             let got = expected.got.iter().find(|(attempt, _)| *attempt == name).map_or("", |(_, got)| got);
             let tried = value(&format!("ATTEMPT-{name}"));
             assert_eq!(tried, format!("BEGIN {name};{got}"), "{level}: {said:#?}");
