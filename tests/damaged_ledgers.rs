@@ -2,7 +2,7 @@
 //! Commands about other projects go on.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::common::{KeptEvidence, Project};
 
@@ -34,7 +34,7 @@ fn remove_index(project: &Project) {
     }
 }
 
-fn text_of(ledger: &PathBuf) -> String {
+fn text_of(ledger: &Path) -> String {
     fs::read_to_string(ledger).expect("a project has a ledger")
 }
 

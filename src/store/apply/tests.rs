@@ -9,9 +9,9 @@ use proptest::{prop_assert_eq, proptest};
 
 use crate::model::{
     CommandExit, Digest, ExitCodeSource, IsolationLevel, LedgerBody, LedgerLine, NextNode, OverallResult, OverallStatus,
-    OverrideRecord, Phase, PhaseRecord, ProjectId, PruneReason, PruneRecord, PrunedRun, RouteDestination, RouteEntry, RouteKind,
-    RunRecord, Sequence, Serving, ServingRecord, SupersededRecord, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest,
-    TreeFormat, ViolationKind, ViolationRecord,
+    OverrideRecord, Phase, PhaseRecord, ProjectId, RouteDestination, RouteEntry, RouteKind, RunRecord, Sequence, Serving,
+    ServingRecord, SupersededRecord, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationKind,
+    ViolationRecord,
 };
 use crate::store::testing::{TestIndex, approval, line, project, registration, run_id, run_record, task, terms};
 use crate::store::{IndexError, IndexedProject, IndexedRun, SealedHashes, StoreIndex};
