@@ -15,7 +15,9 @@ use crate::process::{LaunchedChild, WrittenChange, WrittenEntry};
 use crate::project::{ModulesToCompile, PythonInterpreter, SnapshotBase, Workspace};
 use crate::run::check_caches::stamp_environments;
 use crate::snapshot::{ModuleCompiler, PythonModule};
-use crate::tools::{PYTEST_CODE, PYTEST_REWRITER, PYTEST_SETTINGS_FILES, may_rewrite_otherwise};
+use crate::tools::{
+    PYTEST_CODE, PYTEST_REWRITER, PYTEST_SETTINGS_FILES, command_may_rewrite_otherwise, settings_may_rewrite_otherwise,
+};
 
 /// The interpreter of an action, and the pytest that it runs, if one is installed there.
 #[derive(Debug, Clone)]
@@ -120,8 +122,8 @@ impl Workspace {
 /// Returns the state of what decides how pytest rewrites the tests of an action, besides pytest itself; `None` if its
 /// rewritten tests must not be kept.
 fn settings_of_pytest(root: &Path, base: &SnapshotBase, child: &LaunchedChild) -> Option<Digest> {
-    let variables = child.environment.iter().map(|(_, value)| value);
-    if child.argv.iter().chain(variables).any(|word| may_rewrite_otherwise(word.as_bytes())) {
+    let variables = child.environment.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+    if command_may_rewrite_otherwise(child.argv.iter().map(|word| word.as_bytes()), variables) {
         return None;
     }
     // pytest begins its search at the paths that it is given, `tests/test_a.py::test_b` for example.
@@ -134,7 +136,7 @@ fn settings_of_pytest(root: &Path, base: &SnapshotBase, child: &LaunchedChild) -
     let mut state = IdentityWriter::new("proctor-rewriting-settings-v1");
     for path in directories.iter().flat_map(|around| PYTEST_SETTINGS_FILES.iter().map(|name| around.join(name))) {
         let Some(digest) = base.tree.lookup(&path).and_then(|entry| entry.digest) else { continue };
-        if may_rewrite_otherwise(&std::fs::read(base.copies.last()?.join(path.as_path())).ok()?) {
+        if settings_may_rewrite_otherwise(&std::fs::read(base.copies.last()?.join(path.as_path())).ok()?) {
             return None;
         }
         state = state.part("path", path.as_bytes()).part("digest", digest.hex().as_bytes());

@@ -61,8 +61,8 @@ pub(crate) use package_json::{script_name, scripts};
 pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
 pub use project_files::ProjectFiles;
 pub use pytest::{
-    ControlPreparation, PYTEST_CODE, PYTEST_REWRITER, PYTEST_SETTINGS_FILES, hiding_module, interpret_control, judge_hidden,
-    may_have_control, may_rewrite_otherwise, not_found, prepare_control,
+    ControlPreparation, PYTEST_CODE, PYTEST_REWRITER, PYTEST_SETTINGS_FILES, command_may_rewrite_otherwise, hiding_module,
+    interpret_control, judge_hidden, may_have_control, not_found, prepare_control, settings_may_rewrite_otherwise,
 };
 pub(crate) use recognise::remark;
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};

@@ -37,7 +37,9 @@ pub(super) use discover::find;
 pub use hiding::{hiding_module, judge_hidden};
 use node_ids::NodeIds;
 pub(super) use prepare::ask;
-pub use rewriting::{PYTEST_CODE, PYTEST_REWRITER, PYTEST_SETTINGS_FILES, may_rewrite_otherwise};
+pub use rewriting::{
+    PYTEST_CODE, PYTEST_REWRITER, PYTEST_SETTINGS_FILES, command_may_rewrite_otherwise, settings_may_rewrite_otherwise,
+};
 use seen::Seen;
 pub use seen::not_found;
 use tally::Tally;
