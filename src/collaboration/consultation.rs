@@ -218,6 +218,7 @@ impl Workspace {
             environment: &environment.variables,
             ambient: self.ambient(),
             settings: &settings,
+            own_caches: None,
             guarded: &[],
         };
         let mut isolation = isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation)

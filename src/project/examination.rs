@@ -103,6 +103,7 @@ pub(super) fn trial_launch<'r>(
         environment: &environment.variables,
         ambient: request.ambient,
         settings: request.settings,
+        own_caches: None,
         guarded: &[],
     })
     .map_err(ProjectError::Sandbox)?;

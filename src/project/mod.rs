@@ -71,7 +71,7 @@ pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use freshness::{DescribedProject, PlanlessProject};
 pub(crate) use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound};
-pub(crate) use own_caches::{OwnCachesRequest, prepare_own_caches};
+pub(crate) use own_caches::{OwnCachesRequest, WorkPlace, prepare_own_caches};
 pub use progress::Progress;
 pub(crate) use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, ShownOutputs, SnapshotBase, is_by_product};
 pub(crate) use protected::ProtectedFilesStatus;

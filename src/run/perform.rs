@@ -18,7 +18,7 @@ mod services;
 use crate::project::Progress;
 use crate::project::Workspace;
 use crate::project::{EnvironmentSurvey, SurveyExtent};
-use crate::project::{OwnCachesRequest, ProjectError, QueueLimits, prepare_own_caches};
+use crate::project::{OwnCachesRequest, ProjectError, QueueLimits, WorkPlace, prepare_own_caches};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -284,16 +284,23 @@ impl<'w, 'c> Performer<'w, 'c> {
         let request = self.context.request;
         let mut environment = ChildEnvironment::build(self.workspace.ambient(), &request.settings.environment, action, output);
         let (ambient, directory) = (self.workspace.ambient(), self.working_directory(action));
+        let is_on_snapshot = self.place.snapshot_for(action).is_some();
         let caches = OwnCachesRequest {
             path: self.workspace.store.own_caches_directory(&request.scope.project),
             home: isolation::home(ambient),
+            root: &request.scope.root,
             directory: &directory,
             phase: action.phase,
+            place: if action.phase == ActionPhase::Step && !is_on_snapshot {
+                WorkPlace::CheckInProject
+            } else {
+                WorkPlace::Elsewhere
+            },
         };
         if let Some(caches) = prepare_own_caches(caches) {
-            environment.use_own_caches(&caches);
+            environment.use_own_caches(&caches.directory, caches.variables);
         }
-        if self.place.snapshot_for(action).is_some() && is_below_its_repository(&request.scope.root) {
+        if is_on_snapshot && is_below_its_repository(&request.scope.root) {
             environment.let_git_look_above();
         }
         environment
@@ -333,6 +340,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         // On a snapshot, an action writes a copy of the project, so nothing in it needs to be read-only.
         let is_on_snapshot = self.place.snapshot_for(action).is_some();
         let guarded = if is_on_snapshot { Vec::new() } else { self.context.guarded.read_only(&request.scope.root) };
+        let own_caches = self.workspace.store.own_caches_directory(&request.scope.project);
         let sandbox = SandboxRequest {
             project_root: &request.scope.root,
             home: isolation::home(ambient),
@@ -344,6 +352,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             environment: &environment.variables,
             ambient,
             settings: &request.settings.sandbox,
+            own_caches: Some(&own_caches),
             guarded: &guarded,
         };
         isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)

@@ -130,8 +130,13 @@ impl ChildEnvironment {
         }
     }
 
-    /// Makes tools use the project's own caches in `directory`. A variable that the user or the settings set is kept.
-    pub(crate) fn use_own_caches(&mut self, directory: &Path) {
+    /// Makes tools use the project's own caches in `directory`, with further variables for the tools that the project uses. A
+    /// variable that the user or the settings set is kept.
+    pub(crate) fn use_own_caches(&mut self, directory: &Path, further: Vec<(&'static str, OsString)>) {
+        for (name, value) in further {
+            self.variables.entry(name.into()).or_insert(value);
+            self.dropped.remove(name);
+        }
         for (names, below) in OWN_CACHE_VARIABLES {
             if names.iter().any(|name| self.variables.contains_key(OsStr::new(name))) {
                 continue;
@@ -294,10 +299,11 @@ mod tests {
         prerequisite.environment.insert("UV_CACHE_DIR".into(), "/uv".into());
         let ambient = [("NPM_CONFIG_CACHE", "/npm"), ("XDG_CACHE_HOME", "/not-passed-on")];
         let mut child = build(&ambient, &EnvironmentAdditions::default(), &prerequisite);
-        child.use_own_caches(Path::new("/own"));
+        child.use_own_caches(Path::new("/own"), vec![("CARGO_HOME", "/own/cargo".into()), ("UV_CACHE_DIR", "/other".into())]);
         let value = |name: &str| child.variables.get(OsStr::new(name)).and_then(|value| value.to_str());
         assert_eq!((value("XDG_CACHE_HOME"), value("PIP_CACHE_DIR")), (Some("/own"), Some("/own/pip")));
         assert_eq!((value("UV_CACHE_DIR"), value("npm_config_cache")), (Some("/uv"), None));
+        assert_eq!(value("CARGO_HOME"), Some("/own/cargo"));
         assert!(!child.dropped.contains("XDG_CACHE_HOME"));
     }
 

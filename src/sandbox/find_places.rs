@@ -1,7 +1,7 @@
 //! Finds out which of the paths in the rules exist, what each path is after its links are resolved, and which file
 //! (device and inode) is there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -172,10 +172,10 @@ impl PlaceFinder<'_, '_> {
     }
 
     fn caches(&mut self) {
-        for name in CACHE_VARIABLES {
-            if let Some(path) = path_in(self.request.environment, name) {
-                self.add(&path, PlaceRule::Cache, Access::Writable);
-            }
+        let named = CACHE_VARIABLES.iter().filter_map(|name| path_in(self.request.environment, name));
+        let own = self.request.own_caches.map(Path::to_owned);
+        for path in own.into_iter().chain(named).collect::<BTreeSet<PathBuf>>() {
+            self.add(&path, PlaceRule::Cache, Access::Writable);
         }
     }
 

@@ -55,6 +55,9 @@ pub(crate) struct SandboxRequest<'a> {
     /// The environment variables of proctor itself.
     pub(crate) ambient: &'a BTreeMap<OsString, OsString>,
     pub(crate) settings: &'a SandboxSettings,
+    /// The project's own caches, which the action may write also where no variable names the directory itself; `None` for an
+    /// action without such caches.
+    pub(crate) own_caches: Option<&'a Path>,
     /// Files and directories of the project that the action may only read, as absolute paths.
     pub(crate) guarded: &'a [PathBuf],
 }

@@ -90,6 +90,7 @@ impl World {
             environment: &self.environment,
             ambient: &self.ambient,
             settings: &self.settings,
+            own_caches: None,
             guarded: &self.guarded,
         })
     }

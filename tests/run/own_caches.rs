@@ -2,10 +2,11 @@
 //! written.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::Project;
+use crate::common::{Project, repository};
 
 const LEVELS: [&str; 3] = ["namespace", "cgroup", "landlock"];
 
@@ -133,4 +134,60 @@ fn the_caches_of_a_project_are_counted_and_removed_with_its_snapshots() {
     assert!(bytes.and_then(serde_json::Value::as_u64).is_some_and(|bytes| bytes >= 100_000), "{facts}");
     project.proctor(["prune", "--snapshots"]).success();
     assert_eq!(caches(), 0);
+}
+
+/// The package that the crate of the test needs. proctor itself needs it, so it is in the registry of whoever built these tests.
+const PACKAGE: &str = "itoa";
+
+/// Copies what cargo has of [`PACKAGE`] to the registry of another home. Returns the package's entry in a lock file; `None` if the
+/// registry is not where cargo has it by default.
+fn copy_package(home: &Path) -> Option<String> {
+    let cargo_home =
+        env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")))?;
+    let registry = cargo_home.join("registry");
+    let lock = fs::read_to_string(repository().join("Cargo.lock")).ok()?;
+    let entry = lock.split("[[package]]\n").find(|entry| entry.starts_with(&format!("name = \"{PACKAGE}\"")))?;
+    let version = entry.split('"').nth(3)?;
+    let index = fs::read_dir(registry.join("index")).ok()?.flatten().next()?.file_name();
+    let parts = [
+        Path::new("index").join(&index).join("config.json"),
+        Path::new("index").join(&index).join(".cache/it/oa").join(PACKAGE),
+        Path::new("cache").join(&index).join(format!("{PACKAGE}-{version}.crate")),
+        Path::new("src").join(&index).join(format!("{PACKAGE}-{version}")),
+    ];
+    for part in parts {
+        let (from, to) = (registry.join(&part), home.join(".cargo/registry").join(&part));
+        let files = if from.is_dir() { files_below(&from) } else { BTreeMap::from([(from.clone(), fs::read(&from).ok()?)]) };
+        for (file, content) in files {
+            let to = to.join(file.strip_prefix(&from).expect("it lies below"));
+            fs::create_dir_all(to.parent().expect("a directory")).expect("made");
+            // The last part of `to` is empty for a single file.
+            fs::write(to.components().collect::<PathBuf>(), content).expect("written");
+        }
+    }
+    Some(entry.trim_end().to_owned())
+}
+
+#[test]
+fn cargo_compiles_with_the_packages_of_the_home_and_writes_only_to_the_projects_own_directory() {
+    let level = "namespace";
+    let machine = machine();
+    let (home, state) = (machine.path().join("home"), machine.path().join("state"));
+    [&home, &state].into_iter().for_each(|directory| fs::create_dir_all(directory).expect("made"));
+    let (Some(entry), Some(cargo)) = (copy_package(&home), env::var_os("CARGO").map(PathBuf::from)) else { return };
+    let manifest =
+        format!("[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\n{PACKAGE} = \"1\"\n");
+    let lock = format!(
+        "version = 4\n\n[[package]]\n{entry}\n\n[[package]]\nname = \"shop\"\nversion = \"0.1.0\"\ndependencies = [\n \"{PACKAGE}\",\n]\n"
+    );
+    let script = "set -e\ncargo check --offline --locked --quiet\ntouch \"$CARGO_HOME/registry/cache/new\"\n\
+        touch \"$HOME/.cargo/registry/cache/new\" 2>/dev/null && echo wrote to the home\necho compiled\n";
+    let project = project(script, &home, &state, level).with_program(&cargo);
+    let library = "pub fn price(cents: u32) -> String {\n    itoa::Buffer::new().format(cents).to_owned()\n}\n";
+    let project = project.file("Cargo.toml", &manifest).file("Cargo.lock", &lock).file("src/lib.rs", library);
+    let before = files_below(&home);
+    assert_eq!(log(&project), "compiled\n", "{level}");
+    assert_eq!(files_below(&home), before, "{level}");
+    let own = fs::read_dir(state.join("proctor-caches")).expect("made").flatten().next().expect("of the project").path();
+    assert!(own.join("cargo/registry/cache/new").is_file(), "{level}");
 }

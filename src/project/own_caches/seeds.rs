@@ -92,6 +92,26 @@ pub(super) fn link_home_cache(own: &WritableDirectory, home_cache: &Path, phase:
     Ok(())
 }
 
+/// Links a directory of the home that lies outside of `~/.cache`, under another name. `levels` levels of directories in it are
+/// made anew. Before every prerequisite, what is new in the home is linked too.
+pub(super) fn link_directory(
+    own: &WritableDirectory,
+    name: &[u8],
+    from: &Path,
+    levels: u32,
+    phase: ActionPhase,
+) -> io::Result<()> {
+    if own.has(name) && phase != ActionPhase::Prerequisite {
+        return Ok(());
+    }
+    let below = own.directory(name)?;
+    let mut linking = Linking { seed: &EVERY_OTHER, is_named: true, left: MOST_ENTRIES };
+    for entry in fs::read_dir(from).into_iter().flatten().flatten() {
+        let _missing = linking.entry(&below, &entry, levels, false);
+    }
+    Ok(())
+}
+
 struct Linking<'s> {
     seed: &'s Seed,
     is_named: bool,
@@ -118,6 +138,7 @@ impl Linking<'_> {
                 return Ok(());
             }
         }
+        own.unlink_if_dangling(name);
         if own.has(name) {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open, openat, renameat};
-use nix::sys::stat::{Mode, fstatat, mkdirat};
+use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 
 const DIRECTORY: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
@@ -45,6 +45,33 @@ impl WritableDirectory {
         match symlinkat(target.as_os_str().as_bytes(), self.0.as_fd(), name) {
             Ok(()) | Err(Errno::EEXIST) => Ok(()),
             Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Makes a symbolic link. An entry that is already there stays, unless it is a link that leads nowhere.
+    pub(super) fn link_anew(&self, name: &[u8], target: &Path) -> io::Result<()> {
+        self.unlink_if_dangling(name);
+        self.link(name, target)
+    }
+
+    /// Returns whether there is an entry of this name, and if it is a link, whether there is something at its end.
+    pub(super) fn leads_somewhere(&self, name: &[u8]) -> bool {
+        fstatat(self.0.as_fd(), name, AtFlags::empty()).is_ok()
+    }
+
+    /// Removes an entry if it is a link that leads nowhere: the user's own tool removed what it led to.
+    pub(super) fn unlink_if_dangling(&self, name: &[u8]) {
+        if !self.leads_somewhere(name) {
+            self.unlink_link(name);
+        }
+    }
+
+    /// Removes an entry if it is a symbolic link.
+    pub(super) fn unlink_link(&self, name: &[u8]) {
+        let found = fstatat(self.0.as_fd(), name, AtFlags::AT_SYMLINK_NOFOLLOW);
+        if found.is_ok_and(|found| SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT == SFlag::S_IFLNK) {
+            // Tested code may have put something else there in the meantime; a directory is not removed by this call.
+            let _stays = unlinkat(self.0.as_fd(), name, UnlinkatFlags::NoRemoveDir);
         }
     }
 
