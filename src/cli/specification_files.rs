@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use crate::cli::commands::{from_run_error, opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
+use crate::cli::render;
 use crate::cli::setup::{self, LoadedProject};
-use crate::config::Configuration;
+use crate::config::{Configuration, judged_settings};
 use crate::model::{CommandExit, TaskId};
 use crate::process::clock;
 use crate::project::{ProjectError, SPECIFICATION_SEARCH, Specifications, TaskError};
+use crate::spec::{first_settings, weaker_settings};
 use crate::tree::TreeIndex;
 
 /// What reading a task's specification gave: a plan, or the errors.
@@ -32,6 +34,33 @@ pub(crate) struct WrongSpecification {
 /// Loads a project for a task, or for the project's own checks if no task is named.
 pub(crate) fn load(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<LoadedProject, CommandError> {
     found(find(environment, directory, task)?)
+}
+
+/// Loads a project for a question about approvals, for which no task is named: the plan of the project's own checks, or of its
+/// first task if it has no checks of its own. The settings belong to the project as a whole, so the plan of any task asks for
+/// them.
+pub(crate) fn load_for_approval(environment: &Environment, directory: &Path) -> Result<LoadedProject, CommandError> {
+    let root = setup::project_root(environment, directory)?;
+    let (configuration, plan) = setup::describe(&root)?;
+    let error = match plan {
+        Ok(plan) => return Ok(LoadedProject { root, configuration, plan }),
+        Err(error) if !configuration.checks.is_empty() => return Err(error),
+        Err(error) => error,
+    };
+    let mut specifications = Specifications::default();
+    specifications.update(&root, &scan(&root, &configuration)?);
+    let planned = specifications.tasks().into_iter().find_map(|task| specifications.plan(&configuration, &task).ok());
+    if let Some(plan) = planned {
+        render::note(&format!("the project has no checks of its own: this is about its settings and task `{}`", plan.task));
+        return Ok(LoadedProject { root, configuration, plan });
+    }
+    let now = judged_settings(&configuration);
+    let wider = weaker_settings(&first_settings(&now), &now, &configuration.allowed);
+    let error = error.detail("so nothing is run, and nothing waits for an approval");
+    let Some(first) = wider.first() else { return Err(error) };
+    let rest = wider.iter().skip(1).map(|setting| format!("  {}", setting.text));
+    let error = error.detail("the first run will ask for these settings:").detail(format!("  {}", first.text));
+    Err(rest.fold(error, CommandError::detail))
 }
 
 /// Finds the plan of a task, or of the project's own checks if no task is named.

@@ -59,3 +59,32 @@ fn settings_and_files_that_left_the_tree_are_listed_once_for_all_tasks() {
     assert_eq!(count("these files leave the tree, and are not tested any more: src/calc.py"), 1, "{listed}");
     assert_eq!(count("approve it: "), 1, "{listed}");
 }
+
+#[test]
+fn settings_are_approved_where_the_project_has_no_checks_of_its_own() {
+    let wide = "[sandbox]\nmode = \"off\"\n";
+    let project = project(&[task("T117")]).allowing_nothing().toml(wide);
+    assert!(project.proctor(["run", "--task", "T117"]).status(3).stderr.contains("sandbox.mode"));
+    let shown = project.approve();
+    assert!(shown.contains("no checks of its own: this is about its settings and task `T117`"), "{shown}");
+    assert!(shown.contains("weakened: sandbox.mode: \"off\" instead of \"auto\""), "{shown}");
+    project.proctor(["run", "--task", "T117"]).success();
+    assert!(project.proctor(["approve"]).success().stdout.contains("task `T117` asks for nothing less than was approved"));
+}
+
+#[test]
+fn a_project_without_anything_to_run_has_nothing_to_approve_and_names_the_settings_that_will_be_asked_for() {
+    let project = Project::new().allowing_nothing().toml("[sandbox]\nmode = \"off\"\nvisible = [\"~/.ssh\"]\n");
+    insta::assert_snapshot!(project.proctor(["approve"]).status(4).snapshot(), @r#"
+    exit status: 4
+    --- stderr
+    error: the project has no checks, and none were found in its files
+      so nothing is run, and nothing waits for an approval
+      the first run will ask for these settings:
+        sandbox.mode: "off" instead of "auto"
+        sandbox.visible: asks for more: ["~/.ssh"]
+      hint: write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
+      hint: `proctor init --print` shows every setting with its default
+    "#);
+    assert_eq!(project.store().ledger().len(), 0, "nothing is registered");
+}

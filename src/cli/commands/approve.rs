@@ -25,7 +25,10 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
         return waiting_approvals::execute(options.json, environment);
     }
     let launcher = opening::start_launcher(environment)?;
-    let loaded = specification_files::load(environment, options.place.path(), options.task.as_deref())?;
+    let loaded = match &options.task {
+        None => specification_files::load_for_approval(environment, options.place.path())?,
+        Some(task) => specification_files::load(environment, options.place.path(), Some(task))?,
+    };
     let RunResources { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;
     let plan = &loaded.plan;
     let found = workspace.approval_question(&scope, &settings, plan).map_err(|error| super::from_run_error(&error))?;
