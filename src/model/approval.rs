@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, ActionPhase, ActionWords, ApprovalTerms, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, JudgedSettings,
-    OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, TaskId, ToolPolicy,
+    ActionId, ActionPhase, ActionWords, ApprovalTerms, ApprovedProgram, CoverageTarget, Digest, EvidenceKind, ExpectedOutput,
+    JudgedSettings, OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, TaskId, ToolPolicy,
 };
 
 /// Stands in place of a file name for a plan that was discovered from the project's own files.
@@ -79,6 +79,10 @@ pub struct ActionTerms {
     /// What the action runs, part by part; `None` in approvals that were written before the parts were recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<ActionWords>,
+    /// What was found of the command's program when the command was approved. `None` if that is not known, for example in
+    /// approvals that were written before it was recorded. Only checks have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ApprovedProgram>,
     /// The action's phase; `None` for a check. Prerequisites and clean-up work in the project itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<ActionPhase>,

@@ -8,6 +8,7 @@ mod action_kind;
 mod action_type;
 mod action_words;
 mod approval;
+mod approved_program;
 mod check_record;
 mod check_standing;
 mod completion;
@@ -68,6 +69,7 @@ pub use approval::{
     ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, CurrentApproval, FOUND_IN_PROJECT, PlanTerms, UnapprovedPlan,
     approve_command, plan_subject,
 };
+pub use approved_program::ApprovedProgram;
 pub use check_record::{CheckCoverage, CheckOutcome, CheckRecord, KnownCheck, LastCheckResult, newest_fresh_failure};
 pub use check_standing::{CheckStanding, CheckState, checks_sentence};
 pub use completion::TaskCompletion;

@@ -111,7 +111,8 @@ impl Workspace {
             let now = (!globs.is_empty()).then(|| protected_files(tree, globs));
             let protected = now.map(|now| approvable(approved_by_rule(known.as_ref(), now, globs))).transpose()?;
             let said = said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at));
-            let mut record = ApprovalRecord { protected, ..record(plan, file, digest, reason, settings.by_rule) };
+            let programs = self.program_search(scope, request.settings);
+            let mut record = ApprovalRecord { protected, ..record((plan, programs), file, digest, reason, settings.by_rule) };
             if let Some(known) = &known {
                 record.terms = terms_by_rule(&known.terms, record.terms);
             }
@@ -199,8 +200,10 @@ impl Workspace {
         let WeighedPlan { unapproved, held, protected, file, .. } = weighed;
         let of_files = unapproved.protected.iter().map(|text| format!("protected: {text}"));
         let weakened = unapproved.weakened.iter().cloned().chain(of_files).collect();
-        let settings = Some(plan.settings.now.clone());
-        let record = ApprovalRecord { weakened, protected, ..record(plan, &file, digest, ApprovalReason::Person, settings) };
+        let programs = self.program_search(scope, settings);
+        let now = Some(plan.settings.now.clone());
+        let record =
+            ApprovalRecord { weakened, protected, ..record((plan, programs), &file, digest, ApprovalReason::Person, now) };
         let rules = &held.terms.approval;
         let question = ApprovalQuestion {
             unapproved,
@@ -311,7 +314,7 @@ pub(crate) fn terms_of_registration(
     if !is_own || judgement.weakens_plan() {
         return Ok(None);
     }
-    let terms = PlanTerms { settings: judgement.settings.by_rule, ..plan_terms(plan) };
+    let terms = PlanTerms { settings: judgement.settings.by_rule, ..programs.record(plan, plan_terms(plan)) };
     Ok(Some(Box::new(match &judgement.known {
         Some(known) => terms_by_rule(&known.terms, terms),
         None => terms,
@@ -346,7 +349,7 @@ fn decide(
             if weakenings(before, &now).is_empty() {
                 return Ok(Decision::WeakensNothing);
             }
-            let before = &with_same_programs(before, &now, &|id, old, new| programs.is_same(plan, id, old, new));
+            let before = &with_same_programs(before, &now, &|id, old, word| programs.is_same(plan, id, old, word));
             if weakenings(before, &now).is_empty() {
                 return Ok(Decision::WeakensNothing);
             }
@@ -365,7 +368,7 @@ fn decide(
 }
 
 fn record(
-    plan: &Plan,
+    (plan, programs): (&Plan, ProgramSearch<'_>),
     file: &str,
     plan_digest: Digest,
     reason: ApprovalReason,
@@ -377,7 +380,7 @@ fn record(
         plan_digest,
         reason,
         weakened: Vec::new(),
-        terms: PlanTerms { settings, ..plan_terms(plan) },
+        terms: PlanTerms { settings, ..programs.record(plan, plan_terms(plan)) },
         protected: None,
         signature: None,
     }

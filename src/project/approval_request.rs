@@ -29,7 +29,8 @@ struct ApprovalRequestV1<'a> {
     /// The sequence number of the ledger line with the task's current approval, which the signed approval replaces.
     replaces: u64,
     plan_digest: Digest,
-    /// The digest of the plan's terms, written as canonical JSON.
+    /// The digest of the plan's terms, written as canonical JSON, without what was found of the programs: a person signs
+    /// what the plan says, and may sign it on another day, with another search path.
     terms_digest: Digest,
     #[serde(skip_serializing_if = "Option::is_none")]
     protected_digest: Option<Digest>,
@@ -39,6 +40,8 @@ struct ApprovalRequestV1<'a> {
 /// Returns the bytes that a person signs to approve `record` in place of the current approval `held`: canonical JSON
 /// (RFC 8785) on one line.
 pub(crate) fn approval_request(project: &ProjectId, held: &CurrentApproval, record: &ApprovalRecord) -> Vec<u8> {
+    let mut terms = record.terms.clone();
+    terms.actions.values_mut().for_each(|action| action.program = None);
     let request = ApprovalRequestV1 {
         schema: SCHEMA,
         project,
@@ -46,7 +49,7 @@ pub(crate) fn approval_request(project: &ProjectId, held: &CurrentApproval, reco
         file: &record.file,
         replaces: held.sequence.0,
         plan_digest: record.plan_digest,
-        terms_digest: Digest::of(&canonical(&record.terms)),
+        terms_digest: Digest::of(&canonical(&terms)),
         protected_digest: record.protected.as_ref().map(|protected| protected.digest()),
         weakened: &record.weakened,
     };

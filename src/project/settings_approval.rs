@@ -3,9 +3,9 @@
 //! The settings belong to the project, not to a task: the newest approval of any task holds the approved settings.
 //! What the user's own configuration allows needs no approval, and no approval records it.
 
-use crate::config::opens_the_machine;
+use crate::config::{ENV_FILE_CONTENT, opens_the_machine};
 use crate::model::{Digest, JudgedSettings, PlanSettings};
-use crate::spec::{WeakerSetting, first_settings, settings_by_rule, stricter_settings, weaker_settings};
+use crate::spec::{WeakerSetting, first_settings, settings_by_rule, stricter_settings, unrecorded_env_file, weaker_settings};
 
 /// How the present settings compare with the approved ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,8 +51,12 @@ pub(super) fn decide_settings(held: Option<&JudgedSettings>, settings: &PlanSett
             &first
         }
     };
-    let by_rule = settings_by_rule(before, now);
-    let weaker = weaker_settings(before, now, allowed);
+    let mut by_rule = settings_by_rule(before, now);
+    let mut weaker = weaker_settings(before, now, allowed);
+    if let Some(unrecorded) = unrecorded_env_file(before, now, allowed).filter(|_| held.is_some()) {
+        weaker.push(unrecorded);
+        by_rule.values.remove(ENV_FILE_CONTENT);
+    }
     let opens = |setting: &WeakerSetting| now.values.get(&setting.key).is_some_and(|now| opens_the_machine(&setting.key, now));
     SettingsDecision {
         opens_more: !weaker.is_empty() && weaker.iter().all(opens),
@@ -68,4 +72,45 @@ pub(super) fn decide_settings(held: Option<&JudgedSettings>, settings: &PlanSett
 pub(super) fn digest_with_settings(plan: Digest, settings: &PlanSettings) -> Digest {
     let bytes = serde_json_canonicalizer::to_vec(&(plan, &settings.now, &settings.allowed));
     Digest::of(&bytes.expect("settings hold nothing that JSON cannot"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Configuration, ENV_FILE, judged_settings};
+    use crate::model::SettingValue;
+
+    fn settings(file: &str, content: Option<&str>) -> JudgedSettings {
+        let mut settings = judged_settings(&Configuration::default());
+        let text = |text: &str| SettingValue::Text(text.to_owned());
+        settings.values.insert(ENV_FILE.to_owned(), text(file));
+        settings.values.extend(content.map(|content| (ENV_FILE_CONTENT.to_owned(), text(content))));
+        settings
+    }
+
+    #[test]
+    fn a_content_that_an_earlier_version_did_not_record_is_asked_for_once() {
+        let allowed = JudgedSettings { values: [(ENV_FILE.to_owned(), SettingValue::Text(".env".to_owned()))].into() };
+        let nothing = JudgedSettings::default();
+        let now = settings(".env", Some("digest"));
+        let rows = [
+            (Some(settings(".env", None)), &now, &nothing, true),
+            (Some(settings(".env", None)), &now, &allowed, false),
+            (Some(settings(".env", Some("digest"))), &now, &nothing, false),
+            (Some(settings(".env", Some("other"))), &now, &nothing, true),
+            // No file is named, now or before, or the file cannot be read.
+            (Some(settings("", None)), &settings("", None), &nothing, false),
+            (Some(settings(".env", None)), &settings(".env", None), &nothing, false),
+            (None, &now, &nothing, false),
+        ];
+        for (held, now, allowed, is_asked) in rows {
+            let settings = PlanSettings { now: now.clone(), allowed: allowed.clone() };
+            let decision = decide_settings(held.as_ref(), &settings);
+            assert_eq!(decision.names == [ENV_FILE_CONTENT], is_asked, "{held:?}: {:?}", decision.weakened);
+            assert_eq!(decision.weakened.is_empty(), !is_asked, "{held:?}: {:?}", decision.weakened);
+            let recorded = decision.by_rule.and_then(|by_rule| by_rule.values.get(ENV_FILE_CONTENT).cloned());
+            let before = held.and_then(|held| held.values.get(ENV_FILE_CONTENT).cloned());
+            assert!(!is_asked || recorded == before, "no question is answered by a rule: {recorded:?}");
+        }
+    }
 }

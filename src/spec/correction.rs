@@ -2,10 +2,13 @@
 //!
 //! A check whose program was never found may get any other command. A check that only ever ended in a usage error may get
 //! another command of the same tool. Nothing else about the check may differ, and the check may not be removed.
+//!
+//! That a run did not find a program proves little: whoever starts the run chooses `PATH`, and can move a script away. So
+//! the program must have been absent already when the command was approved.
 
 use std::collections::BTreeMap;
 
-use crate::model::{ActionTerms, ActionWords, PlanTerms, ProgramEnding, ProgramHistory};
+use crate::model::{ActionTerms, ActionWords, ApprovedProgram, PlanTerms, ProgramEnding, ProgramHistory};
 use crate::spec::weakening::counterpart;
 use crate::tools::{calls_tool_the_same_way, recognise};
 
@@ -46,9 +49,9 @@ fn may_be_corrected(old: &ActionTerms, new: &ActionTerms, history: &ProgramHisto
         && other_parts(before) == other_parts(now);
     let only_ended = |ways: &[ProgramEnding]| history.only_ended(name, program, before.tool, ways);
     let is_same_tool = || before.tool == now.tool && calls_tool_the_same_way(&before.command, &now.command);
+    let was_never_there = old.program == Some(ApprovedProgram::Absent) && only_ended(&[ProgramEnding::NotFound]);
     differs_in_command_only
-        && (only_ended(&[ProgramEnding::NotFound])
-            || (only_ended(&[ProgramEnding::UsageError, ProgramEnding::NotFound]) && is_same_tool()))
+        && (was_never_there || (only_ended(&[ProgramEnding::UsageError, ProgramEnding::NotFound]) && is_same_tool()))
 }
 
 fn other_parts(words: &ActionWords) -> BTreeMap<&str, &str> {

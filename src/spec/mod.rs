@@ -39,7 +39,9 @@ pub use propose_writes::propose_writes;
 pub use resolve::{discover, plan, plan_command, resolve};
 pub use review::plan_review;
 pub use same_program::{IsSameProgram, with_same_programs};
-pub use settings_weakening::{WeakerSetting, first_settings, settings_by_rule, stricter_settings, weaker_settings};
+pub use settings_weakening::{
+    WeakerSetting, first_settings, settings_by_rule, stricter_settings, unrecorded_env_file, weaker_settings,
+};
 pub use strictness::compare_with_project;
 pub use task::{TaskContext, resolve_task};
 pub use terms::plan_terms;

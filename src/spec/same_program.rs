@@ -1,11 +1,11 @@
 //! Finds checks that call the approved program by another path, which makes no verdict easier (S7). Pure: the caller says
-//! whether two words name the same program.
+//! whether a word names the approved program.
 
 use crate::model::{ActionId, ActionTerms, PlanTerms};
 use crate::spec::weakening::{counterpart, differs_neutrally, may_fail};
 
-/// Returns whether an action of the new plan starts the same program by either of two words.
-pub type IsSameProgram<'a> = dyn Fn(&ActionId, &str, &str) -> bool + 'a;
+/// Returns whether an action of the new plan, named by its id, starts the program of the approved action by this word.
+pub type IsSameProgram<'a> = dyn Fn(&ActionId, &ActionTerms, &str) -> bool + 'a;
 
 /// Returns the approved terms `before`, in which each check that `now` starts by another path to the same program has the
 /// command that it has in `now`. Nothing else about the check may differ, except for neutral words of its tool.
@@ -20,7 +20,7 @@ pub fn with_same_programs(before: &PlanTerms, now: &PlanTerms, is_same_program: 
     for (id, action) in &mut same.actions {
         let Some(new) = counterpart(id, &before.actions[id], before, now) else { continue };
         let Some(new_id) = now.actions.iter().find(|(_, other)| std::ptr::eq(*other, new)).map(|(id, _)| id) else { continue };
-        if calls_the_same(action, new, may_fail, &|old, new| is_same_program(new_id, old, new)) {
+        if calls_the_same(action, new, may_fail, &|old, word| is_same_program(new_id, old, word)) {
             action.does = new.does;
             action.does_with_found = new.does_with_found;
             action.words.clone_from(&new.words);
@@ -30,7 +30,7 @@ pub fn with_same_programs(before: &PlanTerms, now: &PlanTerms, is_same_program: 
     same
 }
 
-fn calls_the_same(old: &ActionTerms, new: &ActionTerms, may_fail: bool, is_same: &dyn Fn(&str, &str) -> bool) -> bool {
+fn calls_the_same(old: &ActionTerms, new: &ActionTerms, may_fail: bool, is_same: &dyn Fn(&ActionTerms, &str) -> bool) -> bool {
     // Work in the project itself is always asked for.
     let is_check = |action: &ActionTerms| action.phase.is_none() && !action.in_place;
     let (Some(before), Some(now)) = (&old.words, &new.words) else { return false };
@@ -43,5 +43,5 @@ fn calls_the_same(old: &ActionTerms, new: &ActionTerms, may_fail: bool, is_same:
         program.clone_from(new_program);
     }
     let has_same_words = renamed.words.as_ref().is_some_and(|words| words.command == now.command);
-    (has_same_words || differs_neutrally(&renamed, new, may_fail)) && is_same(old_program, new_program)
+    (has_same_words || differs_neutrally(&renamed, new, may_fail)) && is_same(old, new_program)
 }

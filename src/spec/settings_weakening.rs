@@ -36,6 +36,18 @@ pub fn weaker_settings(before: &JudgedSettings, now: &JudgedSettings, allowed: &
     compared.collect()
 }
 
+/// Returns the question about the content of the file that `env_file` names, if the approval of an earlier version of proctor
+/// holds the name of the file and nothing about its content. Nobody can say then whether the file still sets what was approved.
+pub fn unrecorded_env_file(before: &JudgedSettings, now: &JudgedSettings, allowed: &JudgedSettings) -> Option<WeakerSetting> {
+    let file = now.values.get(ENV_FILE)?;
+    let is_approved_by_name = before.values.get(ENV_FILE) == Some(file) && !before.values.contains_key(ENV_FILE_CONTENT);
+    let is_allowed = allowed.values.get(ENV_FILE) == Some(file);
+    (now.values.contains_key(ENV_FILE_CONTENT) && is_approved_by_name && !is_allowed).then(|| WeakerSetting {
+        key: ENV_FILE_CONTENT.to_owned(),
+        text: format!("{ENV_FILE_CONTENT}: an earlier version of proctor did not record what the approved file sets"),
+    })
+}
+
 /// Returns the settings in which `now` is stricter than `before`, in words for people.
 pub fn stricter_settings(before: &JudgedSettings, now: &JudgedSettings) -> Vec<String> {
     // A setting of which any change is weaker is so in both directions.

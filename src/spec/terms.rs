@@ -18,7 +18,7 @@ const ALL: u32 = 10_000;
 
 /// Returns what a plan demands: its actions, limits, conditions and approval terms. Comparing the record of an approved
 /// plan with the record of a new plan shows where the plan became weaker. The project's settings are left out:
-/// `settings_weakening` compares them.
+/// `settings_weakening` compares them. What is found of the programs is left out too, because nothing is searched here.
 pub fn plan_terms(plan: &Plan) -> PlanTerms {
     let criteria = plan.criteria.as_ref();
     let conditions = |conditions: Option<&Vec<crate::model::TaskCondition>>| -> Vec<String> {
@@ -88,6 +88,7 @@ fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
         phase: Some(action.phase).filter(|phase| *phase != ActionPhase::Step),
         in_place: action.in_place,
         words: Some(words(action, naming)),
+        program: None,
         shown: action.command.display.chars().take(SHOWN).collect(),
         expected_exit_codes: action.expected_exit_codes.clone(),
         timeout_ms: millis(action.timeout),

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::config::{Configuration, duration_text};
 use crate::model::{
-    ActionId, ActionPhase, ActionTerms, ApprovalTerms, BlockOn, ByteSize, OnProtectedChange, OnSurvivors, PlanTerms, Reuse,
-    ToolPolicy,
+    ActionId, ActionPhase, ActionTerms, ApprovalTerms, ApprovedProgram, BlockOn, ByteSize, OnProtectedChange, OnSurvivors,
+    PlanTerms, Reuse, ToolPolicy,
 };
 use crate::spec::word_difference::differing_parts;
 use crate::tools::{differs_in_neutral_words_only, recognise};
@@ -181,15 +181,26 @@ fn is_moderate(old: &ActionTerms, new: &ActionTerms) -> bool {
 }
 
 /// Returns the terms that an approval without a person records: those of the new plan, but with the approved time-outs where
-/// the new ones are longer. So a time-out cannot be doubled again and again.
+/// the new ones are longer, so that a time-out cannot be doubled again and again. What was found of a program when its
+/// command was approved stays on record while the command names the same program.
 pub fn terms_by_rule(before: &PlanTerms, now: PlanTerms) -> PlanTerms {
     let mut terms = now.clone();
     for (id, action) in &mut terms.actions {
         if let Some(old) = counterpart(id, &now.actions[id], &now, before) {
             action.timeout_ms = action.timeout_ms.min(old.timeout_ms);
+            if names_same_program(old, action) {
+                action.program = ApprovedProgram::carried(old.program.as_ref(), action.program.as_ref());
+            }
         }
     }
     terms
+}
+
+/// Returns whether the commands of two actions begin with the same word. An approval that does not record the words may have
+/// had the same one.
+fn names_same_program(old: &ActionTerms, new: &ActionTerms) -> bool {
+    let program = |terms: &ActionTerms| terms.words.as_ref().map(|words| words.command.first().cloned());
+    program(old).is_none_or(|old| Some(old) == program(new))
 }
 
 fn more_output(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {

@@ -106,3 +106,26 @@ fn a_usage_error_is_corrected_within_the_same_tool_only() {
     is_free(&project, &[("tests", "bin/pytest -q")]);
     is_asked(&project, &[("tests", "bin/pytest --co")]);
 }
+
+#[test]
+fn hiding_a_program_that_was_there_at_the_approval_opens_nothing() {
+    // By another search path: `proctor add` approves the plan, and the check never ran.
+    let project = Project::new().toml(&toml(&[("tests", "mytests -q")])).executable("bin/mytests", FINE);
+    let honest = format!("{}/bin:/usr/bin:/bin", project.path().display());
+    let project = project.env("PATH", &honest);
+    project.proctor(["add"]).success();
+    let project = project.env("PATH", "/usr/bin:/bin");
+    let missing = project.proctor(["run"]).failure();
+    assert!(missing.snapshot().contains("no program"), "{}", missing.snapshot());
+    is_asked(&project, &[("tests", "true")]);
+    // A further check makes an approval without a person, with this search path.
+    is_free(&project, &[("tests", "mytests -q"), ("more", "true")]);
+    is_asked(&project, &[("tests", "true"), ("more", "true")]);
+
+    // By moving a script.
+    let project = Project::new().toml(&toml(&[("tests", "scripts/test")])).executable("scripts/test", FINE);
+    project.proctor(["add"]).success();
+    fs::rename(project.path().join("scripts"), project.path().join("moved")).expect("the directory is there");
+    project.proctor(["run"]).failure();
+    is_asked(&project, &[("tests", "true")]);
+}

@@ -62,6 +62,9 @@ fn the_same_program_by_another_path_is_free() {
         (".venv/bin/pytest -q", "ROOT/.venv/bin/pytest -v"),
         ("./.venv/bin/python -m pytest", ".venv/bin/python -m pytest"),
         (".venv/bin/ruff check src", "ROOT/.venv/bin/ruff check src links"),
+        // The approval recorded where the plain name led.
+        ("pytest", ".venv/bin/pytest"),
+        ("pytest -q", "ROOT/.venv/bin/pytest -v"),
     ] {
         assert!(!is_asked(before, now), "{before} -> {now}");
     }
@@ -73,9 +76,9 @@ fn another_program_or_import_path_behind_a_similar_path_is_asked_for() {
         // A script of the project with the name of the tool, and the tool of another environment.
         ("pytest", "./pytest"),
         (".venv/bin/pytest", "other/bin/pytest"),
-        // Where a plain name leads depends on the search path of whoever runs proctor now.
-        ("pytest", ".venv/bin/pytest"),
+        // Where a plain name leads now depends on the search path of whoever runs proctor now.
         (".venv/bin/pytest", "pytest"),
+        ("pytest", "other/bin/pytest"),
         ("python -m pytest", "python3 -m pytest"),
         (".venv/bin/python -m pytest", ".venv/bin/python3 -m pytest"),
         // Links: to another program, to the same file under another path, and a directory that is a link. A Python
@@ -97,6 +100,27 @@ fn another_program_or_import_path_behind_a_similar_path_is_asked_for() {
     ] {
         assert!(is_asked(before, now), "{before} -> {now}");
     }
+}
+
+#[test]
+fn the_path_of_a_plain_name_counts_only_as_the_approval_recorded_it() {
+    let pytest = ".venv/bin/pytest";
+    let other = "#!/bin/sh\nexit 0\n";
+    // Another program lies at the path by now.
+    let project = project("pytest");
+    project.proctor(["run"]).any_status();
+    let project = project.executable(pytest, other);
+    project.save("proctor.toml", &check(pytest));
+    assert!(project.proctor(["run"]).status(3).stderr.contains("than was approved"));
+    // A later search path leads elsewhere, and a further edit makes an approval without a person.
+    let project = self::project("pytest").executable("planted/pytest", other);
+    project.proctor(["run"]).any_status();
+    let path = format!("{}/planted:/usr/bin:/bin", project.path().display());
+    let project = project.env("PATH", &path);
+    project.save("proctor.toml", &(check("pytest") + "[[check]]\nname = \"more\"\ncommand = [\"true\"]\n"));
+    project.proctor(["run"]).any_status();
+    project.save("proctor.toml", &(check("planted/pytest") + "[[check]]\nname = \"more\"\ncommand = [\"true\"]\n"));
+    assert!(project.proctor(["run"]).status(3).stderr.contains("than was approved"));
 }
 
 #[test]

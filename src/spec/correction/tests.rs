@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::Configuration;
 use crate::model::ProgramEnding::{NotFound, Ran, UsageError};
-use crate::model::{Plan, ProgramRecord, Tool};
+use crate::model::{ApprovedProgram, Plan, ProgramRecord, Tool};
 use crate::spec::{DiskFiles, plan_command, plan_terms, weakenings};
 
 /// Returns a plan with these checks, each a name and a command.
@@ -32,8 +32,14 @@ fn history(records: &[ProgramRecord]) -> ProgramHistory {
     ProgramHistory { records: records.iter().cloned().collect(), has_unknown: false }
 }
 
+/// Returns whether the correction is free where no program was there when the plan was approved.
 fn is_free_between(before: &Plan, now: &Plan, history: &ProgramHistory) -> bool {
-    let (before, now) = (plan_terms(before), plan_terms(now));
+    is_free_after(Some(&ApprovedProgram::Absent), before, now, history)
+}
+
+fn is_free_after(approved: Option<&ApprovedProgram>, before: &Plan, now: &Plan, history: &ProgramHistory) -> bool {
+    let (mut before, now) = (plan_terms(before), plan_terms(now));
+    before.actions.values_mut().for_each(|action| action.program = approved.cloned());
     weakenings(&with_free_corrections(&before, &now, history), &now).is_empty()
 }
 
@@ -54,6 +60,16 @@ fn a_program_that_was_never_found_may_be_corrected_to_any_command() {
     let both = [("tests", "pytets -q"), ("lint", "ruff check .")];
     assert!(!is_free(&both, &[("tests", "ruff check .")], &missing), "another check is removed");
     assert!(!is_free(&both, &[("tests", "pytest"), ("lint", "ruff check src")], &missing), "another check is weakened");
+}
+
+#[test]
+fn a_program_that_a_run_did_not_find_is_asked_for_unless_it_was_absent_at_the_approval() {
+    let missing = history(&[record("tests", "scripts/test", Tool::Generic, NotFound)]);
+    let (before, now) = (plan(&[("tests", "scripts/test")]), plan(&[("tests", "true")]));
+    let found = ApprovedProgram::Found { path: "/shop/scripts/test".to_owned(), content: None };
+    for (approved, expected) in [(Some(&ApprovedProgram::Absent), true), (Some(&found), false), (None, false)] {
+        assert_eq!(is_free_after(approved, &before, &now, &missing), expected, "{approved:?}");
+    }
 }
 
 #[test]
