@@ -3,6 +3,7 @@
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -226,4 +227,45 @@ fn a_policy_can_allow_that_nothing_is_checked_and_the_report_says_so() {
     let classification = &report["stepExecution"]["results"][0]["classification"];
     assert_eq!(classification["code"], "NOTHING_CHECKED");
     assert_eq!(classification["policyApplied"]["strategy"], "NEVER");
+}
+
+/// The files that a linter checks, each with a finding.
+const LISTED: &[(&str, &str)] =
+    &[("src/bad.py", "import os\n"), ("src/bad.js", "debugger\n"), ("more/bad.py", "import os\n"), ("more/bad.js", "debugger\n")];
+
+/// A further path is free for these tools, so no file in it may take a file of the first path from the tool, and no path may.
+#[test]
+fn a_further_path_takes_no_file_from_a_linter() {
+    let ruff = format!("{} check --no-cache --output-format concise", python_checkers().with_file_name("ruff").display());
+    let eslint = format!("{} -f json", program(&node_modules(), "eslint"));
+    let prettier = format!("{} --list-different", program(&jest_modules(), "prettier"));
+    let cheats: &[(&str, &str)] = &[
+        ("more/ruff.toml", "exclude = [\"src\", \"*\"]\nforce-exclude = true\n"),
+        ("more/pyproject.toml", "[tool.ruff]\nextend-exclude = [\"../src\"]\nlint.per-file-ignores = { \"**\" = [\"ALL\"] }\n"),
+        ("more/eslint.config.mjs", "export default [{ ignores: [\"**\"] }, { ignores: [\"../src/**\"] }];\n"),
+        ("more/.eslintrc.json", "{\"root\": true, \"ignorePatterns\": [\"../src\", \"*\"]}\n"),
+        ("more/.prettierignore", "../src\n*\n"),
+        ("more/.prettierrc", "{\"requirePragma\": true}\n"),
+    ];
+    for (tool, end) in [(&ruff, ".py"), (&eslint, ".js"), (&prettier, ".js")] {
+        let is_read = |(path, _): &&(&str, &str)| tool.contains("ruff") == (path.contains("ruff") || path.contains("pyproject"));
+        for cheat in cheats.iter().filter(is_read).map(Some).chain([None]) {
+            let rules = ("eslint.config.mjs", "export default [{ rules: { \"no-debugger\": \"error\" } }];\n");
+            let files = LISTED.iter().chain(cheat).chain([&rules]);
+            let project = files.fold(Project::new(), |project, (path, text)| project.file(path, text));
+            let listed = |paths: &str| {
+                let mut words = tool.split(' ').chain(paths.split(' '));
+                let mut command = Command::new(words.next().expect("a program"));
+                let output = command.args(words).current_dir(project.path()).output().expect("the tool is installed");
+                (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+            };
+            for paths in ["src more", "src .", &format!("src more/bad{end}"), "src more/none"] {
+                let (is_success, text) = listed(paths);
+                // A tool that refuses a path fails, which hides nothing.
+                assert!(!is_success, "{tool} {paths}, {cheat:?}: {text}");
+                let names_it = text.contains(&format!("src/bad{end}"));
+                assert!(names_it || paths.ends_with("none") || text.is_empty(), "{tool} {paths}, {cheat:?}: {text}");
+            }
+        }
+    }
 }

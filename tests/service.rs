@@ -154,6 +154,26 @@ fn a_hostile_check_changes_nothing_outside_of_its_run_and_the_report_names_the_a
     }
 }
 
+/// With only a process group, a check reaches the user's files and the store, and nothing is claimed. What is held there, or named:
+/// requests to the service are refused, and what the check writes to the project (`proctor.toml`, `.gitignore`, sources) is asked for
+/// before anything runs again. A `.git` that it makes is not held.
+#[test]
+#[ignore = "long tier"]
+fn without_a_sandbox_a_hostile_check_weakens_nothing_for_the_next_run() {
+    let Some(said) = inside("attacked.sh", Owner::Person, &["process-group"]) else { return };
+    let value = |name: &str| said.get(name).unwrap_or_else(|| panic!("no {name} in {said:#?}")).trim();
+    for name in ["UNTOUCHED", "LINES", "APPROVALS", "FILES"] {
+        assert_eq!(value(name), "same", "{name}: {said:#?}");
+    }
+    assert_eq!((value("PROJECTFILES"), value("GIT")), ("changed", "1"), "{said:#?}");
+    assert_eq!((value("FAULTS"), value("JOURNAL")), ("0", "1"), "{said:#?}");
+    assert_eq!(value("RETURNED"), "3", "{said:#?}");
+    assert!(value("SAID").contains("not tested any more: src/calc.py"), "{said:#?}");
+    assert_eq!((value("PAINTED"), value("SURVIVED"), value("VERIFIED")), ("0", "0", "yes"), "{said:#?}");
+    assert!(value("RUNS").parse::<u32>().is_ok_and(|runs| runs <= 4), "{said:#?}");
+    assert!(value("PROJECTS").ends_with(" 0"), "{said:#?}");
+}
+
 /// Asserts that the report of an attack names what the check wrote to files that decide, what else it wrote to the project, and what it
 /// left behind.
 #[track_caller]
