@@ -246,12 +246,12 @@ fn a_further_path_takes_no_file_from_a_linter() {
         ("more/.eslintrc.json", "{\"root\": true, \"ignorePatterns\": [\"../src\", \"*\"]}\n"),
         ("more/.prettierignore", "../src\n*\n"),
         ("more/.prettierrc", "{\"requirePragma\": true}\n"),
-        ("more/.gitignore", "*\n../src\n"),
     ];
     for (tool, end) in [(&ruff, ".py"), (&eslint, ".js"), (&prettier, ".js")] {
-        for cheat in cheats.iter().map(Some).chain([None]) {
-            let config = "export default [{ rules: { \"no-debugger\": \"error\" } }];\n";
-            let files = LISTED.iter().chain(cheat).chain([&("eslint.config.mjs", config)]);
+        let is_read = |(path, _): &&(&str, &str)| tool.contains("ruff") == (path.contains("ruff") || path.contains("pyproject"));
+        for cheat in cheats.iter().filter(is_read).map(Some).chain([None]) {
+            let rules = ("eslint.config.mjs", "export default [{ rules: { \"no-debugger\": \"error\" } }];\n");
+            let files = LISTED.iter().chain(cheat).chain([&rules]);
             let project = files.fold(Project::new(), |project, (path, text)| project.file(path, text));
             let listed = |paths: &str| {
                 let mut words = tool.split(' ').chain(paths.split(' '));
@@ -259,7 +259,7 @@ fn a_further_path_takes_no_file_from_a_linter() {
                 let output = command.args(words).current_dir(project.path()).output().expect("the tool is installed");
                 (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
             };
-            for paths in ["src", "src more", "more src", "src .", "src src", &format!("src more/bad{end}"), "src more/none"] {
+            for paths in ["src more", "src .", &format!("src more/bad{end}"), "src more/none"] {
                 let (is_success, text) = listed(paths);
                 // A tool that refuses a path fails, which hides nothing.
                 assert!(!is_success, "{tool} {paths}, {cheat:?}: {text}");

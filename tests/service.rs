@@ -84,8 +84,6 @@ fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace(
 /// What is expected at one isolation level after a run with a hostile check that tries W1 to W8.
 struct ExpectedAttack {
     level: &'static str,
-    /// The names of the attempts in `attacked.sh` that are made.
-    attempts: &'static [&'static str],
     /// What `attacked.sh` prints for each attempt that changed or reached something. Every other attempt got nothing.
     got: &'static [(&'static str, &'static str)],
     /// Whether the check can connect to the socket of the service. If it can, the service must refuse its request.
@@ -96,12 +94,8 @@ struct ExpectedAttack {
     git: &'static str,
 }
 
-/// W1 to W8, and the evidence.
-const ATTEMPTS: &[&str] = &["wall", "manager", "stranger", "service", "tree", "screen", "repository", "swap", "evidence"];
-
-/// With only a process group, nothing keeps a check from the user's files and the store. What is held there, or named: requests to the
-/// service, and what is written to the project.
-const HELD_WITHOUT_SANDBOX: &[&str] = &["asked", "manager", "wall", "tree", "screen", "repository", "swap"];
+/// The names of the attempts in `attacked.sh`: W1 to W8, and the evidence.
+const ATTEMPTS: [&str; 9] = ["wall", "manager", "stranger", "service", "tree", "screen", "repository", "swap", "evidence"];
 
 /// What the attempts do to the project, or to the snapshot of it.
 const IN_PROJECT: [(&str, &str); 4] = [
@@ -114,17 +108,9 @@ const IN_PROJECT: [(&str, &str); 4] = [
 /// At weaker levels than `namespace`, a check can have the service manager start a process outside of the isolation.
 const BEYOND: [(&str, &str); 5] = [IN_PROJECT[0], IN_PROJECT[1], IN_PROJECT[2], IN_PROJECT[3], ("manager", "REACHED manager;")];
 
-const EXPECTED: [ExpectedAttack; 3] = [
-    ExpectedAttack { level: "namespace", attempts: ATTEMPTS, got: &IN_PROJECT, reaches_socket: false, returned: "0", git: "0" },
-    ExpectedAttack { level: "landlock", attempts: ATTEMPTS, got: &BEYOND, reaches_socket: true, returned: "3", git: "1" },
-    ExpectedAttack {
-        level: "process-group",
-        attempts: HELD_WITHOUT_SANDBOX,
-        got: &BEYOND,
-        reaches_socket: true,
-        returned: "3",
-        git: "1",
-    },
+const EXPECTED: [ExpectedAttack; 2] = [
+    ExpectedAttack { level: "namespace", got: &IN_PROJECT, reaches_socket: false, returned: "0", git: "0" },
+    ExpectedAttack { level: "landlock", got: &BEYOND, reaches_socket: true, returned: "3", git: "1" },
 ];
 
 /// One save starts a run with a hostile check, under a service that a real service manager has started.
@@ -136,7 +122,7 @@ fn a_hostile_check_changes_nothing_outside_of_its_run_and_the_report_names_the_a
         let Some(said) = inside("attacked.sh", Owner::Person, &[level]) else { return };
         let value = |name: &str| said.get(name).unwrap_or_else(|| panic!("{level}: no {name} in {said:#?}")).trim();
         assert_eq!(value("FAULTS"), "0", "{level}: {said:#?}");
-        for &name in expected.attempts {
+        for name in ATTEMPTS {
             let got = expected.got.iter().find(|(attempt, _)| *attempt == name).map_or("", |(_, got)| got);
             let tried = value(&format!("ATTEMPT-{name}"));
             assert_eq!(tried, format!("BEGIN {name};{got}"), "{level}: {said:#?}");
@@ -166,6 +152,26 @@ fn a_hostile_check_changes_nothing_outside_of_its_run_and_the_report_names_the_a
         assert!(value("PROJECTS").ends_with(" 0"), "{level}: {said:#?}");
         assert_eq!(value("VERIFIED"), "yes", "{level}: {said:#?}");
     }
+}
+
+/// With only a process group, a check reaches the user's files and the store, and nothing is claimed. What is held there, or named:
+/// requests to the service are refused, and what the check writes to the project (`proctor.toml`, `.gitignore`, sources) is asked for
+/// before anything runs again. A `.git` that it makes is not held.
+#[test]
+#[ignore = "long tier"]
+fn without_a_sandbox_a_hostile_check_weakens_nothing_for_the_next_run() {
+    let Some(said) = inside("attacked.sh", Owner::Person, &["process-group"]) else { return };
+    let value = |name: &str| said.get(name).unwrap_or_else(|| panic!("no {name} in {said:#?}")).trim();
+    for name in ["UNTOUCHED", "LINES", "APPROVALS", "FILES"] {
+        assert_eq!(value(name), "same", "{name}: {said:#?}");
+    }
+    assert_eq!((value("PROJECTFILES"), value("GIT")), ("changed", "1"), "{said:#?}");
+    assert_eq!((value("FAULTS"), value("JOURNAL")), ("0", "1"), "{said:#?}");
+    assert_eq!(value("RETURNED"), "3", "{said:#?}");
+    assert!(value("SAID").contains("not tested any more: src/calc.py"), "{said:#?}");
+    assert_eq!((value("PAINTED"), value("SURVIVED"), value("VERIFIED")), ("0", "0", "yes"), "{said:#?}");
+    assert!(value("RUNS").parse::<u32>().is_ok_and(|runs| runs <= 4), "{said:#?}");
+    assert!(value("PROJECTS").ends_with(" 0"), "{said:#?}");
 }
 
 /// Asserts that the report of an attack names what the check wrote to files that decide, what else it wrote to the project, and what it

@@ -175,9 +175,10 @@ fn cached_packages(directory: &Path) -> BTreeSet<(String, String)> {
     names.filter_map(|name| split_archive_name(name.strip_suffix(".crate")?)).collect()
 }
 
-/// Splits `serde_json-1.0.1` before the version: the first part that begins with a digit and has a dot.
+/// Splits `serde_json-1.0.1` before the version, which begins with a number and a dot.
 fn split_archive_name(name: &str) -> Option<(String, String)> {
-    let is_version = |text: &str| text.starts_with(|first: char| first.is_ascii_digit()) && text.contains('.');
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_version = |text: &str| text.split_once('.').is_some_and(|(first, _)| is_number(first));
     let (at, _) = name.match_indices('-').find(|(at, _)| is_version(&name[at + 1..]))?;
     Some((name[..at].to_owned(), name[at + 1..].to_owned()))
 }
