@@ -47,6 +47,7 @@ const NEWEST_SEALED: &str =
 
 type SignRows = Box<dyn Fn(&[u8]) -> Option<String> + Send>;
 type VerifyRows = Box<dyn Fn(&[u8], &str) -> bool + Send>;
+type TellUnreadable = Box<dyn Fn(&ProjectId, &str) + Send>;
 
 /// The functions by which rows are sealed, and a seal is checked.
 pub struct IndexSealing {
@@ -57,7 +58,7 @@ pub struct IndexSealing {
     /// Tells the user that the rows of a project were changed by another program and are made anew.
     pub changed: Box<dyn Fn(&ProjectId) + Send>,
     /// Tells the user why the ledger of a project cannot be read, once for each project.
-    pub unreadable: Box<dyn Fn(&ProjectId, &str) + Send>,
+    pub unreadable: TellUnreadable,
 }
 
 /// What a check of a project's seal found.

@@ -57,11 +57,9 @@ fn rotate(store: &Store, endorsement: Endorsement) -> Result<CommandExit, Comman
         locks.push(lock);
     }
     // A ledger that was cut has a sound end, and only the index knows that lines are missing.
-    let checked = check_ledgers(store).map_err(|error| match error {
-        ProjectError::Evidence(error) => not_replaced(&error),
-        other => super::from_run_error(&other),
-    });
-    checked?;
+    if let Err(error) = check_ledgers(store) {
+        return Err(if let ProjectError::Evidence(error) = &error { not_replaced(error) } else { super::from_run_error(&error) });
+    }
     let key = rotate_key(store, &locks, endorsement, clock::now()).map_err(|error| not_replaced(&error))?;
     key_lines(&key, true).iter().for_each(render::line);
     Ok(CommandExit::Proceed)

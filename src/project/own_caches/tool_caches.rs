@@ -70,7 +70,7 @@ pub(super) fn lead_tools(own: &WritableDirectory, home: &Path, request: &OwnCach
         Some(end) => names.iter().any(|name| name.to_string_lossy().ends_with(end)),
         None => names.contains(OsStr::new(shown)),
     };
-    let used = ROWS.iter().filter(|row| row.shown_by.iter().any(|shown| is_there(&shown)));
+    let used = ROWS.iter().filter(|row| row.shown_by.iter().any(is_there));
     let caches = ToolCaches { own, home, request, around };
     used.flat_map(|row| (row.lead)(&caches).unwrap_or_default()).collect()
 }

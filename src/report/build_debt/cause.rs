@@ -91,7 +91,6 @@ impl DebtCause {
             message: classification.map(|classification| classification.reason.clone()).unwrap_or_default(),
             file: path.or_else(|| debt.and_then(|debt| debt.specific_file.clone())),
             line: debt.and_then(|debt| debt.specific_line),
-            ..unknown()
         };
         Self { error, subject: entry.name.clone() }
     }
