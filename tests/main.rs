@@ -63,6 +63,7 @@ mod snapshot_kills;
 mod snapshot_storage;
 mod soak;
 mod specification;
+mod specification_actions;
 mod specification_runs;
 mod tamper;
 mod tdd;

@@ -44,6 +44,6 @@ pub use settings::{
     HomeAccess, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, ProtectionMode, QueueSettings, RuleOverride,
     RunSettings, SandboxSettings, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
 };
-pub use user::read_allowed;
+pub use user::{UserAllowance, read_allowed};
 pub use weaker_when::{NO_LIMIT, WeakerWhen, missing};
 pub use written_value::WrittenValue;

@@ -93,6 +93,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         approval: read_approval(&top.table(document, "approval"), document),
         govern: read_govern(&top.table(document, "govern"), document),
         allowed: JudgedSettings::default(),
+        engine_socket: None,
     };
     check_names(document, configuration.actions());
     configuration

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ControlObservation, Examined, FurtherTestCounts, LargeReport};
+use crate::model::{ClientFacts, ControlObservation, Examined, FurtherTestCounts, LargeReport};
 
 /// The exact reason of an action's result. The design decisions list the codes, for example those of pytest in table
 /// E4. Policies depend on this code and never on the tool.
@@ -83,10 +83,12 @@ pub enum CategoryCode {
     PortHeld,
     /// A checked file meets its requirement.
     FileValid,
-    /// A checked file is missing, or is of a kind that proctor does not read, such as a link or a device.
+    /// A checked file is missing.
     FileMissing,
-    /// A checked file exists but does not meet its requirement.
+    /// A checked file does not meet its requirement, or is of a kind that proctor does not read, such as a directory.
     FileInvalid,
+    /// A link in the path of a checked file leads out of the project and its environment, so nobody looked further.
+    FileOutside,
     /// A server's answer meets the action's requirements.
     AnswerValid,
     /// A server's answer does not meet the action's requirements.
@@ -97,6 +99,12 @@ pub enum CategoryCode {
     ServerError,
     /// A request got no answer.
     NoAnswer,
+    /// A client (of a database, a container engine or a browser) did what it was asked for, with a result as it must be.
+    ResultValid,
+    /// A client program did what it was asked for, and the result is not as it must be.
+    ResultInvalid,
+    /// A client program could not do what it was asked for.
+    ClientFailed,
     /// The verdict of a review is an explicit "Yes".
     ReviewApproved,
     /// The verdict of a review is an explicit "No" or "With fixes".
@@ -403,19 +411,18 @@ pub struct Interpretation {
     pub missing_modules: Vec<String>,
     /// Whether a missing module is the cause of every error in collecting tests (R7).
     pub only_missing_modules: bool,
-    /// How the tool was asked for its report, as one of three words. `argument`: proctor added an argument. `own`: the
-    /// command already had one. `inherited`: an environment variable contains one.
+    /// How the tool was asked for its report. `argument`: proctor added one. `own`: the command had one. `inherited`: by a variable.
     pub report_channel: Option<&'static str>,
-    /// A name of the error that is more exact than the category code, such as `ECONNREFUSED`; `None` if no such name is
-    /// known.
+    /// A name of the error that is more exact than the category code, such as `ECONNREFUSED`; `None` if none is known.
     pub error_type: Option<String>,
-    /// Possible causes of the failure, each based on something that proctor observed. If the list is empty, reports
-    /// show the usual causes for the category code.
+    /// Possible causes of the failure that proctor observed; if empty, reports show the usual causes for the category code.
     pub causes: Vec<String>,
     /// The kind and the number of things that the tool looked at; `None` if neither is known.
     pub examined: Option<Examined>,
     /// The result of the check's control, a run of tests that must fail; `None` if the check has no control.
     pub control: Option<ControlObservation>,
+    /// What a client program showed; `None` for every other action.
+    pub client: Option<ClientFacts>,
 }
 
 impl Interpretation {
@@ -439,6 +446,7 @@ impl Interpretation {
             causes: Vec::new(),
             examined: None,
             control: None,
+            client: None,
         }
     }
 }

@@ -10,6 +10,7 @@ mod action_words;
 mod approval;
 mod check_record;
 mod check_standing;
+mod client_call;
 mod completion;
 mod criteria;
 mod cycle;
@@ -70,6 +71,9 @@ pub use approval::{
 };
 pub use check_record::{CheckCoverage, CheckOutcome, CheckRecord, KnownCheck, LastCheckResult, newest_fresh_failure};
 pub use check_standing::{CheckStanding, CheckState, checks_sentence};
+pub use client_call::{
+    BrowserAction, BrowserSession, BrowserStep, ClientCall, ClientFacts, ContainerCommand, Database, DatabaseQuery, QueryKind,
+};
 pub use completion::TaskCompletion;
 pub use criteria::{
     ActualValue, ConditionValue, CriteriaEvaluation, ExpectedFailure, ExpectedOutput, JudgedCondition, JudgedExpectation,
@@ -95,8 +99,8 @@ pub use governance::GovernanceRecord;
 pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use isolation::{
-    Access, EnvironmentMount, IsolationLevel, KilledBy, LimitSetting, PackageCredentials, Place, ReachedIsolation, ReachedLevel,
-    Sandbox, SnapshotMount, SystemCallFilter, UnenforcedLimit, WrittenLayer,
+    Access, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationLevel, KilledBy, LimitSetting, PackageCredentials, Place,
+    ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount, SystemCallFilter, UnenforcedLimit, WrittenLayer,
 };
 pub use judged_settings::{JudgedSettings, SettingValue};
 pub use large_report::{LargeReport, LargeReportReader};

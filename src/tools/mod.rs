@@ -13,6 +13,7 @@
 mod ansi;
 mod cargo_test;
 mod checker_call;
+mod client;
 mod compile;
 mod discover;
 mod eslint;
@@ -28,6 +29,7 @@ mod launch_failure;
 mod launchers;
 mod linter;
 mod located;
+mod missing_program;
 mod neutral_words;
 mod no_work;
 mod node_test;
@@ -49,6 +51,7 @@ mod test_run;
 mod tsc;
 
 pub(crate) use checker_call::find_arguments;
+pub use client::{BROWSER_DRIVER, SCREENSHOT, SQLITE_NOT_OPENED};
 pub(crate) use discover::{
     FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, command_text, find_checks, policy_of_command, policy_of_script, propose,
     written_files,

@@ -88,6 +88,7 @@ fn carry_out_under(
         routing: RoutingSettings::default(),
         environment: EnvironmentAdditions::default(),
         sandbox: configuration.sandbox.clone(),
+        engine_socket: None,
         strongest_isolation: IsolationLevel::Namespace,
         lock_wait: configuration.evidence.lock_wait,
         queue: QueueLimits { max_parallel: 4, wait: configuration.queue.wait },

@@ -143,6 +143,7 @@ pub(crate) fn settings_of(
             package_credentials: configuration.sandbox.package_credentials,
         },
         sandbox: configuration.sandbox.clone(),
+        engine_socket: configuration.engine_socket.clone(),
         strongest_isolation: environment::strongest_isolation(),
         lock_wait: configuration.evidence.lock_wait,
         queue: QueueLimits {

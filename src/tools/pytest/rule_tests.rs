@@ -133,6 +133,7 @@ fn rule_of(returned: &Returned) -> &'static str {
         stdout_is_complete: true,
         stderr_is_complete: true,
         place: Place { root: std::path::Path::new("/project"), directory: std::path::Path::new("") },
+        names_in: |_| Vec::new(),
     };
     decide(&Seen::collect(&exited, &returned.report, &returned.coverage, returned.channel)).0.name
 }

@@ -21,8 +21,9 @@ const TEXTS: &[&str] = &[
     "references",
 ];
 
-/// Keys with commands. `$` in a command belongs to a shell; another rule reports it if there is no shell.
-const COMMANDS: &[&str] = &["command", "checkCommand", "argv"];
+/// Keys with commands. `$` in a command belongs to a shell; another rule reports it if there is no shell. In a connection string
+/// `${NAME}` is a variable, and in a script of a browser a part of JavaScript.
+const COMMANDS: &[&str] = &["command", "checkCommand", "argv", "connectionString", "script"];
 
 /// Keywords in the templates of Go, which commands such as `go list` and `docker inspect` accept. They are not
 /// placeholders.
