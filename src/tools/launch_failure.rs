@@ -93,10 +93,7 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
     if exited.code == 0 {
         return None;
     }
-    if let Some(missing) = missing_program::find(exited) {
-        return Some(missing);
-    }
-    ROWS.iter().filter(|row| row.applies(exited)).find_map(|row| {
+    let found = ROWS.iter().filter(|row| row.applies(exited)).find_map(|row| {
         let seen = if row.words.is_empty() {
             // npm ends its output with notices about its own new versions, so these lines are skipped.
             let is_word = |line: &&str| !line.trim().is_empty() && !line.starts_with("npm notice");
@@ -108,7 +105,8 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
         let advice = row.advice.replace('%', exited.action.tool.word());
         let reason = format!("The tool was not started: the command ended with exit code {}{seen}; {advice}", exited.code);
         Some(Interpretation::plain(row.category, reason))
-    })
+    });
+    found.or_else(|| missing_program::find(exited))
 }
 
 impl Row {
