@@ -95,8 +95,8 @@ pub struct BrowserStep {
     pub id: ActionId,
     pub action: BrowserAction,
     /// The page to open.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
+    #[serde(rename = "url", skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
     /// The CSS selector of the element that is clicked, waited for or read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
@@ -104,10 +104,11 @@ pub struct BrowserStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
     /// The values that are entered into a form, by the name or the CSS selector of the field.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub form_data: BTreeMap<String, String>,
+    #[serde(rename = "formData", skip_serializing_if = "BTreeMap::is_empty")]
+    pub fields: BTreeMap<String, String>,
     /// How long the browser waits for a page or an element, in milliseconds.
-    pub wait_timeout: u64,
+    #[serde(rename = "waitTimeout")]
+    pub wait_ms: u64,
 }
 
 /// The seven things that specification 2.0.0 lets a browser do.

@@ -118,7 +118,7 @@ impl Row {
         code_fits
             && match self.tools {
                 For::All => true,
-                For::Known => exited.action.tool != Tool::Generic,
+                For::Known => exited.action.tool != Tool::default(),
                 For::Python => matches!(exited.action.tool.package(), Some(InstalledPackage::Python(_))),
                 For::Node => matches!(exited.action.tool.package(), Some(InstalledPackage::Node(_))),
             }

@@ -114,12 +114,12 @@ pub(super) fn browser_command(id: &str, raw: &RawBrowserParameters, before: &[&R
             steps.push(step(&action.action_id, browser));
         }
     }
-    if own.url.is_some() {
+    if own.page.is_some() {
         steps.clear();
     }
     // Neither a picture nor the text of a page changes anything, so there is nothing to repeat.
-    steps.retain(|step| step.url.is_some() || !matches!(step.action, BrowserAction::Screenshot | BrowserAction::GetContent));
-    let what = [own.url.as_deref(), own.selector.as_deref()].into_iter().flatten().next().unwrap_or_default().to_owned();
+    steps.retain(|step| step.page.is_some() || !matches!(step.action, BrowserAction::Screenshot | BrowserAction::GetContent));
+    let what = [own.page.as_deref(), own.selector.as_deref()].into_iter().flatten().next().unwrap_or_default().to_owned();
     let takes_screenshot = screenshot || own.action == BrowserAction::Screenshot;
     let display = format!("browser {} {what}", word(own.action)).trim_end().to_owned();
     steps.push(own);
@@ -130,7 +130,7 @@ pub(super) fn browser_command(id: &str, raw: &RawBrowserParameters, before: &[&R
 pub(super) fn browser_timeout(kind: &ActionKind) -> Option<u64> {
     let ActionKind::ClientCommand(call) = kind else { return None };
     let ClientCall::Browser(session) = &**call else { return None };
-    Some(BROWSER_START + session.steps.iter().map(|step| step.wait_timeout).sum::<u64>())
+    Some(BROWSER_START + session.steps.iter().map(|step| step.wait_ms).sum::<u64>())
 }
 
 fn step(id: &str, raw: &RawBrowserParameters) -> BrowserStep {
@@ -145,11 +145,11 @@ fn step(id: &str, raw: &RawBrowserParameters) -> BrowserStep {
             RawBrowserAction::BrowserWaitForSelector => BrowserAction::WaitForSelector,
             RawBrowserAction::BrowserGetContent => BrowserAction::GetContent,
         },
-        url: raw.url.clone(),
+        page: raw.url.clone(),
         selector: raw.selector.clone(),
         script: raw.script.clone(),
-        form_data: raw.form_data.clone().unwrap_or_default(),
-        wait_timeout: raw.wait_timeout.unwrap_or(BROWSER_WAIT),
+        fields: raw.form_data.clone().unwrap_or_default(),
+        wait_ms: raw.wait_timeout.unwrap_or(BROWSER_WAIT),
     }
 }
 

@@ -13,44 +13,44 @@ pub const SCREENSHOT: &str = "screenshot.png";
 
 /// An exit code of the driver, and what it means.
 struct Row {
-    code: i32,
+    exit_code: i32,
     category: CategoryCode,
     /// Whether the browser had been opened.
     initialized: bool,
-    reason: &'static str,
+    meaning: &'static str,
 }
 
 const ROWS: &[Row] = &[
-    Row { code: 0, category: CategoryCode::ResultValid, initialized: true, reason: "The browser did what was asked for" },
-    Row { code: 20, category: CategoryCode::ResultInvalid, initialized: true, reason: "The page is not as it must be" },
+    Row { exit_code: 0, category: CategoryCode::ResultValid, initialized: true, meaning: "The browser did what was asked for" },
+    Row { exit_code: 20, category: CategoryCode::ResultInvalid, initialized: true, meaning: "The page is not as it must be" },
     Row {
-        code: 21,
+        exit_code: 21,
         category: CategoryCode::ToolNotFound,
         initialized: false,
-        reason: "There is neither `playwright` nor `playwright-core` for Node; install one: `npm install --save-dev playwright-core`",
+        meaning: "There is neither `playwright` nor `playwright-core` for Node; install one: `npm install --save-dev playwright-core`",
     },
     Row {
-        code: 22,
+        exit_code: 22,
         category: CategoryCode::ToolNotFound,
         initialized: false,
-        reason: "There is no Chromium; install one: `apt-get install chromium`, or `npx playwright install chromium`",
+        meaning: "There is no Chromium; install one: `apt-get install chromium`, or `npx playwright install chromium`",
     },
-    Row { code: 23, category: CategoryCode::ClientFailed, initialized: false, reason: "The browser could not be opened" },
-    Row { code: 24, category: CategoryCode::NoAnswer, initialized: true, reason: "The page's server did not answer" },
+    Row { exit_code: 23, category: CategoryCode::ClientFailed, initialized: false, meaning: "The browser could not be opened" },
+    Row { exit_code: 24, category: CategoryCode::NoAnswer, initialized: true, meaning: "The page's server did not answer" },
     Row {
-        code: 25,
+        exit_code: 25,
         category: CategoryCode::ResultInvalid,
         initialized: true,
-        reason: "What the browser did before could not be repeated",
+        meaning: "What the browser did before could not be repeated",
     },
 ];
 
 pub(super) fn interpret(exited: &Exited<'_>, session: &BrowserSession, report: &ToolReport) -> Interpretation {
-    let Some(row) = ROWS.iter().find(|row| row.code == exited.code) else { return failed(exited, "The browser's driver") };
+    let Some(row) = ROWS.iter().find(|row| row.exit_code == exited.code) else { return failed(exited, "The browser's driver") };
     let client = Some(ClientFacts { rows: None, initialized: Some(row.initialized) });
-    let why = first_line(&exited.stderr).filter(|_| row.code != 0).map(|line| format!(": {line}")).unwrap_or_default();
+    let why = first_line(&exited.stderr).filter(|_| row.exit_code != 0).map(|line| format!(": {line}")).unwrap_or_default();
     let has_picture = matches!(report, ToolReport::Fresh(_) | ToolReport::Large(_));
-    if row.code == 0 && session.takes_screenshot && !has_picture {
+    if row.exit_code == 0 && session.takes_screenshot && !has_picture {
         let reason = "The browser ended well, and its picture of the page is missing".to_owned();
         return Interpretation { client, ..Interpretation::plain(CategoryCode::ReportMissing, reason) };
     }
@@ -58,7 +58,7 @@ pub(super) fn interpret(exited: &Exited<'_>, session: &BrowserSession, report: &
         0 => String::new(),
         count => format!(" (after {count} earlier action(s), which it repeated)"),
     };
-    let reason = format!("{}{why}{}", row.reason, if row.code == 0 { repeated.as_str() } else { "" });
+    let reason = format!("{}{why}{}", row.meaning, if row.exit_code == 0 { repeated.as_str() } else { "" });
     Interpretation { client, ..Interpretation::plain(row.category, reason) }
 }
 
@@ -87,12 +87,12 @@ mod tests {
         }
         assert_eq!(judged(0).category, CategoryCode::ResultValid);
         assert_eq!(judged(1).category, CategoryCode::ClientFailed);
-        for row in ROWS.iter().filter(|row| row.code != 0) {
-            let judged = judged(row.code);
+        for row in ROWS.iter().filter(|row| row.exit_code != 0) {
+            let judged = judged(row.exit_code);
             assert_eq!(judged.category, row.category);
             assert!(judged.reason.ends_with(": why"), "{}", judged.reason);
             assert_eq!(judged.client.and_then(|client| client.initialized), Some(row.initialized));
-            assert!(BROWSER_DRIVER.contains(&row.code.to_string()), "{}", row.code);
+            assert!(BROWSER_DRIVER.contains(&row.exit_code.to_string()), "{}", row.exit_code);
         }
     }
 }
