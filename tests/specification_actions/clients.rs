@@ -23,6 +23,9 @@ print("reached", engine.recv(16).decode())
 END
 "#;
 
+/// Fails if the socket can be reached, or if an engine is named.
+const PROBE: &str = "import os, socket, sys\ntry:\n    socket.socket(socket.AF_UNIX).connect(sys.argv[1])\nexcept OSError:\n    sys.exit('DOCKER_HOST' in os.environ)\nsys.exit(1)\n";
+
 fn docker(verb: &str, more: Value) -> Value {
     let mut parameters = json!({ "dockerCommand": verb });
     parameters.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
@@ -53,11 +56,8 @@ fn a_container_engine_is_reached_only_where_the_users_own_configuration_says_so(
     let root = tempfile::tempdir().expect("a directory");
     let socket = root.path().join("engine.sock");
     let listener = UnixListener::bind(&socket).expect("a socket");
-    let other = shell(&format!(
-        "test -z \"$DOCKER_HOST\" && ! python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"{}\")'",
-        socket.display()
-    ));
-    let project = with_client(with_steps(Project::new(), &[run, other]).toml("[sandbox]\n"));
+    let other = shell(&format!("python3 probe.py {}", socket.display()));
+    let project = with_client(with_steps(Project::new().file("probe.py", PROBE), &[run, other]).toml("[sandbox]\n"));
 
     let report = project.proctor(["run", "--task", "T200", "--json"]).any_status().json();
     let (code, reason) = judged(&report, "STEP.1");
