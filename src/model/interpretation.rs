@@ -1,8 +1,8 @@
 //! What an action's exit status, output and report mean, as the interpreter of its tool reads them.
 
 use crate::model::{
-    Advice, CategoryCode, ClientFacts, ControlObservation, Coverage, Diagnostic, DiagnosticSummary, Examined, TestCase, TestResults,
-    UnlistedFindings,
+    Advice, CategoryCode, ClientFacts, ControlObservation, Coverage, Diagnostic, DiagnosticSummary, Examined, TestCase,
+    TestResults, UnlistedFindings,
 };
 
 /// What a tool's exit status, output and report mean. Every judgement of the action is based on this.

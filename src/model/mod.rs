@@ -93,10 +93,9 @@ pub use evidence::{EvidenceFile, EvidenceKind};
 pub use examined::{ControlObservation, Examined, ExaminedUnit};
 pub use exit_code::CommandExit;
 pub use finding::{
-    CategoryCode, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, LISTED_TESTS, RelatedInformation,
-    TestCase, TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
+    CategoryCode, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, LISTED_TESTS, RelatedInformation, TestCase,
+    TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
 };
-pub use interpretation::Interpretation;
 pub use freshness::{
     Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, LastVerdict, MovedRun, ProjectStatus,
     StaleReason, VerdictStatus, WaitStep, compute_freshness,
@@ -105,6 +104,7 @@ pub use further_test_counts::FurtherTestCounts;
 pub use governance::GovernanceRecord;
 pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
+pub use interpretation::Interpretation;
 pub use isolation::{
     Access, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationLevel, KilledBy, LimitSetting, PackageCredentials, Place,
     ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount, SystemCallFilter, UnenforcedLimit, WrittenLayer,
