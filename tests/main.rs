@@ -65,6 +65,7 @@ mod snapshot_kills;
 mod snapshot_storage;
 mod soak;
 mod specification;
+mod specification_actions;
 mod specification_runs;
 mod specification_values;
 mod tamper;

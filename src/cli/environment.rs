@@ -11,6 +11,7 @@ use crate::config::SHORTEST_SECRET;
 use crate::evidence::FailureInjection;
 use crate::model::{Asker, CommandExit, IsolationLevel};
 use crate::project::StepObserver;
+use crate::run::SQLITE_ARGUMENT;
 use crate::sandbox::real_path;
 use crate::workflow::PointObserver;
 
@@ -29,6 +30,13 @@ pub(crate) struct Environment {
 /// first argument for this.
 pub(crate) fn is_launcher() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == "__launcher")
+}
+
+/// Returns the arguments of a process that queries a database of SQLite; `None` if this process does not. proctor starts itself
+/// with a hidden first argument for this, inside the isolation of the action that asks.
+pub(crate) fn sqlite_arguments() -> Option<Vec<String>> {
+    let mut arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    (arguments.next()? == SQLITE_ARGUMENT).then(|| arguments.collect())
 }
 
 /// Returns the number of CPUs that this process may use, by its affinity and its control groups. The kernel is asked

@@ -51,6 +51,9 @@ pub fn main() -> ExitCode {
     if environment::is_launcher() {
         return crate::process::launcher_main();
     }
+    if let Some(arguments) = environment::sqlite_arguments() {
+        return ExitCode::from(render::rows_of_sqlite(&arguments));
+    }
     if let Err(error) = crate::process::report_file_size_limit() {
         tracing::warn!("a limit on file sizes would end this process without a message: {error}");
     }

@@ -10,6 +10,7 @@ use crate::cli::error::CommandError;
 use crate::cli::style::{Line, Tone};
 use crate::cli::terminal;
 use crate::model::{CommandExit, shown_json, shown_line, shown_lines};
+use crate::run::query_sqlite;
 
 /// What can be printed as one line.
 pub(crate) trait Printable {
@@ -148,6 +149,18 @@ fn write_bytes(bytes: &[u8]) {
 fn write_error(text: &str) {
     let mut output = std::io::stderr().lock();
     let _gone = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+}
+
+/// Prints the rows of a query of SQLite, one JSON object on each line, for the process that asked for them. Returns the exit code.
+pub(crate) fn rows_of_sqlite(arguments: &[String]) -> u8 {
+    let mut output = std::io::BufWriter::new(std::io::stdout().lock());
+    match query_sqlite(arguments, &mut output) {
+        Ok(()) => 0,
+        Err(error) => {
+            write_error(&format!("{}\n", shown_line(&error.to_string())));
+            error.code()
+        }
+    }
 }
 
 #[cfg(test)]

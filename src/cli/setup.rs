@@ -8,9 +8,9 @@ use crate::cli::environment::{self, Environment};
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::root_search;
-use crate::config::{self, Configuration};
+use crate::config::{self, Configuration, UserAllowance};
 use crate::evidence::read_regular_file;
-use crate::model::{CommandExit, JudgedSettings, Plan, Problem};
+use crate::model::{CommandExit, Plan, Problem};
 use crate::spec::{self, DiskFiles};
 
 pub(crate) const CONFIGURATION_FILE: &str = "proctor.toml";
@@ -67,7 +67,7 @@ pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), Comman
     let bytes = match read_regular_file(&path, LONGEST_CONFIGURATION) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Ok((Configuration { allowed: allowed(root)?, ..Configuration::default() }, false));
+            return Ok((with_allowance(root, Configuration::default())?, false));
         }
         Err(error) => {
             return Err(CommandError::caused(
@@ -89,13 +89,19 @@ pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), Comman
         // Commands that run nothing need no such file. Whoever needs its variables reports why it cannot be read.
         configuration.environment.file_variables = env_file::read(root, name).ok();
     }
-    Ok((Configuration { allowed: allowed(root)?, ..configuration }, true))
+    Ok((with_allowance(root, configuration)?, true))
+}
+
+/// Adds what the user's own configuration allows for a project.
+fn with_allowance(root: &Path, configuration: Configuration) -> Result<Configuration, CommandError> {
+    let UserAllowance { settings, engine_socket } = allowed(root)?;
+    Ok(Configuration { allowed: settings, engine_socket, ..configuration })
 }
 
 /// Reads what the user's own configuration allows for a project.
-fn allowed(root: &Path) -> Result<JudgedSettings, CommandError> {
+fn allowed(root: &Path) -> Result<UserAllowance, CommandError> {
     let (path, home) = environment::user_configuration();
-    let Some(path) = path else { return Ok(JudgedSettings::default()) };
+    let Some(path) = path else { return Ok(UserAllowance::default()) };
     let unreadable = |error: &std::io::Error| {
         CommandError::caused(CommandExit::SpecificationWrong, format!("`{}` cannot be read", path.display()), error)
             .hint("make your own configuration a text file that you may read, or remove it")
@@ -103,7 +109,7 @@ fn allowed(root: &Path) -> Result<JudgedSettings, CommandError> {
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(JudgedSettings::default());
+            return Ok(UserAllowance::default());
         }
         Err(error) => return Err(unreadable(&error)),
     };

@@ -75,8 +75,16 @@ pub(super) const MOST: u64 = (1 << 53) - 1;
 
 const ALL: &[ActionType] = &ActionType::ALL;
 const PROCESSES: &[ActionType] = &[ActionType::TerminalCommand, ActionType::CustomScript, ActionType::DockerCommand];
+const PRINTING: &[ActionType] = &[
+    ActionType::TerminalCommand,
+    ActionType::CustomScript,
+    ActionType::DockerCommand,
+    ActionType::DatabaseQuery,
+    ActionType::McpBrowserCommand,
+];
 const TOOLS: &[ActionType] = &[ActionType::TerminalCommand, ActionType::CustomScript];
-const WITHOUT_PROCESS: &[ActionType] = &[ActionType::FileValidation, ActionType::HttpRequest];
+const JUDGED_BY_RESULT: &[ActionType] =
+    &[ActionType::FileValidation, ActionType::HttpRequest, ActionType::DatabaseQuery, ActionType::McpBrowserCommand];
 const FILES: &[ActionType] = &[ActionType::FileValidation];
 const ANSWERS: &[ActionType] = &[ActionType::HttpRequest];
 const DATABASES: &[ActionType] = &[ActionType::DatabaseQuery];
@@ -86,12 +94,12 @@ const COUNT: ValueKind = ValueKind::Integer(0, MOST);
 /// The table of all field names. A name may have several rows, but only one row for each type of action.
 pub const FIELDS: [FieldRow; 23] = [
     row("exitCode", Field::ExitCode, PROCESSES, ValueKind::Integer(0, 255)),
-    row("exitCode", Field::ExitCode, WITHOUT_PROCESS, ValueKind::Integer(0, 1)),
+    row("exitCode", Field::ExitCode, JUDGED_BY_RESULT, ValueKind::Integer(0, 1)),
     row("success", Field::Success, ALL, ValueKind::Boolean),
     FieldRow { negated: true, ..row("failed", Field::Success, ALL, ValueKind::Boolean) },
     row("duration", Field::Duration, ALL, COUNT),
-    row("stdout", Field::Stdout, PROCESSES, ValueKind::Text),
-    row("stderr", Field::Stderr, PROCESSES, ValueKind::Text),
+    row("stdout", Field::Stdout, PRINTING, ValueKind::Text),
+    row("stderr", Field::Stderr, PRINTING, ValueKind::Text),
     row("errorCount", Field::ErrorCount, TOOLS, COUNT),
     row("warningCount", Field::WarningCount, TOOLS, COUNT),
     row("testsPassed", Field::TestsPassed, TOOLS, COUNT),
@@ -130,13 +138,10 @@ pub(super) fn meaning_of(name: &str) -> Option<&'static FieldRow> {
     FIELDS.iter().find(|row| row.name == name)
 }
 
-/// Returns the types of actions that have a field of this name, in words: `A or B`. Types that proctor does not execute
-/// are named only if no executed type has the field.
+/// Returns the types of actions that have a field of this name, in words: `A or B`.
 pub(super) fn types_with(name: &str) -> String {
     let types = ActionType::ALL.into_iter().filter(|action_type| row_of(name, *action_type).is_some());
-    let (carried_out, others): (Vec<ActionType>, Vec<ActionType>) = types.partition(|action_type| action_type.is_carried_out());
-    let spoken = if carried_out.is_empty() { others } else { carried_out };
-    spoken.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
+    types.map(|action_type| action_type.to_string()).collect::<Vec<_>>().join(" or ")
 }
 
 #[cfg(test)]

@@ -46,6 +46,6 @@ pub use settings::{
     RunSettings, SandboxSettings, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
 };
 pub use specification::{PlaceholderValue, SHORTEST_SECRET, SpecificationSettings, ValueSource, is_placeholder_name};
-pub use user::read_allowed;
+pub use user::{UserAllowance, read_allowed};
 pub use weaker_when::{NO_LIMIT, WeakerWhen, missing};
 pub use written_value::WrittenValue;

@@ -95,6 +95,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         govern: read_govern(&top.table(document, "govern"), document),
         specification: read_specification_settings(&top.table(document, "specification"), document),
         allowed: JudgedSettings::default(),
+        engine_socket: None,
     };
     check_names(document, configuration.actions());
     configuration

@@ -40,6 +40,8 @@ pub struct Configuration {
     /// What the user's own configuration allows for this project. The reader of `proctor.toml` leaves it empty, because
     /// a project cannot allow itself anything.
     pub allowed: JudgedSettings,
+    /// The socket of the container engine that the user's own configuration allows, not the project's.
+    pub engine_socket: Option<String>,
 }
 
 /// `[approval]`: how people approve weaker checks, and which files are protected.

@@ -1,5 +1,5 @@
 //! Reads the user's own configuration, `~/.config/proctor/config.toml`: which settings the user's projects may have
-//! without a person being asked (S7). The file lies outside of every project, so no project can change it.
+//! without a person being asked (S7), and the socket of the container engine that their DOCKER_COMMAND actions may use. The file lies outside of every project, so no project can change it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,15 +14,27 @@ use crate::model::{JudgedSettings, Problem, SettingValue, quoted_text};
 
 /// The key of an entry that says which projects the entry is for.
 const PROJECTS: &str = "projects";
+/// The key of an entry that names the socket of a container engine. No file of a project can set it.
+const ENGINE_SOCKET: &str = "engine_socket";
 const EXAMPLE: &str =
     "an entry is `[[allow]]` with `projects = [\"~/src/*\"]` and, for example, `sandbox.visible = [\"~/.aws\"]`";
+
+/// What the user's own configuration allows for one project.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UserAllowance {
+    /// The settings that the project may have without a person being asked.
+    pub settings: JudgedSettings,
+    /// The absolute path of the container engine's socket, which the clients of DOCKER_COMMAND actions may use; `None` if they may
+    /// use none.
+    pub engine_socket: Option<String>,
+}
 
 /// Reads what the user's own configuration allows for the project at `root`. `home` stands for `~` in `projects`.
 ///
 /// # Errors
 ///
 /// When the text is not TOML, has an unknown key, or allows a value that `proctor.toml` could not have.
-pub fn read_allowed(text: &str, file_name: &str, root: &Path, home: Option<&Path>) -> Result<JudgedSettings, Vec<Problem>> {
+pub fn read_allowed(text: &str, file_name: &str, root: &Path, home: Option<&Path>) -> Result<UserAllowance, Vec<Problem>> {
     let wrong = |pointer: &str, message: String| vec![Problem::new(pointer, message).within(file_name, None).hint(EXAMPLE)];
     let table: Table =
         text.parse().map_err(|error: toml::de::Error| wrong("", format!("not valid TOML: {}", error.message())))?;
@@ -30,11 +42,11 @@ pub fn read_allowed(text: &str, file_name: &str, root: &Path, home: Option<&Path
         return Err(wrong(key, format!("unknown key `{key}`")));
     }
     let entries = match table.get("allow") {
-        None => return Ok(JudgedSettings::default()),
+        None => return Ok(UserAllowance::default()),
         Some(Value::Array(entries)) => entries.clone(),
         Some(_) => return Err(wrong("allow", "a list of tables is expected".to_owned())),
     };
-    let mut allowed = JudgedSettings::default();
+    let (mut allowed, mut allowed_socket) = (JudgedSettings::default(), None);
     for (index, entry) in entries.into_iter().enumerate() {
         let pointer = format!("allow[{}]", index + 1);
         let Value::Table(mut entry) = entry else { return Err(wrong(&pointer, "a table is expected".to_owned())) };
@@ -42,6 +54,14 @@ pub fn read_allowed(text: &str, file_name: &str, root: &Path, home: Option<&Path
             Some(Value::Array(patterns)) if !patterns.is_empty() => patterns,
             Some(_) | None => {
                 return Err(wrong(&pointer, format!("`{PROJECTS}` is missing: paths of projects, or patterns of them")));
+            }
+        };
+        let socket = match entry.remove(ENGINE_SOCKET) {
+            None => None,
+            Some(Value::String(path)) if path.starts_with('/') => Some(path),
+            Some(_) => {
+                let message = "an absolute path is expected, as in `engine_socket = \"/run/docker.sock\"`".to_owned();
+                return Err(wrong(&format!("{pointer}.{ENGINE_SOCKET}"), message));
             }
         };
         let mut written = WrittenSettings::default();
@@ -60,12 +80,13 @@ pub fn read_allowed(text: &str, file_name: &str, root: &Path, home: Option<&Path
             is_meant |= matches_root(&pattern, root, home).map_err(|message| wrong(&pointer, message))?;
         }
         if is_meant {
+            allowed_socket = socket.or(allowed_socket);
             let values = judged_settings(&configuration).values.into_iter().filter(|(key, _)| written.keys.contains(key));
             let patterns = written.patterns.into_iter().map(|(key, patterns)| (key, SettingValue::List(patterns)));
             values.chain(patterns).for_each(|(key, value)| allow(&mut allowed, key, value));
         }
     }
-    Ok(allowed)
+    Ok(UserAllowance { settings: allowed, engine_socket: allowed_socket })
 }
 
 /// Adds an allowed value. If two entries allow the same setting, the weaker value counts, or the entries of both lists.
@@ -145,6 +166,10 @@ mod tests {
     use super::*;
 
     fn allowed(text: &str, root: &str) -> Result<JudgedSettings, String> {
+        allowance(text, root).map(|allowance| allowance.settings)
+    }
+
+    fn allowance(text: &str, root: &str) -> Result<UserAllowance, String> {
         let read = read_allowed(text, "config.toml", Path::new(root), Some(Path::new("/home/me")));
         read.map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     }
@@ -167,6 +192,15 @@ mod tests {
     }
 
     #[test]
+    fn the_socket_of_an_engine_is_allowed_to_the_projects_of_its_entry() {
+        let text = "[[allow]]\nprojects = [\"~/src/*\"]\nengine_socket = \"/run/docker.sock\"\n";
+        let socket = |root| allowance(text, root).expect("it is right").engine_socket;
+        assert_eq!(socket("/home/me/src/shop").as_deref(), Some("/run/docker.sock"));
+        assert_eq!(socket("/home/me/other"), None);
+        assert_eq!(allowed(text, "/home/me/src/shop").unwrap(), JudgedSettings::default(), "it is no setting of a project");
+    }
+
+    #[test]
     fn a_mistake_is_named_and_allows_nothing() {
         let rows = [
             ("allow = 3", "a list of tables is expected"),
@@ -177,6 +211,7 @@ mod tests {
             ("[[allow]]\nprojects = [\"/a\"]\nsandbox.moda = \"off\"", "`sandbox.moda` is no setting"),
             ("[[allow]]\nprojects = [\"/a\"]\nwatch.quiet = \"1s\"", "`watch.quiet` is no setting"),
             ("[[allow]]\nprojects = [\"/a\"]\napproval.require_signature = false", "is no setting that is asked for"),
+            ("[[allow]]\nprojects = [\"/a\"]\nengine_socket = \"docker.sock\"", "an absolute path is expected"),
             ("[[allow", "not valid TOML"),
         ];
         for (text, expected) in rows {

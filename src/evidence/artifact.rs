@@ -103,24 +103,44 @@ pub fn take_report_file(
 /// Opens the file at `relative` below `base` under the same conditions as [`read_artifact`], but without a limit on its
 /// size.
 pub(super) fn open_artifact(base: &Path, relative: &Path) -> Result<(File, Metadata), ArtifactRefusal> {
-    if !relative.components().all(|component| matches!(component, Component::Normal(_))) || relative.as_os_str().is_empty() {
+    let (file, metadata) = open_regular_below(base, relative, Opening::Content)?;
+    if metadata.nlink() != 1 {
+        return Err(ArtifactRefusal::HardLinked { links: metadata.nlink() });
+    }
+    Ok((file, metadata))
+}
+
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opening {
+    Content,
+    /// Only its size, times and kind. The file's own permissions do not matter for that.
+    Metadata,
+}
+
+/// Opens the file at `relative` below `base`, if it is a regular file. No part of `relative` may be a symbolic link. The file may
+/// have several hard links.
+pub(super) fn open_regular_below(base: &Path, relative: &Path, opening: Opening) -> Result<(File, Metadata), ArtifactRefusal> {
+    if !relative.components().all(|component| matches!(component, Component::Normal(_))) {
         return Err(ArtifactRefusal::Escapes);
     }
+    if relative.as_os_str().is_empty() {
+        return Err(ArtifactRefusal::NotRegular);
+    }
+    let flags = match opening {
+        Opening::Content => OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC | OFlag::O_NOCTTY,
+        Opening::Metadata => OFlag::O_PATH | OFlag::O_CLOEXEC,
+    };
     let directory = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_PATH | libc::O_DIRECTORY)
         .open(base)
         .map_err(|error| refuse_io(&error))?;
-    let how = OpenHow::new()
-        .flags(OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC | OFlag::O_NOCTTY)
-        .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
+    let how = OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
     let file = File::from(openat2(&directory, relative, how).map_err(refuse_errno)?);
     let metadata = file.metadata().map_err(|error| refuse_io(&error))?;
     if !metadata.is_file() {
         return Err(ArtifactRefusal::NotRegular);
-    }
-    if metadata.nlink() != 1 {
-        return Err(ArtifactRefusal::HardLinked { links: metadata.nlink() });
     }
     Ok((file, metadata))
 }

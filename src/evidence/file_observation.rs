@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::evidence::artifact::{ArtifactRefusal, open_artifact};
+use crate::evidence::artifact::{ArtifactRefusal, Opening, open_regular_below};
 use crate::model::{Digest, FileState, FoundFile, Timestamp};
 
 /// How many bytes are read between two calls of `interrupted`.
@@ -26,10 +26,15 @@ pub enum ContentRequest<'a> {
     },
 }
 
-/// Observes the file at `relative` below `base`. It must be a regular file with one hard link, reached without symbolic
-/// links (E12).
+/// Observes the file at `relative` below `base`. It must be a regular file, reached without symbolic links (E12): the caller has
+/// followed the links that may be followed. The file may have several hard links, because package managers such as uv install
+/// files in that way.
 pub fn observe_file(base: &Path, relative: &Path, request: ContentRequest<'_>) -> FileState {
-    let (mut file, metadata) = match open_artifact(base, relative) {
+    let opening = match request {
+        ContentRequest::MetadataOnly => Opening::Metadata,
+        ContentRequest::Whole { .. } => Opening::Content,
+    };
+    let (mut file, metadata) = match open_regular_below(base, relative, opening) {
         Ok(opened) => opened,
         Err(ArtifactRefusal::NotThere) => return FileState::Missing,
         Err(refused) => return FileState::Refused(refused.to_string()),
@@ -104,6 +109,11 @@ mod tests {
         assert_eq!(whole(directory.path(), "none", 9), FileState::Missing);
         for odd in ["link", ".", "../file"] {
             assert!(matches!(whole(directory.path(), odd, 9), FileState::Refused(_)), "{odd}");
+        }
+        std::fs::hard_link(directory.path().join("file"), directory.path().join("second")).expect("the directory is ours");
+        for name in ["file", "second"] {
+            assert_eq!(found(whole(directory.path(), name, 9)).content, Some(b"1".to_vec()), "two names make no difference");
+            assert_eq!(found(observe_file(directory.path(), Path::new(name), ContentRequest::MetadataOnly)).bytes, 1);
         }
         let stop = || Some(FileState::OutOfTime);
         let request = ContentRequest::Whole { keep: 9, interrupted: &stop };

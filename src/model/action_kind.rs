@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::model::{ActionType, Digest, Review};
+use crate::model::{ActionType, ClientCall, Digest, Review};
 
 /// What an action does.
 ///
-/// For commands, scripts and reviews, proctor starts `Action::command`. The other kinds start no process: their
+/// For commands, scripts and reviews, proctor starts `Action::command`, and for a client command the client that it names. The other kinds start no process: their
 /// `command` has only the text that is displayed, and an empty argument vector.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,6 +25,9 @@ pub enum ActionKind {
     FileValidation(FileValidation),
     /// A request to a server, and the requirements on the answer.
     HttpRequest(Box<HttpRequest>),
+    /// A query, a container command or a session of a browser, which a client program carries out. `Action::command` names the
+    /// client; its arguments are made when the action is started.
+    ClientCommand(Box<ClientCall>),
     /// A request to a reviewer, whose answer is a verdict. If the answer has no verdict, the reviewer is asked once more.
     Review(Review),
 }
@@ -53,7 +56,7 @@ pub struct FileValidation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FileCheck {
-    /// The file exists as a regular file, and no part of its path is a symbolic link.
+    /// The file exists as a regular file. Links in its path may lead to other places of the project and its environment.
     Exists,
     /// The file's content contains `text` and matches `regex`. At least one of the two is given.
     ContentMatch {
@@ -161,6 +164,7 @@ impl ActionKind {
             Self::CustomScript(_) => ActionType::CustomScript,
             Self::FileValidation(_) => ActionType::FileValidation,
             Self::HttpRequest(_) => ActionType::HttpRequest,
+            Self::ClientCommand(call) => call.action_type(),
             Self::Review(_) => ActionType::Review,
         }
     }
@@ -168,7 +172,7 @@ impl ActionKind {
     /// Returns whether proctor starts a process for the action.
     pub fn starts_a_process(&self) -> bool {
         match self {
-            Self::Command | Self::CustomScript(_) | Self::Review(_) => true,
+            Self::Command | Self::CustomScript(_) | Self::ClientCommand(_) | Self::Review(_) => true,
             Self::FileValidation(_) | Self::HttpRequest(_) => false,
         }
     }

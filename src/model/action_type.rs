@@ -19,8 +19,7 @@ pub struct ActionOutline {
     pub subject: String,
 }
 
-/// An action's type. proctor carries out the first five types. An action of any of the last three is a specification
-/// error (E8).
+/// An action's type (E8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ActionType {
@@ -34,11 +33,11 @@ pub enum ActionType {
     CustomScript,
     /// Asks a reviewer for a verdict. This type is proctor's own, under the `proctor` key.
     Review,
-    /// Runs a command in a container; not supported.
+    /// Carries out a command of a container engine.
     DockerCommand,
-    /// Queries a database; not supported.
+    /// Queries a database and checks the rows.
     DatabaseQuery,
-    /// Drives a browser; not supported.
+    /// Lets a browser do one thing.
     McpBrowserCommand,
 }
 
@@ -65,14 +64,6 @@ impl ActionType {
             Self::DockerCommand => "DOCKER_COMMAND",
             Self::DatabaseQuery => "DATABASE_QUERY",
             Self::McpBrowserCommand => "MCP_BROWSER_COMMAND",
-        }
-    }
-
-    /// Returns whether proctor carries out actions of this type.
-    pub fn is_carried_out(self) -> bool {
-        match self {
-            Self::TerminalCommand | Self::FileValidation | Self::HttpRequest | Self::CustomScript | Self::Review => true,
-            Self::DockerCommand | Self::DatabaseQuery | Self::McpBrowserCommand => false,
         }
     }
 }

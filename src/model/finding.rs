@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Advice, ControlObservation, Examined, FurtherTestCounts, LargeReport};
+use crate::model::{FurtherTestCounts, LargeReport};
 
 /// The exact reason of an action's result. The design decisions list the codes, for example those of pytest in table
 /// E4. Policies depend on this code and never on the tool.
@@ -83,10 +83,12 @@ pub enum CategoryCode {
     PortHeld,
     /// A checked file meets its requirement.
     FileValid,
-    /// A checked file is missing, or is of a kind that proctor does not read, such as a link or a device.
+    /// A checked file is missing.
     FileMissing,
-    /// A checked file exists but does not meet its requirement.
+    /// A checked file does not meet its requirement, or is of a kind that proctor does not read, such as a directory.
     FileInvalid,
+    /// A link in the path of a checked file leads out of the project and its environment, so nobody looked further.
+    FileOutside,
     /// A server's answer meets the action's requirements.
     AnswerValid,
     /// A server's answer does not meet the action's requirements.
@@ -97,6 +99,12 @@ pub enum CategoryCode {
     ServerError,
     /// A request got no answer.
     NoAnswer,
+    /// A client (of a database, a container engine or a browser) did what it was asked for, with a result as it must be.
+    ResultValid,
+    /// A client program did what it was asked for, and the result is not as it must be.
+    ResultInvalid,
+    /// A client program could not do what it was asked for.
+    ClientFailed,
     /// The verdict of a review is an explicit "Yes".
     ReviewApproved,
     /// The verdict of a review is an explicit "No" or "With fixes".
@@ -374,78 +382,6 @@ impl ToolReport {
             Self::Fresh(bytes) => Some(Box::new(bytes.as_slice())),
             Self::Large(report) => Some(Box::new(BufReader::with_capacity(64 * 1024, report.reader()))),
             Self::NotRequested | Self::Missing | Self::Refused(_) => None,
-        }
-    }
-}
-
-/// What a tool's exit status, output and report mean. Every judgement of the action is based on this.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Interpretation {
-    /// The category code to which the tool's exit status, output and report lead. The judgement replaces it if another
-    /// fact contradicts it.
-    pub category: CategoryCode,
-    /// What the tool reported or did, in words for people, with names and numbers.
-    pub reason: String,
-    /// The counts and failures of the test report; `None` if no test report was read.
-    pub test_results: Option<TestResults>,
-    /// Every test in the report, to be stored as evidence.
-    pub cases: Vec<TestCase>,
-    /// The tool's errors and warnings, before the policy is applied.
-    pub diagnostics: Vec<Diagnostic>,
-    /// The findings that are counted but not in `diagnostics`, because the tool reported too many.
-    pub unlisted: UnlistedFindings,
-    /// The tool's own totals, used when its output was cut and `diagnostics` may be incomplete.
-    pub counts_override: Option<DiagnosticSummary>,
-    /// The test coverage; `None` if it was not measured.
-    pub coverage: Option<Coverage>,
-    /// Warnings that do not change the result but that people should see: pytest's warning count, XPASS, reruns.
-    pub warnings: Vec<String>,
-    /// After a limit: what had not ended when the action was stopped, as a sentence without a full stop; `None` if the
-    /// tool does not say it.
-    pub hung: Option<String>,
-    /// The modules that could not be imported when tests were collected, as the report names them (R7).
-    pub missing_modules: Vec<String>,
-    /// Whether a missing module is the cause of every error in collecting tests (R7).
-    pub only_missing_modules: bool,
-    /// How the tool was asked for its report, as one of three words. `argument`: proctor added an argument. `own`: the
-    /// command already had one. `inherited`: an environment variable contains one.
-    pub report_channel: Option<&'static str>,
-    /// A name of the error that is more exact than the category code, such as `ECONNREFUSED`; `None` if no such name is
-    /// known.
-    pub error_type: Option<String>,
-    /// Possible causes of the failure, each based on something that proctor observed. If the list is empty, reports
-    /// show the usual causes for the category code.
-    pub causes: Vec<String>,
-    /// The kind and the number of things that the tool looked at; `None` if neither is known.
-    pub examined: Option<Examined>,
-    /// The result of the check's control, a run of tests that must fail; `None` if the check has no control.
-    pub control: Option<ControlObservation>,
-    /// What to do about this failure; empty where nothing more is known than its category.
-    pub advice: Advice,
-}
-
-impl Interpretation {
-    /// Returns an interpretation with only a category code and a reason; all other fields are empty.
-    pub fn plain(category: CategoryCode, reason: impl Into<String>) -> Self {
-        Self {
-            category,
-            reason: reason.into(),
-            test_results: None,
-            cases: Vec::new(),
-            diagnostics: Vec::new(),
-            unlisted: UnlistedFindings::default(),
-            counts_override: None,
-            coverage: None,
-            warnings: Vec::new(),
-            hung: None,
-            missing_modules: Vec::new(),
-            only_missing_modules: false,
-            report_channel: None,
-            error_type: None,
-            causes: Vec::new(),
-            examined: None,
-            control: None,
-            advice: Advice::default(),
         }
     }
 }

@@ -90,6 +90,9 @@ pub enum LimitSetting {
     Processes,
 }
 
+/// The beginning of the obstacle that stands beside a verdict if an action could use the socket of a container engine.
+pub const ENGINE_SOCKET_OPEN: &str = "engine socket open";
+
 impl LimitSetting {
     /// Returns the key's name in `[sandbox]`.
     pub fn key(self) -> &'static str {

@@ -12,6 +12,7 @@ mod approval;
 mod approved_program;
 mod check_record;
 mod check_standing;
+mod client_call;
 mod completion;
 mod criteria;
 mod cycle;
@@ -27,6 +28,7 @@ mod further_test_counts;
 mod governance;
 mod identity;
 mod ids;
+mod interpretation;
 mod isolation;
 mod judged_settings;
 mod large_report;
@@ -75,6 +77,9 @@ pub use approval::{
 pub use approved_program::ApprovedProgram;
 pub use check_record::{CheckCoverage, CheckOutcome, CheckRecord, KnownCheck, LastCheckResult, newest_fresh_failure};
 pub use check_standing::{CheckStanding, CheckState, checks_sentence};
+pub use client_call::{
+    BrowserAction, BrowserSession, BrowserStep, ClientCall, ClientFacts, ContainerCommand, Database, DatabaseQuery, QueryKind,
+};
 pub use completion::TaskCompletion;
 pub use criteria::{
     ActualValue, ConditionValue, CriteriaEvaluation, ExpectedFailure, ExpectedOutput, JudgedCondition, JudgedExpectation,
@@ -88,8 +93,8 @@ pub use evidence::{EvidenceFile, EvidenceKind};
 pub use examined::{ControlObservation, Examined, ExaminedUnit};
 pub use exit_code::CommandExit;
 pub use finding::{
-    CategoryCode, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation, LISTED_TESTS, RelatedInformation,
-    TestCase, TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
+    CategoryCode, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, LISTED_TESTS, RelatedInformation, TestCase,
+    TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
 };
 pub use freshness::{
     Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, LastVerdict, MovedRun, ProjectStatus,
@@ -99,9 +104,10 @@ pub use further_test_counts::FurtherTestCounts;
 pub use governance::GovernanceRecord;
 pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
+pub use interpretation::Interpretation;
 pub use isolation::{
-    Access, EnvironmentMount, IsolationLevel, KilledBy, LimitSetting, PackageCredentials, Place, ReachedIsolation, ReachedLevel,
-    Sandbox, SnapshotMount, SystemCallFilter, UnenforcedLimit, WrittenLayer,
+    Access, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationLevel, KilledBy, LimitSetting, PackageCredentials, Place,
+    ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount, SystemCallFilter, UnenforcedLimit, WrittenLayer,
 };
 pub use judged_settings::{JudgedSettings, SettingValue};
 pub use large_report::{LargeReport, LargeReportReader};

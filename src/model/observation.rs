@@ -30,14 +30,17 @@ pub struct FileObservation {
     pub look: FileState,
 }
 
-/// What was found at the path of a checked file.
+/// What was found at the path of a checked file, where the links in the path lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileState {
     /// The path is a regular file.
     Found(FoundFile),
     /// There is no file at the path.
     Missing,
-    /// The file is of a kind that proctor does not read, such as a link or a device; the text says which.
+    /// A link in the path leads out of the project and its environment, so nobody looked further; the text says which link
+    /// leads where.
+    Outside(String),
+    /// The file is of a kind that proctor does not read, such as a directory or a device; the text says which.
     Refused(String),
     /// The file was not read to its end, because the time limit of the check was reached.
     OutOfTime,

@@ -388,10 +388,11 @@ impl Action {
     }
 
     /// Returns the tool's name in reports. For an action that starts no process, the name says what proctor itself
-    /// checks: `file` or `http`.
+    /// checks: `file` or `http`. For a client command it says what is asked: `database`, `container` or `browser`.
     pub fn tool_name(&self) -> &'static str {
         match &self.kind {
             ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => self.tool.report_name(),
+            ActionKind::ClientCommand(call) => call.report_name(),
             ActionKind::FileValidation(_) => "file",
             ActionKind::HttpRequest(_) => "http",
         }

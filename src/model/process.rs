@@ -98,6 +98,8 @@ pub enum SpawnFailure {
         /// The processes that listen on the port, with the details that proctor could read.
         holders: Vec<PortHolder>,
     },
+    /// A client program cannot be given what it needs, such as the password that a variable should hold.
+    ClientNotReady { why: String },
     /// The file that becomes a reviewer's standard input cannot be read.
     PromptUnreadable { prompt: String, why: String },
     /// The required isolation could not be set up, so nothing was started.
@@ -394,6 +396,7 @@ impl fmt::Display for SpawnFailure {
             Self::NotExecutable { program } => write!(formatter, "`{program}` may not be executed"),
             Self::DirectoryNotFound { directory } => write!(formatter, "the working directory `{directory}` does not exist"),
             Self::PortHeld { port, .. } => write!(formatter, "port {port} is held by another process"),
+            Self::ClientNotReady { why } => write!(formatter, "the client cannot be started: {why}"),
             Self::PromptUnreadable { prompt, why } => write!(formatter, "the prompt `{prompt}` cannot be given to it: {why}"),
             Self::NotIsolated { why } => write!(formatter, "it could not be kept apart: {why}"),
             Self::Refused { program, message, .. } => write!(formatter, "`{program}` could not be started: {message}"),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, openat};
+use nix::fcntl::{AtFlags, OFlag, openat, readlinkat};
 use nix::libc;
 use nix::sys::stat::{FchmodatFlags, FileStat, Mode, fchmodat, fstatat};
 
@@ -82,6 +82,40 @@ impl Layers {
                     return Ok(Some((number, File::from(openat(&parent, name.as_c_str(), flags, Mode::empty())?))));
                 }
                 AtLayer::Entry(..) => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns where the symbolic link at a path leads, as the link says it; `None` if there is no link at the path. Links in
+    /// the path itself are not followed.
+    ///
+    /// # Errors
+    /// When a layer cannot be read.
+    pub fn link(&self, path: &TreePath) -> io::Result<Option<PathBuf>> {
+        for directory in &self.directories {
+            match look(open_root(directory)?, path)? {
+                AtLayer::Nothing => {}
+                AtLayer::Entry(parent, name, stat) if format(&stat) == libc::S_IFLNK => {
+                    return Ok(Some(PathBuf::from(readlinkat(&parent, name.as_c_str())?)));
+                }
+                AtLayer::Hidden | AtLayer::Entry(..) => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the directory of the topmost layer that has an entry at a path, of whatever kind; `None` if a check sees
+    /// nothing there. Links are not followed.
+    ///
+    /// # Errors
+    /// When a layer cannot be read.
+    pub fn directory_of(&self, path: &TreePath) -> io::Result<Option<&Path>> {
+        for directory in &self.directories {
+            match look(open_root(directory)?, path)? {
+                AtLayer::Nothing => {}
+                AtLayer::Hidden => return Ok(None),
+                AtLayer::Entry(..) => return Ok(Some(directory)),
             }
         }
         Ok(None)
@@ -348,6 +382,20 @@ mod tests {
         symlink("a", stack.path("base/link")).expect("a link");
         symlink("d", stack.path("base/to-d")).expect("a link");
         assert_eq!(["link", "to-d/x"].map(|path| stack.seen(path)), ["", ""]);
+        let layers = Layers::new(["top", "middle", "base"].map(|name| stack.path(name)).into());
+        let link = |path: &str| layers.link(&TreePath::try_from(path).expect("a clean path")).expect("layers");
+        assert_eq!(link("link"), Some(PathBuf::from("a")));
+        assert_eq!(["a", "d", "none", "to-d/x"].map(link), [None, None, None, None]);
+        stack.hide("top/link");
+        assert_eq!(link("link"), None, "a whiteout hides the link");
+        let found = |path: &str| {
+            let path = TreePath::try_from(path).expect("a clean path");
+            layers.directory_of(&path).expect("layers").map(Path::to_owned)
+        };
+        assert_eq!(
+            ["a", "d", "to-d", "link"].map(found),
+            [Some(stack.path("base")), Some(stack.path("base")), Some(stack.path("base")), None]
+        );
     }
 
     #[test]

@@ -41,6 +41,9 @@ pub struct ProjectSettings {
     pub specification: SpecificationSettings,
     /// The settings for the isolation of actions.
     pub sandbox: SandboxSettings,
+    /// The socket of the container engine, which only the clients of DOCKER_COMMAND actions may use; `None` if they may use none. It
+    /// comes from the user's own configuration and never from a file of the project.
+    pub engine_socket: Option<String>,
     /// The strongest isolation level to try. Only tests set a weaker one than the strongest.
     pub strongest_isolation: IsolationLevel,
     /// The limit on the wait while another process writes the project's evidence. After this time the operation fails.

@@ -45,8 +45,8 @@ fn outcome_with_file(action: &Action, seen: &FileObservation, outcome: ActionOut
             ..outcome
         },
         FileState::Missing | FileState::Refused(_) => ActionOutcomeV2 { file_exists: Some(false), ..outcome },
-        // The check ended early, so nobody knows whether the file exists.
-        FileState::OutOfTime | FileState::Stopped(_) => outcome,
+        // Nobody looked at the file, or the check ended early, so it is not known whether the file exists.
+        FileState::Outside(_) | FileState::OutOfTime | FileState::Stopped(_) => outcome,
     }
 }
 

@@ -56,6 +56,7 @@ fn spawn_error(failure: &SpawnFailure) -> SystemFault {
         SpawnFailure::NotExecutable { .. } => of_system(Errno::EACCES as i32),
         SpawnFailure::PortHeld { .. } => of_system(Errno::EADDRINUSE as i32),
         SpawnFailure::Refused { errno, .. } => of_system(*errno),
+        SpawnFailure::ClientNotReady { .. } => ("CLIENT_NOT_READY", None),
         SpawnFailure::PromptUnreadable { .. } => ("PROMPT_UNREADABLE", None),
         SpawnFailure::NotIsolated { .. } => ("NOT_ISOLATED", None),
     };

@@ -32,7 +32,7 @@ pub struct ObservationFacts<'a> {
 pub fn file_record(facts: ObservationFacts<'_>, validation: &FileValidation, seen: &FileObservation) -> FileRecordV1 {
     let found = match &seen.look {
         FileState::Found(found) => Some(found),
-        FileState::Missing | FileState::Refused(_) | FileState::OutOfTime | FileState::Stopped(_) => None,
+        FileState::Missing | FileState::Outside(_) | FileState::Refused(_) | FileState::OutOfTime | FileState::Stopped(_) => None,
     };
     FileRecordV1 {
         schema: FILE_SCHEMA.to_owned(),
@@ -45,7 +45,7 @@ pub fn file_record(facts: ObservationFacts<'_>, validation: &FileValidation, see
             file_exists: match &seen.look {
                 FileState::Found(_) => Some(true),
                 FileState::Missing | FileState::Refused(_) => Some(false),
-                FileState::OutOfTime | FileState::Stopped(_) => None,
+                FileState::Outside(_) | FileState::OutOfTime | FileState::Stopped(_) => None,
             },
             file_path: seen.path.clone(),
             file_size: found.map(|found| found.bytes),

@@ -25,6 +25,9 @@ const HTTP_REQUEST: (&str, EvidenceKind) = ("http-request.json", EvidenceKind::A
 const HTTP_ERROR: (&str, EvidenceKind) = ("http-error.json", EvidenceKind::ErrorLogs);
 const HTTP_BODY: (&str, EvidenceKind) = ("http-response.body", EvidenceKind::ApiResponses);
 
+/// The end of the name of a picture of a page, which an action of a browser leaves.
+const SCREENSHOT: (&str, EvidenceKind) = ("screenshot.png", EvidenceKind::Screenshots);
+
 /// The ends of the names of a checked file's record, one for each kind of check in `FileCheck`.
 const FILE_RECORDS: [&str; 5] =
     ["file-validation.json", "content-match.json", "schema-valid.json", "hash-match.json", "size-check.json"];
@@ -74,7 +77,7 @@ impl ObservationFiles {
         let stem = stem(&action.id, attempt);
         let file = |(rest, kind): (&str, EvidenceKind)| NamedFile { name: format!("{stem}-{rest}"), kind };
         match &action.kind {
-            ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => None,
+            ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::ClientCommand(_) | ActionKind::Review(_) => None,
             ActionKind::FileValidation(validation) => {
                 let record = FILE_RECORDS[match validation.check {
                     FileCheck::Exists => 0,
@@ -127,7 +130,14 @@ impl ActionFiles {
             frames: file(format!("{}.frames", slugs.log), EvidenceKind::Frames),
             record: file(format!("{}.json", slugs.log), EvidenceKind::ActionRecord),
             findings: slugs.findings.map(|rest| file(rest.to_owned(), findings_kind)),
-            tool_report: slugs.tool_report.map(|rest| file(rest.to_owned(), EvidenceKind::ToolReport)),
+            tool_report: match &action.kind {
+                ActionKind::ClientCommand(call) => call.leaves_screenshot().then(|| file(SCREENSHOT.0.to_owned(), SCREENSHOT.1)),
+                ActionKind::Command
+                | ActionKind::CustomScript(_)
+                | ActionKind::FileValidation(_)
+                | ActionKind::HttpRequest(_)
+                | ActionKind::Review(_) => slugs.tool_report.map(|rest| file(rest.to_owned(), EvidenceKind::ToolReport)),
+            },
             coverage_report: action.coverage.as_ref().map(|_| file(COVERAGE_REPORT.to_owned(), EvidenceKind::ToolReport)),
         }
     }
@@ -170,6 +180,9 @@ fn without_attempt(rest: &str) -> &str {
 fn kind_of_slug(rest: &str) -> EvidenceKind {
     if let Some((_, kind)) = [HTTP_REQUEST, HTTP_ERROR, HTTP_BODY].into_iter().find(|(name, _)| *name == rest) {
         return kind;
+    }
+    if rest == SCREENSHOT.0 {
+        return SCREENSHOT.1;
     }
     if FILE_RECORDS.contains(&rest) {
         return EvidenceKind::ActionRecord;

@@ -42,6 +42,7 @@ fn seen(one: &ActionResult) -> SeenAction<'_> {
         tests: None,
         file: None,
         answer: None,
+        client: None,
     };
     match &one.disposition {
         ActionDisposition::Executed(executed) => seen_now(unseen, &action.kind, executed),
@@ -94,6 +95,7 @@ fn seen_now<'a>(unseen: SeenAction<'a>, kind: &ActionKind, executed: &'a Execute
         tests: executed.interpretation.test_results.as_ref(),
         file: seen_file(kind, executed),
         answer: seen_answer(&executed.observed),
+        client: executed.interpretation.client,
         ..unseen
     }
 }
@@ -106,7 +108,7 @@ fn seen_file(kind: &ActionKind, executed: &ExecutedAction) -> Option<SeenFile> {
     let found = match &seen.look {
         FileState::Found(found) => found,
         FileState::Missing => return Some(missing),
-        FileState::Refused(_) | FileState::OutOfTime | FileState::Stopped(_) => return None,
+        FileState::Outside(_) | FileState::Refused(_) | FileState::OutOfTime | FileState::Stopped(_) => return None,
     };
     let asks_for_pattern =
         matches!(kind, ActionKind::FileValidation(FileValidation { check: FileCheck::ContentMatch { .. }, .. }));

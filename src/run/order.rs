@@ -5,11 +5,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::evidence;
-use crate::model::{Action, ActionId, CheckOrder, Plan, ResultType};
+use crate::model::{Action, ActionId, CheckOrder, Plan, PlanOrigin, ResultType};
 use crate::project::RunRequest;
 use crate::project::Selection;
 use crate::project::Workspace;
 use crate::report::parse;
+
+/// Returns the setting that holds for a plan's order. The steps of a specification have an order of their own: a later step may need
+/// what an earlier one wrote, so no step is moved because it failed before.
+pub(crate) fn order_setting(plan: &Plan, setting: CheckOrder) -> CheckOrder {
+    match plan.origin {
+        PlanOrigin::Specification => CheckOrder::Plan,
+        PlanOrigin::Configured | PlanOrigin::Discovered | PlanOrigin::CommandLine => setting,
+    }
+}
 
 /// Returns the checks in the order of execution. A check comes after its dependencies; then the plan's own order of
 /// execution decides, then earlier failures, then the order in which the checks are written.
@@ -116,6 +125,16 @@ mod tests {
         assert_eq!(names(&plan, CheckOrder::FailedFirst, &["d"]), "cadb");
         plan.steps[2].after = ids(&[2]);
         assert_eq!(names(&plan, CheckOrder::Plan, &[]), "abcd");
+    }
+
+    #[test]
+    fn the_steps_of_a_specification_keep_their_order_whatever_failed_before() {
+        let of = |origin| order_setting(&Plan { origin, ..plan(&["a", "b"]) }, CheckOrder::FailedFirst);
+        assert_eq!(of(PlanOrigin::Configured), CheckOrder::FailedFirst);
+        assert_eq!(of(PlanOrigin::Specification), CheckOrder::Plan);
+        let plan = Plan { origin: PlanOrigin::Specification, ..plan(&["a", "b", "c"]) };
+        let order = order_setting(&plan, CheckOrder::FailedFirst);
+        assert_eq!(names(&plan, order, &["c"]), "abc");
     }
 
     #[test]

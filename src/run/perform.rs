@@ -25,8 +25,9 @@ use std::time::Duration;
 use crate::config::CachesMode;
 use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, find_git_location, is_our_link};
 use crate::model::{
-    Action, ActionEnd, ActionJudgement, ActionLimits, ActionPhase, CapturedOutput, DurationMs, EndedAction, EvidenceFile,
-    HelperDeath, Interpretation, IsolationLevel, PlanNote, Sandbox, SpawnFailure, StopReason, ToolReport,
+    Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CapturedOutput, ClientCall, DurationMs,
+    EndedAction, EvidenceFile, HelperDeath, Interpretation, IsolationLevel, PlanNote, Sandbox, SpawnFailure, StopReason,
+    ToolReport,
 };
 use crate::process::{Isolation, LaunchRequest, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
@@ -359,6 +360,13 @@ impl<'w, 'c> Performer<'w, 'c> {
         let is_on_snapshot = self.place.snapshot_for(action).is_some();
         let guarded = if is_on_snapshot { Vec::new() } else { self.context.guarded.read_only(&request.scope.root) };
         let own_caches = self.workspace.store.own_caches_directory(&request.scope.project);
+        let mut settings = request.settings.sandbox.clone();
+        if let (ActionKind::ClientCommand(call), Some(socket)) = (&action.kind, &request.settings.engine_socket)
+            && matches!(**call, ClientCall::Container(_))
+        {
+            // No other action gets the socket.
+            settings.sockets.push(socket.clone());
+        }
         let sandbox = SandboxRequest {
             project_root: &request.scope.root,
             home: isolation::home(ambient),
@@ -369,7 +377,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             program,
             environment: &environment.variables,
             ambient,
-            settings: &request.settings.sandbox,
+            settings: &settings,
             own_caches: Some(&own_caches),
             guarded: &guarded,
         };

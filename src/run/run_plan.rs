@@ -15,7 +15,7 @@ use crate::run::check_place::CheckPlace;
 use crate::run::environment::{LookedTwice, SurveyProgress};
 use crate::run::guarded_files::GuardedFiles;
 use crate::run::judge_and_seal::{RunEnd, prerequisites_met};
-use crate::run::order::order_checks;
+use crate::run::order::{order_checks, order_setting};
 use crate::run::perform::{Performer, RunningService, ServiceStart};
 use crate::run::prerequisite;
 use crate::run::program_records::program_records;
@@ -124,7 +124,8 @@ impl Workspace {
         if let Some(unapproved) = self.approve_by_rule(request, plan_digest, &index, &mut ledger, show)? {
             return Ok(RunOutcome::NotApproved(unapproved));
         }
-        let failed = match request.settings.order {
+        let check_order = order_setting(request.plan, request.settings.order);
+        let failed = match check_order {
             CheckOrder::Plan => Vec::new(),
             CheckOrder::FailedFirst => self.last_failed_checks(request),
         };
@@ -141,7 +142,7 @@ impl Workspace {
             before,
             tdd,
             selected,
-            order: order_checks(request.plan, request.settings.order, &failed),
+            order: order_checks(request.plan, check_order, &failed),
             on_this_tree,
             met: self.prerequisites_met(&request.scope.project)?,
             guarded: GuardedFiles::default(),

@@ -14,6 +14,7 @@ use crate::project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase
 use crate::report::{CachesV2, SnapshotV2, WrittenV2};
 use crate::run::bytecode::RunBytecode;
 use crate::run::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
+use crate::run::followed_file::SeenFiles;
 use crate::run::kept_files::{KeptFiles, KeptOutcome};
 use crate::run::seen_layers::SeenLayers;
 use crate::run::written_configuration::WrittenConfiguration;
@@ -263,6 +264,13 @@ impl RunSnapshot {
             }
         }
         Ok(None)
+    }
+
+    /// Returns the files of the project as an action sees them.
+    pub(crate) fn files_seen_by(&self, action: &ActionId) -> SeenFiles {
+        let taken = self.seen.select(self.caches.taken(), action);
+        let directories = self.lower(action).into_iter().chain(taken).collect();
+        SeenFiles::in_snapshot(&self.root, directories, &self.base.environments)
     }
 
     /// Returns the directories that an action sees over each other, the topmost first.

@@ -6,6 +6,7 @@
 mod action;
 mod approval;
 mod circle;
+mod connection;
 mod correction;
 mod digest;
 mod files;
@@ -14,6 +15,7 @@ mod made;
 mod no_checks;
 mod policy;
 mod propose_writes;
+mod query_kind;
 mod recognised;
 mod resolve;
 mod review;

@@ -23,7 +23,11 @@ pub fn interpret_file(validation: &FileValidation, seen: &FileObservation) -> In
     let path = &seen.path;
     let (category, reason) = match &seen.look {
         FileState::Missing => (CategoryCode::FileMissing, format!("`{path}` does not exist")),
-        FileState::Refused(why) => (CategoryCode::FileMissing, format!("`{path}` is not looked into: {why}")),
+        FileState::Outside(why) => (
+            CategoryCode::FileOutside,
+            format!("`{path}` is not looked at: {why}, outside of the project and its environment; name a file inside of them"),
+        ),
+        FileState::Refused(why) => (CategoryCode::FileInvalid, format!("`{path}` is not looked into: {why}")),
         FileState::OutOfTime => {
             (CategoryCode::TimedOut, format!("`{path}` could not be read within the time-out; raise it, or check a smaller file"))
         }
@@ -169,9 +173,13 @@ mod tests {
     fn a_file_that_is_not_there_satisfies_no_check() {
         for check in checks() {
             let word = check.word();
-            for look in [FileState::Missing, FileState::Refused("it is not a regular file".to_owned())] {
+            for (look, expected) in [
+                (FileState::Missing, CategoryCode::FileMissing),
+                (FileState::Outside("`a` leads to `/b`".to_owned()), CategoryCode::FileOutside),
+                (FileState::Refused("it is not a regular file".to_owned()), CategoryCode::FileInvalid),
+            ] {
                 let (category, reason) = judge(check.clone(), look);
-                assert_eq!(category, CategoryCode::FileMissing, "{word}: {reason}");
+                assert_eq!(category, expected, "{word}: {reason}");
             }
             assert_eq!(judge(check.clone(), FileState::OutOfTime).0, CategoryCode::TimedOut, "{word}");
         }

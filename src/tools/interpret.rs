@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use crate::model::{
-    Action, ActionEnd, CategoryCode, Interpretation, JudgedBy, LimitKind, LimitValue, OnSurvivors, ReportFileHistory,
+    Action, ActionEnd, ActionKind, CategoryCode, Interpretation, JudgedBy, LimitKind, LimitValue, OnSurvivors, ReportFileHistory,
     SpawnFailure, StopReason, StopStage, StreamExcerpt, Timestamp, ToolReport,
 };
 use crate::tools::advise::advise_held_port;
@@ -13,7 +13,7 @@ use crate::tools::ansi::plain_text;
 use crate::tools::places::Place;
 use crate::tools::server_signs::server_that_goes_on;
 use crate::tools::table::row_of;
-use crate::tools::{no_work, service, signals};
+use crate::tools::{client, no_work, service, signals};
 
 /// The limit for a reason, in characters. proctor's own sentences are far shorter; only quoted text can reach this
 /// length.
@@ -64,6 +64,8 @@ pub(super) struct Exited<'a> {
     pub(super) stderr_is_complete: bool,
     /// The directories to which the tool's relative paths refer.
     pub(super) place: Place<'a>,
+    /// Returns the names in a directory; empty if it is no directory.
+    pub(super) names_in: fn(&Path) -> Vec<String>,
 }
 
 /// An action that was stopped because it reached a limit: what is left to find out what hung.
@@ -113,7 +115,7 @@ pub fn interpret(input: &Input<'_>) -> Interpretation {
         ActionEnd::Signalled { signal } => signalled(*signal),
         ActionEnd::TimedOut { limit, stage, .. } => timed_out(input, *limit, *stage),
         ActionEnd::Stopped { reason, stage } => stopped(*reason, *stage),
-        ActionEnd::NotStarted(failure) => not_started(failure),
+        ActionEnd::NotStarted(failure) => not_started(failure, input.action),
         ActionEnd::Lost { why } => {
             Interpretation::plain(CategoryCode::StatusLost, format!("How the command ended is not known: {why}"))
         }
@@ -135,7 +137,17 @@ fn one_line(reason: &str) -> String {
 }
 
 fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
+    let asked = match &input.action.kind {
+        ActionKind::ClientCommand(call) => Some(call),
+        ActionKind::Command
+        | ActionKind::CustomScript(_)
+        | ActionKind::FileValidation(_)
+        | ActionKind::HttpRequest(_)
+        | ActionKind::Review(_) => None,
+    };
     let readable = |stream: &StreamExcerpt| match input.action.tool.judged_by() {
+        // What a client returns is compared as a whole.
+        JudgedBy::ExitCode if asked.is_some() => plain_text(stream),
         JudgedBy::Output => plain_text(stream),
         // The exit code or the grammar decides here, so a shortened text is enough. Converting megabytes would need
         // several times their memory.
@@ -149,7 +161,11 @@ fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
         stdout_is_complete: input.stdout.is_complete(),
         stderr_is_complete: input.stderr.is_complete(),
         place: Place { root: input.project_root, directory: &input.action.directory },
+        names_in: input.names_in,
     };
+    if let Some(call) = asked {
+        return client::interpret(&exited, call, input.report);
+    }
     no_work::or_usage_error(&exited, (row_of(input.action.tool).interpret)(&exited, input))
 }
 
@@ -205,14 +221,15 @@ fn stopped(reason: StopReason, stage: StopStage) -> Interpretation {
     Interpretation::plain(CategoryCode::Stopped, format!("The command was stopped because {why} ({})", stage.signal_name()))
 }
 
-fn not_started(failure: &SpawnFailure) -> Interpretation {
+fn not_started(failure: &SpawnFailure, action: &Action) -> Interpretation {
     match failure {
         SpawnFailure::ProgramNotFound { program, searched } => {
             let place = if searched.is_empty() { String::new() } else { format!(" in {}", searched.join(":")) };
-            Interpretation::plain(
-                CategoryCode::ToolNotFound,
-                format!("There is no program `{program}`{place}; install it or correct the check's command"),
-            )
+            let advice = match client::installation_of(&action.kind, program) {
+                Some(advice) => format!("install it: {advice}"),
+                None => "install it or correct the check's command".to_owned(),
+            };
+            Interpretation::plain(CategoryCode::ToolNotFound, format!("There is no program `{program}`{place}; {advice}"))
         }
         SpawnFailure::InterpreterNotFound { program, interpreter } => Interpretation::plain(
             CategoryCode::ToolNotFound,
@@ -224,6 +241,9 @@ fn not_started(failure: &SpawnFailure) -> Interpretation {
             CategoryCode::NotStarted,
             format!("`{program}` is there and may not be executed; run `chmod +x` on it or start it through its interpreter"),
         ),
+        SpawnFailure::ClientNotReady { why } => {
+            Interpretation::plain(CategoryCode::NotStarted, format!("The client was not started: {why}"))
+        }
         SpawnFailure::PromptUnreadable { prompt, why } => Interpretation::plain(
             CategoryCode::NotStarted,
             format!("The prompt `{prompt}` cannot be given to the reviewer: {why}; correct `prompt`"),

@@ -3,7 +3,7 @@
 
 use crate::model::{CategoryCode, InstalledPackage, Interpretation, Tool};
 use crate::tools::interpret::{Exited, signal_through_wrapper};
-use crate::tools::signals;
+use crate::tools::{missing_program, signals};
 
 /// The exit codes to which a row of `ROWS` applies.
 #[derive(Clone, Copy)]
@@ -17,6 +17,9 @@ enum Codes {
 enum For {
     Python,
     Node,
+    /// Every tool whose output is known. It has said something of its own if it was started, and then no row is asked. For other
+    /// programs, `missing_program` looks more closely.
+    Known,
     All,
 }
 
@@ -50,10 +53,11 @@ const ROWS: &[Row] = &[
     missing(For::Node, &["npm ERR! 404"], INSTALL_PACKAGE),
     missing(For::Node, &["npm error code E404"], INSTALL_PACKAGE),
     missing(For::Node, &["Error: Cannot find module '", "/%"], INSTALL_PACKAGE),
-    missing(For::All, &["npm", "Missing script:"], "name a script that `npm run` lists"),
-    missing(For::All, &["ERR_PNPM_NO_SCRIPT"], "name a script of package.json"),
+    missing(For::Known, &["npm", "Missing script:"], "name a script that `npm run` lists"),
+    missing(For::Known, &["ERR_PNPM_NO_SCRIPT"], "name a script of package.json"),
     Row {
-        codes: Codes::AnyFailure,
+        // npm's code for a file that it cannot read.
+        codes: Codes::Only(254),
         tools: For::All,
         words: &["npm", "Could not read package.json"],
         category: CategoryCode::UsageError,
@@ -89,7 +93,7 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
     if exited.code == 0 {
         return None;
     }
-    ROWS.iter().filter(|row| row.applies(exited)).find_map(|row| {
+    let found = ROWS.iter().filter(|row| row.applies(exited)).find_map(|row| {
         let seen = if row.words.is_empty() {
             // npm ends its output with notices about its own new versions, so these lines are skipped.
             let is_word = |line: &&str| !line.trim().is_empty() && !line.starts_with("npm notice");
@@ -101,7 +105,8 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
         let advice = row.advice.replace('%', exited.action.tool.word());
         let reason = format!("The tool was not started: the command ended with exit code {}{seen}; {advice}", exited.code);
         Some(Interpretation::plain(row.category, reason))
-    })
+    });
+    found.or_else(|| missing_program::find(exited))
 }
 
 impl Row {
@@ -113,6 +118,7 @@ impl Row {
         code_fits
             && match self.tools {
                 For::All => true,
+                For::Known => exited.action.tool != Tool::default(),
                 For::Python => matches!(exited.action.tool.package(), Some(InstalledPackage::Python(_))),
                 For::Node => matches!(exited.action.tool.package(), Some(InstalledPackage::Node(_))),
             }

@@ -161,6 +161,60 @@ pub(super) fn locate_in_script(script: &str) -> Located {
     Located { recognition, arguments_from: 0, arguments: found.arguments }
 }
 
+/// A program or package that a launcher was told to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Launched {
+    /// The launcher: a name of the table of launchers, `npx` also for `npm exec`, `npm` for `npm run`, and `python` for every
+    /// `python -m`.
+    pub(super) launcher: &'static str,
+    /// The name of a program, package, module or script that the launcher was told, without directories and version.
+    pub(super) program: String,
+    /// Whether the launcher is called in a shell script, where other commands may run too.
+    pub(super) is_in_script: bool,
+}
+
+/// Returns what the launchers in a command were told to start, the outermost first.
+pub(super) fn launched(argv: &[String]) -> Vec<Launched> {
+    let mut found = Vec::new();
+    note_launched(argv, false, &mut found);
+    found
+}
+
+fn note_launched(argv: &[String], is_in_script: bool, found: &mut Vec<Launched>) {
+    let mut at = 0;
+    while let Some(word) = argv.get(at) {
+        let name = program_name(word);
+        if SHELLS.contains(&name) {
+            let script = argv[at + 1..].windows(2).find(|words| words[0].starts_with('-') && words[0].ends_with('c'));
+            let commands = script.map(|words| simple_commands(&words[1])).unwrap_or_default();
+            return commands.iter().for_each(|command| note_launched(command, true, found));
+        }
+        if is_python(name) {
+            let module = argv[at + 1..].iter().skip_while(|word| word.starts_with('-') && !word.ends_with('m')).nth(1);
+            let is_module = argv[at + 1..].iter().find(|word| !word.starts_with('-') || word.ends_with('m'));
+            if let Some(module) = module.filter(|_| is_module.is_some_and(|word| word.starts_with('-'))) {
+                found.push(Launched { launcher: "python", program: module.clone(), is_in_script });
+            }
+            return;
+        }
+        let Step::Continue(next) = step(name, argv, at) else {
+            if name == "npm" {
+                let words =
+                    argv[at + 1..].iter().filter(|word| !word.starts_with('-') && *word != "run" && *word != "run-script");
+                let script = words.map(|script| Launched { launcher: "npm", program: script.clone(), is_in_script }).next();
+                found.extend(script);
+            }
+            return;
+        };
+        let launcher = LAUNCHERS.iter().find(|launcher| launcher.program == name);
+        if let (Some(launcher), Some(program)) = (launcher, argv.get(next)) {
+            let launcher = if launcher.program == "npm" { "npx" } else { launcher.program };
+            found.push(Launched { launcher, program: program_name(program).to_owned(), is_in_script });
+        }
+        at = next;
+    }
+}
+
 enum Step {
     Continue(usize),
     Done(Box<Located>),

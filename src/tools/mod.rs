@@ -14,6 +14,7 @@ mod advise;
 mod ansi;
 mod cargo_test;
 mod checker_call;
+mod client;
 mod compile;
 mod discover;
 mod eslint;
@@ -29,6 +30,7 @@ mod launch_failure;
 mod launchers;
 mod linter;
 mod located;
+mod missing_program;
 mod neutral_words;
 mod no_work;
 mod node_test;
@@ -54,6 +56,7 @@ mod tsc;
 
 pub use advise::advise_file;
 pub(crate) use checker_call::find_arguments;
+pub use client::{BROWSER_DRIVER, SCREENSHOT, SQLITE_NOT_OPENED};
 pub(crate) use discover::{
     FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, command_text, find_checks, policy_of_command, policy_of_script, propose,
     written_files,

@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, Classification, DebtGeneration,
-    DurationMs, ExpectedFailure, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied, PolicySource, ResultType,
-    ToolClass, ToolPolicy,
+    Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, Classification, ClientCall,
+    DebtGeneration, DurationMs, ExpectedFailure, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied, PolicySource,
+    ResultType, ToolClass, ToolPolicy,
 };
 use crate::verdict::agent::AgentWord;
 use crate::verdict::category_row::{CategoryRow, ToolWork, row_of};
@@ -129,6 +129,9 @@ fn contradicted_exit(facts: &ActionFacts<'_>, exit_code: i32) -> Option<(Categor
     }
     if said == CategoryCode::ReviewApproved && exit_code != 0 {
         return inconsistent(format!("Exit code {exit_code} and an approval contradict each other"));
+    }
+    if said == CategoryCode::ResultValid && exit_code != 0 {
+        return inconsistent(format!("Exit code {exit_code} and a result as it must be contradict each other"));
     }
     if said == CategoryCode::Clean && exit_code != 0 {
         return inconsistent(format!("Exit code {exit_code} and no findings contradict each other"));
@@ -309,6 +312,7 @@ fn prerequisite_type(action: &Action) -> Option<&'static str> {
     match &action.kind {
         ActionKind::FileValidation(_) => Some("FILE_EXISTS"),
         ActionKind::HttpRequest(_) => Some("SERVICE_HEALTHY"),
+        ActionKind::ClientCommand(call) => matches!(**call, ClientCall::Query(_)).then_some("DATABASE_AVAILABLE"),
         ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => {
             action.service.as_ref().map(|_| "SERVICE_HEALTHY")
         }

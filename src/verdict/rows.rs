@@ -72,7 +72,7 @@ const ANSWER_FAILURE: CategoryRow =
     CategoryRow { fix: "Make the server answer as it must: {reason}", agent: AgentWord::ImplementFix, ..TEST_FAILURE };
 
 /// One row per code, in the order of [`CategoryCode`]. The check below keeps any other order from compiling.
-pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
+pub(in crate::verdict) const ROWS: [CategoryRow; 51] = [
     CategoryRow { code: CategoryCode::TestsPassed, tests_ran: true, is_determined_by_inputs: true, ..SUCCESS },
     CategoryRow {
         code: CategoryCode::TestsFailed,
@@ -360,6 +360,13 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         message: "The file is not what it must be. The reason says in what.",
         ..FILE_FAILURE
     },
+    CategoryRow {
+        code: CategoryCode::FileOutside,
+        title: "File Outside of the Project",
+        agent: AgentWord::FixSpecification,
+        message: "A link in the path leads out of the project, so nobody looked further. Name a file inside of the project.",
+        ..FILE_FAILURE
+    },
     CategoryRow { code: CategoryCode::AnswerValid, summary: SummaryWords::AnswerStatus, ..SUCCESS },
     CategoryRow {
         code: CategoryCode::AnswerInvalid,
@@ -394,6 +401,25 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 47] = [
         message: "The server did not answer. See that it runs and listens where the request goes.",
         recoverable: Some("Verify that the server runs"),
         summary: SummaryWords::ErrorType("no answer"),
+        ..EXECUTION_ERROR
+    },
+    CategoryRow { code: CategoryCode::ResultValid, summary: SummaryWords::Fixed("as it must be"), ..SUCCESS },
+    CategoryRow {
+        code: CategoryCode::ResultInvalid,
+        debt: Ok((DebtCategory::BusinessLogicError, Severity::High)),
+        title: "Unexpected Result",
+        message: "What was asked for was done, and the result is not as it must be. Change the implementation, then request a retest.",
+        shows_output: true,
+        ..ANSWER_FAILURE
+    },
+    CategoryRow {
+        code: CategoryCode::ClientFailed,
+        error_type: Some("CLIENT_FAILED"),
+        title: "Client Failed",
+        agent: AgentWord::FixCode,
+        message: "The client of a database, a container engine or a browser could not do what was asked. The reason and the log say why.",
+        recoverable: Some("Read the client's output in the log"),
+        shows_output: true,
         ..EXECUTION_ERROR
     },
     CategoryRow { code: CategoryCode::ReviewApproved, summary: SummaryWords::Fixed("approved"), ..SUCCESS },
@@ -515,8 +541,9 @@ mod tests {
             C::TimedOut | C::Stopped | C::StatusLost | C::Findings | C::Clean | C::ExpectedExit => {}
             C::UnexpectedExit | C::OutputTooLarge | C::SurvivorsLeft => {}
             C::Served | C::ServiceEnded | C::ServiceNotReady | C::PortHeld => {}
-            C::FileValid | C::FileMissing | C::FileInvalid => {}
+            C::FileValid | C::FileMissing | C::FileInvalid | C::FileOutside => {}
             C::AnswerValid | C::AnswerInvalid | C::EndpointMissing | C::ServerError | C::NoAnswer => {}
+            C::ResultValid | C::ResultInvalid | C::ClientFailed => {}
             C::ReviewApproved | C::ReviewRejected | C::NoVerdict | C::TestsMissing | C::SpecificationInvalid => {}
             C::NothingChecked => {}
         }

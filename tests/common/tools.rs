@@ -137,6 +137,12 @@ pub(crate) fn vitest_modules() -> PathBuf {
     packages_of("vitest", "fixtures/packages/vitest")
 }
 
+/// Returns the `node_modules` with playwright-core, installing it if need be. It comes without a browser.
+#[track_caller]
+pub(crate) fn playwright_modules() -> PathBuf {
+    packages_of("playwright", "fixtures/packages/playwright")
+}
+
 #[track_caller]
 fn packages_of(name: &str, project: &str) -> PathBuf {
     let project = repository().join(project);

@@ -89,6 +89,7 @@ fn carry_out_under(
         environment: EnvironmentAdditions::default(),
         specification: configuration.specification.clone(),
         sandbox: configuration.sandbox.clone(),
+        engine_socket: None,
         strongest_isolation: IsolationLevel::Namespace,
         lock_wait: configuration.evidence.lock_wait,
         queue: QueueLimits { max_parallel: 4, wait: configuration.queue.wait },

@@ -145,6 +145,7 @@ pub(crate) fn settings_of(
         },
         specification: configuration.specification.clone(),
         sandbox: configuration.sandbox.clone(),
+        engine_socket: configuration.engine_socket.clone(),
         strongest_isolation: environment::strongest_isolation(),
         lock_wait: configuration.evidence.lock_wait,
         queue: QueueLimits {

@@ -21,8 +21,7 @@ pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Res
     let environment = &environment.with_values(&options.values.set);
     let wanted = if options.scope.all { None } else { Some(setup::project_root(environment, options.scope.place.path())?) };
     // The service knows no values of this command line.
-    let of_service =
-        if environment.values().is_empty() { service::ask_if_listening(environment, "/v1/status") } else { None };
+    let of_service = if environment.values().is_empty() { service::ask_if_listening(environment, "/v1/status") } else { None };
     let mut status = of_service.unwrap_or(StatusV1 { service: None, projects: Vec::new() });
     let roots = match wanted {
         Some(root) => vec![root],

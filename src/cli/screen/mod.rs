@@ -18,8 +18,8 @@ use crate::daemon::{WayIntoProject, ignore_advice};
 use crate::evidence::RunForm;
 use crate::git::read_git_index;
 use crate::model::{
-    ApprovalWay, ByteSize, CommandExit, HelperDeath, IsolationLevel, NextNode, OverallResult, OverallStatus, PauseRecord,
-    PlanNote, PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan,
+    ApprovalWay, ByteSize, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, IsolationLevel, NextNode, OverallResult, OverallStatus,
+    PauseRecord, PlanNote, PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan,
     approve_command, plan_subject, quoted_text,
 };
 use crate::project::{RecordedRun, UnmetDependency, decides_the_verdict};
@@ -75,6 +75,9 @@ pub(crate) fn own_fault(report: &ExecutionReportV2, exit: CommandExit) -> Vec<St
 fn weaker_isolation(isolation: &IsolationV2) -> Option<String> {
     let level = isolation.level.weaker_words()?;
     let switched_off = isolation.obstacles.iter().find(|obstacle| obstacle.contains("sandbox.mode"));
+    if isolation.obstacles.iter().any(|obstacle| obstacle == ENGINE_SOCKET_OPEN) {
+        return Some(format!("{level}: {ENGINE_SOCKET_OPEN} (your own configuration allows it by `engine_socket`)"));
+    }
     let (why, mend) = match (switched_off, isolation.obstacles.first()) {
         (Some(setting), _) => (format!(": {setting}"), "mend: take that setting back"),
         (None, Some(first)) => (format!(": {first}"), "mend: `proctor doctor` says how"),

@@ -100,7 +100,7 @@ fn a_fault_names_the_place_and_the_next_step() {
     STEP.1.statusCode === 200
       column 1: `statusCode` is a field of HTTP_REQUEST; STEP.1, of type TERMINAL_COMMAND, has exitCode, success, failed, duration, stdout, stderr, errorCount, warningCount, testsPassed, testsFailed, testsSkipped, testsTotal
     STEP.5.stdout.includes('x')
-      column 1: `stdout` is a field of TERMINAL_COMMAND or CUSTOM_SCRIPT; STEP.5, of type HTTP_REQUEST, has exitCode, success, failed, duration, statusCode, status, body, headers
+      column 1: `stdout` is a field of TERMINAL_COMMAND or CUSTOM_SCRIPT or DOCKER_COMMAND or DATABASE_QUERY or MCP_BROWSER_COMMAND; STEP.5, of type HTTP_REQUEST, has exitCode, success, failed, duration, statusCode, status, body, headers
     PREREQ.1.exists.length > 0
       column 1: `PREREQ.1.exists.length` asks for a part of `true` or `false`; compare the field itself
     STEP.1.exitCode.value === 0

@@ -108,9 +108,9 @@ fn a_refusal_names_the_place_and_what_to_write() {
     `   `
       the condition is empty; write a comparison, for example `STEP.1.exitCode === 0`
     `exitCode === 0`
-      column 1, at `exitCode`: `exitCode` names no action; write `STEP.1.exitCode` with the id of an action of type TERMINAL_COMMAND or FILE_VALIDATION or HTTP_REQUEST or CUSTOM_SCRIPT
+      column 1, at `exitCode`: `exitCode` names no action; write `STEP.1.exitCode` with the id of an action of type TERMINAL_COMMAND or FILE_VALIDATION or HTTP_REQUEST or CUSTOM_SCRIPT or DOCKER_COMMAND or DATABASE_QUERY or MCP_BROWSER_COMMAND
     `stdout.includes("ok")`
-      column 1, at `stdout.includes`: `stdout.includes` names no action; write `STEP.1.stdout.includes` with the id of an action of type TERMINAL_COMMAND or CUSTOM_SCRIPT
+      column 1, at `stdout.includes`: `stdout.includes` names no action; write `STEP.1.stdout.includes` with the id of an action of type TERMINAL_COMMAND or CUSTOM_SCRIPT or DOCKER_COMMAND or DATABASE_QUERY or MCP_BROWSER_COMMAND
     `responseStatus === 201`
       column 1, at `responseStatus`: `responseStatus` names no action; a value is an action's: write `STEP.1.exitCode`
     `Array.isArray(STEP['1'].body)`

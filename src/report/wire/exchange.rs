@@ -37,7 +37,8 @@ pub struct FileRecordV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FileResultV1 {
-    /// Whether the path is a regular file that is not a link; absent if the check ended before that was known.
+    /// Whether the path, or the place to which its links lead, is a regular file. Absent if the check ended before that was
+    /// known, or if a link leads out of the project, so that nobody looked.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub file_exists: Option<bool>,
     /// The checked path, relative to the project.

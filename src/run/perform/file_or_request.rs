@@ -17,6 +17,7 @@ use crate::report::{
     redact_to_bytes,
 };
 use crate::run::diagnosis::diagnose;
+use crate::run::followed_file::{FollowedPath, SeenFiles, in_environment_outside};
 use crate::run::http_client::{RequestBounds, send};
 use crate::run::nearest_file::nearest_file;
 use crate::run::perform::{Attempts, Performer, ended_without_process, skipped};
@@ -44,7 +45,7 @@ impl Performer<'_, '_> {
         let (observed, interpretation) = match &action.kind {
             ActionKind::FileValidation(validation) => self.validate_file(action, validation, time_budget.timeout),
             ActionKind::HttpRequest(request) => self.send_request(action, request, time_budget.timeout),
-            ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => {
+            ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::ClientCommand(_) | ActionKind::Review(_) => {
                 unreachable!("whoever calls this has asked whether it starts a process")
             }
         };
@@ -67,7 +68,11 @@ impl Performer<'_, '_> {
     ) -> (Observation, Interpretation) {
         let begun = clock::monotonic();
         let path = Path::new(&validation.path);
-        let in_snapshot = self.place.snapshot_for(action).map(|snapshot| snapshot.place_of(&action.id, path));
+        let root = &self.context.request.scope.root;
+        let seen = match self.place.snapshot_for(action) {
+            Some(snapshot) => snapshot.files_seen_by(&action.id),
+            None => SeenFiles::in_place(root),
+        };
         let interrupted = || match self.requested_stop(action) {
             Some(reason) => Some(FileState::Stopped(reason)),
             None => (clock::monotonic().since(begun) >= timeout).then_some(FileState::OutOfTime),
@@ -81,11 +86,16 @@ impl Performer<'_, '_> {
         } else {
             ContentRequest::MetadataOnly
         };
-        let look = match in_snapshot {
-            None => observe_file(&self.context.request.scope.root, path, reading),
-            Some(Ok(Some((directory, path)))) => observe_file(&directory, &path, reading),
-            Some(Ok(None)) => FileState::Missing,
-            Some(Err(error)) => FileState::Refused(error.to_string()),
+        let look = match seen.follow(path) {
+            Ok(FollowedPath::Entry { directory, path }) => observe_file(&directory, &path, reading),
+            Ok(FollowedPath::Missing) => FileState::Missing,
+            // In an environment outside of the project only size and time are read: its files are no part of the project.
+            Ok(FollowedPath::Outside(why)) => match (content_matters, in_environment_outside(root, path)) {
+                (false, Some((directory, path))) => observe_file(&directory, &path, reading),
+                (_, Some(_) | None) => FileState::Outside(why),
+            },
+            Ok(FollowedPath::Circle) => FileState::Refused("the links in its path lead in a circle".to_owned()),
+            Err(error) => FileState::Refused(format!("it cannot be read: {error}")),
         };
         let seen = FileObservation { path: validation.path.clone(), look };
         let interpretation = interpret_file(validation, &seen);

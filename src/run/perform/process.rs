@@ -8,14 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::config::ProtectionMode;
 use crate::evidence::{OutputDirectory, ReportWatch, Slot};
 use crate::model::{
-    Action, ActionLimits, ActionPhase, CapturedOutput, EndedAction, IsolationLevel, JudgedBy, PlanNote, ResultType, SpawnFailure,
-    ToolReport,
+    Action, ActionKind, ActionLimits, ActionPhase, CapturedOutput, ClientCall, ENGINE_SOCKET_OPEN, EndedAction, IsolationLevel,
+    JudgedBy, PlanNote, ResultType, SpawnFailure, ToolReport,
 };
 use crate::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, clock, resolve_program, supervise};
 use crate::project::Progress;
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
+use crate::run::client_start::{ClientPlace, ClientStart, client_start};
 use crate::run::old_report::OldReportGuard;
 use crate::run::perform::control::{ControlOutcome, apply_control};
 use crate::run::perform::reports::{named_report_path, read_source, take_project_report, take_report};
@@ -97,14 +99,24 @@ impl Performer<'_, '_> {
         let names = ActionFiles::for_attempt(action, attempt);
         // A tool's report is read only from a new directory. A used directory is not safe: an earlier action could have
         // passed an open descriptor of it to a process outside of the sandbox, which could then write a report into it.
-        let spare = if action.tool.judged_by() == JudgedBy::ExitCode { self.spare_output.take() } else { None };
+        let leaves_report = action.tool.judged_by() != JudgedBy::ExitCode || matches!(action.kind, ActionKind::ClientCommand(_));
+        let spare = if leaves_report { None } else { self.spare_output.take() };
         let output = OutputDirectory::create_for_attempt(self.lock, &self.context.run_id, &action.id, attempt, spare);
         let output = output.map_err(ProjectError::Evidence)?;
         let mut environment = self.environment(action, output.path());
         let link = self.evidence_link();
         let preparation = tools::prepare(&with_command_environment(action, &environment), output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
-        let tools::Preparation { argv, report, coverage, needs_snapshot, .. } = preparation;
+        let tools::Preparation { mut argv, mut report, coverage, needs_snapshot, .. } = preparation;
+        let mut not_ready = None;
+        match self.start_of_client(action, &output, &environment) {
+            None => {}
+            Some(Ok(start)) => {
+                environment.add_for_the_tool(&start.variables);
+                (argv, report) = (start.argv, start.report);
+            }
+            Some(Err(why)) => not_ready = Some(SpawnFailure::ClientNotReady { why }),
+        }
         // The control runs before old reports are moved, so that a report of the control is not mistaken for a report
         // of the attempt.
         let control = self.perform_control(action, self.time_budget(action), attempts)?;
@@ -119,6 +131,9 @@ impl Performer<'_, '_> {
         let mut launch = self.prepare_launch(action, limits, (argv, attempts), &environment, (&names, &output))?;
         if let Ok(log) = launch.log.try_clone() {
             (self.show)(Progress::ProcessPrepared { action_id: action.id.clone(), log: Arc::new(log) });
+        }
+        if let Some(failure) = not_ready {
+            launch.request = Err(failure);
         }
         if let Some(why) = needs_snapshot.filter(|_| in_project) {
             launch.request = Err(SpawnFailure::NotIsolated { why: why.to_owned() });
@@ -137,6 +152,26 @@ impl Performer<'_, '_> {
             aside: [old_report, old_coverage],
             time_budget,
         })
+    }
+
+    /// Returns how the client of an action is started, or why it cannot be; `None` if no client carries the action out.
+    fn start_of_client(
+        &self,
+        action: &Action,
+        output: &OutputDirectory,
+        environment: &ChildEnvironment,
+    ) -> Option<Result<ClientStart, String>> {
+        let ActionKind::ClientCommand(call) = &action.kind else { return None };
+        let (directory, searched) = (self.working_directory(action), environment.search_path());
+        let place = ClientPlace {
+            executable: self.workspace.executable(),
+            directory: &directory,
+            output: output.path(),
+            searched: &searched,
+            engine_socket: self.context.request.settings.engine_socket.as_deref(),
+            requires_isolation: self.context.request.settings.sandbox.mode == ProtectionMode::Require,
+        };
+        Some(client_start(call, &place, &environment.variables))
     }
 
     /// Returns the project files that the action's report is read from. No other action may use them at the same time.
@@ -208,6 +243,7 @@ impl Performer<'_, '_> {
     ) -> Result<ActionResult, ProjectError> {
         self.note_end(action, &ended.end);
         self.secrets().mask_survivors(&mut ended.survivors);
+        note_engine_socket(action, &mut ended);
         let report_file = prepared.report_watch.map(|watch| watch.finish(clock::now())).unwrap_or_default();
         let PreparedAttempt {
             launch, control, names, attempt, output, environment, report, coverage, aside, time_budget, ..
@@ -361,6 +397,16 @@ fn normalise_path(path: &Path) -> PathBuf {
 /// of these variables, the options can then be added to its value instead of replacing it.
 pub(super) fn with_command_environment(action: &Action, environment: &ChildEnvironment) -> Action {
     Action { environment: environment.as_text(), ..action.clone() }
+}
+
+/// An action that could use the socket of a container engine counts as isolated by its process group alone, whatever held its own
+/// processes: the engine starts processes for it outside of every isolation.
+fn note_engine_socket(action: &Action, ended: &mut EndedAction) {
+    let ActionKind::ClientCommand(call) = &action.kind else { return };
+    if let (ClientCall::Container(_), Some(kept)) = (&**call, &mut ended.kept) {
+        kept.reached.level = IsolationLevel::ProcessGroup;
+        kept.reached.obstacles.insert(0, ENGINE_SOCKET_OPEN.to_owned());
+    }
 }
 
 /// Returns the names in a directory; none if it cannot be read.

@@ -26,8 +26,9 @@ const TEXTS: &[&str] = &[
     "references",
 ];
 
-/// Keys with commands. `$` in a command belongs to a shell; another rule reports it if there is no shell.
-const COMMANDS: &[&str] = &["command", "checkCommand", "argv"];
+/// Keys with commands. `$` in a command belongs to a shell; another rule reports it if there is no shell. In a connection string
+/// `${NAME}` is a variable, and in a script of a browser a part of JavaScript.
+const COMMANDS: &[&str] = &["command", "checkCommand", "argv", "connectionString", "script"];
 
 /// The keys in `parameters` below which a secret may stand: variables, and the parts of a request. A command line can be read by
 /// every user of the machine, and everything else of a plan is recorded.

@@ -10,10 +10,11 @@ use crate::spec::action::plain_action;
 use crate::spec::recognised::recognised;
 use crate::spec::review::review;
 use crate::spec::specification::{ROOT_WORD, RawAction, RawEvidenceCapture, RawParameters};
+use crate::spec::task::client::{browser_command, browser_timeout, container_command, database_query, query_timeout};
 use crate::spec::task::kind::{ResolvedAction, custom_script, file_validation, http_request, merged, terminal_command};
 use crate::spec::task::policy::task_policy;
 use crate::spec::task::server::{as_service, service};
-use crate::spec::task::{Resolver, action_id};
+use crate::spec::task::{Resolver, action_id, in_order};
 use crate::tools::FoundPolicy;
 
 /// The default time limit of a command, in milliseconds (schema 2.0.0).
@@ -34,12 +35,13 @@ struct Taken {
 impl Resolver<'_> {
     pub(super) fn action(&mut self, phase: ActionPhase, number: usize, raw: &RawAction) -> Action {
         let ResolvedAction { kind, command } = self.done(raw);
+        let timeout = self.timeout(raw, &kind);
         let kind = self.review(raw).unwrap_or(kind);
         let directory = self.directory(raw);
         let name = self.name(&raw.description, &raw.action_id);
         let taken = self.taken(phase, raw, &name, (&command, &directory));
         let policy = task_policy(taken.tool, self.specification, self.around.configuration, taken.found.as_ref());
-        let defaults = ActionDefaults { timeout: self.timeout(raw), ..self.around.configuration.defaults };
+        let defaults = ActionDefaults { timeout, ..self.around.configuration.defaults };
         let plain = plain_action(phase, number, (&name, taken.tool), command, defaults);
         let added = raw.proctor.as_ref();
         let action = Action {
@@ -75,10 +77,24 @@ impl Resolver<'_> {
             }
             RawParameters::FileValidation(file) => file_validation(file, self.path(&file.file_path)),
             RawParameters::HttpRequest(request) => http_request(request, settings.http_request.as_ref()),
-            RawParameters::DockerCommand(_) | RawParameters::DatabaseQuery(_) | RawParameters::McpBrowserCommand(_) => {
-                unreachable!("the lint refuses types that are not carried out")
+            RawParameters::DockerCommand(container) => container_command(container),
+            RawParameters::DatabaseQuery(query) => {
+                let root = &self.specification.raw.global_configuration.workspace_root;
+                database_query(query, root, settings.database_query.as_ref())
+            }
+            RawParameters::McpBrowserCommand(browser) => {
+                let screenshot = raw.evidence_capture.as_ref().and_then(|capture| capture.screenshots) == Some(true);
+                browser_command(&raw.action_id, browser, &self.actions_before(raw), screenshot)
             }
         }
+    }
+
+    /// Returns the task's actions that come before one, in the order in which they run.
+    fn actions_before(&self, raw: &RawAction) -> Vec<&RawAction> {
+        let execution = &self.task.test_execution;
+        let phases = [&execution.prerequisites, &execution.steps, &execution.cleanup];
+        let ordered = phases.into_iter().flat_map(|actions| in_order(self.task, actions));
+        ordered.take_while(|action| action.action_id != raw.action_id).collect()
     }
 
     /// Returns the review settings of an action; `None` if it is not a review.
@@ -133,7 +149,7 @@ impl Resolver<'_> {
 
     /// Returns an action's time limit: the one it sets, otherwise the limit of its type, otherwise the limit of the
     /// whole run.
-    fn timeout(&self, raw: &RawAction) -> Duration {
+    fn timeout(&self, raw: &RawAction, kind: &ActionKind) -> Duration {
         let settings = &self.specification.raw.execution_engine.executor_configurations;
         let of_type = match &raw.parameters {
             RawParameters::TerminalCommand(_) => self.command_timeout(),
@@ -141,11 +157,13 @@ impl Resolver<'_> {
                 let said = settings.http_request.as_ref().and_then(|requests| requests.default_timeout);
                 Duration::from_millis(said.unwrap_or(REQUEST_TIMEOUT))
             }
-            RawParameters::CustomScript(_)
-            | RawParameters::FileValidation(_)
-            | RawParameters::DockerCommand(_)
-            | RawParameters::DatabaseQuery(_)
-            | RawParameters::McpBrowserCommand(_) => self.suite_timeout(),
+            RawParameters::DatabaseQuery(_) => Duration::from_millis(query_timeout(settings.database_query.as_ref())),
+            RawParameters::McpBrowserCommand(_) => {
+                browser_timeout(kind).map_or_else(|| self.suite_timeout(), Duration::from_millis)
+            }
+            RawParameters::CustomScript(_) | RawParameters::FileValidation(_) | RawParameters::DockerCommand(_) => {
+                self.suite_timeout()
+            }
         };
         raw.timeout.map_or(of_type, Duration::from_millis)
     }
@@ -164,12 +182,12 @@ impl Resolver<'_> {
         match &raw.parameters {
             RawParameters::TerminalCommand(command) => self.environment(&command.environment),
             RawParameters::CustomScript(script) => self.environment(&script.environment),
+            // A container's own variables are words of the engine's command.
+            RawParameters::DockerCommand(_) | RawParameters::DatabaseQuery(_) | RawParameters::McpBrowserCommand(_) => {
+                self.environment(&BTreeMap::new())
+            }
             // Actions without a process have no environment variables.
-            RawParameters::FileValidation(_)
-            | RawParameters::HttpRequest(_)
-            | RawParameters::DockerCommand(_)
-            | RawParameters::DatabaseQuery(_)
-            | RawParameters::McpBrowserCommand(_) => BTreeMap::new(),
+            RawParameters::FileValidation(_) | RawParameters::HttpRequest(_) => BTreeMap::new(),
         }
     }
 

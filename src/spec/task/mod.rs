@@ -6,6 +6,7 @@
 //! nothing about specifications.
 
 mod action;
+mod client;
 mod criteria;
 mod debt;
 mod kind;
@@ -150,7 +151,7 @@ impl Resolver<'_> {
 
 /// Returns a phase's actions in the order in which they run: first the actions that `executionOrder` names, then all
 /// other actions in the order of the specification.
-fn in_order<'a>(task: &RawTask, actions: &'a [RawAction]) -> Vec<&'a RawAction> {
+pub(super) fn in_order<'a>(task: &RawTask, actions: &'a [RawAction]) -> Vec<&'a RawAction> {
     // If `executionOrder` names an id twice, the first position counts.
     let places: BTreeMap<&str, usize> = order_of(task).iter().enumerate().rev().map(|(place, id)| (id.as_str(), place)).collect();
     let mut actions: Vec<&RawAction> = actions.iter().collect();

@@ -191,6 +191,7 @@ fn rule_of(returned: &Returned) -> &'static str {
         stdout_is_complete: true,
         stderr_is_complete: true,
         place: Place { root: std::path::Path::new("/project"), directory: std::path::Path::new("") },
+        names_in: |_| Vec::new(),
     };
     returned.with_input(|input| decide(&Seen::collect(&exited, input, returned.channel)).0.name)
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::condition::{ConditionContext, Field, FieldValue, OutputText};
 use crate::model::{
-    ActionId, ActionPhase, ActionType, Blocking, DiagnosticSummary, DurationMs, ResultType, StreamExcerpt, TestResults, ToolClass,
+    ActionId, ActionPhase, ActionType, Blocking, ClientFacts, DiagnosticSummary, DurationMs, ResultType, StreamExcerpt,
+    TestResults, ToolClass,
 };
 
 /// What was observed about one action. If something was not observed, its field is `None`, and a condition on that
@@ -40,6 +41,8 @@ pub struct SeenAction<'a> {
     pub file: Option<SeenFile>,
     /// The answer to the HTTP request that the action sends.
     pub answer: Option<SeenAnswer>,
+    /// What a client of a database or a browser showed.
+    pub client: Option<ClientFacts>,
 }
 
 /// What was observed about a file that an action checks.
@@ -102,23 +105,21 @@ impl SeenAction<'_> {
             Field::Size => count(self.file?.size?),
             Field::IsValidJson => self.file?.is_valid_json.map(FieldValue::from),
             Field::PatternMatches => self.file?.pattern_matches.map(FieldValue::from),
-            // Only actions of types that proctor does not carry out have these fields (E8).
-            Field::Count | Field::Initialized => None,
+            Field::Count => count(self.client?.rows?),
+            Field::Initialized => self.client?.initialized.map(FieldValue::from),
         }
     }
 
-    /// Returns the exit code. For an action without a process it is 0 for SUCCESS and 1 otherwise (C66).
+    /// Returns the exit code. For an action without a process, a query and an action of a browser it is 0 for SUCCESS and 1
+    /// otherwise (C66).
     pub(super) fn exit_code(&self) -> Option<i32> {
         match self.action_type {
-            ActionType::FileValidation | ActionType::HttpRequest => {
+            ActionType::FileValidation | ActionType::HttpRequest | ActionType::DatabaseQuery | ActionType::McpBrowserCommand => {
                 self.status.map(|status| i32::from(status != ResultType::Success))
             }
-            ActionType::TerminalCommand
-            | ActionType::CustomScript
-            | ActionType::Review
-            | ActionType::DockerCommand
-            | ActionType::DatabaseQuery
-            | ActionType::McpBrowserCommand => self.exit_code,
+            ActionType::TerminalCommand | ActionType::CustomScript | ActionType::Review | ActionType::DockerCommand => {
+                self.exit_code
+            }
         }
     }
 }

@@ -75,6 +75,7 @@ fn run_after(
         tests: interpretation.test_results.as_ref(),
         file: None,
         answer: None,
+        client: None,
     };
     let evaluation = judge_criteria(&mut verdict, &criteria, &[seen], &[]);
     (outcome, verdict, evaluation)
@@ -191,6 +192,7 @@ fn c06_only_tests_that_ran_as_a_step_can_fail_as_declared() {
         tests: failed.test_results.as_ref(),
         file: None,
         answer: None,
+        client: None,
     };
     for (phase, class, met) in [
         (ActionPhase::Step, ToolClass::Test, true),

@@ -89,6 +89,7 @@ impl Seen {
             tests: self.tests.as_ref(),
             file: self.file,
             answer: self.answer.clone(),
+            client: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::model::{ActionType, Problem};
 use crate::spec::specification::lint::subject::{Subject, Task};
-use crate::spec::specification::raw::{RawEvidenceKind, RawExpectedOutcome};
+use crate::spec::specification::raw::{RawAction, RawBrowserAction, RawEvidenceKind, RawExpectedOutcome, RawParameters};
 
 /// The only pass rate, in per cent, that tolerates no failing step.
 const WHOLE: f64 = 100.0;
@@ -37,9 +37,9 @@ pub(super) fn evidence_that_never_is(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let has = |action_type: ActionType| task.actions().any(|action| action.raw.parameters.action_type() == action_type);
         let is_given = |kind: &RawEvidenceKind| match kind {
-            RawEvidenceKind::Screenshots => false,
+            RawEvidenceKind::Screenshots => task.actions().any(|action| leaves_screenshot(action.raw)),
             RawEvidenceKind::ApiResponses => has(ActionType::HttpRequest),
-            RawEvidenceKind::TerminalOutput => has(ActionType::TerminalCommand) || has(ActionType::CustomScript),
+            RawEvidenceKind::TerminalOutput => PRINTING.iter().any(|action_type| has(*action_type)),
             RawEvidenceKind::TestExecutionLog | RawEvidenceKind::ErrorLogs | RawEvidenceKind::PerformanceMetrics => true,
         };
         let required = task.raw.completion_criteria.required_evidence.iter().enumerate();
@@ -53,17 +53,33 @@ pub(super) fn evidence_that_never_is(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// Reports requests for screenshots or DOM snapshots, which are never made.
+/// The types of actions whose output is kept.
+const PRINTING: &[ActionType] = &[
+    ActionType::TerminalCommand,
+    ActionType::CustomScript,
+    ActionType::DockerCommand,
+    ActionType::DatabaseQuery,
+    ActionType::McpBrowserCommand,
+];
+
+/// Returns whether an action leaves a picture of a page.
+fn leaves_screenshot(action: &RawAction) -> bool {
+    let RawParameters::McpBrowserCommand(browser) = &action.parameters else { return false };
+    let is_wanted = action.evidence_capture.as_ref().and_then(|capture| capture.screenshots) == Some(true);
+    is_wanted || browser.action == RawBrowserAction::BrowserScreenshot
+}
+
+/// Reports requests for screenshots of an action without a browser, and for DOM snapshots, which are never made.
 pub(super) fn captures_that_never_are(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = subject.actions().flat_map(|action| {
         let capture = action.raw.evidence_capture.as_ref();
         let pictures = [
-            ("screenshots", capture.and_then(|capture| capture.screenshots)),
+            ("screenshots", capture.and_then(|capture| capture.screenshots).filter(|_| !leaves_screenshot(action.raw))),
             ("domSnapshot", capture.and_then(|capture| capture.dom_snapshot)),
         ];
         let wanted = pictures.into_iter().filter(|(_, wanted)| *wanted == Some(true));
         let finding = |(key, _): (&str, Option<bool>)| {
-            action.finding(&format!("/evidenceCapture/{key}"), "there is no browser, and nothing is captured of one")
+            action.finding(&format!("/evidenceCapture/{key}"), "there is no browser here of which it could be captured")
         };
         wanted.map(finding).collect::<Vec<_>>()
     });

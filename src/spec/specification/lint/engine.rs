@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::model::{ActionType, Problem};
+use crate::model::Problem;
 use crate::spec::specification::lint::subject::{Subject, Task};
 use crate::spec::specification::raw::RawParameters;
 
@@ -24,24 +24,14 @@ pub(super) fn unavailable_types(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports actions of types that proctor does not execute.
-pub(super) fn unsupported_types(subject: &Subject<'_>) -> Vec<Problem> {
-    let unsupported = subject.actions().filter(|action| !action.raw.parameters.action_type().is_carried_out());
-    let findings = unsupported.map(|action| {
-        let message = format!("actions of type `{}` are not supported", action.raw.parameters.action_type());
-        action.finding("/type", message).hint("say it as a TERMINAL_COMMAND or a CUSTOM_SCRIPT, or take the action out")
-    });
-    findings.collect()
-}
-
-/// Reports an enabled `mcpValidation`, because proctor runs no browser.
+/// Reports an enabled `mcpValidation`: actions of a browser are steps like all others.
 pub(super) fn browser_validation(subject: &Subject<'_>) -> Vec<Problem> {
     let enabled = subject
         .tasks()
         .filter(|task| task.raw.mcp_validation.as_ref().is_some_and(|validation| validation.enabled == Some(true)));
     let findings = enabled.map(|task| {
-        Problem::new(task.pointer("/mcpValidation/enabled"), "validation in a browser is not supported")
-            .hint("set it to false, and say what is to be seen as a step")
+        Problem::new(task.pointer("/mcpValidation/enabled"), "`mcpValidation` is not carried out")
+            .hint("set it to false, and make its steps steps of `testExecution`")
     });
     findings.collect()
 }
@@ -58,16 +48,27 @@ pub(super) fn misplaced_settings(subject: &Subject<'_>) -> Vec<Problem> {
     found.map(finding).collect()
 }
 
-/// Reports settings for types of actions that proctor does not execute.
+/// Settings of clients that change nothing, each with the reason and what to do.
+const IDLE: &[(&str, &str, &str, &str)] = &[
+    ("MCP_BROWSER_COMMAND", "mcpServerCommand", "the browser is opened by `playwright`, without an MCP server", "leave it out"),
+    ("MCP_BROWSER_COMMAND", "browserType", "Chromium is opened, whatever the type is", "leave it out, or say `chromium`"),
+    ("MCP_BROWSER_COMMAND", "headless", "the browser has no window, whatever this says", "leave it out, or say `true`"),
+    (
+        "DOCKER_COMMAND",
+        "dockerHost",
+        "the engine is the one whose socket the user's own configuration names",
+        "set `engine_socket` in ~/.config/proctor/config.toml",
+    ),
+    ("DOCKER_COMMAND", "registryAuth", "credentials are not read from a specification", "log in by `docker login`"),
+];
+
+/// Reports settings of clients that have no effect.
 pub(super) fn idle_settings(subject: &Subject<'_>) -> Vec<Problem> {
     let settings = subject.document.pointer(SETTINGS).and_then(Value::as_object);
-    let findings = ActionType::ALL.into_iter().filter(|kind| !kind.is_carried_out()).flat_map(|kind| {
-        let fields = settings.and_then(|settings| settings.get(&kind.to_string())?.as_object());
-        let finding = move |field: &String| {
-            let message = format!("actions of type `{kind}` are not supported, so that this setting changes nothing");
-            Problem::new(format!("{SETTINGS}/{kind}/{field}"), message).hint("leave it out, or keep it for another program")
-        };
-        fields.into_iter().flat_map(serde_json::Map::keys).map(finding).collect::<Vec<_>>()
+    let findings = IDLE.iter().filter_map(|(kind, field, why, hint)| {
+        let value = settings?.get(*kind)?.get(*field)?;
+        let is_usual = *value == Value::Bool(true) || value.as_str() == Some("chromium");
+        (!is_usual).then(|| Problem::new(format!("{SETTINGS}/{kind}/{field}"), *why).hint(*hint))
     });
     findings.collect()
 }

@@ -4,6 +4,7 @@
 //! A fault by a hard rule prevents the run. A fault by a soft rule is noted in the report, and the specification runs.
 //! A rule is a pure function of the specification and the project's root path; it may not open files.
 
+mod clients;
 mod commands;
 mod completion;
 mod conditions;
@@ -72,10 +73,9 @@ pub const LINTS: &[LintRow] = &[
     hard("AFTER_UNKNOWN_ID", order::unknown_after, "`after` names no step of the task", "additions 1.0.0"),
     hard("AFTER_CYCLE", order::after_cycles, "steps wait for each other", "additions 1.0.0"),
     hard("TYPE_NOT_AVAILABLE", engine::unavailable_types, "an action's type is not in `availableActionTypes`", LET_THROUGH),
-    hard("TYPE_UNSUPPORTED", engine::unsupported_types, "an action is of a type that is not carried out", "E8"),
     hard("BROWSER_VALIDATION", engine::browser_validation, "`mcpValidation` is enabled", "E8"),
     soft("EXECUTOR_KEY", engine::misplaced_settings, "settings of an executor stand under a wrong key", "generated files"),
-    soft("EXECUTOR_IDLE", engine::idle_settings, "settings of actions that are not carried out", "E8"),
+    soft("EXECUTOR_IDLE", engine::idle_settings, "settings of clients that have no effect", "E8"),
     soft("BROWSER_STEPS_IDLE", engine::idle_browser_steps, "steps in a browser that are switched off", "E8"),
     soft("DEFAULT_SHELL", engine::default_shell, "a default shell is set", "E9"),
     hard("INTERPRETER_NOT_ALLOWED", engine::interpreters, "a script's interpreter is not in `allowedInterpreters`", LET_THROUGH),
@@ -113,6 +113,12 @@ pub const LINTS: &[LintRow] = &[
     hard("PATTERN_INVALID", operands::patterns, "a regular expression cannot be used", LET_THROUGH),
     hard("SCHEMA_INVALID", operands::schemas, "a JSON Schema cannot be used", LET_THROUGH),
     hard("URL_SCHEME", operands::urls, "a request goes neither to `http` nor to `https`", "E8"),
+    hard("CONNECTION", clients::connections, "a connection string names no database, or holds a password", "E8"),
+    hard("QUERY_ROWS", clients::rows_of_changes, "rows are compared of a statement that returns none", "E8"),
+    hard("BROWSER_OPERAND", clients::browser_operands, "an action of a browser lacks what it needs", LET_THROUGH),
+    hard("BROWSER_PAGE", clients::browsers_without_page, "an action of a browser has no page", LET_THROUGH),
+    hard("BROWSER_URL", clients::browser_urls, "a page is opened neither by `http` nor by `https`", "E8"),
+    hard("CONTAINER_OPERAND", clients::container_operands, "a command of a container engine lacks what it needs", LET_THROUGH),
     soft("PLACEHOLDER_IN_TEXT", placeholders::in_texts, "a placeholder stands in a text for people", "generated files"),
     hard("CONDITION_UNREADABLE", conditions::unreadable, "a condition cannot be read", "the grammar of conditions"),
     hard("CONDITION_WRONG", conditions::wrong, "a condition names what is not there, or decides nothing", LET_THROUGH),

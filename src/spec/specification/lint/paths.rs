@@ -1,7 +1,7 @@
 //! Lint rules for paths: every path must be inside the project.
 //!
-//! A specification may have been made on another machine. Its paths below its own `workspaceRoot` mean the same paths
-//! below this project's root. `${WORKSPACE_ROOT}` also stands for this project's root.
+//! A specification may have been made on another machine, also one with Windows. Its paths below its own `workspaceRoot` mean the
+//! same paths below this project's root. `${WORKSPACE_ROOT}` also stands for this project's root.
 
 use crate::model::Problem;
 use crate::spec::specification::lint::subject::Subject;
@@ -25,12 +25,29 @@ pub(super) fn workspace_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
 /// Reports paths of directories, files and scripts that leave the project.
 pub(super) fn leaving_paths(subject: &Subject<'_>) -> Vec<Problem> {
     let root = &subject.raw.global_configuration.workspace_root;
-    let leaving = paths(subject).into_iter().filter(|(_, path)| below(root, path).is_none());
     let finding = |(pointer, path): (String, &str)| {
-        Problem::new(pointer, format!("`{path}` does not lie below `globalConfiguration.workspaceRoot`"))
-            .hint("name a path below it, or one relative to it")
+        let (message, hint) = match place_below(root, path).err()? {
+            Elsewhere::NotBelow => (
+                format!("`{path}` does not lie below `globalConfiguration.workspaceRoot`, which is `{root}`"),
+                "name a path below it, or one relative to it",
+            ),
+            Elsewhere::GoesUp => {
+                (format!("`{path}` leads out of the project by its `..`"), "name a path that stays in the project")
+            }
+            Elsewhere::OfWindows => (
+                format!(
+                    "`{path}` is a path of Windows, and `globalConfiguration.workspaceRoot` is not: `{root}`. So nobody knows where \
+                     in the project it lies"
+                ),
+                "write the path relative to the project, with `/`, or make `workspaceRoot` the root on that Windows machine",
+            ),
+            Elsewhere::NoPath => {
+                (format!("`{}` has a zero byte, which no path has", path.escape_debug()), "name a path without it")
+            }
+        };
+        Some(Problem::new(pointer, message).hint(hint))
     };
-    leaving.map(finding).collect()
+    paths(subject).into_iter().filter_map(finding).collect()
 }
 
 /// Reports files outside of `allowedDirectories` and scripts outside of `scriptDirectory`.
@@ -66,7 +83,7 @@ pub(super) fn not_allowed(subject: &Subject<'_>) -> Vec<Problem> {
 /// Reports an `evidenceDirectory` that is not a directory below the project.
 pub(super) fn evidence_leaves(subject: &Subject<'_>) -> Vec<Problem> {
     let directory = &subject.raw.global_configuration.evidence_directory;
-    let leaves = relative(directory).is_none_or(|parts| parts.is_empty());
+    let leaves = relative(subject, directory).is_none_or(|parts| parts.is_empty());
     let message = format!("`{directory}` is no directory below the project");
     let finding =
         || Problem::new("/globalConfiguration/evidenceDirectory", message).hint("name one relative to the project: \"evidence\"");
@@ -76,7 +93,7 @@ pub(super) fn evidence_leaves(subject: &Subject<'_>) -> Vec<Problem> {
 /// Reports an `evidenceDirectory` that is not the directory where evidence appears.
 pub(super) fn evidence_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let directory = &subject.raw.global_configuration.evidence_directory;
-    let differs = relative(directory).is_some_and(|parts| !parts.is_empty() && parts != [EVIDENCE]);
+    let differs = relative(subject, directory).is_some_and(|parts| !parts.is_empty() && parts != [EVIDENCE]);
     let message = format!("evidence is not kept in `{directory}`, but outside of the project");
     let finding = || {
         Problem::new("/globalConfiguration/evidenceDirectory", message)
@@ -85,33 +102,84 @@ pub(super) fn evidence_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     differs.then(finding).into_iter().collect()
 }
 
-/// Returns the components of a path relative to the project's root; `None` if the path leaves the project.
-pub(in crate::spec) fn below<'p>(root: &str, path: &'p str) -> Option<Vec<&'p str>> {
-    let rest = path.strip_prefix(ROOT_WORD).or_else(|| path.strip_prefix(root.trim_end_matches('/')));
-    match rest {
-        Some(rest) if rest.is_empty() || rest.starts_with('/') => relative(rest.trim_start_matches('/')),
-        Some(_) | None => relative(path),
-    }
+/// Returns the components of a path that must be relative; `None` if it is absolute or leaves the project.
+fn relative<'p>(subject: &Subject<'_>, path: &'p str) -> Option<Vec<&'p str>> {
+    let is_relative = !is_absolute(path) && !path.starts_with(ROOT_WORD);
+    below(&subject.raw.global_configuration.workspace_root, path).filter(|_| is_relative)
 }
 
-/// Returns the components of a relative path; `None` if it is absolute, is a Windows path, or leaves its starting
-/// directory.
-fn relative(path: &str) -> Option<Vec<&str>> {
-    let is_foreign = path.contains('\\') || path.split('/').next().is_some_and(|first| first.ends_with(':'));
-    if path.starts_with('/') || is_foreign || path.contains('\0') {
-        return None;
-    }
-    let mut parts = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
+/// Returns the components of a path relative to the project's root; `None` if the path leaves the project.
+pub(in crate::spec) fn below<'p>(root: &str, path: &'p str) -> Option<Vec<&'p str>> {
+    place_below(root, path).ok()
+}
+
+/// Why a path is not known to lie in the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Elsewhere {
+    /// It is absolute, and does not begin with the root's components.
+    NotBelow,
+    /// Its `..` lead out of the project.
+    GoesUp,
+    /// It is a path of Windows, and the root is none.
+    OfWindows,
+    /// It has a byte that no path has.
+    NoPath,
+}
+
+/// Returns the components of a path relative to the root. On Windows `/` and `\` both separate components, and names that
+/// differ only in case are the same.
+fn place_below<'p>(root: &str, path: &'p str) -> Result<Vec<&'p str>, Elsewhere> {
+    let root_of_windows = is_of_windows(root);
+    let separators: &[char] = if root_of_windows { &['/', '\\'] } else { &['/'] };
+    let clean = |parts: &mut dyn Iterator<Item = &'p str>| {
+        let mut clean = Vec::new();
+        for part in parts {
+            match part {
+                "" | "." => {}
+                ".." => {
+                    clean.pop().ok_or(Elsewhere::GoesUp)?;
+                }
+                part => clean.push(part),
             }
-            part => parts.push(part),
+        }
+        Ok(clean)
+    };
+    if path.contains('\0') {
+        return Err(Elsewhere::NoPath);
+    }
+    if let Some(rest) = path.strip_prefix(ROOT_WORD).filter(|rest| rest.is_empty() || rest.starts_with(separators)) {
+        return clean(&mut rest.split(separators));
+    }
+    if !root_of_windows && (is_of_windows(path) || path.contains('\\')) {
+        return Err(Elsewhere::OfWindows);
+    }
+    if !is_absolute(path) {
+        return clean(&mut path.split(separators));
+    }
+    if is_absolute(root) {
+        let is_same = |one: &str, other: &str| if root_of_windows { one.eq_ignore_ascii_case(other) } else { one == other };
+        let mut parts = path.split(separators).filter(|part| !part.is_empty() && *part != ".");
+        let mut of_root = root.split(separators).filter(|part| !part.is_empty() && *part != ".");
+        // A path of another server, `\\server\share`, is no path of this machine with the same words.
+        let begin = |path: &str| path.chars().take_while(|character| separators.contains(character)).count().min(2);
+        let is_below = begin(root) == begin(path) && of_root.all(|name| parts.next().is_some_and(|part| is_same(name, part)));
+        if is_below {
+            return clean(&mut parts);
         }
     }
-    Some(parts)
+    Err(Elsewhere::NotBelow)
+}
+
+/// Returns whether a path is absolute on Linux or names a drive or a server of Windows.
+fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || is_of_windows(path)
+}
+
+/// Returns whether a path begins with a drive (`C:`) or a server (`\\server`) of Windows.
+fn is_of_windows(path: &str) -> bool {
+    let mut characters = path.chars();
+    let drive = characters.next().is_some_and(|letter| letter.is_ascii_alphabetic()) && characters.next() == Some(':');
+    drive || path.starts_with('\\')
 }
 
 /// Returns every path of the specification that must be inside the project, with its JSON pointer.
@@ -155,5 +223,38 @@ mod tests {
         for path in ["/srv/application", "/etc/passwd", "..", "a/../../b", "/srv/app/../b", "D:/x", "a\\b", "a\0b"] {
             assert_eq!(below("/srv/app", path), None, "{path}");
         }
+        assert_eq!(place_below("/srv/app", "/etc/passwd"), Err(Elsewhere::NotBelow));
+        assert_eq!(place_below("/srv/app", "a/../../b"), Err(Elsewhere::GoesUp));
+        assert_eq!(place_below("/srv/app", "a\0b"), Err(Elsewhere::NoPath));
+        for path in [r"D:\x", "D:/x", r"a\b", r"\\server\share"] {
+            assert_eq!(place_below("/srv/app", path), Err(Elsewhere::OfWindows), "{path}");
+        }
+    }
+
+    #[test]
+    fn s5_a_path_of_windows_means_the_same_path_below_this_project() {
+        let root = r"D:\...\packages\web";
+        for (path, expected) in [
+            (r"D:\...\packages\web\src", Some(vec!["src"])),
+            (r"D:\...\packages\web", Some(vec![])),
+            (r"D:\...\packages\web\", Some(vec![])),
+            (r"d:\...\Packages\WEB\src\App.tsx", Some(vec!["src", "App.tsx"])),
+            ("D:/.../packages/web/src", Some(vec!["src"])),
+            (r"src\quotes/route.ts", Some(vec!["src", "quotes", "route.ts"])),
+            (r".\src\..\test", Some(vec!["test"])),
+            (r"${WORKSPACE_ROOT}\src", Some(vec!["src"])),
+            (r"D:\...\packages\web\..\api", None),
+            (r"D:\...\packages\webapp", None),
+            (r"D:\...\packages", None),
+            (r"E:\...\packages\web\src", None),
+            (r"\\D:\...\packages\web\src", None),
+            (r"\...\packages\web\src", None),
+            ("/packages/web/src", None),
+            (r"..\api", None),
+        ] {
+            assert_eq!(below(root, path), expected, "{path}");
+        }
+        assert_eq!(below(r"\\server\share\web", r"\\server\share\web\src"), Some(vec!["src"]));
+        assert_eq!(below(r"\\server\share\web", r"\server\share\web\src"), None);
     }
 }

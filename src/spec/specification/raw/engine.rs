@@ -27,11 +27,11 @@ pub struct RawExecutionEngine {
 pub struct RawExecutorConfigurations {
     /// Settings for all commands.
     pub terminal_command: Option<RawTerminalCommandConfig>,
-    /// Settings for browser commands. They have no effect, because proctor runs no such command.
+    /// Settings for actions of a browser.
     pub mcp_browser_command: Option<RawBrowserConfig>,
-    /// Settings for container commands. They have no effect, because proctor runs no such command.
+    /// Settings for commands of a container engine.
     pub docker_command: Option<RawDockerCommandConfig>,
-    /// Settings for database queries. They have no effect, because proctor runs no such query.
+    /// Settings for database queries.
     pub database_query: Option<RawDatabaseQueryConfig>,
     /// Settings for all HTTP requests.
     pub http_request: Option<RawHttpRequestConfig>,
@@ -72,7 +72,7 @@ pub struct RawTerminalCommandConfig {
     pub default_timeout: Option<u64>,
 }
 
-/// Settings for browser commands. They have no effect, because proctor runs no such command.
+/// Settings for actions of a browser. They have no effect: Chromium is opened without a window.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -85,7 +85,7 @@ pub struct RawBrowserConfig {
     pub headless: Option<bool>,
 }
 
-/// A browser that an action could use, if proctor ran browsers.
+/// A browser. proctor opens Chromium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "lowercase")]
@@ -98,7 +98,7 @@ pub enum RawBrowserType {
     Webkit,
 }
 
-/// Settings for container commands. They have no effect, because proctor runs no such command.
+/// Settings for commands of a container engine. They have no effect: the user's own configuration names the engine.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -109,14 +109,14 @@ pub struct RawDockerCommandConfig {
     pub registry_auth: Option<BTreeMap<String, String>>,
 }
 
-/// Settings for database queries. They have no effect, because proctor runs no such query.
+/// Settings for database queries.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawDatabaseQueryConfig {
     /// The time limit in milliseconds for connecting to the database. The default is 5000.
     pub connection_timeout: Option<u64>,
-    /// The time limit in milliseconds for a query. The default is 30000.
+    /// The time limit in milliseconds for a query, after the database was reached. The default is 30000.
     pub query_timeout: Option<u64>,
 }
 

@@ -166,7 +166,7 @@ pub enum RawInterpreter {
     Perl,
 }
 
-/// The parameters of a Docker command. proctor refuses such an action.
+/// The parameters of a command of a container engine.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -208,12 +208,13 @@ pub enum RawDockerVerb {
     Inspect,
 }
 
-/// The parameters of a database query. proctor refuses such an action.
+/// The parameters of a database query.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawDatabaseQueryParameters {
-    /// The connection string, which says where the database is and how to log in.
+    /// The connection string: `sqlite:PATH`, or `postgresql://USER:${NAME}@HOST/DATABASE`, where `${NAME}` stands for the
+    /// variable that holds the password.
     pub connection_string: String,
     /// The text of the query, in SQL.
     #[cfg_attr(test, schemars(length(min = 1)))]
@@ -250,13 +251,13 @@ pub enum RawQueryType {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawValidateResults {
-    /// The JSON Schema that every row must satisfy.
+    /// The JSON Schema that every row must satisfy. There must be a row.
     pub row_schema: Option<Map<String, Value>>,
-    /// Values that the rows must contain.
+    /// Values by column. At least one row must have all of them.
     pub contains_values: Option<Map<String, Value>>,
 }
 
-/// The parameters of a browser command. proctor refuses such an action.
+/// The parameters of an action of a browser.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

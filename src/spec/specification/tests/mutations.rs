@@ -52,6 +52,18 @@ pub(super) fn added(mut value: Value) -> Value {
     value
 }
 
+/// Returns the edits that make the third step an action of another type.
+fn third_step(kind: &str, parameters: Value) -> Vec<Edit> {
+    let action =
+        json!({ "actionId": "STEP.3", "type": kind, "description": "asks a client of the machine", "parameters": parameters });
+    vec![
+        (step(2, ""), action),
+        ("/executionEngine/availableActionTypes/-", json!(kind)),
+        (task("/validationCriteria/successConditions/2"), json!(GONE)),
+        (task("/completionCriteria/requiredEvidence"), json!([])),
+    ]
+}
+
 /// Misspelt keys, which the schema refuses, and faults that only the lint finds.
 fn lets_through() -> Vec<Mutation> {
     let copy = |id: &str| json!({ "actionId": id, "type": "TERMINAL_COMMAND", "description": "runs the linter", "parameters": { "command": "npx eslint .", "workingDirectory": "/srv/billing-core/web" } });
@@ -187,17 +199,40 @@ fn others() -> Vec<Mutation> {
             vec![("AFTER_CYCLE", step(0, "/proctor/after")), ("AFTER_CYCLE", step(1, "/proctor/after"))],
         ),
         mutation(
-            "a container",
-            vec![
-                (
-                    step(2, ""),
-                    json!({ "actionId": "STEP.3", "type": "DOCKER_COMMAND", "description": "starts the database", "parameters": { "dockerCommand": "run" } }),
-                ),
-                ("/executionEngine/availableActionTypes/-", json!("DOCKER_COMMAND")),
-                (task("/validationCriteria/successConditions/2"), json!(GONE)),
-                (task("/completionCriteria/requiredEvidence"), json!([])),
-            ],
-            vec![("TYPE_UNSUPPORTED", step(2, "/type"))],
+            "a container of no image",
+            third_step("DOCKER_COMMAND", json!({ "dockerCommand": "run" })),
+            vec![("CONTAINER_OPERAND", step(2, "/parameters"))],
+        ),
+        mutation(
+            "a password in a connection string",
+            third_step("DATABASE_QUERY", json!({ "connectionString": "postgresql://app:hush@db/app", "query": "select 1" })),
+            vec![("CONNECTION", step(2, "/parameters/connectionString"))],
+        ),
+        mutation(
+            "rows of a statement that returns none",
+            third_step(
+                "DATABASE_QUERY",
+                json!({ "connectionString": "sqlite:app.db", "query": "delete from a", "validateResults": { "containsValues": {} } }),
+            ),
+            vec![("QUERY_ROWS", step(2, "/parameters/validateResults"))],
+        ),
+        mutation(
+            "a row's schema that is none",
+            third_step(
+                "DATABASE_QUERY",
+                json!({ "connectionString": "${DATABASE_URL}", "query": "select 1", "validateResults": { "rowSchema": { "type": 3 } } }),
+            ),
+            vec![("SCHEMA_INVALID", step(2, "/parameters/validateResults/rowSchema"))],
+        ),
+        mutation(
+            "a click before there is a page",
+            third_step("MCP_BROWSER_COMMAND", json!({ "action": "browser_click" })),
+            vec![("BROWSER_OPERAND", step(2, "/parameters")), ("BROWSER_PAGE", step(2, "/parameters/action"))],
+        ),
+        mutation(
+            "a page of the machine's files",
+            third_step("MCP_BROWSER_COMMAND", json!({ "action": "browser_navigate", "url": "file:///etc/passwd" })),
+            vec![("BROWSER_URL", step(2, "/parameters/url"))],
         ),
         mutation(
             "a browser",

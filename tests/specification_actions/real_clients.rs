@@ -1,0 +1,188 @@
+//! A real server of PostgreSQL, and a real Chromium (long tier). `.ci/run` installs both where they are missing.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::common::{Project, free_port, playwright_modules, poll};
+use crate::specification_actions::{entry, judged, step, with_steps};
+
+const PASSWORD: &str = "p@ss:word/1";
+
+/// A server of PostgreSQL with its data in a temporary directory. It ends when this value is dropped.
+struct Server {
+    directory: tempfile::TempDir,
+    programs: PathBuf,
+    port: String,
+}
+
+impl Server {
+    fn start() -> Self {
+        let versions = fs::read_dir("/usr/lib/postgresql").map(|entries| entries.flatten().map(|entry| entry.path().join("bin")));
+        let programs = versions.ok().and_then(|mut versions| versions.find(|programs| programs.join("initdb").is_file()));
+        let programs = programs.expect("no PostgreSQL: `apt-get install postgresql`, which `.ci/run` does");
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::write(directory.path().join("password"), PASSWORD).expect("a file");
+        if let Some((user, group)) = postgres_user() {
+            for path in [directory.path().to_owned(), directory.path().join("password")] {
+                chown(path, Some(user), Some(group)).expect("root may");
+            }
+        }
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).expect("it is ours");
+        let server = Self { directory, programs, port: free_port() };
+        let (data, password) = (server.path("data"), server.path("password"));
+        server.run("initdb", &["--username=app", "--auth=scram-sha-256", &format!("--pwfile={password}"), "--pgdata", &data]);
+        let options = format!("-p {} -k {} -c listen_addresses=127.0.0.1 -c fsync=off", server.port, server.path(""));
+        server.run("pg_ctl", &["start", "--wait", "--pgdata", &data, "--log", &server.path("log"), "--options", &options]);
+        server
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.directory.path().join(name).display().to_string()
+    }
+
+    /// Runs a program of PostgreSQL, which refuses to run as root.
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let mut command = Command::new(self.programs.join(program));
+        command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null()).stdout(Stdio::null());
+        if let Some((user, group)) = postgres_user() {
+            command.uid(user).gid(group);
+        }
+        assert!(command.status().expect("it is there").success(), "{program} {arguments:?}");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.run("pg_ctl", &["stop", "--mode=immediate", "--pgdata", &self.path("data")]);
+    }
+}
+
+/// Returns the ids of the user `postgres` and its group, if this test runs as root.
+fn postgres_user() -> Option<(u32, u32)> {
+    if !nix::unistd::geteuid().is_root() {
+        return None;
+    }
+    let user = nix::unistd::User::from_name("postgres").ok().flatten().expect("Debian's package makes this user");
+    Some((user.uid.as_raw(), user.gid.as_raw()))
+}
+
+#[test]
+#[ignore = "long tier"]
+fn a_real_server_of_postgresql_is_asked_by_psql() {
+    let server = Server::start();
+    let connection = format!("postgresql://app:${{DB_PASSWORD}}@127.0.0.1:{}/postgres", server.port);
+    let query = |query: &str, more: Value| {
+        let mut parameters = json!({ "connectionString": connection, "query": query });
+        parameters.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        step("DATABASE_QUERY", parameters)
+    };
+    let steps = [
+        query("CREATE TABLE quotes (id serial PRIMARY KEY, name text, data json); ", json!({ "queryType": "DDL" })),
+        query("INSERT INTO quotes (name, data) VALUES ('a', '{\"x\":\n1}'), ('b', NULL)", json!({ "expectedRowCount": 2 })),
+        query(
+            "SELECT id, name, data FROM quotes ORDER BY id; -- all of them",
+            json!({ "expectedRowCount": 2, "validateResults": {
+                "rowSchema": { "properties": { "id": { "type": "integer" } } },
+                "containsValues": { "id": 1, "name": "a", "data": { "x": 1 } }
+            } }),
+        ),
+        query("UPDATE quotes SET name = 'c'", json!({ "expectedRowCount": 1 })),
+        query("SELECT gone FROM quotes", json!({})),
+    ];
+    let project = with_steps(Project::new(), &steps).toml("[environment]\npass_environment = [\"DB_PASSWORD\"]\n");
+    let right = project.env("DB_PASSWORD", PASSWORD);
+    let report = right.proctor(["run", "--task", "T200", "--json"]).any_status().json();
+    let all: Vec<_> = (1..=5).map(|number| judged(&report, &format!("STEP.{number}"))).collect();
+    let codes: Vec<&str> = all.iter().map(|(code, _)| code.as_str()).collect();
+    assert_eq!(codes, ["RESULT_VALID", "RESULT_VALID", "RESULT_VALID", "RESULT_INVALID", "CLIENT_FAILED"], "{all:#?}");
+    let wrong = right.env("DB_PASSWORD", "another");
+    let report = wrong.proctor(["run", "--task", "T200", "--json"]).any_status().json();
+    let (code, reason) = judged(&report, "STEP.1");
+    assert!(code == "NO_ANSWER" && reason.contains("password authentication failed"), "{code} {reason}");
+}
+
+/// A page with a form; sending it shows the name that was entered.
+const PAGE: &str = r#"<!doctype html><title>Shop</title><h1>Quotes</h1>
+<form onsubmit="event.preventDefault(); setTimeout(() => { const p = document.createElement('p'); p.id = 'done';
+p.textContent = 'Hello ' + this.elements.who.value; document.body.append(p); }, 50)"><input name="who"><button>Send</button></form>"#;
+
+/// Answers requests on a port of this machine, until the process ends.
+fn serve() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("it listens"));
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            std::thread::spawn(move || -> std::io::Result<()> {
+                let mut request = String::new();
+                BufReader::new((&client).take(8192)).read_line(&mut request)?;
+                let (status, body) = if request.starts_with("GET / ") { ("200 OK", PAGE) } else { ("404 Not Found", "none") };
+                let length = body.len();
+                write!(
+                    &client,
+                    "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                )
+            });
+        }
+    });
+    address
+}
+
+#[test]
+#[ignore = "long tier"]
+fn a_real_chromium_does_all_seven_actions() {
+    let found =
+        ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].iter().any(|path| Path::new(path).exists());
+    assert!(found, "no Chromium: `apt-get install chromium`, which `.ci/run` does");
+    let address = serve();
+    let browser = |action: &str, more: Value| {
+        let mut parameters = json!({ "action": format!("browser_{action}"), "waitTimeout": 20_000 });
+        parameters.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        step("MCP_BROWSER_COMMAND", parameters)
+    };
+    let steps = [
+        browser("navigate", json!({ "url": format!("{address}/") })),
+        browser("fill_form", json!({ "formData": { "who": "visitor" } })),
+        browser("click", json!({ "selector": "button" })),
+        browser("wait_for_selector", json!({ "selector": "#done" })),
+        browser("get_content", json!({ "selector": "#done" })),
+        browser("evaluate", json!({ "script": "document.title" })),
+        browser("screenshot", json!({})),
+        browser("wait_for_selector", json!({ "selector": "#never", "waitTimeout": 1000 })),
+        browser("navigate", json!({ "url": format!("{address}/gone") })),
+        browser("navigate", json!({ "url": format!("http://127.0.0.1:{}/", free_port()) })),
+    ];
+    let project = with_steps(Project::new().file("package.json", "{}").file(".gitignore", "node_modules\n"), &steps).toml("");
+    symlink_packages(&project);
+    let report = project.proctor(["run", "--task", "T200", "--json"]).bound(Duration::from_secs(300)).any_status().json();
+    let all: Vec<_> = (1..=10).map(|number| judged(&report, &format!("STEP.{number}"))).collect();
+    let codes: Vec<&str> = all.iter().map(|(code, _)| code.as_str()).collect();
+    let expected: Vec<&str> = ["RESULT_VALID"; 7].into_iter().chain(["RESULT_INVALID", "RESULT_INVALID", "NO_ANSWER"]).collect();
+    assert_eq!(codes, expected, "{all:#?}");
+    let stdout = |id: &str| entry(&report, id)["result"]["stdout"].as_str().unwrap_or_default().trim().to_owned();
+    assert_eq!((stdout("STEP.5").as_str(), stdout("STEP.6").as_str()), ("Hello visitor", "Shop"));
+    let picture = fs::read(project.store().run_directory("T200").join("STEP.7-screenshot.png")).expect("a picture");
+    assert!(picture.starts_with(b"\x89PNG\r\n"), "{} bytes", picture.len());
+    let is_gone = || {
+        let own = fs::read_dir("/proc").into_iter().flatten().flatten().find(|process| {
+            let environ = fs::read(process.path().join("environ")).unwrap_or_default();
+            let root = project.path().display().to_string();
+            String::from_utf8_lossy(&environ).contains(&root)
+        });
+        own.map_or(Ok(()), |process| Err(process.path().display().to_string()))
+    };
+    poll(Duration::from_secs(10), "the end of every browser", is_gone);
+}
+
+fn symlink_packages(project: &Project) {
+    let packages = project.path().join("node_modules");
+    fs::create_dir(&packages).expect("the project is ours");
+    symlink(playwright_modules().join("playwright-core"), packages.join("playwright-core")).expect("the project is ours");
+}
