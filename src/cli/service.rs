@@ -1,6 +1,6 @@
 //! Finds out whether the service watches a project. If the service cannot be used, a command does the work itself.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::api::{ErrorKindV1, MethodV1, ProjectV1, ProjectsV1};
@@ -8,6 +8,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::client::{Client, ClientError};
+use crate::evidence::serving_process;
 use crate::model::{CommandExit, Serving};
 
 /// The time limit for requests that the service answers at once.
@@ -23,8 +24,10 @@ pub(crate) struct ServedProject {
 
 /// Returns a client of the service and the service's projects; `None` if no service listens, or if it does not answer
 /// properly.
+///
+/// The service that serves this store is asked, whatever its runtime directory is.
 pub(crate) fn listening(environment: &Environment) -> Option<(Client, Vec<ProjectV1>)> {
-    let client = Client::new(&environment.control_socket()?);
+    let client = Client::new(&socket_of_service(environment)?);
     match client.ask::<ProjectsV1>(MethodV1::Get, "/v1/projects", AT_ONCE) {
         Ok(answer) => Some((client, answer.projects)),
         Err(ClientError::Absent { .. }) => None,
@@ -33,6 +36,13 @@ pub(crate) fn listening(environment: &Environment) -> Option<(Client, Vec<Projec
             None
         }
     }
+}
+
+/// Returns the control socket of the service that serves this store; otherwise the usual one, at which systemd may start the
+/// service.
+fn socket_of_service(environment: &Environment) -> Option<PathBuf> {
+    let serving = serving_process(environment.state_root());
+    serving.map(|serving| serving.socket).or_else(|| environment.control_socket())
 }
 
 /// Returns the service if it watches the project at `root`.

@@ -12,6 +12,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod daemon;
 pub(crate) mod doctor;
 pub(crate) mod export;
+mod follow_service;
 pub(crate) mod govern;
 mod hand_over;
 pub(crate) mod init;
