@@ -34,10 +34,10 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("FileCheck", "RawValidationType", "the word, and what a file is held to"),
     ("Freshness", "StateV1", "the socket's form"),
     ("HealthCheckV2", "HealthObservation", "the report's form"),
+    ("HealthV1", "ServiceTrouble", "the socket's form"),
     ("LastVerdict", "VerdictV1", "the socket's form"),
     ("Message", "MypyItem", "two tools print their findings in forms of their own"),
     ("ProjectStatus", "ProjectStatusV1", "the socket's form"),
-    ("ProjectStatusV1", "ProjectV1", "two answers of the socket, whose keys lie flat"),
     (
         "RawAction",
         "RawActionFields",

@@ -4,6 +4,7 @@
 mod approvals;
 mod callers;
 mod crowd;
+mod health;
 mod protocol;
 mod serving;
 mod specified;

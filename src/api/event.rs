@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::health::HealthV1;
 use crate::api::run::RunOutcomeV1;
 use crate::model::{ActionId, ProjectId, ResultType, RunId, TaskId, TriggerKind};
 
@@ -43,6 +44,12 @@ pub enum EventV1 {
     Changed {
         project: ProjectId,
     },
+    /// Something keeps the service from judging a project, or does so no longer.
+    Health {
+        project: ProjectId,
+        /// The problem; `None` if the service judges the project again.
+        health: Option<HealthV1>,
+    },
     /// The service began to watch a project.
     Added {
         project: ProjectId,
@@ -75,6 +82,7 @@ impl EventV1 {
             Self::ActionEnded { .. } => "actionEnded",
             Self::RunFinished { .. } => "runFinished",
             Self::Changed { .. } => "changed",
+            Self::Health { .. } => "health",
             Self::Added { .. } => "added",
             Self::Removed { .. } => "removed",
             Self::End { .. } => "end",
@@ -108,6 +116,7 @@ mod tests {
             },
             finished,
             EventV1::Changed { project: project.clone() },
+            EventV1::Health { project: project.clone(), health: None },
             EventV1::Added { project: project.clone() },
             EventV1::Removed { project },
             EventV1::End { reason: EndReasonV1::SlowReader },

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::status::VerdictV1;
-use crate::model::{ProjectId, ProjectStatus, Serving};
+use crate::api::health::HealthV1;
+use crate::api::status::{VerdictV1, clock_problem};
+use crate::model::{ProjectId, ProjectStatus, ServiceTrouble, Serving, Timestamp};
 
 /// The answer of `GET /v1/projects`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +39,9 @@ pub struct ListedV1 {
     /// The last verdict in the ledger for the task that the service runs after a save.
     pub verdict: Option<VerdictV1>,
     pub problems: Vec<String>,
+    /// What keeps the service from judging the project, such as a full disk. The key is absent if nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<HealthV1>,
 }
 
 /// How the service notices changes in a project.
@@ -77,9 +81,17 @@ impl ProjectV1 {
 }
 
 impl ListedV1 {
-    pub fn new(standing: &ProjectStatus, watching: WatchingV1, doing: DoingV1) -> Self {
+    /// Returns what a list says about a project. `now` is compared with the times of the last verdicts, to find a clock that is
+    /// far off.
+    pub fn new(standing: &ProjectStatus, watching: WatchingV1, doing: DoingV1, now: Timestamp) -> Self {
         let verdict = standing.tasks.first().and_then(|task| task.verdict.as_ref()).map(VerdictV1::from);
-        Self { watching, doing, verdict, problems: standing.problems.clone() }
+        let health = clock_problem(standing, now).as_ref().map(HealthV1::from);
+        Self { watching, doing, verdict, problems: standing.problems.clone(), health }
+    }
+
+    /// Names what keeps the service from judging the project, if anything does.
+    pub fn with_health(self, health: Option<&ServiceTrouble>) -> Self {
+        Self { health: health.map(HealthV1::from).or(self.health), ..self }
     }
 }
 

@@ -176,7 +176,7 @@ pub const ROUTES: &[Route] = &[
         method: MethodV1::Get,
         path: "/v1/events",
         parameters: &[],
-        summary: "Server-sent events: runStarted, actionStarted, actionEnded, runFinished, changed, added, removed, and end when nothing follows.",
+        summary: "Server-sent events: runStarted, actionStarted, actionEnded, runFinished, changed, health, added, removed, and end when nothing follows.",
         body: "",
     },
 ];

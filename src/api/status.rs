@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::health::HealthV1;
 use crate::model::{
     CheckStanding, Digest, Freshness, IsolationLevel, LastVerdict, OverallResult, OverallStatus, ProjectId, ProjectStatus, RunId,
-    Serving, StaleReason, TaskId, TestedPlace, Timestamp, TreeDigest, VerdictStatus,
+    ServiceTrouble, Serving, StaleReason, TaskId, TestedPlace, Timestamp, TreeDigest, VerdictStatus,
 };
 
 /// The answer of `GET /v1/status`.
@@ -62,6 +63,9 @@ pub struct ProjectStatusV1 {
     pub tasks: Vec<TaskStatusV1>,
     /// Problems with the configuration, with watching, and with changes that were made to the task list by hand.
     pub problems: Vec<String>,
+    /// What keeps the service from judging the project, such as a full disk. The key is absent if nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<HealthV1>,
 }
 
 /// A task and the state of its verdict.
@@ -145,14 +149,22 @@ pub struct VerdictV1 {
 }
 
 impl ProjectStatusV1 {
-    pub fn new(standing: &ProjectStatus, serving: Serving) -> Self {
+    /// Returns the status of a project. `now` is compared with the times of the last verdicts, to find a clock that is far off.
+    pub fn new(standing: &ProjectStatus, serving: Serving, now: Timestamp) -> Self {
+        let health = clock_problem(standing, now);
         Self {
             id: standing.project.clone(),
             root: standing.root.display().to_string(),
             serving,
             tasks: standing.tasks.iter().map(TaskStatusV1::from).collect(),
             problems: standing.problems.clone(),
+            health: health.as_ref().map(HealthV1::from),
         }
+    }
+
+    /// Names what keeps the service from judging the project, if anything does.
+    pub fn with_health(self, health: Option<&ServiceTrouble>) -> Self {
+        Self { health: health.map(HealthV1::from).or(self.health), ..self }
     }
 
     /// Returns the exit code for a command that shows this project: the exit code of the first task; 5 if there is no
@@ -161,6 +173,12 @@ impl ProjectStatusV1 {
         let none = crate::model::CommandExit::NoFreshVerdict.code();
         self.tasks.first().map_or(none, |task| task.exit_code)
     }
+}
+
+/// Returns the problem that the clock is far behind the end of the project's last run.
+pub(super) fn clock_problem(standing: &ProjectStatus, now: Timestamp) -> Option<ServiceTrouble> {
+    let ended = standing.tasks.iter().filter_map(|task| task.verdict.as_ref()?.ended).max();
+    ServiceTrouble::of_clock(now, ended)
 }
 
 impl From<&VerdictStatus> for TaskStatusV1 {

@@ -87,6 +87,7 @@ impl ActionsOfRun {
             | EventV1::RunStarted { .. }
             | EventV1::RunFinished { .. }
             | EventV1::Changed { .. }
+            | EventV1::Health { .. }
             | EventV1::Added { .. }
             | EventV1::Removed { .. }
             | EventV1::End { .. } => false,

@@ -1,6 +1,6 @@
 //! Finds out whether the service watches a project. If the service cannot be used, a command does the work itself.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -10,6 +10,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::client::{Client, ClientError};
+use crate::evidence::serving_process;
 use crate::model::{CommandExit, Serving};
 
 /// The time limit for requests that the service answers at once.
@@ -23,9 +24,10 @@ pub(crate) struct ServedProject {
     pub(crate) project: ProjectV1,
 }
 
-/// Asks the service; `None` if no service listens, or if it does not answer properly.
+/// Asks the service that serves this store, whatever its runtime directory is; `None` if no service listens, or if it does not
+/// answer properly.
 pub(crate) fn ask_if_listening<A: DeserializeOwned>(environment: &Environment, path: &str) -> Option<A> {
-    match Client::new(&environment.control_socket()?).ask::<A>(MethodV1::Get, path, AT_ONCE) {
+    match Client::new(&socket_of_service(environment)?).ask::<A>(MethodV1::Get, path, AT_ONCE) {
         Ok(answer) => Some(answer),
         Err(ClientError::Absent { .. }) => None,
         Err(error) => {
@@ -39,7 +41,14 @@ pub(crate) fn ask_if_listening<A: DeserializeOwned>(environment: &Environment, p
 /// properly.
 pub(crate) fn listening(environment: &Environment) -> Option<(Client, Vec<ProjectV1>)> {
     let answer = ask_if_listening::<ProjectsV1>(environment, "/v1/projects")?;
-    Some((Client::new(&environment.control_socket()?), answer.projects))
+    Some((Client::new(&socket_of_service(environment)?), answer.projects))
+}
+
+/// Returns the control socket of the service that serves this store; otherwise the usual one, at which systemd may start the
+/// service.
+fn socket_of_service(environment: &Environment) -> Option<PathBuf> {
+    let serving = serving_process(environment.state_root());
+    serving.map(|serving| serving.socket).or_else(|| environment.control_socket())
 }
 
 /// Returns the service if it watches the project at `root`.

@@ -196,6 +196,10 @@ impl Screen for WatchScreen {
     fn failed(&mut self, failure: &RunFailure) {
         match failure {
             RunFailure::Configuration(lines) => lines.iter().flat_map(|text| text.split('\n')).for_each(render::note),
+            RunFailure::UnknownCheck(unknown) => {
+                self.say(&unknown.message());
+                self.say(&format!("hint: {}", unknown.hint()));
+            }
             RunFailure::Run(error) => render::error(&from_run_error(error)),
         }
     }

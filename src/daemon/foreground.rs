@@ -196,7 +196,7 @@ impl<S: Screen> Foreground<'_, S> {
                     self.withdraw_question();
                     return ControlFlow::Break(Ok(exit));
                 }
-                HostEffect::NotOrdered(error) => return ControlFlow::Break(Err(ForegroundError::Control(error))),
+                HostEffect::NotOrdered { error, .. } => return ControlFlow::Break(Err(ForegroundError::Control(error))),
                 HostEffect::Ordered { .. } => self.withdraw_question(),
                 HostEffect::Rearmed | HostEffect::NotRearmed => {}
             }

@@ -38,5 +38,5 @@ pub use os_signals::HangUp;
 pub use service::{OpeningSettings, ProjectReader, ReadProject, ServiceError, ServiceHost, ServiceManager, ServiceSettings};
 pub use worker::{
     FinishedRun, LookTicket, OpenFailure, OpenFailureKind, OpenedProject, Opener, ProjectDefinition, ReloadProject, RunFailure,
-    SendReport, Worker, WorkerReport, watched_tasks,
+    SendReport, UnknownCheck, Worker, WorkerReport, watched_tasks,
 };

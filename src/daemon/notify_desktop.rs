@@ -6,8 +6,17 @@ use std::thread;
 /// Shows on the desktop that a project's verdict changed between passed and failed. Does not wait.
 pub fn notify_desktop(project_name: &str, passed: bool) {
     let (summary, urgency) = if passed { ("passed again", "low") } else { ("failed", "normal") };
+    notify(urgency, &format!("{project_name}: {summary}"));
+}
+
+/// Shows on the desktop that a project cannot be judged, and why in a few words. Does not wait.
+pub(super) fn notify_problem_on_desktop(project_name: &str, problem: &str) {
+    notify("critical", &format!("{project_name} cannot be judged: {problem}"));
+}
+
+fn notify(urgency: &str, text: &str) {
     let spawned = Command::new("notify-send")
-        .args(["--app-name=proctor", "--urgency", urgency, &format!("{project_name}: {summary}")])
+        .args(["--app-name=proctor", "--urgency", urgency, text])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

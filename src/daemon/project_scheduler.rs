@@ -34,7 +34,10 @@ pub(super) enum HostEffect {
     },
     /// A run could not be handed to the worker. The engine treats the run as begun until the host reports that it has
     /// failed.
-    NotOrdered(ControlError),
+    NotOrdered {
+        task: TaskId,
+        error: ControlError,
+    },
     /// A new watcher has replaced the old one, because the rules for which files belong to the tree have changed.
     /// Changes made during the replacement may be unknown.
     Rearmed,
@@ -216,7 +219,7 @@ impl ProjectScheduler {
                 self.worker.order(order, control, handle);
                 ordered
             }
-            Err(error) => HostEffect::NotOrdered(error),
+            Err(error) => HostEffect::NotOrdered { task: order.task, error },
         }
     }
 

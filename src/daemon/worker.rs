@@ -16,7 +16,7 @@ use crate::daemon::engine::EngineSettings;
 use crate::daemon::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::daemon::event::RunFinish;
 use crate::ignore::{Matcher, MatcherSettings};
-use crate::model::{CopiedFiles, OnDisk, Plan, ProjectStatus, StopReason, TaskId, TreePath};
+use crate::model::{CopiedFiles, HealthProblem, OnDisk, Plan, ProjectStatus, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::project::{
     ApprovalQuestion, DescribedProject, PlanlessProject, Progress, ProjectError, ProjectScope, ProjectSettings, RunOutcome,
@@ -26,6 +26,9 @@ use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher};
 
 mod approvals;
+mod unknown_check;
+
+pub use unknown_check::UnknownCheck;
 
 /// The time limit for compiling Python modules after a run, while no request waits. A new request ends the compilation
 /// earlier.
@@ -72,6 +75,8 @@ pub struct OpenedProject {
     pub rules: (MatcherSettings, Pace),
     /// What people are told about the opening of the store, one line each.
     pub notes: Vec<String>,
+    /// Whether the project's settings ask for notifications on the desktop (`watch.notify`).
+    pub notify: bool,
 }
 
 /// Why a project could not be opened.
@@ -93,8 +98,8 @@ pub enum OpenFailureKind {
     NotRegistered,
     /// The project was to be added, but its configuration is wrong.
     Configuration,
-    /// proctor itself failed.
-    OwnFault,
+    /// proctor itself failed, because of this problem.
+    OwnFault(HealthProblem),
 }
 
 /// Opens a project on its worker's thread.
@@ -120,6 +125,8 @@ pub struct FinishedRun {
 pub enum RunFailure {
     /// The configuration is wrong; one line for each problem.
     Configuration(Vec<String>),
+    /// The plan has no check of a name that the run was ordered for.
+    UnknownCheck(UnknownCheck),
     /// proctor itself failed.
     Run(ProjectError),
 }
@@ -383,6 +390,9 @@ impl WorkerState {
             Err(error) => return failed(RunFailure::Run(error)),
         };
         self.tell_tasks(&reloaded, &order.hints);
+        if let Some(unknown) = UnknownCheck::find(&order.selection, &plan) {
+            return failed(RunFailure::UnknownCheck(unknown));
+        }
         let settings = reloaded.settings;
         let checks = order.selection.clone();
         let request = RunRequest {

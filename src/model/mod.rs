@@ -26,6 +26,7 @@ mod finding;
 mod freshness;
 mod further_test_counts;
 mod governance;
+mod health;
 mod identity;
 mod ids;
 mod interpretation;
@@ -102,6 +103,7 @@ pub use freshness::{
 };
 pub use further_test_counts::FurtherTestCounts;
 pub use governance::GovernanceRecord;
+pub use health::{HealthProblem, ServiceTrouble};
 pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use interpretation::Interpretation;

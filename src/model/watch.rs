@@ -96,6 +96,9 @@ pub enum WatchProblem {
     RulesChanged(TreePath),
     /// The project's root directory had vanished or was replaced, and is watched again.
     RootReturned,
+    /// A file system was mounted or unmounted inside the project. The kernel reported no event for that, and none for what
+    /// was saved in it so far.
+    MountsChanged,
     /// A file with several hard links was written. The kernel reports only the name by which the file was opened, so
     /// the paths of the other links must be found.
     SeveralNames(TreePath),
@@ -109,7 +112,7 @@ impl WatchProblem {
     /// Returns whether events may have been lost.
     pub fn loses_events(&self) -> bool {
         match self {
-            Self::Overflow | Self::Backend(_) => true,
+            Self::Overflow | Self::Backend(_) | Self::MountsChanged => true,
             // These problems need a comparison of the tree for another reason than lost events.
             Self::RulesChanged(_) | Self::RootReturned | Self::SeveralNames(_) | Self::Unsynced | Self::Sweep => false,
         }
@@ -124,6 +127,9 @@ impl fmt::Display for WatchProblem {
             }
             Self::Backend(message) => write!(formatter, "the watcher reported: {message}; the whole tree is compared"),
             Self::RootReturned => formatter.write_str("the project's directory is back: the whole tree is compared"),
+            Self::MountsChanged => {
+                formatter.write_str("a file system was mounted or unmounted inside the project: the whole tree is compared")
+            }
             Self::RulesChanged(path) => write!(formatter, "{path} changed what belongs to the tree: the whole tree is compared"),
             Self::Sweep | Self::Unsynced | Self::SeveralNames(_) => formatter.write_str("the whole tree is compared"),
         }

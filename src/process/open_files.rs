@@ -30,6 +30,21 @@ pub fn raise_open_files_limit(most: u64) -> io::Result<u64> {
     Ok(wanted)
 }
 
+/// Returns how many more files this process may open.
+///
+/// # Errors
+/// When the limit or the list of open files (`/proc/self/fd`) cannot be read, for example because no descriptor is left
+/// to read it.
+pub fn open_files_left() -> io::Result<u64> {
+    let (soft, _) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let open = match std::fs::read_dir("/proc/self/fd") {
+        Ok(open) => u64::try_from(open.count()).unwrap_or(u64::MAX),
+        Err(error) if error.raw_os_error() == Some(nix::libc::EMFILE) => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    Ok(soft.saturating_sub(open))
+}
+
 /// Gives a launcher, which this process has just started, the limit that this process was started with. The launcher
 /// passes it on to the actions. Nothing has to be done if this process did not raise its limit.
 pub(super) fn restore_open_files_limit_of(launcher: Pid) -> io::Result<()> {

@@ -1,9 +1,12 @@
 //! The failures of proctor itself. A tool that fails is a result of a run and never one of these errors (house style
 //! S6).
 
+use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use nix::libc;
 
 use crate::evidence::{EvidenceError, LockError};
 use crate::model::{CommandExit, HelperDeath, PruneReason, RunId, StopReason, TaskId, approve_command};
@@ -147,7 +150,42 @@ pub enum ProjectError {
     Cycle(crate::routing::TransitionError),
 }
 
+/// Returns the first error number of the system (`errno(3)`) among an error and its causes; `None` if the system is not the
+/// reason.
+pub fn system_error_behind(error: &(dyn Error + 'static)) -> Option<i32> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let number = system_error(error);
+        if number.is_some() {
+            return number;
+        }
+        next = error.source();
+    }
+    None
+}
+
+fn system_error(error: &(dyn Error + 'static)) -> Option<i32> {
+    if let Some(error) = error.downcast_ref::<IndexError>() {
+        return error.system_error();
+    }
+    let error = error.downcast_ref::<io::Error>()?;
+    let by_kind = || KINDS.iter().find(|(kind, _)| *kind == error.kind()).map(|(_, number)| *number);
+    error.raw_os_error().or_else(by_kind)
+}
+
+/// Kinds of errors that may come without a number, with the numbers that they stand for.
+const KINDS: [(io::ErrorKind, i32); 3] = [
+    (io::ErrorKind::StorageFull, libc::ENOSPC),
+    (io::ErrorKind::QuotaExceeded, libc::EDQUOT),
+    (io::ErrorKind::OutOfMemory, libc::ENOMEM),
+];
+
 impl ProjectError {
+    /// Returns whether the disk, or the user's quota on it, is full.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(system_error_behind(self), Some(libc::ENOSPC | libc::EDQUOT))
+    }
+
     /// Returns the exit code of a command that fails with this error (G5).
     pub fn exit(&self) -> CommandExit {
         match self {

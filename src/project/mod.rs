@@ -68,7 +68,7 @@ pub use environment_digest::LookedEnvironments;
 pub(crate) use environment_digest::{
     DigestCertainty, EnvironmentSurvey, SurveyExtent, SurveyedEnvironment, changed_between, is_pinned, pinned,
 };
-pub use error::ProjectError;
+pub use error::{ProjectError, system_error_behind};
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use freshness::{DescribedProject, PlanlessProject};
 pub(crate) use kept_paths::{KeepDecision, KeptPaths, decide_keep};

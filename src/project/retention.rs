@@ -45,7 +45,8 @@ pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLi
     Ok(pruning_outcome(&survey, runs, 0))
 }
 
-/// Removes the runs of a project that exceed its limits. Also finishes a removal that was interrupted because its
+/// Removes the runs of a project that exceed its limits. On a full disk the store's reserve makes room for the ledger line
+/// that has to come first. Also finishes a removal that was interrupted because its
 /// process died.
 ///
 /// # Errors
@@ -53,9 +54,14 @@ pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLi
 /// When another process locks the project's evidence for longer than `settings.lock_wait`, or the ledger, the evidence
 /// or the index cannot be used.
 pub fn prune(state_root: &Path, scope: &ProjectScope, settings: &ProjectSettings) -> Result<PruningOutcome, ProjectError> {
-    with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
+    let reserve = Store::open(state_root).map_err(ProjectError::Evidence)?;
+    reserve.use_reserve().map_err(ProjectError::Evidence)?;
+    let pruned = with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
         prune_locked((store, index), (lock, &mut ledger), scope, &settings.limits, Sizes::Measured)
-    })
+    })?;
+    // Without a reserve the evidence is pruned all the same, and the next pruning tries to write one.
+    let _unwritten = reserve.renew_reserve();
+    Ok(pruned)
 }
 
 /// Opens the store and its index, locks a project's evidence, opens its ledger, and calls `act` with all of them. The

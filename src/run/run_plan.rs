@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
+use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, remove_half_of_run};
 use crate::model::{
     Action, ActionId, ActionPhase, CheckOrder, Digest, ExpectedFailure, HelperDeath, Phase, ProgramRecord, RunId, Service,
     StopReason, SupersededRecord, TddState, Timestamp, TreeComparison, TreeDigest, TreeIssue,
@@ -159,7 +159,16 @@ impl Workspace {
             index: Box::new(index.clone()),
             last_report: self.last_report_path(request),
         });
+        let run_id = context.run_id.clone();
         let result = self.run_in_directory((context, place), &lock, &mut ledger, &index, show);
+        if result.as_ref().is_err_and(ProjectError::is_disk_full) {
+            let removed = remove_half_of_run(&lock, &request.plan.task, &run_id);
+            let note = match removed {
+                Ok(()) => format!("the disk is full, so what run {} had written was removed", run_id.number()),
+                Err(_) => format!("the disk is full, and what run {} had written could not be removed", run_id.number()),
+            };
+            show(Progress::Note(note));
+        }
         if self.has_runs_ahead() {
             self.park_for_the_next_run(&lock)?;
         }

@@ -3,7 +3,19 @@
 use std::io;
 use std::path::PathBuf;
 
+use nix::libc;
+use rusqlite::ErrorCode;
+
 use crate::model::{ProjectId, Sequence};
+
+/// SQLite's own codes for errors of the system, with the system's error numbers.
+const SQLITE_CODES: [(ErrorCode, i32); 5] = [
+    (ErrorCode::DiskFull, libc::ENOSPC),
+    (ErrorCode::OutOfMemory, libc::ENOMEM),
+    (ErrorCode::ReadOnly, libc::EROFS),
+    (ErrorCode::CannotOpen, libc::EACCES),
+    (ErrorCode::PermissionDenied, libc::EACCES),
+];
 
 /// The index could not be used. Such an error never loses data, because the index can be rebuilt from the ledgers.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +83,20 @@ impl IndexError {
             | Self::Gap { .. }
             | Self::Changed { .. } => false,
         }
+    }
+
+    /// Returns the error number of the system (`errno(3)`) behind the error, if there is one. SQLite has codes of its own for
+    /// some of them.
+    pub fn system_error(&self) -> Option<i32> {
+        let source = match self {
+            Self::File { source, .. } => return source.raw_os_error(),
+            Self::Database { source, .. } => source,
+            Self::Newer { .. } | Self::Corrupt { .. } | Self::Value { .. } | Self::Gap { .. } | Self::Changed { .. } => {
+                return None;
+            }
+        };
+        let code = source.sqlite_error_code()?;
+        SQLITE_CODES.iter().find(|(known, _)| *known == code).map(|(_, number)| *number)
     }
 
     /// Returns the advice for the user: what to do about the error.

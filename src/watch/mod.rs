@@ -45,6 +45,7 @@ mod git;
 mod git_index;
 mod inbox;
 mod interpret;
+mod mounts;
 mod path_event;
 mod places;
 mod placing;

@@ -17,6 +17,7 @@ use crate::watch::cookie::sweep_up;
 use crate::watch::error::WatchError;
 use crate::watch::inbox::{Inbox, InboxHandle, Message, Received};
 use crate::watch::interpret::{RawHint, interpret, interpret_error};
+use crate::watch::mounts::{Mount, read_mounts_below};
 use crate::watch::path_event::{PathEvent, RecentPathEvents};
 use crate::watch::places::Places;
 use crate::watch::placing::Report;
@@ -50,6 +51,8 @@ pub(super) struct Worker {
     pub(super) git_directory: Option<PathBuf>,
     /// The project's ledger; `None` until somebody asks for approvals.
     pub(super) ledger: Option<FollowedLedger>,
+    /// The file systems that are mounted inside the project.
+    mounts: Vec<Mount>,
     pub(super) inbox: InboxHandle,
     count: Arc<AtomicUsize>,
     send: Box<dyn Fn(WatchHint) + Send>,
@@ -99,6 +102,7 @@ impl Worker {
             git: GitIndex::default(),
             git_directory: None,
             ledger: None,
+            mounts: read_mounts_below(root),
             inbox,
             count,
             send,
@@ -151,6 +155,7 @@ impl Worker {
             Message::Sync(id) => {
                 match self.root_state {
                     RootState::Watched => {
+                        self.compare_mounts();
                         self.read_index();
                         self.sync(id);
                     }
@@ -169,6 +174,7 @@ impl Worker {
             }
             Message::Sweep(ticket) => {
                 if self.root_state == RootState::Watched {
+                    self.compare_mounts();
                     self.read_index();
                     self.read_ledger();
                     self.tell(WatchHint::LookAgain(WatchProblem::Sweep));
@@ -330,6 +336,14 @@ impl Worker {
         }
     }
 
+    /// Places all watches again if a file system was mounted or unmounted inside the project since the last comparison.
+    fn compare_mounts(&mut self) {
+        let mounts = read_mounts_below(&self.root);
+        if mounts != self.mounts {
+            self.rearm(WatchProblem::MountsChanged);
+        }
+    }
+
     /// Places all watches again with a new backend, because after lost events the old one may have wrong paths for its watches.
     fn rearm(&mut self, problem: WatchProblem) {
         match Places::start(&self.root, self.inbox.clone(), Arc::clone(&self.count)) {
@@ -337,6 +351,7 @@ impl Worker {
             Err(error) => self.tell(WatchHint::LookAgain(WatchProblem::Backend(error.to_string()))),
         }
         self.matcher.forget_rules(&TreePath::root());
+        self.mounts = read_mounts_below(&self.root);
         self.root_state = RootState::Watched;
         self.follow_repository();
         self.watch_ledger();

@@ -17,6 +17,7 @@ use crate::daemon::{
     ControlSocket, ControlSocketError, OpeningSettings, ProjectDefinition, ProjectReader, ServiceError, ServiceHost,
     ServiceManager, ServiceSettings,
 };
+use crate::evidence::ServiceLockError;
 use crate::model::CommandExit;
 use crate::process::take_passed_socket;
 
@@ -30,9 +31,10 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
             .hint("LISTEN_FDS and LISTEN_PID say that there is one; unset them, or have one stream socket handed in")
     })?;
     let socket = ControlSocket::open(&path, handed_in).map_err(|error| from_socket_error(&error))?;
-    // The evidence store is opened here only to find the directory of the log. The service opens the store again for
-    // its own use.
+    // The evidence store is opened here only to find the directory of the log and to lock it. The service opens the store
+    // again for its own use.
     let archive = opening::open_archive(environment)?;
+    let _serves = archive.store.lock_service(socket.path()).map_err(|error| from_lock_error(&error))?;
     if let Err(reason) = logging::start(&archive.log_directory()) {
         render::note(&format!("note: there is no log: {reason}"));
     }
@@ -72,6 +74,14 @@ fn read(state_root: &Path, root: &Path) -> Result<ProjectDefinition, Vec<String>
     let settings = opening::settings_of(state_root, root, &configuration).map_err(|error| error.lines())?;
     let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
     Ok(ProjectDefinition { default_plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
+}
+
+fn from_lock_error(error: &ServiceLockError) -> CommandError {
+    match error {
+        ServiceLockError::Busy { .. } => CommandError::of(CommandExit::Usage, error)
+            .hint("`proctor status` asks it; stop it first, or keep other evidence (XDG_STATE_HOME) for this service"),
+        ServiceLockError::Evidence(source) => CommandError::of(CommandExit::OwnFault, error).hint(source.hint()),
+    }
 }
 
 fn from_socket_error(error: &ControlSocketError) -> CommandError {

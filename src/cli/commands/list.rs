@@ -12,6 +12,7 @@ use crate::cli::screen;
 use crate::cli::service;
 use crate::cli::service_arguments::ListOptions;
 use crate::model::{Activity, Approval, CommandExit};
+use crate::process::clock;
 use crate::project::{RegisteredProject, StoreReader};
 
 pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -46,6 +47,6 @@ fn by_ledger(archive: &mut StoreReader, project: &RegisteredProject) -> Result<P
     let root = PathBuf::from(&project.path);
     let standing = archive.last_known_status(Some(&project.id), &root, Approval::Approved, &[], Activity::Idle);
     let standing = standing.map_err(|error| super::from_run_error(&error))?;
-    let listed = ListedV1::new(&standing, WatchingV1::NotWatched, DoingV1::Unknown);
+    let listed = ListedV1::new(&standing, WatchingV1::NotWatched, DoingV1::Unknown, clock::now());
     Ok(ProjectV1 { standing: Some(listed), ..ProjectV1::new(project.id.clone(), Path::new(&project.path), project.serving) })
 }

@@ -13,6 +13,7 @@ pub(crate) mod daemon;
 pub(crate) mod doctor;
 pub(crate) mod export;
 mod fix;
+mod follow_service;
 pub(crate) mod govern;
 mod hand_over;
 pub(crate) mod init;

@@ -2,22 +2,33 @@
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::api::{DoingV1, HealthV1, MethodV1, ServiceV1, StatusV1};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
-use crate::cli::installation::advice::{Finding, InstallationFacts, ManagerFacts, findings, missing_directories};
+use crate::cli::installation::advice::{
+    AnsweringService, Finding, InstallationFacts, ManagerFacts, findings, missing_directories,
+};
 use crate::cli::installation::disk;
 use crate::cli::installation::manager::{self, ManagerError, UnitState, UnitStates};
 use crate::cli::installation::unit_file::{Ownership, SERVICE, SOCKET, UNIT_FILES, UnitFile, carried, classify};
 use crate::cli::render;
-use crate::cli::service;
+use crate::cli::service::{self, AT_ONCE};
 use crate::cli::service_arguments::{ServiceOptions, ServiceVerb};
 use crate::cli::style::{Line, Style, Tone};
 use crate::cli::terminal;
 use crate::model::{CommandExit, Serving};
+use crate::process::clock;
 use crate::project::StoreReader;
+
+/// The longest wait for the end of the runs under way before the service is restarted with another program.
+const LONGEST_RUN: Duration = Duration::from_secs(300);
+/// How often the service is asked whether a run is under way.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// A unit file of proctor: its path, the text that belongs there, and who wrote the file that is there now.
 struct Placed {
@@ -46,8 +57,20 @@ struct Document<'f> {
     manager_reachable: bool,
     lingers: bool,
     projects: usize,
+    /// The version of this program, and of the program that the service runs; `null` if no service answers.
+    version: &'static str,
+    service_version: Option<&'f str>,
+    /// The projects that the service cannot judge, and why.
+    troubled: Vec<TroubledV1<'f>>,
     missing_on_path: &'f [String],
     findings: Vec<Finding>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TroubledV1<'f> {
+    root: &'f str,
+    health: &'f HealthV1,
 }
 
 #[derive(Debug, Serialize)]
@@ -72,6 +95,7 @@ pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Re
     let is_removed = matches!(options.verb, ServiceVerb::Uninstall { .. });
     let found = if is_removed { Vec::new() } else { findings(&now.facts) };
     let runs = now.facts.manager.units.as_ref().is_ok_and(|units| units.service.is_active() && units.service.is_enabled());
+    let judges = now.facts.running.as_ref().is_none_or(|running| running.troubled.is_empty());
     if options.json {
         render::document(&document(&now, changed, found));
     } else {
@@ -79,7 +103,7 @@ pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Re
             Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
         lines(&now, &changed, &found, is_removed, style).iter().for_each(render::line);
     }
-    Ok(if runs || is_removed { CommandExit::Proceed } else { CommandExit::CodeNeedsWork })
+    Ok(if (runs && judges) || is_removed { CommandExit::Proceed } else { CommandExit::CodeNeedsWork })
 }
 
 /// Returns the state of the service for `proctor doctor`; `None` if no unit file of the user's own is found for it, or its state
@@ -113,7 +137,6 @@ fn look(environment: &Environment) -> Result<Installation, CommandError> {
     let shell = variables.get("PATH").map_or("", String::as_str);
     let own = manager::search_path().ok().flatten();
     let facts = InstallationFacts {
-        program,
         service_file: placed[1].path.clone(),
         ownership: [placed[1].ownership, placed[0].ownership],
         manager: ManagerFacts {
@@ -125,6 +148,8 @@ fn look(environment: &Environment) -> Result<Installation, CommandError> {
         missing_on_path: own.map(|own| missing_directories(shell, &own)).unwrap_or_default(),
         left_out,
         projects: served_projects(environment),
+        running: running_service(environment, &program),
+        program,
     };
     Ok(Installation { placed, facts })
 }
@@ -149,6 +174,35 @@ fn served_projects(environment: &Environment) -> usize {
     projects.map_or(0, |all| all.iter().filter(|project| project.serving == Serving::Served).count())
 }
 
+/// Asks the running service for its version and for the projects that it cannot judge; `None` if none answers.
+fn running_service(environment: &Environment, program: &Path) -> Option<AnsweringService> {
+    let (client, _) = service::listening(environment)?;
+    let status = client.ask::<StatusV1>(MethodV1::Get, "/v1/status", AT_ONCE).ok()?;
+    let ServiceV1 { pid, version, .. } = status.service?;
+    let troubled = status.projects.into_iter().filter_map(|project| Some((project.root, project.health?))).collect();
+    // The link in `/proc` leads to the file that the process was started from, also if another file has its name by now.
+    let started_from = disk::file_identity(Path::new(&format!("/proc/{pid}/exe")));
+    let is_another_program = started_from.zip(disk::file_identity(program)).is_some_and(|(one, other)| one != other);
+    Some(AnsweringService { version, is_another_program, troubled })
+}
+
+/// Waits until no run is under way, for [`LONGEST_RUN`] at most, so that a restart of the service stops no run. A run that takes
+/// longer is stopped by the restart, sealed as INTERRUPTED, and made anew afterwards.
+fn wait_for_runs(environment: &Environment) {
+    let begun = clock::monotonic();
+    let mut is_told = false;
+    while let Some((_, projects)) = service::listening(environment)
+        && projects.iter().any(|project| project.standing.as_ref().is_some_and(|standing| standing.doing == DoingV1::Running))
+        && clock::monotonic().since(begun) < LONGEST_RUN
+    {
+        if !is_told {
+            render::note("waiting for the end of the run under way, then the service is restarted");
+            is_told = true;
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+}
+
 fn install(before: &Installation, force: bool, environment: &Environment) -> Result<Vec<String>, CommandError> {
     let units = reachable(before)?;
     refuse_others(before, force, &[Ownership::Edited, Ownership::Foreign])?;
@@ -164,21 +218,26 @@ fn install(before: &Installation, force: bool, environment: &Environment) -> Res
         changed.push(placed.path.display().to_string());
     }
     let is_up = |unit: &UnitState| unit.is_active() && unit.is_enabled();
-    if changed.is_empty() && is_up(&units.service) && is_up(&units.socket) {
+    let is_another_program = before.facts.running.as_ref().is_some_and(|running| running.is_another_program);
+    if changed.is_empty() && is_up(&units.service) && is_up(&units.socket) && !is_another_program {
         return Ok(changed);
+    }
+    if is_another_program {
+        wait_for_runs(environment);
     }
     let told = manager::tell(&["daemon-reload"], &[])
         // systemd does not start a unit again that has failed too often, unless the failures are reset.
         .and_then(|()| manager::tell(&["reset-failed"], &[SERVICE.name]).or(Ok(())))
         .and_then(|()| manager::tell(&["enable", "--now"], &[SOCKET.name, SERVICE.name]))
         .and_then(|()| {
-            // A service that runs already was started with the old unit files, so it is restarted.
-            let is_old = !changed.is_empty() && units.service.is_active();
+            // A service that runs already was started with the old unit files or from the old program, so it is restarted.
+            let is_old = (!changed.is_empty() || is_another_program) && units.service.is_active();
             if is_old { manager::tell(&["restart"], &[SERVICE.name]) } else { Ok(()) }
         });
     told.map_err(|error| from_manager_error(&error).hint("`journalctl --user -u proctor` may say why"))?;
     if changed.is_empty() {
-        changed.push("enabled and started".to_owned());
+        changed
+            .push(if is_another_program { "restarted with the program as it is now" } else { "enabled and started" }.to_owned());
     }
     Ok(changed)
 }
@@ -248,6 +307,9 @@ fn document(now: &Installation, changed: Vec<String>, findings: Vec<Finding>) ->
         manager_reachable: facts.manager.units.is_ok(),
         lingers: facts.manager.lingers,
         projects: facts.projects,
+        version: env!("CARGO_PKG_VERSION"),
+        service_version: facts.running.as_ref().map(|running| running.version.as_str()),
+        troubled: troubled(facts).map(|(root, health)| TroubledV1 { root, health }).collect(),
         missing_on_path: &facts.missing_on_path,
         findings,
     }
@@ -268,7 +330,11 @@ fn lines(now: &Installation, changed: &[String], findings: &[Finding], is_remove
     }
     for placed in &now.placed {
         let state = state_of(facts, placed.unit);
-        let (mark, tone) = if state.is_active() { ("✓", Tone::Good) } else { ("-", Tone::Doubtful) };
+        let (mark, tone) = match (state.is_active(), placed.unit == SERVICE && troubled(facts).next().is_some()) {
+            (true, false) => ("✓", Tone::Good),
+            (true, true) => ("✗", Tone::Bad),
+            (false, _) => ("-", Tone::Doubtful),
+        };
         let word = |name: &str, otherwise: &'static str| {
             Some(state.property(name)).filter(|text| !text.is_empty()).unwrap_or(otherwise).to_owned()
         };
@@ -277,7 +343,9 @@ fn lines(now: &Installation, changed: &[String], findings: &[Finding], is_remove
         let rest = format!(" {:<16} {active}, {enabled}{}", placed.unit.name, process.unwrap_or_default());
         lines.push(style.paint(tone, mark).and(rest));
     }
-    lines.push(format!("program: {}", facts.program.display()).into());
+    let version = env!("CARGO_PKG_VERSION");
+    let served_by = facts.running.as_ref().map(|running| format!("; the service runs {}", running.version)).unwrap_or_default();
+    lines.push(format!("program: {} (version {version}{served_by})", facts.program.display()).into());
     if !facts.missing_on_path.is_empty() {
         lines.push(format!("search path: the shell's; services lack by themselves {}", facts.missing_on_path.join(", ")).into());
     }
@@ -289,6 +357,10 @@ fn lines(now: &Installation, changed: &[String], findings: &[Finding], is_remove
         lines.push(Line::from("  ").and(style.paint(Tone::Strong, &finding.advice)));
     }
     lines
+}
+
+fn troubled(facts: &InstallationFacts) -> impl Iterator<Item = (&String, &HealthV1)> {
+    facts.running.iter().flat_map(|running| running.troubled.iter().map(|(root, health)| (root, health)))
 }
 
 fn state_of(facts: &InstallationFacts, unit: UnitFile) -> UnitState {

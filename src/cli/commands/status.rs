@@ -15,6 +15,7 @@ use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::{CommandExit, ProjectStatus, Serving, TaskId};
+use crate::process::clock;
 use crate::project::{DescribedProject, PlanlessProject, StoreReader};
 
 pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -84,7 +85,7 @@ fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result
         Some(project) => archive.serving(project).map_err(|error| super::from_run_error(&error))?,
         None => Serving::NotServed,
     };
-    Ok(ProjectStatusV1::new(&standing, serving))
+    Ok(ProjectStatusV1::new(&standing, serving, clock::now()))
 }
 
 /// Computes the freshness of a project's verdicts without the service. The result also has the tasks in `wanted`. `values` are

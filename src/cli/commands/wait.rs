@@ -202,7 +202,7 @@ fn answer(archive: &StoreReader, standing: &ProjectStatus, in_time: InTimeV1) ->
         Some(project) => archive.serving(project).map_err(|error| super::from_run_error(&error))?,
         None => Serving::NotServed,
     };
-    let project = ProjectStatusV1::new(standing, serving);
+    let project = ProjectStatusV1::new(standing, serving, clock::now());
     Ok(AnswerV1 { in_time, exit_code: project.exit_code(), project })
 }
 

@@ -6,6 +6,7 @@ use std::thread;
 use tokio::sync::mpsc::channel;
 
 use crate::cli::arguments::WatchOptions;
+use crate::cli::commands::follow_service::follow_service;
 use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -34,6 +35,9 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     let launcher = opening::start_launcher(environment)?;
     let task = options.task.as_deref().map(specification_files::read_task).transpose()?;
     let loaded = load(options, task.as_ref(), environment)?;
+    if let Some(exit) = follow_service(options, environment, &loaded)? {
+        return Ok(exit);
+    }
     let RunResources { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, options.identity)?;
     let watch = &loaded.configuration.watch;
     let look = WatchScreenSettings {

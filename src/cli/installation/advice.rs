@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::api::HealthV1;
 use crate::cli::installation::manager::UnitStates;
 use crate::cli::installation::unit_file::Ownership;
 
@@ -29,6 +30,19 @@ pub(crate) struct InstallationFacts {
     pub(crate) left_out: Vec<String>,
     /// How many projects the service watches, or would watch after an installation.
     pub(crate) projects: usize,
+    /// The service that answers; `None` if none does.
+    pub(crate) running: Option<AnsweringService>,
+}
+
+/// What the running service says about itself.
+#[derive(Debug, Clone)]
+pub(crate) struct AnsweringService {
+    /// The version of the program that the service runs.
+    pub(crate) version: String,
+    /// Whether the file of the program at [`InstallationFacts::program`] is another one than the service was started from.
+    pub(crate) is_another_program: bool,
+    /// The projects that cannot be judged, each with its root and the reason.
+    pub(crate) troubled: Vec<(String, HealthV1)>,
 }
 
 /// The facts about the user's service manager.
@@ -102,6 +116,21 @@ const RULES: &[Rule] = &[
         })
     },
     |facts| {
+        let troubled = &facts.running.as_ref()?.troubled;
+        let (root, health) = troubled.first()?;
+        let others = if troubled.len() > 1 { format!(" and {} more", troubled.len() - 1) } else { String::new() };
+        let problem = format!("cannot be judged: `{root}`{others}: {}", health.message);
+        Some((problem, format!("{}; the service tries again by itself", health.mend)))
+    },
+    |facts| {
+        let running = facts.running.as_ref()?;
+        running.is_another_program.then(|| {
+            let (old, new) = (&running.version, env!("CARGO_PKG_VERSION"));
+            let problem = format!("the service still runs the program that was there before (version {old}; now there is {new})");
+            (problem, "`proctor service install` restarts it".to_owned())
+        })
+    },
+    |facts| {
         let restarts = facts.manager.units.as_ref().ok()?.service.number("NRestarts");
         (restarts > 0).then(|| {
             let problem = format!("the service was restarted {restarts} times since it was started");
@@ -171,6 +200,7 @@ pub(crate) fn missing_directories(shell: &str, other: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::cli::installation::manager::UnitState;
+    use crate::model::{HealthProblem, Timestamp};
 
     fn well() -> InstallationFacts {
         let service = [
@@ -192,7 +222,17 @@ mod tests {
             missing_on_path: Vec::new(),
             left_out: Vec::new(),
             projects: 1,
+            running: Some(running()),
         }
+    }
+
+    fn running() -> AnsweringService {
+        AnsweringService { version: "0.1.0".to_owned(), is_another_program: false, troubled: Vec::new() }
+    }
+
+    fn trouble() -> HealthV1 {
+        let (message, mend) = ("the disk is full: x".to_owned(), "free some space".to_owned());
+        HealthV1 { problem: HealthProblem::DiskFull, message, mend, since: Timestamp::from_millis(0) }
     }
 
     fn managed(change: impl FnOnce(&mut ManagerFacts)) -> InstallationFacts {
@@ -248,6 +288,17 @@ mod tests {
             (InstallationFacts { program: "/home/a/proctor/target/debug/proctor".into(), ..well() }, "cargo install"),
             (InstallationFacts { left_out: vec!["LC_ALL".to_owned()], ..well() }, "UTF-8"),
             (InstallationFacts { projects: 0, ..well() }, "proctor add"),
+            (
+                InstallationFacts {
+                    running: Some(AnsweringService { troubled: vec![("/a".to_owned(), trouble())], ..running() }),
+                    ..well()
+                },
+                "free some space",
+            ),
+            (
+                InstallationFacts { running: Some(AnsweringService { is_another_program: true, ..running() }), ..well() },
+                "restarts it",
+            ),
         ];
         let mut said = std::collections::BTreeSet::new();
         for (facts, advice) in &rows {

@@ -1,6 +1,6 @@
 //! The lines that show a person whether a project's verdicts are still up to date. Pure: nothing is read or printed here.
 
-use crate::api::{DoingV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
+use crate::api::{DoingV1, HealthV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use crate::cli::error::indented;
 use crate::cli::style::{Line, Style, Tone};
 use crate::model::{Digest, IsolationLevel, OverallResult, Serving, StaleReason, TreeDigest, approve_command, checks_sentence};
@@ -23,7 +23,8 @@ pub(crate) fn project_status(project: &ProjectStatusV1, style: Style) -> Vec<Lin
         let problems: Vec<Line> = task.problems.iter().flat_map(problem_lines).collect();
         std::iter::once(task_line(name, task, style)).chain(checks).chain(problems).collect::<Vec<_>>()
     };
-    project.tasks.iter().flat_map(of_task).chain(project.problems.iter().flat_map(problem_lines)).collect()
+    let health = project.health.iter().flat_map(HealthV1::lines).flat_map(|line| indented(&line)).map(Line::from);
+    project.tasks.iter().flat_map(of_task).chain(health).chain(project.problems.iter().flat_map(problem_lines)).collect()
 }
 
 /// Returns the lines about a project in `proctor list`: its directory and state, then the problems.
@@ -51,6 +52,7 @@ pub(crate) fn project_lines(project: &ProjectV1) -> Vec<String> {
             standing.verdict.as_ref().map_or_else(|| "no verdict".to_owned(), |verdict| format!("last {}", words(verdict)));
         let parts = [watching.map(str::to_owned), doing.map(str::to_owned), Some(verdict)];
         lines.push(format!("  {}", parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")));
+        lines.extend(standing.health.iter().flat_map(HealthV1::lines).flat_map(|line| indented(&line)));
         lines.extend(standing.problems.iter().flat_map(|problem| indented(problem)));
     }
     lines

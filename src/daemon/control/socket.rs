@@ -3,15 +3,14 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
-use nix::sys::socket::{getsockopt, sockopt};
 
 /// The lock file beside the socket. The running service holds its lock; the kernel releases it when that process ends
 /// in any way.
@@ -52,7 +51,7 @@ pub enum ControlSocketError {
     /// Another service is running.
     #[error("a service is running already{}", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
     Running {
-        /// The process id of the other service; `None` if the kernel did not report it.
+        /// The process id of the other service; `None` if it has not yet written it into the lock file.
         pid: Option<i32>,
     },
     /// The socket cannot be opened.
@@ -72,7 +71,7 @@ impl ControlSocket {
     pub fn open(path: &Path, handed_in: Option<OwnedFd>) -> Result<Self, ControlSocketError> {
         let directory = path.parent().unwrap_or(Path::new("/"));
         make_private(directory)?;
-        let lock = lock(directory, path)?;
+        let lock = lock(directory)?;
         let listen = |source| ControlSocketError::Listen { path: path.to_owned(), source };
         let (listener, origin) = match handed_in {
             Some(descriptor) => (UnixListener::from(descriptor), Origin::HandedIn),
@@ -127,25 +126,32 @@ fn make_private(path: &Path) -> Result<(), ControlSocketError> {
     std::fs::set_permissions(path, Permissions::from_mode(0o700)).map_err(failed)
 }
 
-fn lock(directory: &Path, socket: &Path) -> Result<Flock<File>, ControlSocketError> {
+fn lock(directory: &Path) -> Result<Flock<File>, ControlSocketError> {
     let path = directory.join(LOCK_NAME);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
     let file = options.open(&path).map_err(|source| ControlSocketError::Directory { path: path.clone(), source })?;
-    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
+    let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(file, errno)| {
         if errno == Errno::EWOULDBLOCK {
-            ControlSocketError::Running { pid: listener_pid(socket) }
+            ControlSocketError::Running { pid: holder(&file) }
         } else {
-            ControlSocketError::Directory { path, source: errno.into() }
+            ControlSocketError::Directory { path: path.clone(), source: errno.into() }
         }
-    })
+    })?;
+    let pid = format!("{:<PID_BYTES$}", std::process::id());
+    lock.write_all_at(pid.as_bytes(), 0).map_err(|source| ControlSocketError::Directory { path, source })?;
+    Ok(lock)
 }
 
-/// Returns the process that listens on the socket. The kernel reports the process id to every process that connects.
-fn listener_pid(socket: &Path) -> Option<i32> {
-    let stream = UnixStream::connect(socket).ok()?;
-    let credentials = getsockopt(&stream.as_fd(), sockopt::PeerCredentials).ok()?;
-    Some(credentials.pid())
+/// The length of the process id in the lock file, with the spaces that follow it. One write replaces the whole earlier one.
+const PID_BYTES: usize = 16;
+
+/// Returns the process that holds the lock, as the lock file says. The kernel could only tell who created the socket, and that
+/// is systemd if systemd has passed it in.
+fn holder(file: &File) -> Option<i32> {
+    let mut bytes = [0_u8; PID_BYTES];
+    let count = file.read_at(&mut bytes, 0).ok()?;
+    std::str::from_utf8(&bytes[..count]).ok()?.trim().parse().ok()
 }
 
 /// Replaces the socket's file. This is safe while the lock is held, because then no running service listens on the old
@@ -163,6 +169,8 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixStream;
+
     use super::*;
 
     fn mode(path: &Path) -> u32 {
@@ -203,6 +211,8 @@ mod tests {
         let listener = UnixListener::bind(&handed).unwrap();
         let socket = ControlSocket::open(&path, Some(listener.into())).unwrap();
         UnixStream::connect(&handed).unwrap();
+        let Err(ControlSocketError::Running { pid }) = ControlSocket::open(&path, None) else { panic!("two services run") };
+        assert_eq!(pid, i32::try_from(std::process::id()).ok(), "the service, and not the process that made the socket");
         drop(socket);
         assert!(handed.exists());
     }

@@ -3,13 +3,16 @@
 use crate::api::{EventV1, RunAnswerV1, RunOutcomeV1};
 use crate::daemon::service::opening::chain;
 use crate::daemon::worker::{FinishedRun, RunFailure};
-use crate::model::{CommandExit, HelperDeath, ProjectId};
+use crate::model::{CommandExit, HelperDeath, OverallResult, ProjectId, shown_line};
 use crate::project::{RunOutcome, SealedReport};
+use crate::report::{ActionResultV2, ExecutionReportV2};
 
 /// What the client that asked for a run, the subscribers and the log are told about the end of the run.
 #[derive(Debug)]
 pub(super) struct RunAnnouncement {
     pub(super) answer: RunAnswerV1,
+    /// The verdict, and the first check that made it FAILED with its first failure, in words for the log.
+    verdict: String,
 }
 
 /// Makes the report from the result of a run.
@@ -38,11 +41,49 @@ pub(super) fn announcement(project: ProjectId, over: &FinishedRun) -> RunAnnounc
         Err(RunFailure::Configuration(lines)) => {
             (RunOutcomeV1::ConfigurationWrong, CommandExit::SpecificationWrong, None, lines.clone())
         }
+        Err(RunFailure::UnknownCheck(unknown)) => (RunOutcomeV1::Failed, CommandExit::Usage, None, vec![unknown.message()]),
         Err(RunFailure::Run(error)) => (RunOutcomeV1::Failed, error.exit(), None, vec![chain(error)]),
     };
     let run_id = sealed.map(|sealed| sealed.run_id.clone());
     let task = over.task.clone();
-    RunAnnouncement { answer: RunAnswerV1 { project, task, outcome, run_id, exit_code: exit.code(), problems } }
+    let verdict =
+        sealed.filter(|_| outcome == RunOutcomeV1::Judged).map(|sealed| verdict_words(&sealed.report)).unwrap_or_default();
+    RunAnnouncement { answer: RunAnswerV1 { project, task, outcome, run_id, exit_code: exit.code(), problems }, verdict }
+}
+
+/// Returns the verdict in words. After FAILED, they name the first check that blocks and its first failure. The text of the
+/// failure is the project's own, so its hidden characters are shown escaped.
+fn verdict_words(report: &ExecutionReportV2) -> String {
+    let result = report.validation_criteria_evaluation.overall_result;
+    let phases = [&report.prerequisite_execution.results, &report.step_execution.results, &report.cleanup_execution.results];
+    let first = phases.into_iter().flatten().find(|action| action.blocking == Some(true));
+    let failure = first.map(|action| format!(" · {}: {}", action.name, first_failure_words(action))).unwrap_or_default();
+    let word = match result {
+        Some(OverallResult::Passed) => "PASSED",
+        Some(OverallResult::Failed) => "FAILED",
+        None => "no verdict",
+    };
+    let whole = shown_line(&format!("{word}{failure}")).into_owned();
+    match whole.char_indices().nth(LONGEST_VERDICT) {
+        Some((end, _)) => format!("{}…", &whole[..end]),
+        None => whole,
+    }
+}
+
+/// The most characters of the log's words about one verdict. A failure's text may be a page long.
+const LONGEST_VERDICT: usize = 300;
+
+fn first_failure_words(action: &ActionResultV2) -> String {
+    let outcome = action.result.as_ref();
+    let failures = outcome.and_then(|outcome| outcome.test_results.as_ref()).map(|tests| tests.failures.as_slice());
+    let test = failures
+        .and_then(|failures| failures.iter().min_by_key(|failure| (&failure.test_file, failure.line, failure.stable_name())));
+    if let Some(test) = test {
+        let error = test.error.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        return format!("{}: {error}", test.test_name);
+    }
+    let reason = action.classification.as_ref().map(|classification| classification.reason.clone());
+    reason.unwrap_or_default().lines().next().unwrap_or_default().to_owned()
 }
 
 /// Returns the lines about a run during which a helper process of proctor died: what died, and what to do.
@@ -67,6 +108,7 @@ impl RunAnnouncement {
         let answer = &self.answer;
         let run = answer.run_id.as_ref().map(|run| format!(" · run {}", run.number())).unwrap_or_default();
         let problems: String = answer.problems.iter().map(|problem| format!(" · {problem}")).collect();
-        format!("{}: {}{run} · exit code {}{problems}", answer.project, answer.outcome.word(), answer.exit_code)
+        let outcome = if self.verdict.is_empty() { answer.outcome.word() } else { &self.verdict };
+        format!("{}: {}: {outcome}{run} · exit code {}{problems}", answer.project, answer.task, answer.exit_code)
     }
 }

@@ -5,13 +5,15 @@ use crate::daemon::service::call::Reply;
 use crate::daemon::service::opening::chain;
 use crate::daemon::service::waiters::DueAnswer;
 use crate::daemon::worker::{OpenFailure, OpenFailureKind};
-use crate::model::{CommandExit, ProjectStatus, Serving};
+use crate::model::{CommandExit, ProjectStatus, ServiceTrouble, Serving};
+use crate::process::clock;
 use crate::project::{ProjectError, RetestRefusal};
 
-/// Sends a client the state of the project. The task that the client asked about comes first.
-pub(super) fn answer(due: DueAnswer<Reply<AnswerV1>>, standing: &ProjectStatus) {
+/// Sends a client the state of the project, and what keeps the service from judging it. The task that the client asked about
+/// comes first.
+pub(super) fn answer(due: DueAnswer<Reply<AnswerV1>>, standing: &ProjectStatus, health: Option<&ServiceTrouble>) {
     let standing = standing.clone().with_first(&due.task);
-    let project = ProjectStatusV1::new(&standing, Serving::Served);
+    let project = ProjectStatusV1::new(&standing, Serving::Served, clock::now()).with_health(health);
     let _gone = due.reply.send(Ok(AnswerV1 { in_time: due.in_time, exit_code: project.exit_code(), project }));
 }
 
@@ -58,7 +60,7 @@ pub(super) fn from_open_failure(why: &OpenFailure) -> ErrorV1 {
             (ErrorKindV1::PersonNeeded, "`proctor add DIRECTORY` registers it, which approves its plan")
         }
         OpenFailureKind::Configuration => (ErrorKindV1::ConfigurationWrong, "mend proctor.toml and add the project again"),
-        OpenFailureKind::OwnFault => (ErrorKindV1::OwnFault, "see the service's log"),
+        OpenFailureKind::OwnFault(problem) => (ErrorKindV1::OwnFault, problem.mend().unwrap_or("see the service's log")),
     };
     ErrorV1::new(kind, why.lines.join("; "), hint)
 }

@@ -5,7 +5,7 @@ mod calls;
 mod refused;
 mod registry;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -14,23 +14,26 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{Sender, channel};
 
-use crate::api::{AddedV1, ErrorKindV1, ErrorV1, ProjectV1};
+use crate::api::{AddedV1, ProjectV1};
 use crate::daemon::arrivals::{ArrivalDoor, ProjectArrival, ProjectSeat, open_arrivals};
 use crate::daemon::control::{ControlServer, ControlSocket};
 use crate::daemon::engine::Moment;
 use crate::daemon::event::OsSignal;
 use crate::daemon::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, new_runtime, run_event_loop};
+use crate::daemon::notify_desktop::notify_problem_on_desktop;
 use crate::daemon::os_signals::{HangUp, Signals};
 use crate::daemon::service::announce::ServiceManager;
+use crate::daemon::service::answering::from_open_failure;
 use crate::daemon::service::call::{Call, Reply};
+use crate::daemon::service::health::problem_behind;
 use crate::daemon::service::host::calls::stopping;
 use crate::daemon::service::open::SessionMessage;
 use crate::daemon::service::opening::{OpeningReason, OpeningSettings, ProjectOpening, chain};
 use crate::daemon::service::session::ProjectSession;
 use crate::daemon::service::subscribers::Subscribers;
 use crate::daemon::worker::{OpenFailure, OpenFailureKind, Worker};
-use crate::model::{Asker, CommandExit, ProjectId, Serving};
-use crate::process::{LauncherHandle, raise_open_files_limit};
+use crate::model::{Asker, CommandExit, HealthProblem, ProjectId, Serving};
+use crate::process::{LauncherHandle, open_files_left, raise_open_files_limit};
 use crate::project::{ProjectError, RefusedRequests, StoreReader};
 
 /// The most calls that may wait for the loop. Further calls wait outside of the queue, for a few seconds at most.
@@ -42,8 +45,10 @@ const MOST_OPEN_FILES: u64 = 16 * 1024;
 const FEWEST_OPEN_FILES: u64 = 1024;
 /// The time limit for writing answers that are ready when the service ends.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// The pause before another attempt to open a project, if its opening could not even be started.
-const TRY_AGAIN: Duration = Duration::from_secs(30);
+/// The descriptors that stay free for runs, however many projects are watched.
+const FOR_RUNS: u64 = 96;
+/// The descriptors that a project takes while it is watched and waits.
+const FOR_A_PROJECT: u64 = 18;
 
 /// The settings with which the service is started.
 pub struct ServiceSettings {
@@ -84,6 +89,8 @@ pub struct ServiceHost {
     refused_requests: BTreeMap<ProjectSeat, Arc<RefusedRequests>>,
     /// When people were last told of a refused request that belongs to no known project.
     told_of_stranger: Option<Moment>,
+    /// The problems of which a notification on the desktop has told since all projects were last well.
+    notified: BTreeSet<HealthProblem>,
     next_seat: u64,
     subscribers: Subscribers,
     /// Makes the senders by which the threads of projects send events to the loop.
@@ -145,6 +152,8 @@ impl ServiceHost {
         let signals = Signals::take_over(HangUp::Reloads).map_err(ServiceError::Signals)?;
         let archive =
             StoreReader::open(&settings.opening.state_root, settings.opening.ambient.clone()).map_err(ServiceError::Store)?;
+        // Without a reserve the service does its work all the same.
+        let _unwritten = archive.store.renew_reserve();
         let (door, arrivals) = open_arrivals();
         let (send_call, calls) = channel(CALLS);
         let shown = settings.socket.path().display().to_string();
@@ -161,6 +170,7 @@ impl ServiceHost {
             removals: BTreeMap::new(),
             refused_requests: BTreeMap::new(),
             told_of_stranger: None,
+            notified: BTreeSet::new(),
             next_seat: 0,
             subscribers: Subscribers::default(),
             door,
@@ -208,13 +218,14 @@ impl ServiceHost {
         let arrivals = self.door.sender(session_id);
         let served = match self.begin_opening(session_id, root.clone(), purpose) {
             Ok(worker) => ProjectSession::opening(worker, arrivals, id, root, adding),
-            Err(why) => {
-                let error = ErrorV1::new(ErrorKindV1::OwnFault, why.lines.join("; "), "check the limits on processes and files");
-                match adding {
-                    Some(reply) => return drop(reply.send(Err(error))),
-                    None => ProjectSession::closed(why, now.plus(TRY_AGAIN), arrivals, id, root),
+            Err(why) => match adding {
+                Some(reply) => return drop(reply.send(Err(from_open_failure(&why)))),
+                None => {
+                    let (served, words) = ProjectSession::closed(now, why, arrivals, id, root);
+                    self.seats.insert(session_id, served);
+                    return self.pass_on(session_id, words);
                 }
-            }
+            },
         };
         self.seats.insert(session_id, served);
     }
@@ -224,12 +235,33 @@ impl ServiceHost {
     fn begin_opening(&mut self, session_id: ProjectSeat, root: PathBuf, purpose: OpeningReason) -> Result<Worker, OpenFailure> {
         let arrivals = self.door.sender(session_id);
         let refused_requests = Arc::clone(self.refused_requests.entry(session_id).or_default());
-        let closed = |line| OpenFailure { reason: OpenFailureKind::OwnFault, lines: vec![line] };
-        let launcher = LauncherHandle::execute(&self.shared.executable).map_err(|error| closed(chain(&error)))?;
+        self.check_descriptors()?;
+        let closed = |error: &(dyn std::error::Error + 'static)| {
+            let problem = match problem_behind(error) {
+                HealthProblem::Other => HealthProblem::LauncherGone,
+                known => known,
+            };
+            OpenFailure { reason: OpenFailureKind::OwnFault(problem), lines: vec![chain(error)] }
+        };
+        let launcher = LauncherHandle::execute(&self.shared.executable).map_err(|error| closed(&error))?;
         let report = arrivals.reports();
         refused_requests.register_launcher(launcher.process_id().as_raw());
         let opening = ProjectOpening { shared: self.shared.clone(), root, purpose, launcher, refused_requests, arrivals };
-        Worker::open(Box::new(move || opening.open()), report).map_err(|error| closed(chain(&error)))
+        Worker::open(Box::new(move || opening.open()), report).map_err(|error| closed(&error))
+    }
+
+    /// Refuses to open another project if that would leave too few descriptors for the runs of the projects that are
+    /// open. It is better that one project is named as not watched than that no project can run its checks.
+    fn check_descriptors(&self) -> Result<(), OpenFailure> {
+        let opening = self.seats.values().filter(|served| served.is_opening()).count();
+        let wanted = FOR_RUNS + FOR_A_PROJECT * (u64::try_from(opening).unwrap_or(u64::MAX) + 1);
+        // If the number cannot be read, the opening itself finds out whether descriptors are left.
+        let left = open_files_left().unwrap_or(u64::MAX);
+        if left >= wanted {
+            return Ok(());
+        }
+        let line = format!("of the files that may be open, {left} are left, which the runs of the other projects need");
+        Err(OpenFailure { reason: OpenFailureKind::OwnFault(HealthProblem::Descriptors), lines: vec![line] })
     }
 
     fn signalled(&mut self, now: Moment, signal: OsSignal) {
@@ -272,9 +304,7 @@ impl ServiceHost {
             let line = format!("`{}` is not there", root.display());
             Err(OpenFailure { reason: OpenFailureKind::RootMissing, lines: vec![line] })
         };
-        if let Some(served) = self.seats.get_mut(&session_id) {
-            served.open_again(begun, now.plus(TRY_AGAIN));
-        }
+        self.with(session_id, |served, _| served.open_again(now, begun));
     }
 
     fn each(&mut self, mut act: impl FnMut(&mut ProjectSession) -> Vec<SessionMessage>) {
@@ -285,10 +315,21 @@ impl ServiceHost {
     /// Calls `act` with one project's session, and passes on the messages that `act` returns.
     fn with(&mut self, session_id: ProjectSeat, act: impl FnOnce(&mut ProjectSession, &mut StoreReader) -> Vec<SessionMessage>) {
         let Some(served) = self.seats.get_mut(&session_id) else { return };
-        for word in act(served, &mut self.archive) {
+        let words = act(served, &mut self.archive);
+        self.pass_on(session_id, words);
+    }
+
+    fn pass_on(&mut self, session_id: ProjectSeat, words: Vec<SessionMessage>) {
+        for word in words {
             match word {
                 SessionMessage::Tell(event) => self.subscribers.tell(&event),
                 SessionMessage::Say(line) => (self.say)(&line),
+                SessionMessage::Notify { name, problem } => {
+                    // One notification tells of a problem that many projects share.
+                    if self.notified.insert(problem) {
+                        notify_problem_on_desktop(&name, problem.words());
+                    }
+                }
                 SessionMessage::Left => {
                     self.refused_requests.remove(&session_id);
                     let Some(served) = self.seats.remove(&session_id) else { continue };
@@ -318,6 +359,11 @@ impl ServiceHost {
 
     fn say_status(&mut self) {
         let running = self.seats.values().filter(|served| served.is_running()).count();
-        self.manager.status(format!("{} projects, {running} running", self.seats.len()));
+        let troubled = self.seats.values().filter(|served| served.is_troubled()).count();
+        if troubled == 0 {
+            self.notified.clear();
+        }
+        let troubled = if troubled == 0 { String::new() } else { format!(", {troubled} cannot be judged: see `proctor list`") };
+        self.manager.status(format!("{} projects, {running} running{troubled}", self.seats.len()));
     }
 }

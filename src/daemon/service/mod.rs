@@ -14,6 +14,7 @@ mod announce;
 mod announcement;
 mod answering;
 mod call;
+mod health;
 mod host;
 mod open;
 mod opening;

@@ -1,13 +1,13 @@
 //! The state that the service keeps of a project while the project is open.
 
-use crate::api::{EventV1, RunAnswerV1};
+use crate::api::{ErrorV1, EventV1, RunAnswerV1};
 use crate::daemon::engine::Moment;
 use crate::daemon::project_scheduler::ProjectScheduler;
 use crate::daemon::service::call::{ErrandCall, Reply};
 use crate::daemon::service::pending_changes::PendingChanges;
 use crate::daemon::service::waiters::PlannedRun;
 use crate::daemon::worker::LookTicket;
-use crate::model::{Activity, TaskId, TriggerKind};
+use crate::model::{Activity, HealthProblem, TaskId, TriggerKind};
 use crate::project::Selection;
 
 /// The state of a project that is watched and whose checks are run.
@@ -45,8 +45,25 @@ pub(super) struct OpenProject {
 pub(super) struct RunCall {
     pub(super) task: TaskId,
     pub(super) selection: Selection,
-    pub(super) reply: Reply<RunAnswerV1>,
+    /// The clients that asked for this run before it began. They share it, because every one of them wants a verdict on the
+    /// tree as it is when the run begins.
+    pub(super) replies: Vec<Reply<RunAnswerV1>>,
     pub(super) tries: u32,
+}
+
+impl RunCall {
+    /// Sends every client the answer. The answer to a client that has disconnected is dropped.
+    pub(super) fn answer(self, answer: &Result<RunAnswerV1, ErrorV1>) {
+        for reply in self.replies {
+            let _gone = reply.send(answer.clone());
+        }
+    }
+
+    /// Forgets the clients that have disconnected. Returns whether anybody still waits for the run.
+    pub(super) fn is_wanted(&mut self) -> bool {
+        self.replies.retain(|reply| !reply.is_closed());
+        !self.replies.is_empty()
+    }
 }
 
 /// What a project reports to the service's loop.
@@ -55,6 +72,11 @@ pub(super) enum SessionMessage {
     Tell(EventV1),
     /// A line for the log, and for the person who started the service.
     Say(String),
+    /// A notification on the desktop: the project of this name cannot be judged.
+    Notify {
+        name: String,
+        problem: HealthProblem,
+    },
     /// The project is closed: none of its threads and processes runs any more.
     Left,
 }

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use crate::daemon::arrivals::ArrivalSender;
 use crate::daemon::engine::EngineSettings;
+use crate::daemon::service::health::{problem_of, problem_of_watcher};
 use crate::daemon::worker::{OpenFailure, OpenFailureKind, OpenedProject, ProjectDefinition, ReloadProject, watched_tasks};
 use crate::ignore::{Matcher, MatcherSettings};
-use crate::model::{Asker, ProjectId, Serving};
+use crate::model::{Asker, HealthProblem, ProjectId, Serving};
 use crate::process::LauncherHandle;
 use crate::project::{ProjectError, ProjectScope, RefusedRequests, StepObserver, Workspace, record_serving};
 use crate::tree::TreeHints;
@@ -83,6 +84,7 @@ impl ProjectOpening {
         workspace.refused_requests = self.refused_requests;
         let notes = workspace.take_notes();
         let read = (shared.files.read)(&self.root);
+        let notify = read.as_ref().is_ok_and(|read| read.configuration.watch.notify);
         let scope = match &self.purpose {
             OpeningReason::Served(project) => find(&mut workspace, &self.root, project, &shared.asker)?,
             OpeningReason::Added(asker) => {
@@ -104,14 +106,15 @@ impl ProjectOpening {
             Ok(matcher) => (rules, Ok(matcher)),
             Err(_) => (&defaults.0, Matcher::new(&defaults.0)),
         };
-        let matcher = matcher.map_err(|_| closed(OpenFailureKind::OwnFault, "the default patterns are wrong"))?;
+        let matcher =
+            matcher.map_err(|_| closed(OpenFailureKind::OwnFault(HealthProblem::Other), "the default patterns are wrong"))?;
         let rules = (rules.clone(), pace.clone());
         let watcher =
             Watcher::start(&self.root, matcher, pace, self.arrivals.hints()).map_err(|error| from_watch_error(&error))?;
         let ledger = workspace.store.ledger_path(&scope.project);
         let (files, root) = (shared.files.clone(), self.root.clone());
         let reload: ReloadProject = Box::new(move || (files.read)(&root));
-        Ok((workspace, reload, OpenedProject { scope, watcher, ledger, engine, rules, notes }))
+        Ok((workspace, reload, OpenedProject { scope, watcher, ledger, engine, rules, notes, notify }))
     }
 }
 
@@ -150,11 +153,14 @@ fn add(
 }
 
 fn from_run_error(error: &ProjectError) -> OpenFailure {
-    closed(OpenFailureKind::OwnFault, chain(error))
+    closed(OpenFailureKind::OwnFault(problem_of(error)), chain(error))
 }
 
 fn from_watch_error(error: &WatchError) -> OpenFailure {
-    OpenFailure { reason: OpenFailureKind::OwnFault, lines: vec![chain(error), error.hint().to_owned()] }
+    OpenFailure {
+        reason: OpenFailureKind::OwnFault(problem_of_watcher(error)),
+        lines: vec![chain(error), error.hint().to_owned()],
+    }
 }
 
 fn closed(reason: OpenFailureKind, line: impl Into<String>) -> OpenFailure {

@@ -22,7 +22,7 @@ pub(crate) enum LookCare {
     /// modes, links and directories. It misses changes that cause no event below the root: a write through a shared
     /// memory mapping, a write through a name of the file outside of the tree, a mount over a directory. These
     /// changes are found when the whole tree is next read. That happens at the end of a run in the project itself,
-    /// for every `wait`, and in the periodic sweep (`watch.sweep`, 60 s).
+    /// for every `wait`, and in the periodic sweep (`watch.sweep`, 60 s). A mount is also noticed when the watcher confirms.
     Events,
     /// Every entry of the tree is read.
     Whole,

@@ -2,6 +2,7 @@
 //! decisions. This module carries them out.
 
 mod errands;
+mod health;
 mod looks;
 mod runs;
 
@@ -17,13 +18,15 @@ use crate::daemon::event::{Event, OsSignal, RunFinish};
 use crate::daemon::project_scheduler::{HostEffect, ProjectScheduler};
 use crate::daemon::service::answering::{answer, from_open_failure, refuse};
 use crate::daemon::service::call::{ErrandCall, Reply};
+use crate::daemon::service::health::{ProjectHealth, health, problem_behind};
 use crate::daemon::service::open::{OpenProject, RunCall, SessionMessage};
 use crate::daemon::service::opening::chain;
 use crate::daemon::service::pending_changes::{LookCare, PendingChanges};
 use crate::daemon::service::waiters::{PlannedRun, Waiters};
-use crate::daemon::worker::{LookTicket, OpenFailure, OpenedProject, Worker, WorkerReport};
+use crate::daemon::worker::{LookTicket, OpenFailure, OpenFailureKind, OpenedProject, Worker, WorkerReport};
 use crate::git::read_git_index;
 use crate::model::{Activity, ProjectId, Serving, TaskId, TriggerKind, WatchHint};
+use crate::process::clock;
 use crate::project::StoreReader;
 
 /// The pause before another attempt to open a project that could not be opened.
@@ -46,6 +49,12 @@ pub(super) struct ProjectSession {
     /// watcher sends them only once.
     early: Vec<WatchHint>,
     adding: Option<Reply<AddedV1>>,
+    /// What keeps the service from judging the project, and when it tries again.
+    health: ProjectHealth,
+    /// Whether the project's settings ask for notifications on the desktop.
+    notify: bool,
+    /// Why the project could not be opened last, so that the log says it once and not for every attempt.
+    closed_before: Option<OpenFailure>,
 }
 
 enum Stage {
@@ -71,22 +80,46 @@ impl ProjectSession {
         Self { adding, ..Self::at(Stage::Opening(worker), arrivals, id, root) }
     }
 
-    /// Returns a project whose opening could not even be started.
-    pub(super) fn closed(why: OpenFailure, again: Moment, arrivals: ArrivalSender, id: Option<ProjectId>, root: PathBuf) -> Self {
-        Self::at(Stage::Closed { why, again }, arrivals, id, root)
+    /// Returns a project whose opening could not even be started, and what people are told about it.
+    pub(super) fn closed(
+        now: Moment,
+        why: OpenFailure,
+        arrivals: ArrivalSender,
+        id: Option<ProjectId>,
+        root: PathBuf,
+    ) -> (Self, Vec<SessionMessage>) {
+        let mut session = Self::at(Stage::Left, arrivals, id, root);
+        let words = session.could_not_open(now, why);
+        (session, words)
     }
 
     fn at(stage: Stage, arrivals: ArrivalSender, id: Option<ProjectId>, root: PathBuf) -> Self {
         let (runs, errands) = (VecDeque::new(), VecDeque::new());
-        Self { id, root, arrivals, stage, waiters: Waiters::new(), runs, errands, early: Vec::new(), adding: None }
+        let (early, health) = (Vec::new(), ProjectHealth::default());
+        let waiters = Waiters::new();
+        let (adding, notify, closed_before) = (None, false, None);
+        Self { id, root, arrivals, stage, waiters, runs, errands, early, adding, health, notify, closed_before }
     }
 
     /// Notes that the opening has been started again, or that it could not be started.
-    pub(super) fn open_again(&mut self, opening: Result<Worker, OpenFailure>, again: Moment) {
+    pub(super) fn open_again(&mut self, now: Moment, opening: Result<Worker, OpenFailure>) -> Vec<SessionMessage> {
         match opening {
-            Ok(worker) => self.stage = Stage::Opening(worker),
-            Err(why) => *self = Self::closed(why, again, self.arrivals.clone(), self.id.clone(), self.root.clone()),
+            Ok(worker) => {
+                self.stage = Stage::Opening(worker);
+                Vec::new()
+            }
+            Err(why) => self.could_not_open(now, why),
         }
+    }
+
+    /// Returns whether the project is being opened.
+    pub(super) fn is_opening(&self) -> bool {
+        matches!(self.stage, Stage::Opening(_))
+    }
+
+    /// Returns whether something keeps the service from judging the project.
+    pub(super) fn is_troubled(&self) -> bool {
+        self.health.problem().is_some()
     }
 
     /// Returns whether it is time to try again to open the project.
@@ -101,9 +134,12 @@ impl ProjectSession {
     /// Returns when [`Self::woken`] must be called.
     pub(super) fn next_moment(&self) -> Option<Moment> {
         let own = match &self.stage {
-            Stage::Open(open) => [open.scheduler.wake_at(), open.look_again, open.syncing.as_ref().map(|(until, _)| *until)],
-            Stage::Closed { again, .. } => [Some(*again), None, None],
-            Stage::Opening(_) | Stage::Left => [None, None, None],
+            Stage::Open(open) => {
+                let syncing = open.syncing.as_ref().map(|(until, _)| *until);
+                [open.scheduler.wake_at(), open.look_again, syncing, self.health.next_moment()]
+            }
+            Stage::Closed { again, .. } => [Some(*again), None, None, None],
+            Stage::Opening(_) | Stage::Left => [None; 4],
         };
         own.into_iter().chain([self.waiters.next_deadline()]).flatten().min()
     }
@@ -117,9 +153,10 @@ impl ProjectSession {
             self.waiters.unblock();
         }
         self.stop_syncing(now);
+        self.try_to_judge(now);
         for due in self.waiters.late(now) {
             let standing = self.unlooked(archive, std::slice::from_ref(&due.task));
-            answer(due, &standing);
+            answer(due, &standing, self.health.problem());
         }
         words.extend(self.go_on(now, archive));
         words
@@ -161,8 +198,8 @@ impl ProjectSession {
             of_scheduling @ (WorkerReport::Settings(_) | WorkerReport::Rules(..)) => {
                 self.schedule(now, |scheduler| scheduler.take_report(now, of_scheduling))
             }
-            WorkerReport::Looked(ticket, looked) => self.looked(now, ticket, *looked),
-            WorkerReport::Over(over) => self.over(now, over),
+            WorkerReport::Looked(ticket, looked) => self.looked(now, ticket, *looked, archive),
+            WorkerReport::Over(over) => self.over(now, over, archive),
             WorkerReport::Errand(done) => self.errand_over(*done),
             // Only a foreground watch asks a person, so the service never requests these.
             WorkerReport::Question(_) | WorkerReport::Approved(_) => Vec::new(),
@@ -175,7 +212,7 @@ impl ProjectSession {
     /// the error `why`.
     pub(super) fn end(&mut self, now: Moment, why: &ErrorV1) -> Vec<SessionMessage> {
         self.waiters.take_all().into_iter().for_each(|due| refuse(due.reply, why.clone()));
-        self.runs.drain(..).for_each(|call| refuse(call.reply, why.clone()));
+        self.runs.drain(..).for_each(|call| call.answer(&Err(why.clone())));
         self.refuse_errands(why);
         if let Some(reply) = self.adding.take() {
             refuse(reply, why.clone());
@@ -196,6 +233,8 @@ impl ProjectSession {
         let Stage::Opening(worker) = std::mem::replace(&mut self.stage, Stage::Left) else { return Vec::new() };
         let project = opened.scope.project.clone();
         self.id = Some(project.clone());
+        (self.notify, self.closed_before) = (opened.notify, None);
+        let over = self.health.opened();
         let first = LookTicket(0);
         // A status check of the whole tree decides whether anything has to be run.
         let mut pending_changes = PendingChanges::everything();
@@ -223,6 +262,7 @@ impl ProjectSession {
             differing: Vec::new(),
         }));
         let mut words = vec![SessionMessage::Say(format!("{project}: watching `{}`", self.root.display()))];
+        words.extend(self.healed(over));
         words.extend(opened.notes.iter().map(|note| SessionMessage::Say(note.clone())));
         if let Some(reply) = self.adding.take() {
             let project = ProjectV1::new(project.clone(), &self.root, Serving::Served);
@@ -244,11 +284,28 @@ impl ProjectSession {
             words.extend(self.leave());
             return words;
         }
-        let is_news = !matches!(&self.stage, Stage::Closed { why: before, .. } if *before == why);
-        self.runs.drain(..).for_each(|call| refuse(call.reply, from_open_failure(&why)));
+        let is_news = self.closed_before.as_ref() != Some(&why);
+        self.closed_before = Some(why.clone());
+        self.runs.drain(..).for_each(|call| call.answer(&Err(from_open_failure(&why))));
         self.refuse_errands(&from_open_failure(&why));
-        self.stage = Stage::Closed { why, again: now.plus(TRY_AGAIN) };
-        if is_news { vec![said] } else { Vec::new() }
+        let mut words: Vec<_> = is_news.then_some(said).into_iter().collect();
+        let again = match why.reason {
+            OpenFailureKind::OwnFault(problem) => {
+                let found = health(problem, why.lines.join("; "), None, clock::now());
+                words.extend(self.troubled(now, found, None));
+                self.health.next_moment().unwrap_or_else(|| now.plus(TRY_AGAIN))
+            }
+            OpenFailureKind::RootMissing
+            | OpenFailureKind::Doubtful
+            | OpenFailureKind::NotRegistered
+            | OpenFailureKind::Configuration => {
+                let over = self.health.opened();
+                words.extend(self.healed(over));
+                now.plus(TRY_AGAIN)
+            }
+        };
+        self.stage = Stage::Closed { why, again };
+        words
     }
 
     /// Begins what is due next if no run is under way: an errand, a requested run, or a status check.
@@ -266,7 +323,7 @@ impl ProjectSession {
             Stage::Closed { .. } => {
                 for due in self.waiters.take_all() {
                     let standing = self.unlooked(archive, std::slice::from_ref(&due.task));
-                    answer(due, &standing);
+                    answer(due, &standing, self.health.problem());
                 }
             }
         }
@@ -274,7 +331,7 @@ impl ProjectSession {
             self.put_off_look();
             for due in self.waiters.take_impatient() {
                 let standing = self.unlooked(archive, std::slice::from_ref(&due.task));
-                answer(due, &standing);
+                answer(due, &standing, self.health.problem());
             }
         }
         words
@@ -301,8 +358,9 @@ impl ProjectSession {
                 (open.activity, open.planned) = (Activity::Running, PlannedRun::Nothing);
                 open.differing.clear();
             }
-            HostEffect::NotOrdered(error) => {
-                let mut words = vec![SessionMessage::Say(chain(&error))];
+            HostEffect::NotOrdered { task, error } => {
+                let found = health(problem_behind(&error), chain(&error), None, clock::now());
+                let mut words = self.troubled(now, found, Some(&task));
                 words.extend(self.handle(now, Event::Finished(RunFinish::Failed)));
                 return words;
             }

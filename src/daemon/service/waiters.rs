@@ -160,8 +160,15 @@ impl<R> Waiters<R> {
     }
 
     /// Removes and returns the clients of a status check that has failed.
-    pub(super) fn failed(&mut self, ticket: LookTicket) -> Vec<R> {
-        self.take(|waiter| waiter.stage == Stage::Looking(ticket))
+    pub(super) fn failed(&mut self, ticket: LookTicket) -> Vec<DueAnswer<R>> {
+        let failed = self.take_waiters(|waiter| waiter.stage == Stage::Looking(ticket));
+        failed.into_iter().map(Waiter::answered).collect()
+    }
+
+    /// Removes and returns the clients that wait for the end of a run, because that run has failed for a reason that a
+    /// further run at once would not change.
+    pub(super) fn take_blocked(&mut self) -> Vec<DueAnswer<R>> {
+        self.take_waiters(|waiter| waiter.stage == Stage::Blocked).into_iter().map(Waiter::answered).collect()
     }
 
     /// Removes and returns the clients that want the present state at once and for whom no status check has begun.
@@ -192,10 +199,6 @@ impl<R> Waiters<R> {
 
     pub(super) fn count(&self) -> usize {
         self.waiting.len()
-    }
-
-    fn take(&mut self, is_it: impl Fn(&Waiter<R>) -> bool) -> Vec<R> {
-        self.take_waiters(is_it).into_iter().map(|waiter| waiter.reply).collect()
     }
 
     fn take_waiters(&mut self, is_it: impl Fn(&Waiter<R>) -> bool) -> Vec<Waiter<R>> {
@@ -306,8 +309,19 @@ mod tests {
         waiters.add("a", own(), FRESH, LATE);
         waiters.begin_look(ONE);
         assert_eq!(waiters.looked(ONE, |_| WaitStep::GoOn, PlannedRun::Nothing).need, WaiterNeed::LookLater);
-        assert_eq!(waiters.failed(ONE), Vec::<&str>::new(), "that look is over");
+        assert_eq!(waiters.failed(ONE), [], "that look is over");
         assert_eq!(waiters.take_all(), [answered("a")]);
+    }
+
+    #[test]
+    fn a_run_that_cannot_be_made_answers_those_who_wait_for_it_and_nobody_else() {
+        let mut waiters = Waiters::new();
+        waiters.add("waits for the run", own(), FRESH, LATE);
+        waiters.begin_look(ONE);
+        assert_eq!(waiters.looked(ONE, |_| WaitStep::Run, PlannedRun::Nothing).need, WaiterNeed::Run(own()));
+        waiters.add("came later", own(), FRESH, LATE);
+        assert_eq!(waiters.take_blocked(), [answered("waits for the run")]);
+        assert_eq!(waiters.count(), 1);
     }
 
     #[test]

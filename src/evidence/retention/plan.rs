@@ -7,6 +7,9 @@ use crate::model::{Digest, PruneReason, PrunedRun, RetentionLimits, RunId, Seque
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// Failed runs are kept this many times as long as other runs.
 const FAILED_TIMES: i64 = 2;
+/// A limit on the size removes none of this many newest runs of a task. Without this rule a few huge logs would push out
+/// everything that happened lately.
+const NEWEST_OF_TASK: usize = 50;
 
 /// A run that has not been pruned.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,11 +65,13 @@ pub enum KeptRunResult {
 /// Some runs are never removed. Of each task these are the last run, the last run that may be `latest`, the last
 /// verdict ([`RunSignificance`]), the last run that passed, and the last verdict that passed. Runs that wait for a
 /// person, and runs whose results a remaining run reused, are not removed either. The other runs are removed in this
-/// order: first the runs that did not fail, then the failed runs, each group from the oldest to the newest.
+/// order: first the runs that did not fail, then the failed runs, each group from the oldest to the newest. The limit on the
+/// size also leaves the [`NEWEST_OF_TASK`] newest runs of each task.
 pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) -> Vec<PrunedRun> {
     let protected = protected_runs(runs);
     let mut free: Vec<&KeptRun> = runs.iter().filter(|run| !run.waits_for_person && !protected.contains(&run.sequence)).collect();
     free.sort_by_key(|run| (run.result == KeptRunResult::Failed, run.sequence));
+    let newest = newest_runs(runs);
     let mut remaining = RemainingRuns::new(runs);
     let mut removed = Vec::new();
     // A run whose results were reused may be removed only after all runs that reused them. So each removal may allow
@@ -74,7 +79,8 @@ pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) ->
     loop {
         let before = removed.len();
         free.retain(|run| {
-            let Some(why) = remaining.why_remove(run, limits, now) else { return true };
+            let bytes = limits.bytes.filter(|_| !newest.contains(&run.sequence));
+            let Some(why) = remaining.why_remove(run, &RetentionLimits { bytes, ..*limits }, now) else { return true };
             remaining.remove(run);
             removed.push(PrunedRun { run_id: run.run_id.clone(), task: run.task.clone(), manifest_hash: run.manifest_hash, why });
             false
@@ -123,6 +129,19 @@ impl<'r> RemainingRuns<'r> {
             self.reuse_counts.entry(name).and_modify(|count| *count -= 1);
         }
     }
+}
+
+/// Returns the sequence numbers of the newest runs of each task, which a limit on the size does not remove.
+fn newest_runs(runs: &[KeptRun]) -> BTreeSet<Sequence> {
+    let mut by_task: BTreeMap<&TaskId, Vec<Sequence>> = BTreeMap::new();
+    for run in runs {
+        by_task.entry(&run.task).or_default().push(run.sequence);
+    }
+    let newest = |mut sequences: Vec<Sequence>| {
+        sequences.sort_unstable();
+        sequences.into_iter().rev().take(NEWEST_OF_TASK)
+    };
+    by_task.into_values().flat_map(newest).collect()
 }
 
 /// If the clock was set back, a run looks young and is kept.
@@ -201,11 +220,28 @@ mod tests {
         assert_eq!(plan(limits(Some(5), None, None)), [1, 3, 5]);
         assert_eq!(plan(limits(Some(3), None, None)), [1, 3, 5, 2, 4]);
         assert_eq!(plan(limits(Some(0), None, None)), [1, 3, 5, 2, 4, 6], "the last green and the last stay");
-        assert_eq!(plan(limits(None, None, Some(ByteSize(650)))), [1, 3]);
+        assert_eq!(plan(limits(None, None, Some(ByteSize(650)))), [] as [u64; 0], "all are among the newest of the task");
         assert_eq!(plan(limits(None, Some(6), None)), [1, 3], "4 failed and is kept for 12 days");
         assert_eq!(plan(limits(None, Some(3), None)), [1, 3, 5, 2], "2 failed 8 days ago");
         let why: Vec<_> = plan_prune(&runs, &limits(Some(4), Some(6), None), now()).into_iter().map(|run| run.why).collect();
         assert_eq!(why, [PruneReason::Days, PruneReason::Days, PruneReason::Runs, PruneReason::Runs]);
+    }
+
+    #[test]
+    fn a_limit_on_the_size_takes_green_runs_before_red_ones_and_leaves_the_newest_of_each_task() {
+        let newest = NEWEST_OF_TASK as u64;
+        // Of task 0 there are ten runs more than stay in any case; every second one failed. Task 1 has one run, the oldest.
+        let of_task = |number: u64| kept(number, (0, 1, 100), u8::from(number % 2 == 0), 0, false);
+        let runs: Vec<_> = std::iter::once(kept(1, (1, 1, 100), 1, 0, false)).chain((2..=newest + 11).map(of_task)).collect();
+        let plan = |bytes| {
+            let limits = RetentionLimits { bytes: Some(ByteSize(bytes)), ..Default::default() };
+            numbers(&plan_prune(&runs, &limits, now()))
+        };
+        let all = 100 * (newest + 11);
+        assert_eq!(plan(all), [] as [u64; 0]);
+        assert_eq!(plan(all - 150), [3, 5]);
+        assert_eq!(plan(all - 700), [3, 5, 7, 9, 11, 2, 4]);
+        assert_eq!(plan(0), [3, 5, 7, 9, 11, 2, 4, 6, 8, 10], "the newest stay, however large they are");
     }
 
     #[test]
@@ -282,14 +318,21 @@ mod tests {
             let free: Vec<_> = rest.iter().filter(is_free).filter(|run| !is_base(&rest, run)).collect();
             prop_assert!(!runs.iter().any(|run| gone.contains(&run.sequence.0) && is_base(&rest, run)), "what stays has its evidence");
             prop_assert!(free.is_empty() || limit_runs.is_none_or(|limit| rest.len() as u64 <= u64::from(limit)));
-            prop_assert!(free.is_empty() || limit_bytes.is_none_or(|limit| rest.iter().map(|run| run.bytes).sum::<u64>() <= limit));
+            let newest = super::newest_runs(&rest);
+            let is_left_for_its_age = free.iter().all(|run| newest.contains(&run.sequence));
+            let bytes = rest.iter().map(|run| run.bytes).sum::<u64>();
+            prop_assert!(is_left_for_its_age || limit_bytes.is_none_or(|limit| bytes <= limit));
             prop_assert!(free.iter().all(|run| limit_days.is_none_or(|days| !is_too_old(run, days, now()))));
             // For the limits of count and size, no failed run is removed while another run could be.
-            let failed_for_room = removed.iter().any(|run| {
-                run.why != PruneReason::Days && runs[run.run_id.number() as usize - 1].result == KeptRunResult::Failed
+            let failed_for_room = |why: PruneReason| removed.iter().any(|run| {
+                run.why == why && runs[run.run_id.number() as usize - 1].result == KeptRunResult::Failed
             });
-            let mut could = free.iter().filter(|run| !is_base(&runs, run));
-            prop_assert!(!failed_for_room || could.all(|run| run.result == KeptRunResult::Failed));
+            let newest = super::newest_runs(&runs);
+            let could: Vec<_> = free.iter().filter(|run| !is_base(&runs, run)).collect();
+            let is_failed = |run: &&&&KeptRun| run.result == KeptRunResult::Failed;
+            prop_assert!(!failed_for_room(PruneReason::Runs) || could.iter().all(|run| is_failed(&run)));
+            let mut old = could.iter().filter(|run| !newest.contains(&run.sequence));
+            prop_assert!(!failed_for_room(PruneReason::Bytes) || old.all(|run| is_failed(&run)));
             prop_assert_eq!(plan_prune(&rest, &limits, now()), [], "the second time there is nothing to do");
         }
     }

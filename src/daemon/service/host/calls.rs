@@ -27,7 +27,7 @@ impl ServiceHost {
                 Some(session_id) => {
                     let selection = if request.checks.is_empty() { Selection::All } else { Selection::Named(request.checks) };
                     let task = request.task.unwrap_or_else(TaskId::default_task);
-                    let call = RunCall { task, selection, reply, tries: 0 };
+                    let call = RunCall { task, selection, replies: vec![reply], tries: 0 };
                     self.with(session_id, |served, archive| served.request(now, call, archive));
                 }
                 None => drop(reply.send(Err(not_served(&project)))),

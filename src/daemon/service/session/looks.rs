@@ -12,6 +12,7 @@ use crate::daemon::engine::Moment;
 use crate::daemon::event::Event;
 use crate::daemon::service::answering::{answer, refuse, too_many};
 use crate::daemon::service::call::{Question, Reply};
+use crate::daemon::service::health::health_of;
 use crate::daemon::service::open::SessionMessage;
 use crate::daemon::service::opening::chain;
 use crate::daemon::service::pending_changes::LookCare;
@@ -19,6 +20,7 @@ use crate::daemon::service::session::{LOOK_AGAIN, ProjectSession, Stage};
 use crate::daemon::service::waiters::{PlannedRun, WaiterNeed};
 use crate::daemon::worker::{LookTicket, OpenFailureKind};
 use crate::model::{Activity, Approval, Freshness, ProjectStatus, SyncId, TaskId, WaitStep, WatchHint};
+use crate::process::clock;
 use crate::project::{ProjectError, StoreReader};
 use crate::watch::WatcherHandle;
 
@@ -53,6 +55,7 @@ impl ProjectSession {
         now: Moment,
         ticket: LookTicket,
         looked: Result<ProjectStatus, ProjectError>,
+        archive: &mut StoreReader,
     ) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         open.looking = open.looking.filter(|under_way| *under_way != ticket);
@@ -61,9 +64,7 @@ impl ProjectSession {
             Ok(standing) => standing,
             Err(error) => {
                 open.pending_changes.anything();
-                let error = ErrorV1::new(ErrorKindV1::OwnFault, chain(&error), error.hint().unwrap_or_default());
-                self.waiters.failed(ticket).into_iter().for_each(|reply| refuse(reply, error.clone()));
-                return Vec::new();
+                return self.not_looked(now, ticket, &error, archive);
             }
         };
         let planned = open.planned;
@@ -71,23 +72,49 @@ impl ProjectSession {
         // Tasks that have a fresh verdict already are not run at the start.
         let (to_run, not_to_run): (Vec<_>, Vec<_>) =
             open.scheduler.watched_tasks().iter().cloned().partition(|task| step(task) == WaitStep::Run);
+        let over = is_first.then(|| self.health.looked(&to_run)).flatten();
+        let mut words = self.healed(over);
+        let Stage::Open(open) = &mut self.stage else { return words };
         let outcome = self.waiters.looked(ticket, step, planned);
         let problems = standing.problems.iter().chain(&open.polling).chain(&open.differing).cloned().collect();
         let standing = ProjectStatus { problems, ..standing };
-        outcome.due.into_iter().for_each(|due| answer(due, &standing));
-        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
+        outcome.due.into_iter().for_each(|due| answer(due, &standing, self.health.problem()));
         if outcome.need == WaiterNeed::LookLater {
             open.look_again = Some(now.plus(LOOK_AGAIN));
         }
         if open.activity != Activity::Idle {
             // Another status check follows when the present run has ended.
-            return Vec::new();
+            return words;
         }
-        match (outcome.need, is_first && !to_run.is_empty()) {
+        words.extend(match (outcome.need, is_first && !to_run.is_empty()) {
             (_, true) => self.schedule(now, |scheduler| scheduler.begin_without(&not_to_run)),
             (WaiterNeed::Run(task), false) => self.handle(now, Event::Awaited(task)),
             (WaiterNeed::Nothing | WaiterNeed::LookLater, false) => Vec::new(),
+        });
+        words
+    }
+
+    /// Handles a status check that could not be made. If a problem of the machine is the reason, clients get the last known
+    /// state with the problem, because it is the state of the project that they asked about. Otherwise they get the error.
+    fn not_looked(
+        &mut self,
+        now: Moment,
+        ticket: LookTicket,
+        error: &ProjectError,
+        archive: &mut StoreReader,
+    ) -> Vec<SessionMessage> {
+        let failed = self.waiters.failed(ticket);
+        let Some(found) = health_of(error, clock::now()) else {
+            let error = ErrorV1::new(ErrorKindV1::OwnFault, chain(error), error.hint().unwrap_or_default());
+            failed.into_iter().for_each(|due| refuse(due.reply, error.clone()));
+            return Vec::new();
+        };
+        let words = self.troubled(now, found, None);
+        for due in failed {
+            let standing = self.unlooked(archive, std::slice::from_ref(&due.task));
+            answer(due, &standing, self.health.problem());
         }
+        words
     }
 
     /// Begins the status check that clients wait for, if neither a run nor a status check is under way.
@@ -164,7 +191,7 @@ impl ProjectSession {
             Stage::Opening(_) | Stage::Left => (WatchingV1::NotWatched, DoingV1::Changing),
             Stage::Closed { .. } => (WatchingV1::NotWatched, DoingV1::Closed),
         };
-        ListedV1::new(&self.unlooked(archive, &[]), watching, doing)
+        ListedV1::new(&self.unlooked(archive, &[]), watching, doing, clock::now()).with_health(self.health.problem())
     }
 
     /// Returns a handle for questions to the project's watcher.
@@ -184,6 +211,8 @@ impl ProjectSession {
         let wanted = [watched, wanted].concat();
         let (approval, problems) = match &self.stage {
             Stage::Closed { why, .. } if why.reason == OpenFailureKind::Doubtful => (Approval::NotApproved, why.lines.clone()),
+            // The project's health says why.
+            Stage::Closed { why, .. } if matches!(why.reason, OpenFailureKind::OwnFault(_)) => (Approval::Approved, Vec::new()),
             Stage::Closed { why, .. } => (Approval::Approved, why.lines.clone()),
             Stage::Open(open) => (Approval::Approved, open.polling.iter().chain(&open.differing).cloned().collect()),
             Stage::Opening(_) | Stage::Left => (Approval::Approved, Vec::new()),

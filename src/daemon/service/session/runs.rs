@@ -1,21 +1,25 @@
 //! The runs of a served project: requests for them, their progress and their end.
 
-use crate::api::{EventV1, RunOutcomeV1};
+use crate::api::{ErrorKindV1, ErrorV1, EventV1, RunOutcomeV1};
 use crate::daemon::engine::Moment;
 use crate::daemon::event::Event;
 use crate::daemon::service::announcement::{RunAnnouncement, announcement};
-use crate::daemon::service::answering::{from_open_failure, refuse, too_many};
+use crate::daemon::service::answering::{from_open_failure, too_many};
+use crate::daemon::service::health::{health, health_of};
 use crate::daemon::service::open::{RunCall, SessionMessage};
 use crate::daemon::service::session::{ProjectSession, Stage};
 use crate::daemon::service::waiters::PlannedRun;
-use crate::daemon::worker::{FinishedRun, WorkerReport};
-use crate::model::Activity;
+use crate::daemon::worker::{FinishedRun, RunFailure, WorkerReport};
+use crate::model::{Activity, HealthProblem, ServiceTrouble};
+use crate::process::clock;
 use crate::project::{Progress, RunOutcome, StoreReader};
 
 /// How many times at most a requested run is started again because a save stopped it.
 const MOST_TRIES: u32 = 3;
 /// The most requested runs of one project that may wait.
 const MOST_RUNS: usize = 16;
+/// The most clients that may share one waiting run.
+const MOST_SHARING: usize = 4096;
 
 impl ProjectSession {
     /// Handles a client's request for a run.
@@ -25,15 +29,20 @@ impl ProjectSession {
         call: RunCall,
         archive: &mut StoreReader,
     ) -> Vec<SessionMessage> {
-        if self.runs.len() >= MOST_RUNS {
-            refuse(call.reply, too_many("asked for runs of this project"));
-            return Vec::new();
-        }
         if let Stage::Closed { why, .. } = &self.stage {
-            refuse(call.reply, from_open_failure(why));
+            call.answer(&Err(from_open_failure(why)));
             return Vec::new();
         }
-        self.runs.push_back(call);
+        let waiting = self.runs.len();
+        let alike = self.runs.iter_mut().find(|before| before.task == call.task && before.selection == call.selection);
+        match alike {
+            Some(alike) if alike.replies.len() < MOST_SHARING => alike.replies.extend(call.replies),
+            None if waiting < MOST_RUNS => self.runs.push_back(call),
+            Some(_) | None => {
+                call.answer(&Err(too_many("asked for runs of this project")));
+                return Vec::new();
+            }
+        }
         self.go_on(now, archive)
     }
 
@@ -78,7 +87,7 @@ impl ProjectSession {
 
     /// Handles the end of a run: tells the subscribers and the log, lets the engine decide what follows, and answers
     /// the client that asked for the run.
-    pub(super) fn over(&mut self, now: Moment, over: Box<FinishedRun>) -> Vec<SessionMessage> {
+    pub(super) fn over(&mut self, now: Moment, over: Box<FinishedRun>, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         open.activity = Activity::Idle;
         let Some(project) = self.id.clone() else { return Vec::new() };
@@ -88,8 +97,27 @@ impl ProjectSession {
             Ok(RunOutcome::Withdrawn) => Vec::new(),
             Ok(_) | Err(_) => vec![SessionMessage::Tell(announcement.event()), SessionMessage::Say(announcement.line())],
         };
+        let end = health_after(&over);
+        let refusal = match &over.carried {
+            Err(RunFailure::UnknownCheck(unknown)) => {
+                Some(ErrorV1::new(ErrorKindV1::BadRequest, unknown.message(), unknown.hint()))
+            }
+            Ok(_) | Err(RunFailure::Configuration(_) | RunFailure::Run(_)) => None,
+        };
+        let is_troubled = matches!(end, HealthAfterRun::Troubled(_));
+        words.extend(match end {
+            HealthAfterRun::Troubled(found) => self.troubled(now, found, Some(&over.task)),
+            HealthAfterRun::Sealed => {
+                let over = self.health.sealed(&over.task);
+                self.healed(over)
+            }
+            HealthAfterRun::Unknown => Vec::new(),
+        });
         words.extend(self.schedule(now, |scheduler| scheduler.take_report(now, WorkerReport::Over(over))));
-        self.settle_run(announcement);
+        self.settle_run(announcement, refusal);
+        if is_troubled {
+            self.answer_blocked(archive);
+        }
         if let Stage::Open(open) = &self.stage
             && open.activity == Activity::Idle
             && open.planned == PlannedRun::Nothing
@@ -100,7 +128,7 @@ impl ProjectSession {
     }
 
     /// Answers the client that asked for the run that has ended, unless the run is repeated or started again.
-    fn settle_run(&mut self, announcement: RunAnnouncement) {
+    fn settle_run(&mut self, announcement: RunAnnouncement, refusal: Option<ErrorV1>) {
         let Stage::Open(open) = &mut self.stage else { return };
         let Some(mut call) = open.current.take_if(|call| call.task == announcement.answer.task) else { return };
         match (announcement.answer.outcome, open.planned) {
@@ -109,15 +137,13 @@ impl ProjectSession {
                 call.tries += 1;
                 self.runs.push_front(call);
             }
-            _ => {
-                let _gone = call.reply.send(Ok(announcement.answer));
-            }
+            _ => call.answer(&refusal.map_or(Ok(announcement.answer), Err)),
         }
     }
 
     /// Begins the next requested run. The caller has checked that no run is under way.
     pub(super) fn next_run(&mut self, now: Moment) -> Vec<SessionMessage> {
-        self.runs.retain(|call| !call.reply.is_closed());
+        self.runs.retain_mut(RunCall::is_wanted);
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         if open.current.is_some() {
             // The run of an earlier request is still waiting for its repetition.
@@ -127,6 +153,38 @@ impl ProjectSession {
         let (task, selection) = (call.task.clone(), call.selection.clone());
         open.current = Some(call);
         self.handle(now, Event::Requested(task, selection))
+    }
+}
+
+/// What the end of a run says about the health of the project.
+enum HealthAfterRun {
+    /// proctor itself could not judge.
+    Troubled(ServiceTrouble),
+    /// The run was carried out and sealed.
+    Sealed,
+    /// Nothing was run or kept, so the run says nothing about it.
+    Unknown,
+}
+
+fn health_after(over: &FinishedRun) -> HealthAfterRun {
+    match &over.carried {
+        Ok(RunOutcome::Judged(_) | RunOutcome::Moved(_)) => HealthAfterRun::Sealed,
+        Ok(RunOutcome::HelperDied(sealed)) => {
+            let cause = sealed.report.validation_criteria_evaluation.reason.clone();
+            HealthAfterRun::Troubled(health(HealthProblem::LauncherGone, cause, None, clock::now()))
+        }
+        Ok(
+            RunOutcome::Interrupted(_)
+            | RunOutcome::Superseded
+            | RunOutcome::Withdrawn
+            | RunOutcome::Unchanged
+            | RunOutcome::Untriggered
+            | RunOutcome::Paused(_)
+            | RunOutcome::Waits(_)
+            | RunOutcome::NotApproved(_),
+        )
+        | Err(RunFailure::Configuration(_) | RunFailure::UnknownCheck(_)) => HealthAfterRun::Unknown,
+        Err(RunFailure::Run(error)) => health_of(error, clock::now()).map_or(HealthAfterRun::Unknown, HealthAfterRun::Troubled),
     }
 }
 

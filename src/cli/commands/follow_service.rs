@@ -1,0 +1,106 @@
+//! `proctor watch` beside the service: shows the runs of the service instead of making every run a second time.
+
+use std::path::Path;
+
+use crate::api::{EventV1, HealthV1, RunAnswerV1, RunOutcomeV1};
+use crate::cli::arguments::{RunOptions, WatchOptions};
+use crate::cli::commands::{hand_over, opening};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::project_place::ProjectPlace;
+use crate::cli::render;
+use crate::cli::service;
+use crate::cli::setup::LoadedProject;
+use crate::model::{CommandExit, TaskId};
+
+/// Shows the runs that the service makes of the project, until the service stops or this process is interrupted. Returns
+/// `None` if this process must watch by itself: the service does not watch the project, or the command line asks for
+/// another task or command than the service runs.
+pub(super) fn follow_service(
+    options: &WatchOptions,
+    environment: &Environment,
+    loaded: &LoadedProject,
+) -> Result<Option<CommandExit>, CommandError> {
+    let has_own_options = options.task.is_some() || !options.command.is_empty() || options.identity.is_some();
+    if has_own_options || environment.has("PROCTOR_OUT") {
+        return Ok(None);
+    }
+    let Some(served) = service::serving(environment, &loaded.root) else { return Ok(None) };
+    let (events, _end) = match served.client.events() {
+        Ok(events) => events,
+        Err(error) => {
+            service::say_unusable(&error);
+            return Ok(None);
+        }
+    };
+    render::note("the service watches this project, so its runs are shown here; Ctrl-C ends this, `proctor run` runs again");
+    let settings = opening::settings(environment, loaded)?;
+    let shown = run_options(options, &loaded.root);
+    for event in events {
+        match event {
+            EventV1::RunFinished { project, task, run_id: Some(run_id), outcome, exit_code } if project == served.project.id => {
+                let run_id = Some(run_id);
+                let answer = RunAnswerV1 { project, task, outcome, run_id, exit_code, problems: Vec::new() };
+                let told = hand_over::show(&shown, environment, loaded, &settings, &served, &answer);
+                if let Err(error) = told {
+                    render::error(&error);
+                }
+            }
+            EventV1::RunFinished { project, task, outcome, .. } if project == served.project.id => {
+                say_without_report(&task, outcome);
+            }
+            EventV1::Health { project, health } if project == served.project.id => say_health(health.as_ref()),
+            EventV1::Removed { project } if project == served.project.id => {
+                render::note("the service no longer watches this project");
+                return Ok(Some(CommandExit::Proceed));
+            }
+            EventV1::RunStarted { .. }
+            | EventV1::RunFinished { .. }
+            | EventV1::ActionStarted { .. }
+            | EventV1::ActionEnded { .. }
+            | EventV1::Changed { .. }
+            | EventV1::Health { .. }
+            | EventV1::Added { .. }
+            | EventV1::Removed { .. }
+            | EventV1::End { .. } => {}
+        }
+    }
+    render::note("the service has stopped; `proctor watch` watches without it");
+    Ok(Some(CommandExit::NoFreshVerdict))
+}
+
+fn say_without_report(task: &TaskId, outcome: RunOutcomeV1) {
+    match outcome {
+        RunOutcomeV1::Superseded | RunOutcomeV1::Unchanged | RunOutcomeV1::Untriggered => {}
+        RunOutcomeV1::Judged
+        | RunOutcomeV1::Moved
+        | RunOutcomeV1::Interrupted
+        | RunOutcomeV1::NeedsHuman
+        | RunOutcomeV1::Waits
+        | RunOutcomeV1::NotApproved
+        | RunOutcomeV1::ConfigurationWrong
+        | RunOutcomeV1::Failed => {
+            render::note(&format!("task `{task}`: {}; `proctor status` says more", outcome.word()));
+        }
+    }
+}
+
+fn say_health(health: Option<&HealthV1>) {
+    match health {
+        Some(health) => health.lines().iter().for_each(|line| render::note(line)),
+        None => render::note("the project is judged again"),
+    }
+}
+
+fn run_options(options: &WatchOptions, root: &Path) -> RunOptions {
+    RunOptions {
+        place: ProjectPlace::at(root),
+        task: None,
+        checks: Vec::new(),
+        phase: None,
+        fresh_caches: false,
+        failures: options.failures,
+        json: false,
+        identity: None,
+    }
+}
