@@ -251,8 +251,8 @@ fn a_further_path_takes_no_file_from_a_linter() {
         let is_read = |(path, _): &&(&str, &str)| tool.contains("ruff") == (path.contains("ruff") || path.contains("pyproject"));
         for cheat in cheats.iter().filter(is_read).map(Some).chain([None]) {
             let rules = ("eslint.config.mjs", "export default [{ rules: { \"no-debugger\": \"error\" } }];\n");
-            let files = LISTED.iter().chain(cheat).chain([&rules]);
-            let project = files.fold(Project::new(), |project, (path, text)| project.file(path, text));
+            let project =
+                LISTED.iter().chain(cheat).chain([&rules]).fold(Project::new(), |project, (path, text)| project.file(path, text));
             let listed = |paths: &str| {
                 let mut words = tool.split(' ').chain(paths.split(' '));
                 let mut command = Command::new(words.next().expect("a program"));

@@ -91,9 +91,13 @@ impl IndexError {
         let source = match self {
             Self::File { source, .. } => return source.raw_os_error(),
             Self::Database { source, .. } => source,
-            Self::Newer { .. } | Self::Corrupt { .. } | Self::Value { .. } | Self::Gap { .. } | Self::Changed { .. } => {
-                return None;
-            }
+            Self::Newer { .. }
+            | Self::Corrupt { .. }
+            | Self::Value { .. }
+            | Self::Foreign { .. }
+            | Self::Gap { .. }
+            | Self::Unsteady { .. }
+            | Self::Changed { .. } => return None,
         };
         let code = source.sqlite_error_code()?;
         SQLITE_CODES.iter().find(|(known, _)| *known == code).map(|(_, number)| *number)

@@ -123,6 +123,9 @@ pub fn advise_file(validation: &FileValidation, seen: &FileObservation, nearest:
                 received: Some("no file".to_owned()),
             }
         }
+        FileState::Outside(_) => Advice::to_do(format!(
+            "Put the file at `{path}` itself in place of the link, or name in `filePath` a file inside of the project or its environment"
+        )),
         FileState::Refused(why) => Advice::to_do(format!("Make `{path}` a file that may be looked into: {why}")),
         FileState::Found(found) => differs(path, &validation.check, found),
         FileState::OutOfTime | FileState::Stopped(_) => Advice::default(),

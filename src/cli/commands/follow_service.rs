@@ -21,7 +21,9 @@ pub(super) fn follow_service(
     environment: &Environment,
     loaded: &LoadedProject,
 ) -> Result<Option<CommandExit>, CommandError> {
-    let has_own_options = options.task.is_some() || !options.command.is_empty() || options.identity.is_some();
+    // The service knows no values of this command line.
+    let has_own_values = !options.values.set.is_empty();
+    let has_own_options = options.task.is_some() || !options.command.is_empty() || options.identity.is_some() || has_own_values;
     if has_own_options || environment.has("PROCTOR_OUT") {
         return Ok(None);
     }
@@ -96,6 +98,7 @@ fn run_options(options: &WatchOptions, root: &Path) -> RunOptions {
     RunOptions {
         place: ProjectPlace::at(root),
         task: None,
+        values: options.values.clone(),
         checks: Vec::new(),
         phase: None,
         fresh_caches: false,
