@@ -64,6 +64,7 @@ mod snapshot_storage;
 mod soak;
 mod specification;
 mod specification_runs;
+mod specified_project;
 mod tamper;
 mod tdd;
 mod test_runners;

@@ -17,7 +17,7 @@ use crate::project::store_reader::StoreReader;
 /// What waits for approval in a project, and what could not be compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WaitingApprovals {
-    /// The plans that wait: that of the project's own checks first, then those of the tasks, sorted by their names.
+    /// The plans that wait: that of the project's own checks first, then those of the tasks, each after those that it depends on.
     pub unapproved: Vec<UnapprovedPlan>,
     /// Why plans could not be compared with the approved ones, one line for each problem.
     pub problems: Vec<String>,

@@ -6,9 +6,9 @@
 //! specifications.
 
 mod change;
-mod invalid;
 mod line_index;
 mod lint;
+mod outline;
 mod raw;
 mod read;
 mod scan;
@@ -20,8 +20,8 @@ mod tests;
 pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below};
 
 pub use change::compare_specifications;
-pub use invalid::InvalidAction;
 pub use lint::{LINTS, LintRow};
+pub use outline::{DependencyOutline, OutlinedAction, TaskOutline};
 pub use raw::{
     RawAction, RawActionExtension, RawBrowserAction, RawBrowserConfig, RawBrowserParameters, RawBrowserType,
     RawCapacityThresholds, RawCompilationPolicy, RawCompilationStrategy, RawCompletionCriteria, RawCondition,

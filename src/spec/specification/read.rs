@@ -7,9 +7,9 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use crate::model::{BrokenRule, Problem, TextPosition};
-use crate::spec::specification::invalid::{InvalidAction, invalid_actions};
 use crate::spec::specification::line_index::LineIndex;
 use crate::spec::specification::lint::{Subject, lint};
+use crate::spec::specification::outline::{OutlinedAction, TaskOutline, outline_actions, outline_tasks};
 use crate::spec::specification::raw::RawSpecification;
 use crate::spec::specification::scan::{Places, scan};
 use crate::spec::specification::shape::{ShapeFault, shape_faults};
@@ -46,17 +46,24 @@ pub struct Specification {
 pub struct SpecificationReading {
     /// The specification; `None` if the text has a hard fault and cannot be run.
     pub specification: Option<Specification>,
-    /// The sorted keys of `tasks`, even of a specification with hard faults.
-    pub tasks: Vec<String>,
+    /// The tasks, sorted by their ids, even of a specification with hard faults.
+    pub tasks: Vec<TaskOutline>,
     /// All faults, in the order of the file.
     pub faults: Vec<Problem>,
-    /// The actions with faults that prevent the run, as far as these actions can be read.
-    pub invalid: Vec<InvalidAction>,
+    /// The actions of all tasks, even of a specification with hard faults.
+    pub actions: Vec<OutlinedAction>,
 }
 
 impl SpecificationReading {
     fn nothing(fault: Problem) -> Self {
-        Self { specification: None, tasks: Vec::new(), faults: vec![fault], invalid: Vec::new() }
+        Self { specification: None, tasks: Vec::new(), faults: vec![fault], actions: Vec::new() }
+    }
+
+    /// Returns the reading of a file whose text could not be read: its only fault says why. `position` is the place of the
+    /// first byte that is no UTF-8, if that is why.
+    pub fn unreadable(file: &str, reason: &str, position: Option<TextPosition>, hint: &str) -> Self {
+        let problem = Problem { rule: Some(plain_rule("UNREADABLE")), ..Problem::new("", reason) };
+        Self::nothing(problem.within(file, position).hint(hint))
     }
 }
 
@@ -78,7 +85,7 @@ pub fn read_specification(text: &str, file: &str, surroundings: SpecificationCon
     if document.get(OLD_FAMILY).is_some() {
         return SpecificationReading::nothing(text.old_family());
     }
-    let tasks = document.get("tasks").and_then(Value::as_object).into_iter().flat_map(|tasks| tasks.keys().cloned()).collect();
+    let tasks = outline_tasks(&document, &|pointer| text.position(text.places.of_key(pointer)));
     let mut faults = text.duplicates();
     let shape = shape_faults(&document);
     shape.iter().filter_map(|fault| fault.unknown.as_deref()).for_each(|pointer| remove(&mut document, pointer));
@@ -109,8 +116,8 @@ pub fn read_specification(text: &str, file: &str, surroundings: SpecificationCon
     faults.truncate(MOST_FAULTS);
     let runs = !faults.iter().any(Problem::is_hard);
     let specification = raw.filter(|_| runs).map(|raw| Specification { file: file.to_owned(), raw });
-    let invalid = invalid_actions(&document, &faults);
-    SpecificationReading { specification, tasks, faults, invalid }
+    let actions = outline_actions(&document, &faults);
+    SpecificationReading { specification, tasks, faults, actions }
 }
 
 fn parse(text: &str, file: &str) -> Result<Value, Box<Problem>> {
@@ -151,7 +158,7 @@ fn remove(document: &mut Value, pointer: &str) {
 /// ones.
 fn plain_rule(code: &str) -> BrokenRule {
     let (code, schema_path, keyword) = (code.to_owned(), "#".to_owned(), "lint".to_owned());
-    BrokenRule { code, schema_path, keyword, params: json!({}) }
+    BrokenRule { code, schema_path, keyword, params: json!({}), value: None }
 }
 
 impl Text<'_> {

@@ -24,15 +24,15 @@ struct Checker {
 
 /// Compares the strictness settings of a specification with the project's files.
 pub fn compare_with_project(reading: SpecificationReading, files: &dyn ProjectFiles) -> SpecificationReading {
-    let SpecificationReading { specification, tasks, faults, invalid } = reading;
-    let Some(specification) = specification else { return SpecificationReading { specification, tasks, faults, invalid } };
+    let SpecificationReading { specification, tasks, faults, actions } = reading;
+    let Some(specification) = specification else { return SpecificationReading { specification, tasks, faults, actions } };
     let compare = |fault: Problem| match fault.code() {
         STRICTNESS_UNCHECKED => compared(fault, &specification, files),
         _ => Some(fault),
     };
     let faults: Vec<_> = faults.into_iter().filter_map(compare).collect();
     let runs = !faults.iter().any(Problem::is_hard);
-    SpecificationReading { specification: Some(specification).filter(|_| runs), tasks, faults, invalid }
+    SpecificationReading { specification: Some(specification).filter(|_| runs), tasks, faults, actions }
 }
 
 /// Returns the fault that replaces the lint's note about a setting: an error if a step's configuration differs,
