@@ -67,6 +67,7 @@ mod soak;
 mod specification;
 mod specification_runs;
 mod specification_values;
+mod specified_project;
 mod tamper;
 mod tdd;
 mod test_runners;

@@ -104,7 +104,7 @@ impl Bench {
     fn run_with_input(&mut self, input: &[u8], arguments: &[&str]) -> EndedAction {
         self.actions += 1;
         let create = |kind: &str| File::create_new(self.path(&format!("{}.{kind}", self.actions))).expect("created");
-        let sinks = Sinks { log: create("log"), frames: create("frames") };
+        let sinks = Sinks { log: create("log"), frames: create("frames"), masked: Vec::new() };
         let request = LaunchRequest { input: Some(input.to_vec()), ..self.request(Path::new("/bin/sh"), arguments) };
         supervise(&mut self.launcher, &request, &self.limits, sinks, &self.control, ALL_REASONS).expect("supervised")
     }
@@ -112,7 +112,7 @@ impl Bench {
     fn try_run(&mut self, program: &Path, arguments: &[&str]) -> Result<EndedAction, SuperviseError> {
         self.actions += 1;
         let create = |kind: &str| File::create_new(self.path(&format!("{}.{kind}", self.actions))).expect("created");
-        let sinks = Sinks { log: create("log"), frames: create("frames") };
+        let sinks = Sinks { log: create("log"), frames: create("frames"), masked: Vec::new() };
         let request = self.request(program, arguments);
         supervise(&mut self.launcher, &request, &self.limits, sinks, &self.control, ALL_REASONS)
     }

@@ -41,7 +41,10 @@ pub(crate) fn hold(tool: Option<Tool>, bytes: &[u8]) {
         coverage: &action.coverage.as_ref().map_or(ToolReport::NotRequested, |_| report("coverage")),
         report_channel: prepare(&action, Path::new("/out"), None).report.channel(),
         project_root: Path::new("/project"),
+        report_file: Default::default(),
+        last_output: None,
         names_in: |_| Vec::new(),
+        source: |_, _| None,
         survivors: 0,
     };
     let interpretation = interpret(&input);

@@ -196,6 +196,10 @@ impl Screen for WatchScreen {
     fn failed(&mut self, failure: &RunFailure) {
         match failure {
             RunFailure::Configuration(lines) => lines.iter().flat_map(|text| text.split('\n')).for_each(render::note),
+            RunFailure::Specification { lines, sealed } => {
+                lines.iter().flat_map(|text| text.split('\n')).for_each(render::note);
+                self.show_end(sealed, true);
+            }
             RunFailure::Run(error) => render::error(&from_run_error(error)),
         }
     }

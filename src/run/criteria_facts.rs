@@ -65,7 +65,8 @@ fn seen(one: &ActionResult) -> SeenAction<'_> {
             | SkipReason::NotSelected
             | SkipReason::AfterFailure
             | SkipReason::DependencyFailed
-            | SkipReason::RunTimedOut,
+            | SkipReason::RunTimedOut
+            | SkipReason::SpecificationWrong,
         ) => unseen,
     }
 }

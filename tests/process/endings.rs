@@ -51,7 +51,7 @@ fn what_cannot_be_started_is_told_apart() {
     let mut request = bench.request(Path::new(FAKE_TOOL), &[]);
     request.child.directory = gone;
     let null = || File::options().write(true).open("/dev/null").expect("the null device");
-    let sinks = Sinks { log: null(), frames: null() };
+    let sinks = Sinks { log: null(), frames: null(), masked: Vec::new() };
     let end =
         supervise(&mut bench.launcher, &request, &bench.limits, sinks, &bench.control, ALL_REASONS).expect("supervised").end;
     assert!(matches!(end, ActionEnd::NotStarted(SpawnFailure::DirectoryNotFound { .. })), "{end:?}");

@@ -43,7 +43,7 @@ fn a_log_that_cannot_be_written_is_our_fault_and_the_command_is_killed() {
     let request =
         bench.request(Path::new(FAKE_TOOL), &["--ignore-term", "--pid-file", &pid_file, "--stdout", "x", "--sleep", "60000"]);
     let open = |path: &str| File::options().write(true).open(path).expect("a device");
-    let sinks = Sinks { log: open("/dev/full"), frames: open("/dev/null") };
+    let sinks = Sinks { log: open("/dev/full"), frames: open("/dev/null"), masked: Vec::new() };
     let outcome = supervise(&mut bench.launcher, &request, &bench.limits, sinks, &bench.control, ALL_REASONS);
     assert!(matches!(outcome, Err(SuperviseError::Capture(CaptureError::Log(_)))), "{outcome:?}");
     assert_nobody(&pid_file);

@@ -38,6 +38,9 @@ pub(super) fn announcement(project: ProjectId, over: &FinishedRun) -> RunAnnounc
         Err(RunFailure::Configuration(lines)) => {
             (RunOutcomeV1::ConfigurationWrong, CommandExit::SpecificationWrong, None, lines.clone())
         }
+        Err(RunFailure::Specification { lines, sealed }) => {
+            (RunOutcomeV1::ConfigurationWrong, CommandExit::SpecificationWrong, Some(sealed), lines.clone())
+        }
         Err(RunFailure::Run(error)) => (RunOutcomeV1::Failed, error.exit(), None, vec![chain(error)]),
     };
     let run_id = sealed.map(|sealed| sealed.run_id.clone());
