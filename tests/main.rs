@@ -68,6 +68,7 @@ mod specification;
 mod specification_actions;
 mod specification_runs;
 mod specification_values;
+mod specified_project;
 mod tamper;
 mod tdd;
 mod test_runners;

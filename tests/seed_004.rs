@@ -5,8 +5,10 @@
 //! changes). Where proctor's documents differ from an example, a row of [`departures`] says how and why. The tests fail
 //! if a row is not needed, and if a key is missing without a row.
 
+mod agent;
 mod departures;
 mod runs;
+mod scenarios;
 mod whole_run;
 
 use std::collections::BTreeSet;

@@ -7,6 +7,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::common::{Project, repository};
+use crate::specification_runs::{specification, task};
 
 fn fixture(name: &str) -> String {
     fs::read_to_string(repository().join("fixtures/specifications").join(name)).expect("the fixture is part of the repository")
@@ -20,8 +21,14 @@ fn project() -> Project {
 fn every_specification_of_the_tree_is_found_and_one_error_is_an_exit_code() {
     let project = project().file(".gitignore", "old/\n").file("old/a-test-specification.json", "{");
     let project = project.file("specs/T117-test-specification.json", &fixture("rounding.json")).file("specs/other.json", "{");
+    // The task depends on another one, which has to be in some file.
+    let alone = project.proctor(["check"]).status(4).stdout;
+    assert!(alone.contains("error[TASK_NOWHERE] /tasks/T117/dependencies/0: no test specification has a task `T110`"), "{alone}");
+    let project = project.file("specs/T110-test-specification.json", &specification(&[task("T110")]));
     let output = project.proctor(["check"]).success();
     insta::assert_snapshot!(output.stdout.replace(&project.path().display().to_string(), "<project>"), @r#"
+    specs/T110-test-specification.json:10:22: note[WORKSPACE_ELSEWHERE] /globalConfiguration/workspaceRoot: `/srv/billing` is not this project
+      the project the file lies in is taken for it, and paths below it for paths below the project
     specs/T117-test-specification.json:11:22: note[WORKSPACE_ELSEWHERE] /globalConfiguration/workspaceRoot: `/srv/billing-core` is not this project
       the project the file lies in is taken for it, and paths below it for paths below the project
     specs/T117-test-specification.json:31:53: note[POLICY_STRATEGY_DIFFERS] /globalConfiguration/validationPolicy/linting/tools/prettier/blockOn: `prettier` follows its own `WARN_ONLY`, not the category's `BLOCK_ON_ERRORS_ONLY`
@@ -30,10 +37,9 @@ fn every_specification_of_the_tree_is_found_and_one_error_is_an_exit_code() {
     specs/T117-test-specification.json:38:49: note[POLICY_STRATEGY_DIFFERS] /globalConfiguration/validationPolicy/typeChecking/tools/mypy/blockOn: `mypy` follows its own `ERRORS_ONLY`, not the category's `BLOCK_ON_ERRORS_ALWAYS`
     specs/T117-test-specification.json:47:45: note[DEFAULT_SHELL] /executionEngine/executorConfigurations/TERMINAL_COMMAND/defaultShell: commands run without a shell, whatever the default is
       an action that needs one says so itself: `"shell": "bash"`
-    specs/T117-test-specification.json:58:24: note[TASK_UNKNOWN] /tasks/T117/dependencies/0: `T110` is no task of this file
-      the task waits until one of that id is complete in another file of the project
     ✓ proctor.toml: default
-    ✓ specs/T117-test-specification.json: T117, 7 notes
+    ✓ specs/T110-test-specification.json: T110, 1 note
+    ✓ specs/T117-test-specification.json: T117, 6 notes
     "#);
     let project = project.file("T042-test-specification.json", &fixture("generated-contract.json"));
     let output = project.proctor(["check"]).status(4);
@@ -116,7 +122,9 @@ fn a_file_that_cannot_be_read_is_a_usage_error() {
       hint: name a file that is there, or none for every one of the project
     ");
     fs::write(project.path().join("latin-test-specification.json"), b"\"\xe9\"").expect("a file of ours");
-    assert!(project.proctor(["check"]).status(2).stderr.contains("save the file in UTF-8"));
+    assert!(project.proctor(["check", "latin-test-specification.json"]).status(2).stderr.contains("save the file in UTF-8"));
+    // Among all files of the project it is one of the errors, so that the others are checked too.
+    assert!(project.proctor(["check"]).status(4).stdout.contains("error[UNREADABLE]: the file is not UTF-8"));
     project.proctor(["check", "."]).status(2);
 }
 

@@ -154,8 +154,10 @@ fn c10_a_task_that_is_nowhere_twice_or_wrong_is_not_run() {
     wrong["testExecution"]["steps"][0]["parameters"]["command"] = json!("cat totals.txt | sort");
     wrong["testExecution"]["steps"][1]["actionId"] = json!("STEP.1");
     let project = project.file("wrong-test-specification.json", &specification(&[wrong]));
-    insta::assert_snapshot!("task_with_faults", project.proctor(["run", "--task", "T130"]).status(4).snapshot());
     assert!(!project.path().join("evidence").exists(), "nothing was run or registered");
+    project.proctor(["run", "--task", "T117"]).success();
+    insta::assert_snapshot!("task_with_faults", project.proctor(["run", "--task", "T130"]).status(4).snapshot());
+    assert!(project.path().join("evidence/T130/execution-report.json").is_file(), "the first contact is sealed");
     project.proctor(["plan", "--task", "T117"]).success();
 }
 
@@ -187,14 +189,17 @@ fn c78_a_run_of_a_wrong_specification_is_sealed_with_every_error_at_the_top() {
     let checked = project.proctor(["check", "--json"]).status(4).json();
     assert_eq!(checked["errors"], errors.len(), "`check` says as many");
     let summary = &report["executionSummary"];
-    assert_eq!((&summary["overallStatus"], &summary["actionCounts"]["total"]), (&json!("SPECIFICATION_ERROR"), &json!(3)));
+    assert_eq!((&summary["overallStatus"], &summary["actionCounts"]["total"]), (&json!("SPECIFICATION_ERROR"), &json!(4)));
     assert_eq!((&summary["actionCounts"]["executed"], &summary["actionResults"]["SPECIFICATION_ERROR"]), (&json!(0), &json!(3)));
+    assert_eq!(summary["actionCounts"]["skipped"], 1, "the step without errors");
     for list in ["prerequisiteExecution", "stepExecution", "cleanupExecution"] {
         let entries = report[list]["results"].as_array().expect("a list");
-        assert!(
-            matches!(&entries[..], [entry] if entry["disposition"] == "INVALID" && entry["status"] == "SPECIFICATION_ERROR"),
+        assert_eq!(
+            (&entries[0]["disposition"], &entries[0]["status"]),
+            (&"INVALID".into(), &"SPECIFICATION_ERROR".into()),
             "{list}"
         );
+        assert!(entries[1..].iter().all(|entry| entry["disposition"] == "SKIPPED" && entry["status"].is_null()), "{list}");
     }
     assert_eq!(report["validationCriteriaEvaluation"]["overallResult"], "FAILED");
     assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "INCOMPLETE");

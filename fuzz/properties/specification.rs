@@ -30,14 +30,14 @@ pub(crate) fn hold(bytes: &[u8]) {
     let Some(specification) = &reading.specification else { return };
     let configuration = Configuration::default();
     let around = TaskContext { project, files: &parts, configuration: &configuration };
-    for name in &reading.tasks {
-        let task = TaskId::try_from(name.as_str()).expect("the lint refuses ids that are none");
+    for outline in &reading.tasks {
+        let task = TaskId::try_from(outline.id.as_str()).expect("the lint refuses ids that are none");
         let plan = resolve_task(specification, &task, &reading.faults, around).expect("the specification has the task");
         let again = resolve_task(specification, &task, &reading.faults, around).expect("as before");
         assert_eq!(plan_digest(&plan), plan_digest(&again), "equal inputs are equal plans");
         let [mut planned, mut written] = [Vec::new(), Vec::new()];
         planned.extend(plan.prerequisites.iter().chain(&plan.steps).chain(&plan.cleanup).map(|action| action.id.to_string()));
-        let execution = &specification.raw.tasks[name].test_execution;
+        let execution = &specification.raw.tasks[&outline.id].test_execution;
         let all = execution.prerequisites.iter().chain(&execution.steps).chain(&execution.cleanup);
         written.extend(all.map(|action| action.action_id.clone()));
         assert!(written.iter().all(|id| planned.contains(id)), "no action is lost: {written:?}, {planned:?}");

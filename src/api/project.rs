@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::health::HealthV1;
 use crate::api::status::{VerdictV1, clock_problem};
-use crate::model::{ProjectId, ProjectStatus, ServiceTrouble, Serving, Timestamp};
+use crate::model::{ProjectId, ProjectStatus, ServiceTrouble, Serving, TaskId, Timestamp, VerdictStatus};
 
 /// The answer of `GET /v1/projects`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,12 +36,25 @@ pub struct ListedV1 {
     /// How the service notices changes.
     pub watching: WatchingV1,
     pub doing: DoingV1,
-    /// The last verdict in the ledger for the task that the service runs after a save.
+    /// The last verdict in the ledger for the first task of `tasks`.
     pub verdict: Option<VerdictV1>,
+    /// The tasks: first that of the project's own checks, then those that the service runs after a save, then the others
+    /// that have a verdict. The key is absent if only the project's own checks are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<ListedTaskV1>,
     pub problems: Vec<String>,
     /// What keeps the service from judging the project, such as a full disk. The key is absent if nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<HealthV1>,
+}
+
+/// A task in a list of projects.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ListedTaskV1 {
+    pub task: TaskId,
+    /// The last verdict in the ledger for the task; `None` if it has none.
+    pub verdict: Option<VerdictV1>,
 }
 
 /// How the service notices changes in a project.
@@ -85,8 +98,12 @@ impl ListedV1 {
     /// far off.
     pub fn new(standing: &ProjectStatus, watching: WatchingV1, doing: DoingV1, now: Timestamp) -> Self {
         let verdict = standing.tasks.first().and_then(|task| task.verdict.as_ref()).map(VerdictV1::from);
+        let is_known = standing.tasks.iter().any(|task| task.task != TaskId::default_task());
+        let listed =
+            |task: &VerdictStatus| ListedTaskV1 { task: task.task.clone(), verdict: task.verdict.as_ref().map(VerdictV1::from) };
+        let tasks = standing.tasks.iter().filter(|_| is_known).map(listed).collect();
         let health = clock_problem(standing, now).as_ref().map(HealthV1::from);
-        Self { watching, doing, verdict, problems: standing.problems.clone(), health }
+        Self { watching, doing, verdict, tasks, problems: standing.problems.clone(), health }
     }
 
     /// Names what keeps the service from judging the project, if anything does.

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::health::HealthV1;
 use crate::model::{
-    CheckStanding, Digest, Freshness, IsolationLevel, LastVerdict, OverallResult, OverallStatus, ProjectId, ProjectStatus, RunId,
-    ServiceTrouble, Serving, StaleReason, TaskId, TestedPlace, Timestamp, TreeDigest, VerdictStatus,
+    CheckStanding, CommandExit, Digest, Freshness, IsolationLevel, LastVerdict, OverallResult, OverallStatus, ProjectId,
+    ProjectStatus, RunId, ServiceTrouble, Serving, StaleReason, TaskId, TestedPlace, Timestamp, TreeDigest, VerdictStatus,
 };
 
 /// The answer of `GET /v1/status`.
@@ -35,7 +35,8 @@ pub struct ServiceV1 {
 pub struct AnswerV1 {
     /// Whether the answer came before the time limit.
     pub in_time: InTimeV1,
-    /// The exit code for a command that shows this answer: the exit code of the first task.
+    /// The exit code for a command that shows this answer: that of the task that the request names. Where a project without
+    /// checks of its own is asked about `default`, it is that of all its tasks: 1 if any of them is red.
     pub exit_code: u8,
     pub project: ProjectStatusV1,
 }
@@ -167,11 +168,16 @@ impl ProjectStatusV1 {
         Self { health: health.map(HealthV1::from).or(self.health), ..self }
     }
 
-    /// Returns the exit code for a command that shows this project: the exit code of the first task; 5 if there is no
-    /// task.
-    pub fn exit_code(&self) -> u8 {
-        let none = crate::model::CommandExit::NoFreshVerdict.code();
-        self.tasks.first().map_or(none, |task| task.exit_code)
+    /// Returns the exit code for a command that asks about a task: the task's own. For a task that the project does not
+    /// have it is that of all tasks together: a project without checks of its own has no task `default`.
+    pub fn exit_code_of(&self, task: &TaskId) -> u8 {
+        self.tasks.iter().find(|status| status.task == *task).map_or_else(|| self.exit_code_of_all(), |status| status.exit_code)
+    }
+
+    /// Returns the exit code for a command that asks about all tasks.
+    pub fn exit_code_of_all(&self) -> u8 {
+        let exits: Vec<CommandExit> = self.tasks.iter().map(|task| CommandExit::from_code(task.exit_code)).collect();
+        CommandExit::of_tasks(&exits).code()
     }
 }
 

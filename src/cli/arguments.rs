@@ -72,19 +72,25 @@ pub(crate) enum Command {
 /// Run the checks once and seal the evidence
 ///
 /// Prerequisites run first, then every check, then the clean-up, always. Without a `proctor.toml` the checks are found from
-/// the project's own files. The first run of a project registers it and approves its plan.
+/// the project's own files. The first run of a project registers it and approves its plan. A project that has test specifications
+/// and no checks of its own runs their only task; where there are several, this says which.
+///
+/// `--task '*'` runs every task of every test specification, each after the tasks that it depends on, and shows one summary. Its
+/// exit code is 1 if any task is red, else 4, 3 or 5 if any has that code, and 0 only if every task passed.
 ///
 /// Examples:
 ///   proctor run
 ///   proctor run fixtures/projects/quotes --check pytest --json
 ///   proctor run --task T117
 ///   proctor run --task T117 --set BASE_URL=http://127.0.0.1:3000
+///   proctor run --task '*'
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RunOptions {
     #[command(flatten)]
     pub(crate) place: ProjectPlace,
-    /// Run this task of a test specification instead of the project's checks; its dependencies must be complete on this tree
+    /// Run this task of a test specification instead of the project's checks; its dependencies must be complete on this tree.
+    /// `*` is every task
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
     #[command(flatten)]
@@ -101,7 +107,7 @@ pub(crate) struct RunOptions {
     /// How much is shown of what failed
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) failures: FailuresShown,
-    /// Print the report, and nothing else, on standard output
+    /// Print the report, and nothing else, on standard output; with `--task '*'`, what each task came to
     #[arg(long)]
     pub(crate) json: bool,
     /// Whether a directory that was moved or replaced is the project it resembles; asked on a terminal

@@ -53,10 +53,14 @@ impl CommandError {
         self.exit
     }
 
+    /// Returns the message with its details and causes as one text.
+    pub(crate) fn sentence(&self) -> String {
+        [std::slice::from_ref(&self.message), &self.details, &self.causes].concat().join("; ")
+    }
+
     /// Returns the error as a JSON document: `{"error":{"kind","message","hint"}}`.
     pub(crate) fn document(&self) -> serde_json::Value {
-        let message = [std::slice::from_ref(&self.message), &self.details, &self.causes].concat().join("; ");
-        serde_json::json!({ "error": { "kind": self.exit, "message": message, "hint": self.hints.join("; ") } })
+        serde_json::json!({ "error": { "kind": self.exit, "message": self.sentence(), "hint": self.hints.join("; ") } })
     }
 
     /// Returns the lines for standard error: message, causes, hints.

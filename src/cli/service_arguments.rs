@@ -53,7 +53,7 @@ pub(crate) struct StatusScope {
 /// names. A project that is not registered is never run by this.
 ///
 /// Exit codes: 0 passed, 1 failed, 3 a person is needed, 4 configuration or specification is wrong, 5 no fresh verdict in time, moved or
-/// unstable.
+/// unstable. For several tasks: 1 if any failed, else 4, 3 or 5 if any has that code, 0 only if all passed.
 ///
 /// Examples:
 ///   proctor wait --fresh
@@ -82,9 +82,10 @@ pub(crate) struct AwaitedVerdict {
     /// For a fresh verdict: the only thing that can be waited for
     #[arg(long, required = true)]
     pub(crate) fresh: bool,
-    /// Of this task of a test specification instead of the project's own checks
-    #[arg(long, default_value = "default", value_name = "TASK")]
-    pub(crate) task: String,
+    /// Of this task of a test specification instead of the project's own checks; `*` is every task. Without it, a project that has
+    /// no checks of its own waits for every task
+    #[arg(long, value_name = "TASK")]
+    pub(crate) task: Option<String>,
 }
 
 /// Watch all added projects, and answer on the control socket

@@ -11,6 +11,7 @@ use crate::cli::root_search;
 use crate::config::{self, Configuration, UserAllowance};
 use crate::evidence::read_regular_file;
 use crate::model::{CommandExit, Plan, Problem};
+use crate::project::{MissingOwnPlan, PlanlessReason};
 use crate::spec::{self, DiskFiles};
 
 pub(crate) const CONFIGURATION_FILE: &str = "proctor.toml";
@@ -121,24 +122,37 @@ fn allowed(root: &Path) -> Result<UserAllowance, CommandError> {
     })
 }
 
-/// Loads a project's configuration and plan.
-pub(crate) fn load(environment: &Environment, directory: &Path) -> Result<LoadedProject, CommandError> {
-    let root = project_root(environment, directory)?;
-    reload(&root)
+/// Why the project's own checks have no plan.
+pub(crate) struct Planless {
+    pub(crate) reason: PlanlessReason,
+    pub(crate) error: CommandError,
+}
+
+impl Planless {
+    pub(crate) fn into_missing_plan(self) -> MissingOwnPlan {
+        MissingOwnPlan { reason: self.reason, lines: self.error.lines() }
+    }
 }
 
 /// Reads a project's configuration and plan again from its root, so that changes take effect before the next run.
 pub(crate) fn reload(root: &Path) -> Result<LoadedProject, CommandError> {
     let (configuration, plan) = describe(root)?;
-    Ok(LoadedProject { root: root.to_owned(), configuration, plan: plan? })
+    Ok(LoadedProject { root: root.to_owned(), configuration, plan: plan.map_err(|planless| planless.error)? })
 }
 
 /// Reads a project's configuration and makes the plan of the project's own checks. If only the plan is wrong, the
-/// configuration is still returned, because tasks of test specifications need no such plan.
-pub(crate) fn describe(root: &Path) -> Result<(Configuration, Result<Plan, CommandError>), CommandError> {
-    let (configuration, _) = configuration(root)?;
+/// configuration is still returned, because tasks of test specifications need no such plan. In a project without checks a
+/// save runs these tasks, unless the settings name others.
+pub(crate) fn describe(root: &Path) -> Result<(Configuration, Result<Plan, Planless>), CommandError> {
+    let (mut configuration, _) = configuration(root)?;
     let files = DiskFiles::new(root);
-    let plan = spec::plan(&configuration, &files, &directory_name(root)).map_err(|problems| from_problems(&problems));
+    let plan = spec::plan(&configuration, &files, &directory_name(root)).map_err(|problems| {
+        let reason = if spec::lacks_only_checks(&problems) { PlanlessReason::WithoutChecks } else { PlanlessReason::Wrong };
+        Planless { reason, error: from_problems(&problems) }
+    });
+    if plan.as_ref().is_err_and(|planless| planless.reason == PlanlessReason::WithoutChecks) {
+        configuration.watch.tasks = configuration.watch.tasks.without_checks();
+    }
     Ok((configuration, plan))
 }
 

@@ -7,12 +7,12 @@ use crate::cli::commands::{from_run_error, opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::setup::{self, LoadedProject};
+use crate::cli::setup::{self, LoadedProject, Planless};
 use crate::config::{Configuration, judged_settings};
 use crate::model::{CommandExit, TaskId};
 use crate::process::clock;
-use crate::project::{ProjectError, SPECIFICATION_SEARCH, Specifications, TaskError};
-use crate::spec::{first_settings, weaker_settings};
+use crate::project::{PlanlessReason, ProjectError, SPECIFICATION_SEARCH, Specifications, TaskError};
+use crate::spec::{self, first_settings, specification::SPECIFICATION_SUFFIX, weaker_settings};
 use crate::tree::TreeIndex;
 
 /// What reading a task's specification gave: a plan, or the errors.
@@ -20,6 +20,14 @@ pub(crate) enum FoundPlan {
     Planned(Box<LoadedProject>),
     /// The task's specification has errors.
     Wrong(Box<WrongSpecification>),
+}
+
+/// A project with its test specifications. It may have no checks of its own.
+pub(crate) struct SpecifiedProject {
+    /// The root's path with all links resolved.
+    pub(crate) root: PathBuf,
+    pub(crate) configuration: Configuration,
+    pub(crate) specifications: Specifications,
 }
 
 /// A task whose specification has errors.
@@ -31,7 +39,8 @@ pub(crate) struct WrongSpecification {
     pub(crate) error: CommandError,
 }
 
-/// Loads a project for a task, or for the project's own checks if no task is named.
+/// Loads a project for a task, or for the project's own checks if no task is named. A project without checks of its own has
+/// one task that can be meant if its test specifications have just one.
 pub(crate) fn load(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<LoadedProject, CommandError> {
     found(find(environment, directory, task)?)
 }
@@ -41,14 +50,14 @@ pub(crate) fn load(environment: &Environment, directory: &Path, task: Option<&st
 /// them.
 pub(crate) fn load_for_approval(environment: &Environment, directory: &Path) -> Result<LoadedProject, CommandError> {
     let root = setup::project_root(environment, directory)?;
-    let (configuration, plan) = setup::describe(&root)?;
+    let (mut configuration, plan) = setup::describe(&root)?;
+    configuration.specification.set(environment.values());
     let error = match plan {
         Ok(plan) => return Ok(LoadedProject { root, configuration, plan }),
-        Err(error) if !configuration.checks.is_empty() => return Err(error),
-        Err(error) => error,
+        Err(planless) if !configuration.checks.is_empty() => return Err(planless.error),
+        Err(planless) => planless.error,
     };
-    let mut specifications = Specifications::default();
-    specifications.update(&root, &scan(&root, &configuration)?);
+    let specifications = read_all(&root, &configuration)?;
     let planned = specifications.tasks().into_iter().find_map(|task| specifications.plan(&configuration, &task).ok());
     if let Some(plan) = planned {
         render::note(&format!("the project has no checks of its own: this is about its settings and task `{}`", plan.task));
@@ -63,10 +72,13 @@ pub(crate) fn load_for_approval(environment: &Environment, directory: &Path) -> 
     Err(rest.fold(error, CommandError::detail))
 }
 
-/// Finds the plan of a task, or of the project's own checks if no task is named.
+/// Finds the plan of a task, as [`load`] does.
 pub(crate) fn find(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<FoundPlan, CommandError> {
     let root = setup::project_root(environment, directory)?;
-    find_in(&root, &task.map_or_else(|| Ok(TaskId::default_task()), read_task)?, environment.values())
+    match task {
+        Some(task) => find_in(&root, &read_task(task)?, environment.values()),
+        None => find_own(&root, environment.values()),
+    }
 }
 
 /// Reads a project's configuration and a task's plan again, so that changes take effect before the next run.
@@ -76,6 +88,54 @@ pub(crate) fn reload(root: &Path, task: &TaskId, values: &[(String, String)]) ->
     found(find_in(root, task, values)?)
 }
 
+/// Loads a project that is to be registered or watched. If it has test specifications and no checks of its own, its plan has
+/// no action. `values` are those of the command line for placeholders.
+pub(crate) fn load_project(root: &Path, values: &[(String, String)]) -> Result<LoadedProject, CommandError> {
+    let (mut configuration, plan) = setup::describe(root)?;
+    configuration.specification.set(values);
+    let plan = match plan {
+        Ok(plan) => plan,
+        Err(planless) => match specified(root, &configuration, &planless)? {
+            Some(_) => spec::plan_without_checks(&configuration, &setup::directory_name(root)),
+            None => return Err(planless.error),
+        },
+    };
+    Ok(LoadedProject { root: root.to_owned(), configuration, plan })
+}
+
+/// Reads a project with its test specifications. `values` are those of the command line for placeholders.
+pub(crate) fn read_project(root: &Path, values: &[(String, String)]) -> Result<SpecifiedProject, CommandError> {
+    let (mut configuration, _) = setup::configuration(root)?;
+    configuration.specification.set(values);
+    let specifications = read_all(root, &configuration)?;
+    Ok(SpecifiedProject { root: root.to_owned(), configuration, specifications })
+}
+
+/// Returns the test specifications of a project that has no checks of its own; `None` if it has none, or if the
+/// configuration is wrong.
+pub(crate) fn specified(
+    root: &Path,
+    configuration: &Configuration,
+    planless: &Planless,
+) -> Result<Option<Specifications>, CommandError> {
+    match planless.reason {
+        PlanlessReason::WithoutChecks => Ok(Some(read_all(root, configuration)?).filter(|read| !read.is_empty())),
+        PlanlessReason::Wrong => Ok(None),
+    }
+}
+
+/// Returns the error of a project without a readable task: it has no specification file, or errors in all of them.
+pub(crate) fn without_tasks(specifications: &Specifications) -> CommandError {
+    if specifications.is_empty() {
+        return CommandError::new(CommandExit::Usage, "the project has no test specification")
+            .hint(format!("tasks are found in files whose names end in `{SPECIFICATION_SUFFIX}`"));
+    }
+    let error = CommandError::new(CommandExit::SpecificationWrong, "no task of the test specifications can be read");
+    let faults = specifications.faults_without_task();
+    let error = faults.iter().fold(error, |error, fault| error.detail(fault.to_string()));
+    error.hint("`proctor check` says all that is to be said of them, notes too")
+}
+
 fn found(found: FoundPlan) -> Result<LoadedProject, CommandError> {
     match found {
         FoundPlan::Planned(loaded) => Ok(*loaded),
@@ -83,25 +143,65 @@ fn found(found: FoundPlan) -> Result<LoadedProject, CommandError> {
     }
 }
 
-fn find_in(root: &Path, task: &TaskId, values: &[(String, String)]) -> Result<FoundPlan, CommandError> {
+/// Finds the plan of the project's own checks. If there are none, finds the plan of the only task of its specifications.
+fn find_own(root: &Path, values: &[(String, String)]) -> Result<FoundPlan, CommandError> {
+    let (mut configuration, plan) = setup::describe(root)?;
+    configuration.specification.set(values);
+    let planless = match plan {
+        Ok(plan) => return Ok(FoundPlan::Planned(Box::new(LoadedProject { root: root.to_owned(), configuration, plan }))),
+        Err(planless) => planless,
+    };
+    let Some(specifications) = specified(root, &configuration, &planless)? else { return Err(planless.error) };
+    let (tasks, are_all_read) = (specifications.tasks(), specifications.faults_without_task().is_empty());
+    match (tasks.as_slice(), are_all_read) {
+        ([], _) => Err(without_tasks(&specifications)),
+        ([only], true) => plan_of(SpecifiedProject { root: root.to_owned(), configuration, specifications }, only),
+        ([..], _) => Err(which_task(&specifications)),
+    }
+}
+
+/// Returns the error that one of several tasks has to be named: the tasks, and how to run them.
+fn which_task(specifications: &Specifications) -> CommandError {
+    let tasks = specifications.listed();
+    let count = if tasks.len() == 1 { "1 task".to_owned() } else { format!("{} tasks", tasks.len()) };
+    let message = format!("the project has no checks of its own, and its test specifications have {count}: say which is meant");
+    let widest = tasks.iter().map(|task| task.task.as_str().len()).max().unwrap_or_default();
+    let lines = tasks.iter().map(|task| {
+        let needs = if task.needs.is_empty() { String::new() } else { format!(" · needs {}", task.needs.join(", ")) };
+        format!("{:widest$}  {}{needs}", task.task.as_str(), task.title)
+    });
+    let error = lines.fold(CommandError::new(CommandExit::Usage, message), CommandError::detail);
+    let error = specifications.faults_without_task().iter().fold(error, |error, fault| error.detail(fault.to_string()));
+    let first = tasks.first().map(|task| task.task.to_string()).unwrap_or_default();
+    error.hint(format!("`proctor run --task {first}` runs one, `proctor run --task '*'` all, in the order of their dependencies"))
+}
+
+/// Finds the plan of a task, which may be `default`, in a project. `values` are those of the command line for placeholders.
+pub(crate) fn find_in(root: &Path, task: &TaskId, values: &[(String, String)]) -> Result<FoundPlan, CommandError> {
     if *task == TaskId::default_task() {
         return setup::reload(root).map(|loaded| FoundPlan::Planned(Box::new(loaded)));
     }
-    let (mut configuration, _) = setup::configuration(root)?;
-    configuration.specification.set(values);
-    let mut specifications = Specifications::default();
-    specifications.update(root, &scan(root, &configuration)?);
-    let root = root.to_owned();
+    plan_of(read_project(root, values)?, task)
+}
+
+/// Makes the plan of a task of a project.
+pub(crate) fn plan_of(project: SpecifiedProject, task: &TaskId) -> Result<FoundPlan, CommandError> {
+    let SpecifiedProject { root, configuration, specifications } = project;
     match specifications.plan(&configuration, task) {
         Ok(plan) => Ok(FoundPlan::Planned(Box::new(LoadedProject { root, configuration, plan }))),
-        Err(error @ TaskError::Wrong { .. }) => {
+        Err(error @ (TaskError::Wrong { .. } | TaskError::Twice { .. })) => {
             let error = from_task_error(&error);
             Ok(FoundPlan::Wrong(Box::new(WrongSpecification { root, configuration, task: task.clone(), error })))
         }
-        Err(error @ (TaskError::Unknown { .. } | TaskError::Twice { .. } | TaskError::Approval { .. })) => {
-            Err(from_task_error(&error))
-        }
+        Err(error @ (TaskError::Unknown { .. } | TaskError::Approval { .. })) => Err(from_task_error(&error)),
     }
+}
+
+/// Reads all test specifications of a project, with their placeholders filled from the configuration.
+pub(crate) fn read_all(root: &Path, configuration: &Configuration) -> Result<Specifications, CommandError> {
+    let mut specifications = Specifications::default();
+    specifications.update(root, &scan(root, configuration)?, &configuration.specification);
+    Ok(specifications)
 }
 
 /// Parses a task's id from the command line.

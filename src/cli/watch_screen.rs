@@ -200,6 +200,10 @@ impl Screen for WatchScreen {
                 self.say(&unknown.message());
                 self.say(&format!("hint: {}", unknown.hint()));
             }
+            RunFailure::Specification { lines, sealed } => {
+                lines.iter().flat_map(|text| text.split('\n')).for_each(render::note);
+                self.show_end(sealed, true);
+            }
             RunFailure::Run(error) => render::error(&from_run_error(error)),
         }
     }

@@ -11,7 +11,7 @@ use crate::evidence;
 use crate::model::{Problem, SpecificationChange, TaskId};
 use crate::process::clock;
 use crate::project::ProjectError;
-use crate::project::{ProjectSettings, SPECIFICATION_SEARCH};
+use crate::project::{ProjectSettings, SPECIFICATION_SEARCH, Specifications};
 use crate::spec::specification::{SpecificationContext, SpecificationReading, compare_specifications, read_filled_specification};
 use crate::spec::{DiskFiles, compare_with_project};
 use crate::tree::TreeIndex;
@@ -55,9 +55,11 @@ pub fn review_specification(
     task: &TaskId,
     proposal: Option<&Proposal>,
 ) -> Result<ReviewedSpecification, ProjectError> {
-    let current = find(root, settings, task)?;
+    let (current, across) = find(root, settings, task)?;
     let Some(proposal) = proposal else {
-        return Ok(ReviewedSpecification { errors: errors(&current.reading.faults), file: current.file, changes: Vec::new() });
+        let mut errors = errors(&current.reading.faults);
+        errors.extend(across.iter().map(ToString::to_string));
+        return Ok(ReviewedSpecification { errors, file: current.file, changes: Vec::new() });
     };
     let (name, text) = match proposal {
         Proposal::Text(text) => ("the proposal", text.clone()),
@@ -65,14 +67,15 @@ pub fn review_specification(
     };
     let proposed = reading_of(root, settings, name, &text);
     let mut errors = errors(&proposed.faults);
-    if errors.is_empty() && !proposed.tasks.iter().any(|id| id == task.as_str()) {
+    if errors.is_empty() && !proposed.tasks.iter().any(|outline| outline.id == task.as_str()) {
         errors.push(format!("{name}: it has no task `{task}`"));
     }
     let changes = compare_specifications(&current.text, &text, &current.reading.faults);
     Ok(ReviewedSpecification { file: current.file, errors, changes })
 }
 
-fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<Current, ProjectError> {
+/// Returns the task's file, and the errors that show only when all specifications of the project are compared.
+fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<(Current, Vec<Problem>), ProjectError> {
     let index = TreeIndex::scan(root, &settings.new_matcher()?, clock::now()).map_err(ProjectError::Tree)?;
     let named = index.named(SPECIFICATION_SEARCH);
     let names = named.into_iter().filter_map(|(path, _)| path.as_path().to_str().map(str::to_owned));
@@ -82,7 +85,7 @@ fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<Curren
         let reading = reading_of(root, settings, &file, &text);
         // A file that is not valid JSON has no readable tasks. It is kept as a candidate, because it may have the task
         // once its errors are corrected.
-        if reading.tasks.is_empty() || reading.tasks.iter().any(|id| id == task.as_str()) {
+        if reading.tasks.is_empty() || reading.tasks.iter().any(|outline| outline.id == task.as_str()) {
             found.push(Current { file, text, reading });
         }
     }
@@ -91,7 +94,14 @@ fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<Curren
     }
     let files = found.iter().map(|one| format!("`{}`", one.file)).collect::<Vec<_>>().join(" and ");
     match (found.pop(), found.is_empty()) {
-        (Some(only), true) => Ok(only),
+        (Some(only), true) => {
+            let mut specifications = Specifications::default();
+            specifications.update(root, &index, &settings.specification);
+            let mut across = specifications.project_faults(task);
+            // What shows in the file alone is among the file's own errors.
+            across.retain(|fault| !only.reading.faults.iter().any(|told| told.is_hard() && told.code() == fault.code()));
+            Ok((only, across))
+        }
         (Some(_), false) => Err(wrong(format!("{files} both have a task `{task}`, or may have it"))),
         (None, _) => Err(wrong(format!("no test specification has a task `{task}`"))),
     }

@@ -43,7 +43,7 @@ pub use read::read;
 pub use settings::{
     ActionSettings, ApprovalSettings, CachesMode, Check, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings,
     HomeAccess, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, ProtectionMode, QueueSettings, RuleOverride,
-    RunSettings, SandboxSettings, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
+    RunSettings, SandboxSettings, SpecifiedTasks, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
 };
 pub use specification::{PlaceholderValue, SHORTEST_SECRET, SpecificationSettings, ValueSource, is_placeholder_name};
 pub use user::{UserAllowance, read_allowed};

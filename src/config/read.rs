@@ -5,6 +5,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::config::WrittenValue;
 use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaults, read_prerequisites, read_run};
 use crate::config::approval::read_approval;
 use crate::config::default_text::default_text;
@@ -15,7 +16,8 @@ use crate::config::policy::read_policy;
 use crate::config::sandbox::read_sandbox;
 use crate::config::section::{Document, DocumentState, Section};
 use crate::config::settings::{
-    Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, TaskSettings, WatchSettings, WatchedTasks,
+    Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, SpecifiedTasks, TaskSettings, WatchSettings,
+    WatchedTasks,
 };
 use crate::config::specification::read_specification_settings;
 use crate::config::values::{WrongValue, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
@@ -113,15 +115,19 @@ fn task_name(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
         .hint("write `default`, a task's id such as `T117`, or `*` for every task there is"))
 }
 
-fn watched_tasks(names: Vec<String>) -> WatchedTasks {
-    let every_specified = names.iter().any(|name| name == EVERY_TASK);
+fn watched_tasks(WrittenValue { value: names, place }: WrittenValue<Vec<String>>) -> WatchedTasks {
+    let specified = match place {
+        None => SpecifiedTasks::RunWithoutChecks,
+        Some(_) if names.iter().any(|name| name == EVERY_TASK) => SpecifiedTasks::Run,
+        Some(_) => SpecifiedTasks::NotRun,
+    };
     let mut named: Vec<TaskId> = Vec::new();
     for task in names.iter().filter_map(|name| TaskId::try_from(name.as_str()).ok()) {
         if !named.contains(&task) {
             named.push(task);
         }
     }
-    WatchedTasks { named, every_specified }
+    WatchedTasks { named, specified }
 }
 
 fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettings {
@@ -147,7 +153,7 @@ fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettin
         git_wait: section.setting(document, "git_wait", duration(Duration::ZERO..=millis(600_000), "\"5s\"")).value,
         poll: section.setting(document, "poll", duration(millis(50)..=millis(3_600_000), "\"500ms\"")).value,
         sweep: Some(sweep).filter(|sweep| !sweep.is_zero()),
-        tasks: watched_tasks(section.setting(document, "tasks", list(task_name, "[\"default\", \"T117\"]")).value),
+        tasks: watched_tasks(section.setting(document, "tasks", list(task_name, "[\"default\", \"T117\"]"))),
         on_change: section.setting(document, "on_change", choice(ON_CHANGE)).value,
         max_restarts: section.setting(document, "max_restarts", count(0..=100, "3")).value,
         clear: section.setting(document, "clear", boolean).value,

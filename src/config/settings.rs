@@ -141,21 +141,43 @@ pub struct WatchedTasks {
     /// The tasks that `watch.tasks` names, in the order in which they run.
     pub named: Vec<TaskId>,
     /// Whether the tasks of all test specifications run after the named ones.
-    pub every_specified: bool,
+    pub specified: SpecifiedTasks,
+}
+
+/// Whether the tasks of all test specifications run after a save.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SpecifiedTasks {
+    /// Only the named tasks run.
+    NotRun,
+    /// Every task of every specification runs, if the project has no checks of its own. This is the meaning of
+    /// `watch.tasks` if it is not written.
+    RunWithoutChecks,
+    /// Every task of every specification runs.
+    Run,
 }
 
 impl WatchedTasks {
     /// Returns the tasks to run after a save. `specified` are the tasks of all test specifications. If there is no task
     /// at all, the result is the task `default`, which is the project's own checks.
     pub fn among(&self, specified: &[TaskId]) -> Vec<TaskId> {
-        let every = specified.iter().filter(|task| self.every_specified && !self.named.contains(task));
+        let every = specified.iter().filter(|task| self.asks_for_specifications() && !self.named.contains(task));
         let tasks: Vec<TaskId> = self.named.iter().chain(every).cloned().collect();
         if tasks.is_empty() { vec![TaskId::default_task()] } else { tasks }
     }
 
     /// Returns whether the caller of `among` must first read all specifications to know their tasks.
     pub fn asks_for_specifications(&self) -> bool {
-        self.every_specified
+        self.specified == SpecifiedTasks::Run
+    }
+
+    /// Returns the tasks to run after a save in a project that has no checks of its own: every task of every
+    /// specification, unless the settings name the tasks.
+    #[must_use]
+    pub fn without_checks(self) -> Self {
+        match self.specified {
+            SpecifiedTasks::RunWithoutChecks => Self { named: Vec::new(), specified: SpecifiedTasks::Run },
+            SpecifiedTasks::NotRun | SpecifiedTasks::Run => self,
+        }
     }
 }
 
@@ -424,7 +446,12 @@ mod tests {
             assert_eq!(watched(list).expect("right").among(&specified), tasks(expected), "{list}");
         }
         assert_eq!(watched(r#"["*"]"#).expect("right").among(&[]), tasks(&["default"]), "there is none");
-        assert_eq!(Configuration::default().watch.tasks.among(&specified), tasks(&["default"]));
+        let unwritten = || Configuration::default().watch.tasks;
+        assert_eq!(unwritten().among(&specified), tasks(&["default"]));
+        assert_eq!(unwritten().without_checks().among(&specified), specified, "a project without checks has only tasks");
+        assert_eq!(unwritten().without_checks().among(&[]), tasks(&["default"]));
+        let written = watched(r#"["default"]"#).expect("it is right").without_checks();
+        assert_eq!(written.among(&specified), tasks(&["default"]), "what is written holds");
         let problems = watched(r#"["default", "no task"]"#).expect_err("no id");
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].to_string().contains("`no task` is no task"), "{}", problems[0]);

@@ -89,8 +89,10 @@ impl Errand {
         let (plan, settings, configuration) = match reloaded {
             Ok(reloaded) => reloaded,
             Err(MissingPlan::Unknown(lines)) => return Err(ErrandTrouble::NoSuchTask(lines)),
-            Err(MissingPlan::Wrong(lines)) if self.what == ErrandKind::Problems => return Ok(ErrandDone::Reread(lines)),
-            Err(MissingPlan::Wrong(lines)) => return Err(ErrandTrouble::Configuration(lines)),
+            Err(MissingPlan::Wrong(lines) | MissingPlan::Faulty(lines)) if self.what == ErrandKind::Problems => {
+                return Ok(ErrandDone::Reread(lines));
+            }
+            Err(MissingPlan::Wrong(lines) | MissingPlan::Faulty(lines)) => return Err(ErrandTrouble::Configuration(lines)),
         };
         let scope = ProjectScope { asker: self.asker.clone(), ..scope.clone() };
         let described = DescribedProject { plan: &plan, settings: &settings, configuration: &configuration };

@@ -1,7 +1,7 @@
 //! The thread that carries out runs and status checks for a project. It owns everything a run needs. Other threads
 //! reach it only by messages.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,15 +19,17 @@ use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{CopiedFiles, HealthProblem, OnDisk, Plan, ProjectStatus, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::project::{
-    ApprovalQuestion, DescribedProject, PlanlessProject, Progress, ProjectError, ProjectScope, ProjectSettings, RunOutcome,
-    RunRequest, Selection, TaskError, Workspace,
+    ApprovalQuestion, DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason, Progress, ProjectError, ProjectScope,
+    ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, Workspace,
 };
 use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher};
 
 mod approvals;
+mod plans;
 mod unknown_check;
 
+pub(super) use plans::MissingPlan;
 pub use unknown_check::UnknownCheck;
 
 /// The time limit for compiling Python modules after a run, while no request waits. A new request ends the compilation
@@ -127,6 +129,12 @@ pub enum RunFailure {
     Configuration(Vec<String>),
     /// The plan has no check of a name that the run was ordered for.
     UnknownCheck(UnknownCheck),
+    /// The task's specification has errors, and the refusal of the run was sealed.
+    Specification {
+        /// What is wrong, in lines for people.
+        lines: Vec<String>,
+        sealed: Box<SealedReport>,
+    },
     /// proctor itself failed.
     Run(ProjectError),
 }
@@ -134,8 +142,8 @@ pub enum RunFailure {
 /// The plan and the settings of a project, read from its files before a run.
 #[derive(Debug)]
 pub struct ProjectDefinition {
-    /// The plan of the task `default`, or lines for people if it has none.
-    pub default_plan: Result<Plan, Vec<String>>,
+    /// The plan of the task `default`, or why it has none.
+    pub default_plan: Result<Plan, MissingOwnPlan>,
     /// The settings by which plans are carried out.
     pub settings: ProjectSettings,
     /// The configuration, from which the plans of other tasks are made.
@@ -144,15 +152,6 @@ pub struct ProjectDefinition {
     pub engine: EngineSettings,
     /// How often the watcher polls files for which it gets no events.
     pub pace: Pace,
-}
-
-/// Why a task has no plan, in lines for people.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum MissingPlan {
-    /// The task's specification or the configuration is wrong.
-    Wrong(Vec<String>),
-    /// No specification defines the task.
-    Unknown(Vec<String>),
 }
 
 /// Reads the project's plan and settings again before every run. If the plan or the settings are wrong, the function
@@ -197,6 +196,8 @@ struct WorkerState {
     rules: Option<(MatcherSettings, Pace)>,
     /// The scheduling settings as of the last run.
     engine: Option<EngineSettings>,
+    /// The errors for which each task's last run was refused, as long as the task was not run since.
+    refused: BTreeMap<TaskId, Vec<String>>,
 }
 
 impl Worker {
@@ -205,7 +206,7 @@ impl Worker {
     /// # Errors
     /// When the system cannot create the thread.
     pub fn start(workspace: Workspace, reload: ReloadProject, scope: ProjectScope, report: SendReport) -> io::Result<Self> {
-        let bench = WorkerState { workspace, reload, scope, report, rules: None, engine: None };
+        let bench = WorkerState { workspace, reload, scope, report, rules: None, engine: None, refused: BTreeMap::new() };
         Self::spawn(move |inbox, idle| bench.serve(inbox, idle))
     }
 
@@ -222,7 +223,7 @@ impl Worker {
                 let rules = Some(opened.rules.clone());
                 let engine = Some(opened.engine.clone());
                 if report(WorkerReport::Opened(Box::new(opened))) {
-                    WorkerState { workspace, reload, scope, report, rules, engine }.serve(inbox, idle);
+                    WorkerState { workspace, reload, scope, report, rules, engine, refused: BTreeMap::new() }.serve(inbox, idle);
                 }
             }
             Err(closed) => {
@@ -331,26 +332,6 @@ impl WorkerState {
         errand.perform(&mut self.workspace, &self.scope, reloaded)
     }
 
-    /// Returns the plan of a task, or lines for people if the task has none. A specification is read only when its own
-    /// task is requested.
-    fn plan_of(
-        &mut self,
-        reloaded: &mut ProjectDefinition,
-        task: &TaskId,
-        hints: &TreeHints,
-    ) -> Result<Result<Plan, MissingPlan>, ProjectError> {
-        if *task == TaskId::default_task() {
-            let plan = std::mem::replace(&mut reloaded.default_plan, Err(Vec::new()));
-            return Ok(plan.map_err(MissingPlan::Wrong));
-        }
-        let by = (&reloaded.settings, &reloaded.configuration);
-        let read = self.workspace.plan_of_task(by, &self.scope, task, hints)?;
-        Ok(read.map_err(|error| match error {
-            TaskError::Unknown { .. } => MissingPlan::Unknown(error.lines()),
-            TaskError::Twice { .. } | TaskError::Wrong { .. } | TaskError::Approval { .. } => MissingPlan::Wrong(error.lines()),
-        }))
-    }
-
     fn look(&mut self, wanted: &[TaskId], hints: &TreeHints) -> Result<ProjectStatus, ProjectError> {
         let reloaded = (self.reload)();
         // Hints name every change only if the watcher uses the present rules. Otherwise the whole tree is read.
@@ -365,10 +346,11 @@ impl WorkerState {
             Ok(ProjectDefinition { default_plan: Ok(plan), settings, configuration, .. }) => {
                 Ok(DescribedProject { plan, settings, configuration })
             }
-            Ok(ProjectDefinition { default_plan: Err(problems), settings, configuration, .. }) => {
-                Err(PlanlessProject { problems, readable: Some((settings, configuration)) })
+            Ok(ProjectDefinition { default_plan: Err(missing), settings, configuration, .. }) => {
+                let MissingOwnPlan { reason, lines } = missing;
+                Err(PlanlessProject { reason: *reason, problems: lines, readable: Some((settings, configuration)) })
             }
-            Err(problems) => Err(PlanlessProject { problems, readable: None }),
+            Err(problems) => Err(PlanlessProject { reason: PlanlessReason::Wrong, problems, readable: None }),
         };
         self.workspace.project_status(&self.scope, described, wanted, hints)
     }
@@ -387,9 +369,14 @@ impl WorkerState {
                 self.tell_tasks(&reloaded, &order.hints);
                 return failed(RunFailure::Configuration(lines));
             }
+            Ok(Err(MissingPlan::Faulty(lines))) => {
+                self.tell_tasks(&reloaded, &order.hints);
+                return failed(self.refuse(order, &reloaded, lines));
+            }
             Err(error) => return failed(RunFailure::Run(error)),
         };
         self.tell_tasks(&reloaded, &order.hints);
+        self.refused.remove(&order.task);
         if let Some(unknown) = UnknownCheck::find(&order.selection, &plan) {
             return failed(RunFailure::UnknownCheck(unknown));
         }

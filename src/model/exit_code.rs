@@ -43,7 +43,28 @@ const ALL: [CommandExit; 10] = [
     CommandExit::Terminated,
 ];
 
+/// The exit codes in the order in which one of them decides for several tasks. A red task comes before a wrong
+/// specification, so that "any task is red" always has the code of one red task. What is not known comes before success.
+const DECIDING: [CommandExit; 10] = [
+    CommandExit::OwnFault,
+    CommandExit::Interrupted,
+    CommandExit::Terminated,
+    CommandExit::EvidenceWrong,
+    CommandExit::CodeNeedsWork,
+    CommandExit::SpecificationWrong,
+    CommandExit::PersonNeeded,
+    CommandExit::Usage,
+    CommandExit::NoFreshVerdict,
+    CommandExit::Proceed,
+];
+
 impl CommandExit {
+    /// Returns the exit code of a command about several tasks, from the exit code of each task. Without any task it is
+    /// [`CommandExit::NoFreshVerdict`].
+    pub fn of_tasks(exits: &[Self]) -> Self {
+        DECIDING.into_iter().find(|exit| exits.contains(exit)).unwrap_or(Self::NoFreshVerdict)
+    }
+
     /// Returns the variant for an exit status; [`CommandExit::OwnFault`] if no variant has this status.
     pub fn from_code(code: u8) -> Self {
         ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Self::OwnFault)
@@ -62,5 +83,28 @@ impl CommandExit {
             Self::Interrupted => 130,
             Self::Terminated => 143,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_code_stands_for_several_tasks_and_unknown_is_never_success() {
+        use CommandExit::{CodeNeedsWork, Interrupted, NoFreshVerdict, OwnFault, PersonNeeded, Proceed, SpecificationWrong};
+        for (exits, expected) in [
+            (&[][..], NoFreshVerdict),
+            (&[Proceed, Proceed], Proceed),
+            (&[Proceed, NoFreshVerdict], NoFreshVerdict),
+            (&[SpecificationWrong, CodeNeedsWork, Proceed], CodeNeedsWork),
+            (&[NoFreshVerdict, PersonNeeded], PersonNeeded),
+            (&[PersonNeeded, SpecificationWrong], SpecificationWrong),
+            (&[CodeNeedsWork, Interrupted], Interrupted),
+            (&[OwnFault, CodeNeedsWork], OwnFault),
+        ] {
+            assert_eq!(CommandExit::of_tasks(exits), expected, "{expected:?}");
+        }
+        assert!(ALL.iter().all(|exit| CommandExit::of_tasks(&[*exit]) == *exit), "each code decides where it is alone");
     }
 }

@@ -62,6 +62,9 @@ pub struct BrokenRule {
     pub keyword: String,
     /// The parameters of the rule, by keyword.
     pub params: Value,
+    /// The value that breaks the rule, if it is short and the rule alone says what is wrong with it, such as a list of
+    /// allowed values. `None` for values that may hold a secret, such as an address.
+    pub value: Option<Value>,
 }
 
 impl TextPosition {
@@ -144,6 +147,10 @@ impl fmt::Display for Problem {
             write!(formatter, ": {}", shown_line(&subject))?;
         }
         write!(formatter, ": {}", shown_line(&self.message))?;
+        if let Some(value) = self.rule.as_ref().and_then(|rule| rule.value.as_ref()) {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            write!(formatter, " (it is `{}`)", shown_line(&value))?;
+        }
         if let Some(nearest) = &self.nearest {
             write!(formatter, "\n  did you mean `{}`?", shown_line(nearest))?;
         }

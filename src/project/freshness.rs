@@ -22,8 +22,9 @@ use crate::project::known_trees::scan_once;
 use crate::project::registration::{DirectoryOwner, RootDirectory};
 use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::same_program::ProgramSearch;
-use crate::project::specifications::{Specifications, TaskError};
+use crate::project::specifications::Specifications;
 use crate::project::store_reader::StoreReader;
+use crate::project::task_error::TaskError;
 use crate::project::task_history::TaskHistory;
 use crate::project::workspace::Workspace;
 use crate::store::{self, IndexError};
@@ -43,9 +44,28 @@ pub struct DescribedProject<'a> {
     pub configuration: &'a Configuration,
 }
 
+/// Why the project's own checks have no plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PlanlessReason {
+    /// The configuration is right, and the project has no checks. If it has test specifications, their tasks are all that
+    /// it has.
+    WithoutChecks,
+    /// The configuration has errors.
+    Wrong,
+}
+
+/// Why a project's own checks have no plan, with lines for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingOwnPlan {
+    pub reason: PlanlessReason,
+    /// One line for each problem.
+    pub lines: Vec<String>,
+}
+
 /// A project whose own checks have no plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanlessProject<'a> {
+    pub reason: PlanlessReason,
     /// Why there is no plan: one line for each problem.
     pub problems: &'a [String],
     /// Settings and configuration, if these can be read. They are used for tasks of test specifications, which may have
@@ -81,6 +101,11 @@ impl<'a> StatusQuestion<'a> {
         }
     }
 
+    /// Returns whether the project's configuration is right and has no checks, and none were found in its files.
+    fn lacks_checks(&self) -> bool {
+        matches!(&self.asked, FilesRead::Described(Err(planless)) if planless.reason == PlanlessReason::WithoutChecks)
+    }
+
     fn program_search(&self) -> ProgramSearch<'a> {
         let additions = self.readable().map(|(settings, _)| &settings.environment);
         ProgramSearch { root: self.root, ambient: self.ambient, additions }
@@ -96,8 +121,18 @@ struct ScannedState<'a> {
     wanted: Vec<TaskId>,
     /// The test specifications in the tree, and the configuration for their plans; `None` if they were not read.
     specifications: Option<(&'a Specifications, &'a Configuration)>,
+    /// Whether the project's own checks are reported on.
+    own: OwnTask,
     /// The current tree, and the trees on which checks had their last results; `None` if the tree was not read.
     trees: Option<(TreeIndex, &'a CheckedTrees)>,
+}
+
+/// Whether a status has the task of the project's own checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OwnTask {
+    Listed,
+    /// The project has test specifications and no checks of its own.
+    Absent,
 }
 
 /// The state of a task's current plan, whether the plan is approved, and its problems in words for people.
@@ -148,7 +183,14 @@ impl StoreReader {
             &self.store,
             &mut self.index,
             &question,
-            &ScannedState { tree: None, activity, wanted: wanted.to_vec(), specifications: None, trees: None },
+            &ScannedState {
+                tree: None,
+                activity,
+                wanted: wanted.to_vec(),
+                specifications: None,
+                own: OwnTask::Listed,
+                trees: None,
+            },
         )
     }
 
@@ -235,7 +277,8 @@ fn stand(
     let watched = readable.map(|(_, configuration)| &configuration.watch.tasks);
     let named = watched.map(|watched| watched.named.clone()).unwrap_or_default();
     let wanted = [question.wanted, &named].concat();
-    let mut seen = ScannedState { tree: None, activity, wanted, specifications: None, trees: None };
+    let mut seen = ScannedState { tree: None, activity, wanted, specifications: None, own: OwnTask::Listed, trees: None };
+    let lacks_checks = question.lacks_checks();
     // While a run is under way, the tree is not read. Without a digest of the tree no verdict is called fresh, and
     // the run brings a new verdict.
     if let (Some((settings, configuration)), Activity::Idle) = (readable, activity)
@@ -244,15 +287,28 @@ fn stand(
         let tree = look(settings)?;
         (seen.tree, seen.trees) = (Some(tree.digest()), Some((tree.clone(), checked_trees)));
         let watched = &configuration.watch.tasks;
-        if watched.asks_for_specifications() || needs_specifications(index, question, &seen.wanted)? {
-            specifications.update(question.root, &tree);
-            if watched.asks_for_specifications() {
+        if lacks_checks || watched.asks_for_specifications() || needs_specifications(index, question, &seen.wanted)? {
+            specifications.update(question.root, &tree, &settings.specification);
+            if lacks_checks || watched.asks_for_specifications() {
                 seen.wanted.extend(specifications.tasks());
             }
             seen.specifications = Some((specifications, configuration));
         }
+    } else if lacks_checks {
+        // The files are not read now. Those that were read last say which tasks there are.
+        seen.wanted.extend(specifications.tasks());
+    }
+    let has_specifications = !specifications.is_empty() || (seen.tree.is_none() && !has_history(index, question)?);
+    if lacks_checks && has_specifications && !question.wanted.contains(&TaskId::default_task()) {
+        seen.own = OwnTask::Absent;
     }
     judge(store, index, question, &seen)
+}
+
+/// Returns whether the project's own checks were run in the past.
+fn has_history(index: &store::StoreIndex, question: &StatusQuestion<'_>) -> Result<bool, ProjectError> {
+    let Some(project) = question.project else { return Ok(false) };
+    Ok(index.tasks(project).map_err(ProjectError::Index)?.contains(&TaskId::default_task()))
 }
 
 /// Returns whether at least one of the tasks can only come from a test specification. If there is none, the caller need
@@ -263,7 +319,7 @@ fn needs_specifications(
     wanted: &[TaskId],
 ) -> Result<bool, ProjectError> {
     let own = own_task(question);
-    Ok(tasks_of(index, question, wanted)?.iter().any(|task| *task != own && *task != TaskId::default_task()))
+    Ok(tasks_of(index, question, wanted, OwnTask::Listed)?.iter().any(|task| *task != own && *task != TaskId::default_task()))
 }
 
 /// Judges from the rows of the index. Another program may change rows after their seal was checked. So all of it is done again if
@@ -294,7 +350,7 @@ fn judge_once(
         catch_up(store, index, project)?;
     }
     let mut tasks = Vec::new();
-    for task in tasks_of(index, question, &look.wanted)? {
+    for task in tasks_of(index, question, &look.wanted, look.own)? {
         let history = question.project.map(|project| TaskHistory::read(store, index, project, &task)).transpose()?;
         let history = history.unwrap_or_default();
         let plan = plan_facts(index, question, look, &task, history.verdict.as_ref())?;
@@ -328,9 +384,14 @@ fn judge_once(
         tasks.push(VerdictStatus { freshness, task, tree, plan: digest, verdict, checks, problems });
     }
     let mut problems = match &question.asked {
-        FilesRead::Described(Err(undescribed)) => undescribed.problems.to_vec(),
-        FilesRead::Described(Ok(_)) | FilesRead::Unlooked => Vec::new(),
+        FilesRead::Described(Err(undescribed)) if look.own == OwnTask::Listed => undescribed.problems.to_vec(),
+        FilesRead::Described(_) | FilesRead::Unlooked => Vec::new(),
     };
+    if let Some((specifications, _)) = look.specifications
+        && (look.own == OwnTask::Absent || !look.wanted.is_empty())
+    {
+        problems.extend(specifications.faults_without_task().into_iter().map(ToString::to_string));
+    }
     if let Some(project) = question.project {
         // Violations (reverted changes to the task list) that the last report already names are included too, because
         // the caller may not have seen that report.
@@ -350,12 +411,20 @@ fn own_task(question: &StatusQuestion<'_>) -> TaskId {
 
 /// Returns the task of the project's own checks, then the requested tasks, then all other tasks with a history. No task
 /// is repeated.
-fn tasks_of(index: &store::StoreIndex, question: &StatusQuestion<'_>, wanted: &[TaskId]) -> Result<Vec<TaskId>, ProjectError> {
+fn tasks_of(
+    index: &store::StoreIndex,
+    question: &StatusQuestion<'_>,
+    wanted: &[TaskId],
+    own: OwnTask,
+) -> Result<Vec<TaskId>, ProjectError> {
     let known = match question.project {
         Some(project) => index.tasks(project).map_err(ProjectError::Index)?,
         None => Vec::new(),
     };
-    let mut tasks = vec![own_task(question)];
+    let mut tasks = match own {
+        OwnTask::Listed => vec![own_task(question)],
+        OwnTask::Absent => Vec::new(),
+    };
     for task in wanted.iter().cloned().chain(known) {
         if !tasks.contains(&task) {
             tasks.push(task);

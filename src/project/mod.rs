@@ -46,8 +46,10 @@ mod snapshot_storage;
 mod snapshot_trial;
 mod specifications;
 mod store_reader;
+mod task_error;
 mod task_history;
 mod task_list;
+mod task_order;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool_version;
@@ -70,7 +72,7 @@ pub(crate) use environment_digest::{
 };
 pub use error::{ProjectError, system_error_behind};
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
-pub use freshness::{DescribedProject, PlanlessProject};
+pub use freshness::{DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason};
 pub(crate) use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub(crate) use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound};
@@ -93,8 +95,9 @@ pub use snapshot_storage::{
 pub use snapshot_trial::try_snapshot;
 pub(crate) use snapshot_trial::{obstacle_of_settings, try_mount};
 pub(crate) use specifications::SPECIFICATION_SEARCH;
-pub use specifications::{Specifications, TaskError, read_text};
+pub use specifications::{Specifications, SpecifiedTask, read_specification_file, read_text};
 pub use store_reader::{RecordedRun, RegisteredProject, StoreReader};
+pub use task_error::{SpecificationFaults, TaskError, TaskPlace};
 pub use task_list::keep_task_list;
 pub(crate) use task_list::read_debt;
 pub use waiting_approvals::WaitingApprovals;

@@ -127,7 +127,8 @@ impl Workspace {
         self.append(&mut ledger, &scope, LedgerBody::Registered(record))?;
         drop(ledger);
         let registered = format!("registered `{}` as {}", place.identity.path, scope.project);
-        let mut notes = vec![if is_approved {
+        // A plan without actions is that of a project without checks of its own: registering it approves nothing.
+        let mut notes = vec![if is_approved && plan.actions().next().is_some() {
             format!("{registered}; its plan is approved by that ({}…)", plan_digest.short())
         } else {
             registered

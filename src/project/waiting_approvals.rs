@@ -17,7 +17,7 @@ use crate::project::store_reader::StoreReader;
 /// What waits for approval in a project, and what could not be compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WaitingApprovals {
-    /// The plans that wait: that of the project's own checks first, then those of the tasks, sorted by their names.
+    /// The plans that wait: that of the project's own checks first, then those of the tasks, each after those that it depends on.
     pub unapproved: Vec<UnapprovedPlan>,
     /// Why plans could not be compared with the approved ones, one line for each problem.
     pub problems: Vec<String>,
@@ -41,7 +41,7 @@ impl StoreReader {
         let tree = scan_once(&self.store, settings, Some(project), root)?;
         let left = files_that_left_saved(&self.store, project, root, settings, &tree);
         let mut specifications = Specifications::default();
-        specifications.update(root, &tree);
+        specifications.update(root, &tree, &settings.specification);
         let mut plans = vec![(TaskId::default_task(), default_plan)];
         for task in specifications.tasks().into_iter().filter(|task| *task != TaskId::default_task()) {
             let plan = specifications.plan(configuration, &task).map_err(|error| error.lines());

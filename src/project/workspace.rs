@@ -32,7 +32,8 @@ use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
 use crate::project::run_preparation::RunPreparation;
 use crate::project::same_program::ProgramSearch;
 use crate::project::selection::Selection;
-use crate::project::specifications::{Specifications, TaskError};
+use crate::project::specifications::Specifications;
+use crate::project::task_error::TaskError;
 use crate::report::{RecoveryFacts, attested, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes};
 use crate::sandbox::search_path;
 use crate::store;
@@ -344,11 +345,10 @@ impl Workspace {
         task: &TaskId,
         hints: &TreeHints,
     ) -> Result<Result<Plan, TaskError>, ProjectError> {
-        self.read_specifications(settings, scope, hints)?;
-        Ok(self.specifications.plan(configuration, task))
+        Ok(self.read_specifications(settings, scope, hints)?.plan(configuration, task))
     }
 
-    /// Returns every task of every test specification in the current tree, sorted.
+    /// Returns every task of every test specification in the current tree, each after the tasks that it depends on.
     ///
     /// # Errors
     ///
@@ -359,19 +359,23 @@ impl Workspace {
         scope: &ProjectScope,
         hints: &TreeHints,
     ) -> Result<Vec<TaskId>, ProjectError> {
-        self.read_specifications(settings, scope, hints)?;
-        Ok(self.specifications.tasks())
+        Ok(self.read_specifications(settings, scope, hints)?.tasks())
     }
 
-    fn read_specifications(
+    /// Returns the test specifications in the current tree.
+    ///
+    /// # Errors
+    ///
+    /// When the tree cannot be read.
+    pub fn read_specifications(
         &mut self,
         settings: &ProjectSettings,
         scope: &ProjectScope,
         hints: &TreeHints,
-    ) -> Result<(), ProjectError> {
+    ) -> Result<&Specifications, ProjectError> {
         let index = self.trees.scan(&self.store, settings, scope, hints)?;
-        self.specifications.update(&scope.root, &index);
-        Ok(())
+        self.specifications.update(&scope.root, &index, &settings.specification);
+        Ok(&self.specifications)
     }
 
     /// Saves the known trees with enough unsaved changes for the next start of proctor. This is meant for idle time.

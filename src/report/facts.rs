@@ -8,9 +8,9 @@ use crate::report::ProgramV1;
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Action, ActionJudgement, ActionOutline, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, EndedAction, EvidenceFile,
-    NextNode, OverallResult, OverallStatus, PartialReason, Plan, PlanNote, ProjectId, RouteEntry, RunId, TaskId, TaskStatus,
-    Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
+    Action, ActionJudgement, ActionOutline, ActionPhase, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, EndedAction,
+    EvidenceFile, NextNode, OverallResult, OverallStatus, PartialReason, Plan, PlanNote, ProjectId, RouteEntry, RunId, TaskId,
+    TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
 use crate::report::{
     ActionResult, ConfigurationChangeV2, ContentionV2, EnvironmentV2, RunStartV1, SnapshotV2, SpecificationErrorV2, TddV2,
@@ -82,8 +82,8 @@ pub struct RefusalFacts {
     pub file: String,
     /// The errors of the specification, in the order of the file.
     pub errors: Vec<SpecificationErrorV2>,
-    /// The actions of the task that contain errors, as far as they can be read.
-    pub invalid: Vec<InvalidFacts>,
+    /// The actions of the task, in the order of the specification, as far as they can be read.
+    pub actions: Vec<RefusedAction>,
     /// The digest of the tree in which the specification was read.
     pub tree: TreeDigest,
     /// Entries of the tree that could not be digested.
@@ -101,11 +101,19 @@ pub struct RefusalFacts {
     pub completion: CompletionFacts,
 }
 
-/// An action that was not run because its specification is wrong.
+/// An action of a run that was refused. None of its actions was run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RefusedAction {
+    pub phase: ActionPhase,
+    /// The action, as far as it could be read; `None` if its type cannot be read, which is an error in the action.
+    pub outline: Option<ActionOutline>,
+    /// The errors in the action; `None` if the action has none.
+    pub invalid: Option<InvalidFacts>,
+}
+
+/// The errors in an action.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InvalidFacts {
-    /// The action, as far as it could be read.
-    pub outline: ActionOutline,
     /// The specification's errors in this action; their positions are relative to the action.
     pub errors: Vec<SpecificationErrorV2>,
     pub judgement: ActionJudgement,

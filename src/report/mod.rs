@@ -44,8 +44,8 @@ pub use environment::{environment_record, looks_like_a_secret};
 pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
 pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, ObservationFacts, exchange_record, file_record};
 pub use facts::{
-    ActionRecordFacts, CompletionFacts, InvalidFacts, IsolationFacts, RecoveryFacts, RefusalFacts, RouteFacts, RunFacts,
-    RunStartFacts, TreeFacts,
+    ActionRecordFacts, CompletionFacts, InvalidFacts, IsolationFacts, RecoveryFacts, RefusalFacts, RefusedAction, RouteFacts,
+    RunFacts, RunStartFacts, TreeFacts,
 };
 pub use file_names::{
     ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, NamedFile, ObservationFiles, RUN_START_FILE, describe_found_file,

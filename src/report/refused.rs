@@ -1,12 +1,13 @@
 //! Builds the report of a refused run: the task's specification has errors, so nothing was run (C10, C78).
 
-use crate::model::{ActionPhase, OverallResult, OverallStatus, PlanOrigin, RunId, Timestamp, TreeFormat};
+use crate::model::{ActionOutline, ActionPhase, OverallResult, OverallStatus, PlanOrigin, RunId, Timestamp, TreeFormat};
 use crate::report::build::{GENERATED_BY, build_issue, unsealed};
 use crate::report::unrun::{tree_before, unrun_report};
 use crate::report::{
     ActionCountsV2, ActionImpactV2, ActionOutcomeV2, ActionResultV2, ActionResultsV2, CleanupExecutionV2, CompletionV2,
     DispositionV2, ExecutionReportV2, ExecutionSummaryV2, ImpactV2, InvalidFacts, PrerequisiteExecutionV2, ProjectV2,
-    RefusalFacts, RunStartDetailsV1, SchemaValidationV2, StepExecutionV2, TestSpecificationV2, ValidationCriteriaV2,
+    RefusalFacts, RefusedAction, RunStartDetailsV1, SchemaValidationV2, SkipReason, StepExecutionV2, TestSpecificationV2,
+    ValidationCriteriaV2,
 };
 
 /// Returns the content of the start record of a refused run.
@@ -25,18 +26,19 @@ pub fn refused_start(facts: &RefusalFacts) -> RunStartDetailsV1 {
 
 /// Returns the report of a run that executed nothing, because the specification of its task is wrong.
 ///
-/// The report has entries only for actions that contain errors and have a readable type. `specificationErrors` has
-/// every error with its position, including those of prerequisites and cleanup (C78). The tree was read only once,
-/// because no process could have changed it.
+/// The report has an entry for each action with a readable type: INVALID if it contains errors, otherwise SKIPPED. An action
+/// without a readable type is counted and has no entry. `specificationErrors` has every error with its position, including
+/// those of prerequisites and cleanup (C78). The tree was read only once, because no process could have changed it.
 pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) -> ExecutionReportV2 {
-    let of = |phase| facts.invalid.iter().filter(|action| action.outline.phase == phase).map(build_invalid).collect();
+    let of = |phase| facts.actions.iter().filter(|action| action.phase == phase).filter_map(build_refused).collect();
+    let invalid = facts.actions.iter().filter(|action| action.invalid.is_some()).count() as u64;
     let summary = ExecutionSummaryV2 {
         overall_status: OverallStatus::SpecificationError,
         start_time: facts.started,
         end_time: Some(ended),
         total_duration: Some(facts.duration),
-        action_counts: Some(counts(&facts.invalid)),
-        action_results: Some(ActionResultsV2 { specification_error: facts.invalid.len() as u64, ..ActionResultsV2::default() }),
+        action_counts: Some(counts(&facts.actions)),
+        action_results: Some(ActionResultsV2 { specification_error: invalid, ..ActionResultsV2::default() }),
         test_results: None,
     };
     let authenticity = unsealed(run_id.clone(), Some(facts.process_id));
@@ -63,11 +65,13 @@ pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) ->
     }
 }
 
-/// Returns the counts of actions. No action was run, so none counts as executed (C62).
-fn counts(invalid: &[InvalidFacts]) -> ActionCountsV2 {
-    let in_phase = |phase| invalid.iter().filter(|action| action.outline.phase == phase).count() as u64;
+/// Returns the counts of actions. No action was run, so none counts as executed; those with errors are neither executed nor
+/// skipped (C62).
+fn counts(actions: &[RefusedAction]) -> ActionCountsV2 {
+    let in_phase = |phase| actions.iter().filter(|action| action.phase == phase).count() as u64;
     ActionCountsV2 {
-        total: invalid.len() as u64,
+        total: actions.len() as u64,
+        skipped: actions.iter().filter(|action| action.invalid.is_none()).count() as u64,
         prerequisites: in_phase(ActionPhase::Prerequisite),
         steps: in_phase(ActionPhase::Step),
         cleanup: in_phase(ActionPhase::Cleanup),
@@ -75,20 +79,51 @@ fn counts(invalid: &[InvalidFacts]) -> ActionCountsV2 {
     }
 }
 
+/// Returns the entry of an action; `None` if its type cannot be read.
+fn build_refused(action: &RefusedAction) -> Option<ActionResultV2> {
+    let outline = action.outline.as_ref()?;
+    Some(match &action.invalid {
+        Some(invalid) => build_invalid(outline, invalid),
+        None => build_skipped(outline),
+    })
+}
+
 /// Returns the entry of an action that was not run because its specification is wrong (example 6 of the design document
 /// seed 004).
-fn build_invalid(facts: &InvalidFacts) -> ActionResultV2 {
-    let (errors, outline) = (facts.errors.clone(), &facts.outline);
+fn build_invalid(outline: &ActionOutline, facts: &InvalidFacts) -> ActionResultV2 {
+    ActionResultV2 {
+        disposition: DispositionV2::Invalid,
+        skip_reason: None,
+        status: Some(facts.judgement.classification.category),
+        blocking: Some(true),
+        result: Some(ActionOutcomeV2 {
+            executed: Some(false),
+            schema_validation: Some(SchemaValidationV2 { valid: false, errors: facts.errors.clone() }),
+            ..ActionOutcomeV2::default()
+        }),
+        classification: Some(facts.judgement.classification.clone()),
+        impact: Some(ImpactV2::Action(ActionImpactV2 {
+            action_skipped: true,
+            reason: "Cannot execute invalid specification".to_owned(),
+        })),
+        debt_generation: Some(facts.judgement.debt.clone()),
+        agent_action: Some(facts.judgement.agent_action.clone()),
+        ..build_skipped(outline)
+    }
+}
+
+/// Returns the entry of an action without errors. It was not run because errors stand elsewhere in the specification.
+fn build_skipped(outline: &ActionOutline) -> ActionResultV2 {
     ActionResultV2 {
         action_id: outline.id.clone(),
         name: outline.id.to_string(),
         action_type: outline.action_type,
         // Nothing was run, so no tool's output was read.
         tool: String::new(),
-        disposition: DispositionV2::Invalid,
-        skip_reason: None,
-        status: Some(facts.judgement.classification.category),
-        blocking: Some(true),
+        disposition: DispositionV2::Skipped,
+        skip_reason: Some(SkipReason::SpecificationWrong),
+        status: None,
+        blocking: None,
         description: outline.description.clone(),
         command: outline.subject.clone(),
         directory: None,
@@ -99,19 +134,12 @@ fn build_invalid(facts: &InvalidFacts) -> ActionResultV2 {
         attempts: None,
         flaky: None,
         earlier_attempts: Vec::new(),
-        result: Some(ActionOutcomeV2 {
-            executed: Some(false),
-            schema_validation: Some(SchemaValidationV2 { valid: false, errors }),
-            ..ActionOutcomeV2::default()
-        }),
-        classification: Some(facts.judgement.classification.clone()),
+        result: None,
+        classification: None,
         root_cause: None,
-        impact: Some(ImpactV2::Action(ActionImpactV2 {
-            action_skipped: true,
-            reason: "Cannot execute invalid specification".to_owned(),
-        })),
-        debt_generation: Some(facts.judgement.debt.clone()),
-        agent_action: Some(facts.judgement.agent_action.clone()),
+        impact: None,
+        debt_generation: None,
+        agent_action: None,
     }
 }
 

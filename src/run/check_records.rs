@@ -28,7 +28,8 @@ fn outcome(one: &ActionResult) -> CheckOutcome {
             | SkipReason::Stopped
             | SkipReason::AfterFailure
             | SkipReason::DependencyFailed
-            | SkipReason::RunTimedOut,
+            | SkipReason::RunTimedOut
+            | SkipReason::SpecificationWrong,
         ) => CheckOutcome::Skipped,
     }
 }

@@ -66,7 +66,8 @@ fn seen(one: &ActionResult) -> SeenAction<'_> {
             | SkipReason::NotSelected
             | SkipReason::AfterFailure
             | SkipReason::DependencyFailed
-            | SkipReason::RunTimedOut,
+            | SkipReason::RunTimedOut
+            | SkipReason::SpecificationWrong,
         ) => unseen,
     }
 }

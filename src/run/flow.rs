@@ -44,7 +44,8 @@ impl StepFlow {
             | SkipReason::Stopped
             | SkipReason::AfterFailure
             | SkipReason::DependencyFailed
-            | SkipReason::RunTimedOut => {
+            | SkipReason::RunTimedOut
+            | SkipReason::SpecificationWrong => {
                 self.unsuccessful.insert(step.id.clone());
             }
         }

@@ -9,14 +9,13 @@ use crate::model::{CommandExit, OverallStatus, Problem, RunId, RunRecord, TaskId
 use crate::process::clock;
 use crate::project::Progress;
 use crate::project::ProjectError;
-use crate::project::TaskError;
 use crate::project::Workspace;
-use crate::project::{ProjectScope, ProjectSettings, SealedReport};
+use crate::project::{ProjectScope, ProjectSettings, SealedReport, SpecificationFaults, TaskError};
 use crate::report::{
-    CompletionFacts, EXECUTION_REPORT_FILE, InvalidFacts, RefusalFacts, SpecificationErrorV2, attested, refused_report,
-    refused_start, seal_hash, to_bytes,
+    CompletionFacts, EXECUTION_REPORT_FILE, InvalidFacts, RefusalFacts, RefusedAction, SpecificationErrorV2, attested,
+    refused_report, refused_start, seal_hash, to_bytes,
 };
-use crate::spec::specification::InvalidAction;
+use crate::spec::specification::OutlinedAction;
 use crate::tree::TreeHints;
 use crate::verdict::{RunFlow, judge_invalid, judge_run};
 
@@ -50,14 +49,15 @@ impl Workspace {
         let (tree, issues) = self.tree_digest(settings, scope, &TreeHints::Everything)?;
         // The specification is read again, so that the errors belong to the tree that the report names.
         let plan = self.plan_of_task((settings, configuration), scope, task, &TreeHints::Only(BTreeSet::new()))?;
-        let Err(TaskError::Wrong { file, faults, invalid }) = plan else { return Ok(None) };
+        let faults = plan.err().and_then(TaskError::into_faults);
+        let Some(SpecificationFaults { file, faults, actions }) = faults else { return Ok(None) };
         let verdict = judge_run(&[], &RunFlow::SpecificationWrong);
         let facts = RefusalFacts {
             project_id: scope.project.clone(),
             task: (*task).clone(),
             file,
             errors: faults.iter().map(SpecificationErrorV2::of).collect(),
-            invalid: invalid.into_iter().map(|action| invalid_facts(action, &faults)).collect(),
+            actions: actions.into_iter().map(|action| refused_action(action, &faults)).collect(),
             tree,
             issues,
             trigger: trigger.clone(),
@@ -108,12 +108,12 @@ impl Workspace {
     }
 }
 
-fn invalid_facts(action: InvalidAction, faults: &[Problem]) -> InvalidFacts {
-    let errors = faults
-        .iter()
-        .filter(|fault| action.has(&fault.pointer) || fault.further_pointers().any(|one| action.has(one)))
-        .map(SpecificationErrorV2::of);
+fn refused_action(action: OutlinedAction, faults: &[Problem]) -> RefusedAction {
+    let errors = faults.iter().filter(|fault| action.has_fault(fault)).map(SpecificationErrorV2::of);
     let errors: Vec<SpecificationErrorV2> = errors.map(|error| error.within(&action.pointer)).collect();
-    let judgement = judge_invalid(errors.iter().map(|error| error.message.clone()).collect());
-    InvalidFacts { outline: action.outline, errors, judgement }
+    let invalid = action.is_invalid.then(|| {
+        let judgement = judge_invalid(errors.iter().map(SpecificationErrorV2::sentence).collect());
+        InvalidFacts { errors, judgement }
+    });
+    RefusedAction { phase: action.phase, outline: action.outline, invalid }
 }

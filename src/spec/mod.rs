@@ -37,6 +37,7 @@ pub use correction::with_free_corrections;
 pub use digest::{check_digest, plan_digest};
 pub use files::DiskFiles;
 pub use init::init_text;
+pub use no_checks::{lacks_only_checks, plan_without_checks};
 pub use propose_writes::propose_writes;
 pub use resolve::{discover, plan, plan_command, resolve};
 pub use review::plan_review;

@@ -1,7 +1,8 @@
 //! Says what a person can do about a project in which no checks are configured and none were found.
 
 use crate::config::Configuration;
-use crate::model::{PlanNote, Problem, quoted_text, shown_line};
+use crate::model::{Plan, PlanNote, PlanOrigin, Problem, TaskId, quoted_text, shown_line};
+use crate::spec::approval::plan_settings;
 use crate::spec::init::quoted_list;
 use crate::tools::{ProjectFiles, ProposedCheck, propose};
 
@@ -9,9 +10,26 @@ use crate::tools::{ProjectFiles, ProposedCheck, propose};
 const EXAMPLE: &str =
     "write one into `proctor.toml`: `[[check]]`, below it `name = \"tests\"` and `command = [\"make\", \"test\"]`";
 
+/// The name of what is missing, in the problem of a project without checks.
+const MISSING: &str = "check";
+
+/// Returns whether the only problem is that the project has no checks of its own. Its test specifications may have tasks
+/// all the same.
+pub fn lacks_only_checks(problems: &[Problem]) -> bool {
+    matches!(problems, [problem] if problem.pointer == MISSING && problem.position.is_none())
+}
+
+/// Returns the plan with which a project without checks of its own is registered: it has no action, so registering the
+/// project approves nothing but the project itself.
+pub fn plan_without_checks(configuration: &Configuration, project_name: &str) -> Plan {
+    let name = configuration.project_name.clone().unwrap_or_else(|| project_name.to_owned());
+    let plan = Plan::empty(TaskId::default_task(), name, PlanOrigin::Specification);
+    Plan { settings: plan_settings(configuration), ..plan }
+}
+
 /// Returns the problem of a project without checks. `notes` say which tools have configurations but cannot run.
 pub(super) fn without_checks(configuration: &Configuration, files: &dyn ProjectFiles, notes: &[PlanNote]) -> Problem {
-    let problem = Problem::new("check", "the project has no checks, and none were found in its files");
+    let problem = Problem::new(MISSING, "the project has no checks, and none were found in its files");
     let proposals = propose(files);
     let advice = if proposals.is_empty() { EXAMPLE.to_owned() } else { advice(&proposals) };
     let missing: String =

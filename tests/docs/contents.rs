@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use proctor::condition::FIELDS;
+
 use crate::common::{repository, source_files};
 use crate::docs::page;
 
@@ -38,6 +40,16 @@ fn the_readme_and_the_glossary_are_short() {
     let is_term_or_heading = |line: &&str| line.is_empty() || line.starts_with("* **") || line.starts_with('#');
     let others: Vec<&str> = glossary.lines().skip(3).filter(|line| !is_term_or_heading(line)).collect();
     assert!(others.is_empty(), "a term has more than one line: {others:?}");
+}
+
+#[test]
+fn the_page_on_specifications_has_every_field_of_conditions_and_no_other() {
+    let text = page("docs/guides/test-specifications.md").text;
+    let table = text.split("| field | of which actions | value |").nth(1).expect("the table is there");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let names = rows.flat_map(|row| row.split('|').nth(1).unwrap_or_default().split('`').skip(1).step_by(2));
+    let fields: BTreeSet<&str> = FIELDS.iter().map(|row| row.name).collect();
+    assert_eq!(names.collect::<BTreeSet<_>>(), fields, "the page (left) and the program (right)");
 }
 
 #[test]

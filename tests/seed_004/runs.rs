@@ -196,7 +196,9 @@ fn a_wrong_specification_has_its_faults_in_the_form_of_example_6() {
     let missing = faults.iter().find(|fault| fault["keyword"] == "required").unwrap_or_else(|| panic!("{checked:#}"));
     assert_eq!((&missing["params"]["missingProperty"], &missing["instancePath"]), (&"filePath".into(), &parameters.into()));
     project.proctor(["run", "--task", "T117"]).status(4);
-    assert!(!project.path().join("evidence").exists(), "nothing was run");
+    let sealed = std::fs::read_to_string(project.path().join("evidence/T117/execution-report.json")).expect("it was sealed");
+    let sealed: Value = serde_json::from_str(&sealed).expect("a report is JSON");
+    assert_eq!(sealed["executionSummary"]["actionCounts"]["executed"], 0, "nothing was run");
 
     let project =
         Project::new().file("T117-test-specification.json", &right).toml("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n");

@@ -8,13 +8,15 @@ use crate::cli::render;
 use crate::cli::service::{self, MARGIN};
 use crate::cli::service_arguments::AddOptions;
 use crate::cli::setup;
+use crate::cli::specification_files;
 use crate::model::{CommandExit, Serving};
 use crate::project::record_serving;
 
 pub(crate) fn execute(options: &AddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     // The launcher must be started while the process has a single thread.
     let launcher = opening::start_launcher(environment)?;
-    let loaded = setup::load(environment, options.place.path())?;
+    let loaded =
+        specification_files::load_project(&setup::project_root(environment, options.place.path())?, environment.values())?;
     // If it is unclear which project the directory is, the person is asked here: the service cannot ask.
     let opened = opening::open(environment, launcher, &loaded, options.identity)?;
     let project = &opened.scope.project;

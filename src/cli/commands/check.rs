@@ -19,7 +19,9 @@ use crate::cli::specification_files::{self, unreadable};
 use crate::config::{self, Configuration, SpecificationSettings};
 use crate::model::{CommandExit, quoted_text};
 use crate::project::read_text;
-use crate::spec::specification::{FilledPlaceholder, SPECIFICATION_SUFFIX, SpecificationContext, read_filled_specification};
+use crate::spec::specification::{
+    FilledPlaceholder, SPECIFICATION_SUFFIX, SpecificationContext, SpecificationReading, read_filled_specification,
+};
 use crate::spec::{self, DiskFiles, compare_with_project};
 
 /// The document that `--json` prints.
@@ -149,17 +151,15 @@ fn check_project(root: &Path, settings: &SpecificationSettings) -> Result<Vec<Fi
     let path = root.join(CONFIGURATION_FILE);
     match read_text(&path) {
         Ok(text) => {
-            files.push(check_configuration(root, CONFIGURATION_FILE, &text));
+            files.push(check_configuration(root, CONFIGURATION_FILE, &text)?);
             configuration = config::read(&text, CONFIGURATION_FILE).unwrap_or_default();
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(unreadable(&path, &error)),
     }
-    for name in specification_files::names(root, &configuration)? {
-        let path = root.join(&name);
-        let text = read_text(&path).map_err(|error| unreadable(&path, &error))?;
-        files.push(check_specification(root, &name, &text, settings));
-    }
+    configuration.specification = settings.clone();
+    let specifications = specification_files::read_all(root, &configuration)?;
+    files.extend(specifications.checked().iter().map(|(name, reading)| checked_specification(name, reading)));
     Ok(files)
 }
 
@@ -174,18 +174,21 @@ fn check_files(
         let text = read_text(&path).map_err(|error| unreadable(file, &error))?;
         let name = file.display().to_string();
         let is_configuration = path.file_name().is_some_and(|name| name == CONFIGURATION_FILE);
-        Ok(if is_configuration {
+        if is_configuration {
             check_configuration(root, &name, &text)
         } else {
-            check_specification(root, &name, &text, settings)
-        })
+            Ok(check_specification(root, &name, &text, settings))
+        }
     };
     files.iter().map(check).collect()
 }
 
 fn check_specification(root: &Path, name: &str, text: &str, settings: &SpecificationSettings) -> FileV1 {
     let reading = read_filled_specification(text, name, SpecificationContext { project_root: root }, settings);
-    let reading = compare_with_project(reading, &DiskFiles::new(root));
+    checked_specification(name, &compare_with_project(reading, &DiskFiles::new(root)))
+}
+
+fn checked_specification(name: &str, reading: &SpecificationReading) -> FileV1 {
     let tasks = reading.specification.iter().flat_map(|specification| specification.raw.tasks.keys().cloned());
     FileV1 {
         file: name.to_owned(),
@@ -198,16 +201,25 @@ fn check_specification(root: &Path, name: &str, text: &str, settings: &Specifica
     }
 }
 
-fn check_configuration(root: &Path, name: &str, text: &str) -> FileV1 {
-    let planned = config::read(text, name)
-        .and_then(|configuration| spec::plan(&configuration, &DiskFiles::new(root), &setup::directory_name(root)));
-    let (tasks, problems) = match planned {
+/// Checks a configuration. Without checks it is right if the project has test specifications.
+fn check_configuration(root: &Path, name: &str, text: &str) -> Result<FileV1, CommandError> {
+    let read = config::read(text, name);
+    let plan = |configuration: &Configuration| spec::plan(configuration, &DiskFiles::new(root), &setup::directory_name(root));
+    let (tasks, problems) = match read.as_ref().map_err(Clone::clone).and_then(plan) {
         Ok(plan) => (vec![plan.task.to_string()], Vec::new()),
-        Err(problems) => (Vec::new(), problems.iter().map(ProblemV1::of).collect()),
+        Err(problems) => {
+            let lacks_checks = spec::lacks_only_checks(&problems);
+            let has_tasks = match &read {
+                Ok(configuration) if lacks_checks => !specification_files::read_all(root, configuration)?.is_empty(),
+                Ok(_) | Err(_) => false,
+            };
+            let problems = problems.iter().filter(|_| !has_tasks).map(ProblemV1::of).collect();
+            (Vec::new(), problems)
+        }
     };
     let valid = problems.is_empty();
     let (kind, filled) = (FileKind::Configuration, BTreeMap::new());
-    FileV1 { file: name.to_owned(), kind, valid, tasks, faults: Vec::new(), problems, filled }
+    Ok(FileV1 { file: name.to_owned(), kind, valid, tasks, faults: Vec::new(), problems, filled })
 }
 
 impl FileV1 {
@@ -248,7 +260,11 @@ impl CheckV1 {
         for file in &self.files {
             let errors = file.errors();
             let notes = file.faults.len() + file.problems.len() - errors;
-            let verdict = if file.valid { file.tasks.join(", ") } else { counted(errors, "error") };
+            let verdict = match (file.valid, file.tasks.as_slice()) {
+                (true, []) => "no checks".to_owned(),
+                (true, tasks) => tasks.join(", "),
+                (false, _) => counted(errors, "error"),
+            };
             let notes = if notes == 0 { String::new() } else { format!(", {}", counted(notes, "note")) };
             lines.push(format!("{} {}: {verdict}{notes}", if file.valid { "✓" } else { "✗" }, file.file));
             lines.extend(file.filled.iter().map(|(name, filled)| match &filled.value {

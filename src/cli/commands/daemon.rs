@@ -11,7 +11,7 @@ use crate::cli::error::CommandError;
 use crate::cli::logging;
 use crate::cli::render;
 use crate::cli::service_arguments::DaemonOptions;
-use crate::cli::setup;
+use crate::cli::setup::{self, Planless};
 use crate::config::Configuration;
 use crate::daemon::{
     ControlSocket, ControlSocketError, OpeningSettings, ProjectDefinition, ProjectReader, ServiceError, ServiceHost,
@@ -73,7 +73,7 @@ fn read(state_root: &Path, root: &Path) -> Result<ProjectDefinition, Vec<String>
     let (configuration, plan) = setup::describe(root).map_err(|error| error.lines())?;
     let settings = opening::settings_of(state_root, root, &configuration).map_err(|error| error.lines())?;
     let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
-    Ok(ProjectDefinition { default_plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
+    Ok(ProjectDefinition { default_plan: plan.map_err(Planless::into_missing_plan), settings, configuration, engine, pace })
 }
 
 fn from_lock_error(error: &ServiceLockError) -> CommandError {

@@ -11,6 +11,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup;
+use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::CommandExit;
@@ -83,7 +84,7 @@ fn look_around(
     let mut projects = Vec::new();
     for (root, id) in places {
         // Errors in a configuration are ignored here; `proctor status` shows them.
-        let loaded = setup::reload(&root).ok();
+        let loaded = specification_files::load_project(&root, environment.values()).ok();
         let settings = loaded.as_ref().and_then(|loaded| opening::settings(environment, loaded).ok());
         let loaded = loaded.as_ref().zip(settings.as_ref()).map(|(loaded, settings)| (&loaded.plan, settings));
         let mut found = archive.examine_project((root, id.as_ref()), loaded, environment.variables(), clock::now());

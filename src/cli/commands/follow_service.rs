@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::api::{EventV1, HealthV1, RunAnswerV1, RunOutcomeV1};
 use crate::cli::arguments::{RunOptions, WatchOptions};
+use crate::cli::commands::run::RunOutput;
 use crate::cli::commands::{hand_over, opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -43,7 +44,7 @@ pub(super) fn follow_service(
             EventV1::RunFinished { project, task, run_id: Some(run_id), outcome, exit_code } if project == served.project.id => {
                 let run_id = Some(run_id);
                 let answer = RunAnswerV1 { project, task, outcome, run_id, exit_code, problems: Vec::new() };
-                let told = hand_over::show(&shown, environment, loaded, &settings, &served, &answer);
+                let told = hand_over::show((&shown, RunOutput::Screen), environment, loaded, &settings, &served, &answer);
                 if let Err(error) = told {
                     render::error(&error);
                 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::api::{ErrorKindV1, MethodV1, RunAnswerV1, RunOutcomeV1, RunRequestV1, VariableV1};
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::opening;
-use crate::cli::commands::run::name_of;
+use crate::cli::commands::run::{RunEnd, RunOutput, name_of};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::live_line::LiveLine;
@@ -34,7 +34,8 @@ pub(super) fn hand_over(
     options: &RunOptions,
     environment: &Environment,
     loaded: &LoadedProject,
-) -> Result<Option<CommandExit>, CommandError> {
+    output: RunOutput,
+) -> Result<Option<RunEnd>, CommandError> {
     // The service cannot take values of placeholders, a phase, an answer about the project's identity or `--fresh-caches` from the command
     // line. `PROCTOR_OUT` means that a check started this command. The check occupies a place in the queue until this
     // command ends, so a run in the service could wait for that place for ever.
@@ -52,14 +53,14 @@ pub(super) fn hand_over(
         environment: Some(variables(environment, &settings.environment)),
     };
     let path = format!("/v1/projects/{}/runs", served.project.id);
-    let is_live = !options.json && terminal::is_output_terminal() && !environment.has_dumb_terminal();
+    let is_live = output == RunOutput::Screen && terminal::is_output_terminal() && !environment.has_dumb_terminal();
     let live = is_live.then(|| LiveLine::begin(&served, style(environment))).flatten();
     let answered = served.client.send::<RunAnswerV1>(MethodV1::Post, &path, &request, LONGEST_RUN);
     if let Some(live) = live {
         live.end();
     }
     match answered {
-        Ok(answer) => show(options, environment, loaded, &settings, &served, &answer).map(Some),
+        Ok(answer) => show((options, output), environment, loaded, &settings, &served, &answer).map(Some),
         Err(ClientError::Refused(error)) if error.kind == ErrorKindV1::EnvironmentDiffers => {
             render::note(&format!("note: {}; running here instead", error.message));
             Ok(None)
@@ -103,13 +104,13 @@ fn variables(environment: &Environment, settings: &EnvironmentAdditions) -> Vec<
 
 /// Shows a run that the service has made.
 pub(super) fn show(
-    options: &RunOptions,
+    (options, output): (&RunOptions, RunOutput),
     environment: &Environment,
     loaded: &LoadedProject,
     settings: &ProjectSettings,
     served: &ServedProject,
     answer: &RunAnswerV1,
-) -> Result<CommandExit, CommandError> {
+) -> Result<RunEnd, CommandError> {
     let exit = CommandExit::from_code(answer.exit_code);
     let Some(run_id) = &answer.run_id else { return Err(without_report(answer, exit)) };
     let mut archive = opening::open_archive(environment)?;
@@ -117,9 +118,15 @@ pub(super) fn show(
     let run = archive.find(&served.project.id, Some(run_id.as_str())).map_err(|error| super::from_run_error(&error))?;
     let run = run.ok_or_else(|| without_report(answer, CommandExit::OwnFault))?;
     let (bytes, report) = archive.report(&served.project.id, &run).map_err(|error| super::from_run_error(&error))?;
-    if options.json {
+    let report_path = archive.place(&served.project.id, &run).join(EXECUTION_REPORT_FILE);
+    let is_latest = report.execution_summary.overall_status.counts();
+    let link = settings.link.as_deref();
+    let path = screen::report_path(&loaded.root, link, &run.task, &report_path, is_latest);
+    if output == RunOutput::Report {
         render::stored_document(&bytes);
-        return Ok(exit);
+    }
+    if output != RunOutput::Screen {
+        return Ok(RunEnd { exit, report: Some((Box::new(report), path)) });
     }
     let style = style(environment);
     if let Some(tree) = &report.tree {
@@ -131,10 +138,6 @@ pub(super) fn show(
     let told = told_notes(&archive, loaded, served, &run);
     screen::unmet(&report).iter().for_each(render::line);
     screen::notes(&report, &told).iter().for_each(render::line);
-    let report_path = archive.place(&served.project.id, &run).join(EXECUTION_REPORT_FILE);
-    let is_latest = report.execution_summary.overall_status.counts();
-    let link = settings.link.as_deref();
-    let path = screen::report_path(&loaded.root, link, &run.task, &report_path, is_latest);
     screen::logs(&report, Some(&path)).iter().for_each(render::line);
     render::line(&screen::verdict(&report, &path, style));
     answer.problems.iter().for_each(render::note);
@@ -144,7 +147,7 @@ pub(super) fn show(
     if report.execution_summary.overall_status == OverallStatus::Moved {
         screen::ignore_hints(&report, &loaded.root).iter().for_each(render::note);
     }
-    Ok(exit)
+    Ok(RunEnd { exit, report: Some((Box::new(report), path)) })
 }
 
 /// Returns those notes about the discovery of the checks that the previous run of the same task already had.

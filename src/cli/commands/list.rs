@@ -46,7 +46,12 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
 fn by_ledger(archive: &mut StoreReader, project: &RegisteredProject) -> Result<ProjectV1, CommandError> {
     let root = PathBuf::from(&project.path);
     let standing = archive.last_known_status(Some(&project.id), &root, Approval::Approved, &[], Activity::Idle);
-    let standing = standing.map_err(|error| super::from_run_error(&error))?;
+    let mut standing = standing.map_err(|error| super::from_run_error(&error))?;
+    // The project's files are not read here. Own checks that never had a verdict are left out beside tasks that had one:
+    // the project may have only test specifications.
+    if standing.tasks.iter().any(|task| task.verdict.is_some()) {
+        standing.tasks.retain(|task| task.verdict.is_some());
+    }
     let listed = ListedV1::new(&standing, WatchingV1::NotWatched, DoingV1::Unknown, clock::now());
     Ok(ProjectV1 { standing: Some(listed), ..ProjectV1::new(project.id.clone(), Path::new(&project.path), project.serving) })
 }

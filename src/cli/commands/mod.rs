@@ -28,6 +28,7 @@ pub(crate) mod remove;
 pub(crate) mod request;
 pub(crate) mod review;
 pub(crate) mod run;
+mod run_all;
 pub(crate) mod schema;
 pub(crate) mod service;
 pub(crate) mod show;

@@ -1,22 +1,25 @@
-//! `proctor run` for a task whose specification has errors: nothing is run. If the project is registered, the refusal is sealed
-//! as a run (C78).
+//! `proctor run` for a task whose specification has errors: nothing is run, and the refusal is sealed as a run (C78).
 
 use crate::cli::arguments::RunOptions;
-use crate::cli::commands::opening;
-use crate::cli::commands::run::audience;
+use crate::cli::commands::opening::{self, RunResources};
+use crate::cli::commands::run::{RunOutput, audience};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::screen;
+use crate::cli::setup::{self, LoadedProject};
 use crate::cli::show_progress::ProgressScreen;
 use crate::cli::specification_files::WrongSpecification;
-use crate::model::{CommandExit, Trigger, TriggerKind};
+use crate::config::Configuration;
+use crate::model::{CommandExit, TaskId, Trigger, TriggerKind};
 use crate::process::LauncherHandle;
+use crate::project::SealedReport;
 use crate::run::RefusedRequest;
+use crate::spec;
 
 /// Seals the refusal and shows the errors.
 ///
-/// A new project is not registered here. Registering approves a plan, and a wrong specification has no plan.
+/// A new project is registered by that. No plan is approved then, because a wrong specification has none.
 pub(super) fn refuse(
     options: &RunOptions,
     environment: &Environment,
@@ -24,21 +27,40 @@ pub(super) fn refuse(
     wrong: WrongSpecification,
 ) -> Result<CommandExit, CommandError> {
     let WrongSpecification { root, configuration, task, error } = wrong;
-    let settings = opening::settings_of(environment.state_root(), &root, &configuration)?;
-    let mut workspace = opening::open_store(environment, launcher)?;
-    workspace.expect_one_run();
-    let scope = workspace.find_registered(&root, &environment.asker()).map_err(|error| super::from_run_error(&error))?;
-    let Some(scope) = scope else { return Err(error) };
-    let trigger = Trigger { kind: TriggerKind::Request, paths: Vec::new() };
-    let refusal = RefusedRequest { task: &task, scope: &scope, settings: &settings, configuration: &configuration, trigger };
-    let mut progress = ProgressScreen::new(opening::style(environment), options.failures, audience(options.json, environment));
-    let sealed = workspace.refuse(&refusal, &mut |step| progress.show(&step)).map_err(|error| super::from_run_error(&error))?;
+    let plan = spec::plan_without_checks(&configuration, &setup::directory_name(&root));
+    let loaded = LoadedProject { root, configuration, plan };
+    let mut resources = opening::open(environment, launcher, &loaded, options.identity)?;
+    resources.workspace.expect_one_run();
+    let output = RunOutput::of(options);
+    let sealed = seal(options, environment, &mut resources, (&task, &loaded.configuration), output)?;
     let Some(sealed) = sealed else { return Err(error) };
-    if options.json {
+    if output == RunOutput::Report {
         render::stored_document(&crate::report::to_bytes(&sealed.report));
         return Ok(sealed.exit);
     }
-    let path = screen::report_path(&root, settings.link.as_deref(), &task, &sealed.report_path, true);
-    render::line(&screen::verdict(&sealed.report, &path, opening::style(environment)));
+    show(&loaded, &resources, &task, &sealed);
     Err(error)
+}
+
+/// Seals the refusal of a task's run. Returns `None` if the task's specification has no errors any more.
+pub(super) fn seal(
+    options: &RunOptions,
+    environment: &Environment,
+    resources: &mut RunResources,
+    (task, configuration): (&TaskId, &Configuration),
+    output: RunOutput,
+) -> Result<Option<SealedReport>, CommandError> {
+    let RunResources { workspace, scope, settings, style } = resources;
+    let trigger = Trigger { kind: TriggerKind::Request, paths: Vec::new() };
+    let refusal = RefusedRequest { task, scope, settings, configuration, trigger };
+    let mut progress = ProgressScreen::new(*style, options.failures, audience(output, environment));
+    workspace.refuse(&refusal, &mut |step| progress.show(&step)).map_err(|error| super::from_run_error(&error))
+}
+
+/// Shows the last line of a refused run. Returns the path of its report as people see it.
+fn show(loaded: &LoadedProject, resources: &RunResources, task: &TaskId, sealed: &SealedReport) -> String {
+    let link = resources.settings.link.as_deref();
+    let path = screen::report_path(&loaded.root, link, task, &sealed.report_path, true);
+    render::line(&screen::verdict(&sealed.report, &path, resources.style));
+    path
 }

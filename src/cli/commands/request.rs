@@ -8,6 +8,8 @@ use std::time::Duration;
 use crate::api::{AgentAnswerV1, AgentRequestV1, MethodV1};
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::opening::{self, RunResources};
+use crate::cli::commands::refuse::refuse;
+use crate::cli::commands::run::RunOutput;
 use crate::cli::commands::{hand_over, run, status};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -17,7 +19,7 @@ use crate::cli::screen::{self, FailuresShown};
 use crate::cli::service::{self, ServedProject};
 use crate::cli::service_arguments::{RequestOptions, RequestVerb};
 use crate::cli::setup;
-use crate::cli::specification_files::{self, unreadable};
+use crate::cli::specification_files::{self, FoundPlan, unreadable};
 use crate::cli::value_arguments::ValueOptions;
 use crate::client::ClientError;
 use crate::collaboration::{Proposal, review_specification};
@@ -95,7 +97,9 @@ fn show_asked(
             say_granted(*number, *budget);
             let loaded = specification_files::reload(root, &run.task, environment.values())?;
             let settings = opening::settings(environment, &loaded)?;
-            hand_over::show(&run_options(options, root), environment, &loaded, &settings, served, run)
+            let options = &run_options(options, root);
+            let shown = (options, RunOutput::of(options));
+            hand_over::show(shown, environment, &loaded, &settings, served, run).map(|end| end.exit)
         }
         AgentAnswerV1::Computed { .. } | AgentAnswerV1::Checked { .. } => Ok(show(options, answer)),
     }
@@ -139,7 +143,10 @@ fn retest_here(
     task_id: &TaskId,
 ) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
-    let loaded = specification_files::reload(root, task_id, environment.values())?;
+    let loaded = match specification_files::find_in(root, task_id, environment.values())? {
+        FoundPlan::Planned(loaded) => *loaded,
+        FoundPlan::Wrong(wrong) => return refuse(&run_options(options, root), environment, launcher, *wrong),
+    };
     let RunResources { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, None)?;
     let described = DescribedProject { plan: &loaded.plan, settings: &settings, configuration: &loaded.configuration };
     let granted = workspace.grant_retest(&scope, described).map_err(|error| super::from_run_error(&error))?;

@@ -8,6 +8,7 @@ use crate::cli::commands::approve;
 use crate::cli::commands::hand_over::hand_over;
 use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::refuse::refuse;
+use crate::cli::commands::run_all;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
@@ -26,20 +27,42 @@ use crate::process::{Control, signal_controls};
 use crate::project::{
     ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, UnmetDependency, Workspace, decides_the_verdict,
 };
+use crate::report::ExecutionReportV2;
 
 /// How long the Python modules that the checks used may be compiled for later runs, while the verdict is on the screen.
 const COMPILING: Duration = Duration::from_millis(300);
 
+/// What a run shows on standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RunOutput {
+    /// The progress and the verdict, for a person.
+    Screen,
+    /// The report and nothing else.
+    Report,
+    /// Nothing: the caller shows the result.
+    Nothing,
+}
+
+/// How a run has ended.
+pub(super) struct RunEnd {
+    pub(super) exit: CommandExit,
+    /// The sealed report, and its path as people see it; `None` if the run left no report.
+    pub(super) report: Option<(Box<ExecutionReportV2>, String)>,
+}
+
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let environment = &environment.with_values(&options.values.set);
+    if options.task.as_deref() == Some(run_all::EVERY_TASK) {
+        return run_all::execute(options, environment);
+    }
     let launcher = opening::start_launcher(environment)?;
     let loaded = match specification_files::find(environment, options.place.path(), options.task.as_deref())? {
         FoundPlan::Planned(loaded) => *loaded,
         FoundPlan::Wrong(wrong) => return refuse(options, environment, launcher, *wrong),
     };
     check_names(&loaded, &options.checks)?;
-    if let Some(exit) = hand_over(options, environment, &loaded)? {
-        return Ok(exit);
+    if let Some(end) = hand_over(options, environment, &loaded, RunOutput::of(options))? {
+        return Ok(end.exit);
     }
     let opening = opening::open(environment, launcher, &loaded, options.identity)?;
     run_here(options, &loaded, opening, environment)
@@ -49,30 +72,49 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
 pub(super) fn run_here(
     options: &RunOptions,
     loaded: &LoadedProject,
-    opening: RunResources,
+    mut opening: RunResources,
     environment: &Environment,
 ) -> Result<CommandExit, CommandError> {
-    let RunResources { mut workspace, scope, mut settings, style } = opening;
+    opening.workspace.expect_one_run();
+    let control = watch_signals()?;
+    let end = run_task(options, loaded, &mut opening, (environment, &control), RunOutput::of(options))?;
+    if end.report.is_some() {
+        let workspace = &mut opening.workspace;
+        workspace.save_trees();
+        workspace.keep_to_limits();
+        workspace.compile_modules(COMPILING, &control);
+    }
+    Ok(end.exit)
+}
+
+/// Runs the plan once in this process, and shows the result.
+pub(super) fn run_task(
+    options: &RunOptions,
+    loaded: &LoadedProject,
+    opening: &mut RunResources,
+    (environment, control): (&Environment, &Control),
+    output: RunOutput,
+) -> Result<RunEnd, CommandError> {
+    let RunResources { workspace, scope, settings, style } = opening;
     if options.fresh_caches {
         settings.sandbox.caches = CachesMode::Fresh;
     }
-    workspace.expect_one_run();
-    let control = watch_signals()?;
+    let (settings, style) = (&*settings, *style);
     let mut request = RunRequest {
         checks: selection(loaded, &options.checks),
         phase: options.phase,
-        ..RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, &control)
+        ..RunRequest::new(&loaded.plan, settings, scope, TriggerKind::Request, control)
     };
-    let mut screen = ProgressScreen::new(style, options.failures, audience(options.json, environment));
+    let mut screen = ProgressScreen::new(style, options.failures, audience(output, environment));
     let mut run_plan = |workspace: &mut Workspace, request: &RunRequest<'_>| {
         workspace.run_plan(request, &mut |progress| screen.show(&progress)).map_err(|error| super::from_run_error(&error))
     };
-    let mut carried = run_plan(&mut workspace, &request)?;
+    let mut carried = run_plan(workspace, &request)?;
     if let RunOutcome::NotApproved(unapproved) = &carried
-        && !options.json
-        && approve::ask_in_place(&mut workspace, &scope, &settings, &loaded.plan, unapproved, &control)?
+        && output == RunOutput::Screen
+        && approve::ask_in_place(workspace, scope, settings, &loaded.plan, unapproved, control)?
     {
-        carried = run_plan(&mut workspace, &request)?;
+        carried = run_plan(workspace, &request)?;
     }
     // A run during which the tree changed has no verdict. It is repeated once (S6), but not if a file changed that decides
     // how the project is judged: the repeated run would still follow what the file said before.
@@ -84,25 +126,29 @@ pub(super) fn run_here(
         let paths = screen::moved_paths(&sealed.report);
         render::note(&format!("{} changed while the checks ran: they are run once more", paths.join(", ")));
         request.trigger = Trigger { kind: TriggerKind::Moved, paths };
-        carried = run_plan(&mut workspace, &request)?;
+        carried = run_plan(workspace, &request)?;
     }
     match carried {
         RunOutcome::Judged(sealed)
         | RunOutcome::Moved(sealed)
         | RunOutcome::Interrupted(sealed)
         | RunOutcome::HelperDied(sealed) => {
-            show(options, loaded, &settings, &sealed, style);
-            workspace.save_trees();
-            workspace.keep_to_limits();
-            workspace.compile_modules(COMPILING, &control);
-            Ok(sealed.exit)
+            let path = show(loaded, settings, &sealed, (output, style));
+            Ok(RunEnd { exit: sealed.exit, report: Some((Box::new(sealed.report), path)) })
         }
         RunOutcome::Paused(pause) => Err(waits_for_a_person(loaded, &pause)),
         RunOutcome::Waits(unmet) => Err(waits_for_tasks(&loaded.plan.task, &unmet)),
         RunOutcome::NotApproved(unapproved) => Err(not_approved(&unapproved)),
         RunOutcome::Superseded | RunOutcome::Withdrawn | RunOutcome::Unchanged | RunOutcome::Untriggered => {
-            Ok(CommandExit::NoFreshVerdict)
+            Ok(RunEnd { exit: CommandExit::NoFreshVerdict, report: None })
         }
+    }
+}
+
+impl RunOutput {
+    /// Returns what a run shows by the options of the command line.
+    pub(super) fn of(options: &RunOptions) -> Self {
+        if options.json { Self::Report } else { Self::Screen }
     }
 }
 
@@ -133,13 +179,23 @@ fn waits_for_tasks(task: &TaskId, unmet: &[UnmetDependency]) -> CommandError {
     error.hint(screen::waits_hint(unmet))
 }
 
-fn show(options: &RunOptions, loaded: &LoadedProject, settings: &ProjectSettings, sealed: &SealedReport, style: Style) {
-    if options.json {
-        render::stored_document(&crate::report::to_bytes(&sealed.report));
-        return;
-    }
+/// Shows a sealed run. Returns the path of its report as people see it.
+fn show(
+    loaded: &LoadedProject,
+    settings: &ProjectSettings,
+    sealed: &SealedReport,
+    (output, style): (RunOutput, Style),
+) -> String {
     let path =
         screen::report_path(&loaded.root, settings.link.as_deref(), &loaded.plan.task, &sealed.report_path, is_latest(sealed));
+    match output {
+        RunOutput::Screen => {}
+        RunOutput::Report => {
+            render::stored_document(&crate::report::to_bytes(&sealed.report));
+            return path;
+        }
+        RunOutput::Nothing => return path,
+    }
     screen::unmet(&sealed.report).iter().for_each(render::line);
     screen::notes(&sealed.report, &sealed.told_notes).iter().for_each(render::line);
     screen::logs(&sealed.report, Some(&path)).iter().for_each(render::line);
@@ -151,13 +207,14 @@ fn show(options: &RunOptions, loaded: &LoadedProject, settings: &ProjectSettings
     if sealed.report.execution_summary.overall_status == OverallStatus::Moved {
         screen::ignore_hints(&sealed.report, &loaded.root).iter().for_each(render::note);
     }
+    path
 }
 
-pub(super) fn audience(json: bool, environment: &Environment) -> Audience {
-    match (json, terminal::is_output_terminal() && !environment.has_dumb_terminal()) {
-        (true, _) => Audience::Nobody,
-        (false, true) => Audience::Terminal,
-        (false, false) => Audience::Plain,
+pub(super) fn audience(output: RunOutput, environment: &Environment) -> Audience {
+    match (output, terminal::is_output_terminal() && !environment.has_dumb_terminal()) {
+        (RunOutput::Report | RunOutput::Nothing, _) => Audience::Nobody,
+        (RunOutput::Screen, true) => Audience::Terminal,
+        (RunOutput::Screen, false) => Audience::Plain,
     }
 }
 

@@ -10,13 +10,13 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::service::{self, AT_ONCE};
 use crate::cli::service_arguments::StatusOptions;
-use crate::cli::setup;
+use crate::cli::setup::{self, Planless};
 use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::{CommandExit, ProjectStatus, Serving, TaskId};
 use crate::process::clock;
-use crate::project::{DescribedProject, PlanlessProject, StoreReader};
+use crate::project::{DescribedProject, PlanlessProject, PlanlessReason, StoreReader};
 
 pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let environment = &environment.with_values(&options.values.set);
@@ -99,15 +99,15 @@ pub(super) fn stand(
     let read = setup::describe(root).and_then(|(mut configuration, plan)| {
         configuration.specification.set(values);
         let settings = opening::settings_of(archive.state_root(), root, &configuration)?;
-        Ok((configuration, settings, plan.map_err(|error| error.lines())))
+        Ok((configuration, settings, plan.map_err(Planless::into_missing_plan)))
     });
     let problems = read.as_ref().err().map(CommandError::lines).unwrap_or_default();
     let described = match &read {
         Ok((configuration, settings, Ok(plan))) => Ok(DescribedProject { plan, settings, configuration }),
-        Ok((configuration, settings, Err(problems))) => {
-            Err(PlanlessProject { problems, readable: Some((settings, configuration)) })
+        Ok((configuration, settings, Err(missing))) => {
+            Err(PlanlessProject { reason: missing.reason, problems: &missing.lines, readable: Some((settings, configuration)) })
         }
-        Err(_) => Err(PlanlessProject { problems: &problems, readable: None }),
+        Err(_) => Err(PlanlessProject { reason: PlanlessReason::Wrong, problems: &problems, readable: None }),
     };
     archive.project_status(root, described, wanted).map_err(|error| super::from_run_error(&error))
 }

@@ -10,6 +10,7 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::service_arguments::{TasksOptions, TasksVerb};
 use crate::cli::setup::{self, CONFIGURATION_FILE};
+use crate::cli::specification_files;
 use crate::config;
 use crate::model::CommandExit;
 use crate::project::{ProjectScope, keep_task_list, read_text};
@@ -26,7 +27,7 @@ pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Resu
             file.clone()
         }
     };
-    let loaded = setup::reload(&root)?;
+    let loaded = specification_files::load_project(&root, environment.values())?;
     let settings = opening::settings(environment, &loaded)?;
     let mut archive = opening::open_archive(environment)?;
     let Some(project) = archive.find_project(&root).map_err(|error| super::from_run_error(&error))? else {

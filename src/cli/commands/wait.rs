@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::api::{AnswerV1, InTimeV1, MethodV1, ProjectStatusV1};
 use crate::cli::commands::opening::{self, RunResources};
+use crate::cli::commands::run_all::EVERY_TASK;
 use crate::cli::commands::{run, status};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -22,7 +23,7 @@ use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::model::{CommandExit, Freshness, ProjectStatus, Serving, StopReason, TaskId, TriggerKind, WaitStep};
 use crate::process::{Control, ControlHandle, clock};
-use crate::project::{ProjectError, RunOutcome, RunRequest, Selection, StoreReader};
+use crate::project::{ProjectError, RunOutcome, RunRequest, Selection, Specifications, StoreReader};
 
 /// How often the state is read again while another process runs the checks.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -33,19 +34,97 @@ const MOST_RUNS: u32 = 3;
 pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let environment = &environment.with_values(&options.values.set);
     let root = setup::project_root(environment, options.place.path())?;
-    let task = specification_files::read_task(&options.verdict.task)?;
     let until = Until { begun: clock::monotonic(), timeout: options.timeout };
+    let waited = match awaited(&root, options.verdict.task.as_deref(), environment.values())? {
+        Awaited::One(task) => wait_for(environment, (&root, &task), &until)?,
+        Awaited::Every(specifications) => wait_for_every(environment, &root, &specifications, &until)?,
+    };
+    Ok(match waited {
+        Waited::Answered(answer) => show(&answer, options.json, environment),
+        Waited::Ended(exit) => exit,
+    })
+}
+
+/// What is waited for.
+enum Awaited {
+    One(TaskId),
+    /// Every task of the project's test specifications.
+    Every(Specifications),
+}
+
+/// How a wait ended.
+enum Waited {
+    Answered(Box<AnswerV1>),
+    /// A person stopped the run, or a helper process died. The whole command ends.
+    Ended(CommandExit),
+}
+
+/// Returns what to wait for. In a project without checks of its own, the verdict of the project is that of all its tasks.
+/// `values` are those of the command line for placeholders of test specifications.
+fn awaited(root: &Path, named: Option<&str>, values: &[(String, String)]) -> Result<Awaited, CommandError> {
+    match named {
+        Some(EVERY_TASK) => Ok(Awaited::Every(specification_files::read_project(root, values)?.specifications)),
+        Some(task) => Ok(Awaited::One(specification_files::read_task(task)?)),
+        None => Ok(match setup::describe(root) {
+            Ok((mut configuration, Err(planless))) => {
+                configuration.specification.set(values);
+                match specification_files::specified(root, &configuration, &planless)? {
+                    Some(specifications) => Awaited::Every(specifications),
+                    None => Awaited::One(TaskId::default_task()),
+                }
+            }
+            // An error of the configuration is part of the answer.
+            Ok((_, Ok(_))) | Err(_) => Awaited::One(TaskId::default_task()),
+        }),
+    }
+}
+
+/// Waits for every task in turn, and answers with what all of them come to at the end.
+fn wait_for_every(
+    environment: &Environment,
+    root: &Path,
+    specifications: &Specifications,
+    until: &Until,
+) -> Result<Waited, CommandError> {
+    let tasks = specifications.tasks();
+    let Some(first) = tasks.first() else { return Err(specification_files::without_tasks(specifications)) };
+    let mut in_time = InTimeV1::Answered;
+    for task in &tasks {
+        match wait_for(environment, (root, task), until)? {
+            Waited::Answered(answer) if answer.in_time == InTimeV1::TimedOut => in_time = InTimeV1::TimedOut,
+            Waited::Answered(_) => {}
+            Waited::Ended(exit) => return Ok(Waited::Ended(exit)),
+        }
+    }
+    // A save may have made earlier answers stale, so all of them are looked at once more.
+    let now = Until { begun: clock::monotonic(), timeout: Duration::ZERO };
+    let Waited::Answered(answer) = wait_for(environment, (root, first), &now)? else {
+        return Ok(Waited::Ended(CommandExit::OwnFault));
+    };
+    let state = |task: &TaskId| answer.project.tasks.iter().find(|status| status.task == *task);
+    let code = |task: &TaskId| state(task).map_or(CommandExit::NoFreshVerdict, |status| CommandExit::from_code(status.exit_code));
+    let mut exits: Vec<CommandExit> = tasks.iter().map(code).collect();
+    if !specifications.faults_without_task().is_empty() {
+        exits.push(CommandExit::SpecificationWrong);
+    }
+    let shown = tasks.iter().filter_map(state).cloned().collect();
+    let project = ProjectStatusV1 { tasks: shown, ..answer.project.clone() };
+    Ok(Waited::Answered(Box::new(AnswerV1 { in_time, exit_code: CommandExit::of_tasks(&exits).code(), project })))
+}
+
+/// Waits for the verdict of a task.
+fn wait_for(environment: &Environment, (root, task): (&Path, &TaskId), until: &Until) -> Result<Waited, CommandError> {
     // The service knows no values of this command line.
-    if let Some(served) = service::serving(environment, &root).filter(|_| environment.values().is_empty()) {
-        match ask(&served, &task, &until) {
-            Ok(answer) => return Ok(show(&answer, options.json, environment)),
+    if let Some(served) = service::serving(environment, root).filter(|_| environment.values().is_empty()) {
+        match ask(&served, task, until) {
+            Ok(answer) => return Ok(Waited::Answered(Box::new(answer))),
             Err(error @ (ClientError::Refused(_) | ClientError::Late { .. })) => return Err(service::from_client_error(&error)),
             // The service stopped or closed the connection. This process waits without the service for the rest of the
             // time.
             Err(error) => service::say_unusable(&error),
         }
     }
-    wait_here(options, environment, (&root, &task), &until)
+    wait_here(environment, (root, task), until)
 }
 
 /// The start and the time limit of a wait.
@@ -66,12 +145,7 @@ fn ask(served: &ServedProject, task: &TaskId, until: &Until) -> Result<AnswerV1,
     served.client.ask(MethodV1::Get, &path, left + MARGIN)
 }
 
-fn wait_here(
-    options: &WaitOptions,
-    environment: &Environment,
-    (root, task): (&Path, &TaskId),
-    until: &Until,
-) -> Result<CommandExit, CommandError> {
+fn wait_here(environment: &Environment, (root, task): (&Path, &TaskId), until: &Until) -> Result<Waited, CommandError> {
     let mut archive = opening::open_archive(environment)?;
     let mut runner = None;
     let mut runs = 0;
@@ -89,7 +163,7 @@ fn wait_here(
             WaitStep::GoOn | WaitStep::Run => None,
         };
         if let Some(in_time) = in_time {
-            return Ok(show(&answer(&archive, &standing, in_time)?, options.json, environment));
+            return Ok(Waited::Answered(Box::new(answer(&archive, &standing, task, in_time)?)));
         }
         match step {
             WaitStep::Answer | WaitStep::GoOn => thread::sleep(LOOK_AGAIN.min(until.left())),
@@ -99,12 +173,25 @@ fn wait_here(
                     Some(runner) => runner,
                     none => none.insert(Runner::open(environment)?),
                 };
-                if let Some(exit) = runner.run(environment, (root, task), until)? {
-                    return Ok(exit);
+                match runner.run(environment, (root, task), until)? {
+                    RunStep::LookAgain => {}
+                    // Another run would wait for the same tasks.
+                    RunStep::Waits => runs = MOST_RUNS,
+                    RunStep::Ended(exit) => return Ok(Waited::Ended(exit)),
                 }
             }
         }
     }
+}
+
+/// What follows from a run.
+enum RunStep {
+    /// The state is looked at again.
+    LookAgain,
+    /// Nothing was run, because what the task depends on is not complete.
+    Waits,
+    /// The whole command ends.
+    Ended(CommandExit),
 }
 
 /// Runs the checks in this process. A wait that needs no run never makes a `Runner`.
@@ -121,13 +208,8 @@ impl Runner {
         Ok(Self { launcher, opening: None, control: run::watch_signals()? })
     }
 
-    /// Runs the checks once, within the time that is left. Returns an exit code if the whole command must end.
-    fn run(
-        &mut self,
-        environment: &Environment,
-        (root, task): (&Path, &TaskId),
-        until: &Until,
-    ) -> Result<Option<CommandExit>, CommandError> {
+    /// Runs the checks once, within the time that is left.
+    fn run(&mut self, environment: &Environment, (root, task): (&Path, &TaskId), until: &Until) -> Result<RunStep, CommandError> {
         let loaded = specification_files::reload(root, task, environment.values())?;
         if let Some(launcher) = self.launcher.take() {
             self.opening = Some(opening::open(environment, launcher, &loaded, None)?);
@@ -145,14 +227,14 @@ impl Runner {
         alarm.cancel();
         match carried {
             // The run of another process took all the time that was left. The next round reads the state.
-            Err(ProjectError::Lock(crate::evidence::LockError::Busy { .. })) => Ok(None),
-            Err(ProjectError::StoppedWaiting(_)) if until.left().is_zero() => Ok(None),
+            Err(ProjectError::Lock(crate::evidence::LockError::Busy { .. })) => Ok(RunStep::LookAgain),
+            Err(ProjectError::StoppedWaiting(_)) if until.left().is_zero() => Ok(RunStep::LookAgain),
             Err(error) => Err(super::from_run_error(&error)),
             // Time is left, so the run was stopped by a person and not by the alarm. The whole command ends.
-            Ok(RunOutcome::Interrupted(sealed)) if !until.left().is_zero() => Ok(Some(sealed.exit)),
+            Ok(RunOutcome::Interrupted(sealed)) if !until.left().is_zero() => Ok(RunStep::Ended(sealed.exit)),
             Ok(RunOutcome::HelperDied(sealed)) => {
                 screen::own_fault(&sealed.report, sealed.exit).iter().for_each(render::note);
-                Ok(Some(sealed.exit))
+                Ok(RunStep::Ended(sealed.exit))
             }
             Ok(
                 RunOutcome::Interrupted(_)
@@ -163,9 +245,9 @@ impl Runner {
                 | RunOutcome::Unchanged
                 | RunOutcome::Untriggered
                 | RunOutcome::Paused(_)
-                | RunOutcome::NotApproved(_)
-                | RunOutcome::Waits(_),
-            ) => Ok(None),
+                | RunOutcome::NotApproved(_),
+            ) => Ok(RunStep::LookAgain),
+            Ok(RunOutcome::Waits(_)) => Ok(RunStep::Waits),
         }
     }
 }
@@ -197,13 +279,13 @@ impl Alarm {
     }
 }
 
-fn answer(archive: &StoreReader, standing: &ProjectStatus, in_time: InTimeV1) -> Result<AnswerV1, CommandError> {
+fn answer(archive: &StoreReader, standing: &ProjectStatus, task: &TaskId, in_time: InTimeV1) -> Result<AnswerV1, CommandError> {
     let serving = match &standing.project {
         Some(project) => archive.serving(project).map_err(|error| super::from_run_error(&error))?,
         None => Serving::NotServed,
     };
     let project = ProjectStatusV1::new(standing, serving, clock::now());
-    Ok(AnswerV1 { in_time, exit_code: project.exit_code(), project })
+    Ok(AnswerV1 { in_time, exit_code: project.exit_code_of(task), project })
 }
 
 fn show(answer: &AnswerV1, json: bool, environment: &Environment) -> CommandExit {

@@ -81,7 +81,7 @@ pub(super) fn execute(json: bool, environment: &Environment) -> Result<CommandEx
 fn look(archive: &mut StoreReader, project: &RegisteredProject, root: &Path) -> Result<WaitingApprovals, CommandError> {
     let (configuration, plan) = setup::describe(root)?;
     let settings = opening::settings_of(archive.state_root(), root, &configuration)?;
-    let plan = plan.map_err(|error| error.lines());
+    let plan = plan.map_err(|planless| planless.error.lines());
     let waiting = archive.waiting_approvals(&project.id, root, (&settings, &configuration), plan);
     waiting.map_err(|error| super::from_run_error(&error))
 }

@@ -12,11 +12,11 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::keyboard::Keyboard;
 use crate::cli::render;
-use crate::cli::setup::{self, LoadedProject};
+use crate::cli::setup::{self, LoadedProject, Planless};
 use crate::cli::specification_files;
 use crate::cli::terminal;
 use crate::cli::watch_screen::{WatchScreen, WatchScreenSettings};
-use crate::config::{WatchSettings, WatchedTasks};
+use crate::config::{SpecifiedTasks, WatchSettings, WatchedTasks};
 use crate::daemon::{
     EngineSettings, ForegroundBeginning, ForegroundError, HangUp, ProjectDefinition, ReloadProject, watch_in_foreground,
     watched_tasks,
@@ -88,7 +88,7 @@ fn load(options: &WatchOptions, task: Option<&TaskId>, environment: &Environment
     if options.command.is_empty() {
         return match task {
             Some(task) => specification_files::reload(&root, task, &options.values.set),
-            None => setup::reload(&root),
+            None => specification_files::load_project(&root, &options.values.set),
         };
     }
     command_line(&root, &options.command)
@@ -108,9 +108,9 @@ fn command_line(root: &Path, command: &[String]) -> Result<LoadedProject, Comman
 /// the command line runs as the task `default`.
 fn watched(task: &Option<TaskId>, command: &[String], configured: WatchedTasks) -> WatchedTasks {
     match task {
-        Some(task) => WatchedTasks { named: vec![task.clone()], every_specified: false },
+        Some(task) => WatchedTasks { named: vec![task.clone()], specified: SpecifiedTasks::NotRun },
         None if command.is_empty() => configured,
-        None => WatchedTasks { named: vec![TaskId::default_task()], every_specified: false },
+        None => WatchedTasks { named: vec![TaskId::default_task()], specified: SpecifiedTasks::NotRun },
     }
 }
 
@@ -130,7 +130,7 @@ fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path, state_root
         configuration.watch.tasks = watched(&task, &command, configuration.watch.tasks);
         let settings = opening::settings_of(&state_root, &root, &configuration).map_err(|error| error.lines())?;
         let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
-        Ok(ProjectDefinition { default_plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
+        Ok(ProjectDefinition { default_plan: plan.map_err(Planless::into_missing_plan), settings, configuration, engine, pace })
     })
 }
 

@@ -129,6 +129,7 @@ fn summary(result: &ActionResultV2) -> String {
             Some(SkipReason::AfterFailure) => "skipped: a check before it failed".to_owned(),
             Some(SkipReason::DependencyFailed) => "skipped: it comes after one that failed".to_owned(),
             Some(SkipReason::RunTimedOut) => "skipped: the run took too long".to_owned(),
+            Some(SkipReason::SpecificationWrong) => "skipped: the specification has errors".to_owned(),
             None => "skipped".to_owned(),
         };
     }

@@ -4,6 +4,7 @@ mod action;
 mod agent;
 mod failures;
 mod project_status;
+mod several_tasks;
 mod unmet;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ pub(crate) use self::action::{action, counted, service_ready};
 pub(crate) use self::agent::agent_answer;
 pub(crate) use self::failures::FailuresShown;
 pub(crate) use self::project_status::{project_lines, project_status};
+pub(crate) use self::several_tasks::{TaskSummary, summary_lines, summary_words, task_heading};
 pub(crate) use self::unmet::unmet;
 use crate::cli::style::{Line, Style, Tone};
 use crate::daemon::{WayIntoProject, ignore_advice};

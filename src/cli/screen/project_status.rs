@@ -3,7 +3,9 @@
 use crate::api::{DoingV1, HealthV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use crate::cli::error::indented;
 use crate::cli::style::{Line, Style, Tone};
-use crate::model::{Digest, IsolationLevel, OverallResult, Serving, StaleReason, TreeDigest, approve_command, checks_sentence};
+use crate::model::{
+    Digest, IsolationLevel, OverallResult, Serving, StaleReason, TaskId, TreeDigest, approve_command, checks_sentence,
+};
 
 /// At most this many changed paths are shown.
 const SHOWN_PATHS: usize = 5;
@@ -48,10 +50,17 @@ pub(crate) fn project_lines(project: &ProjectV1) -> Vec<String> {
             DoingV1::Closed => Some("could not be opened"),
             DoingV1::Unknown => None,
         };
-        let verdict =
-            standing.verdict.as_ref().map_or_else(|| "no verdict".to_owned(), |verdict| format!("last {}", words(verdict)));
-        let parts = [watching.map(str::to_owned), doing.map(str::to_owned), Some(verdict)];
-        lines.push(format!("  {}", parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")));
+        let last = |verdict: Option<&VerdictV1>| {
+            verdict.map_or_else(|| "no verdict".to_owned(), |verdict| format!("last {}", words(verdict)))
+        };
+        // Several tasks have a line each.
+        let verdict = standing.tasks.is_empty().then(|| last(standing.verdict.as_ref()));
+        let parts = [watching.map(str::to_owned), doing.map(str::to_owned), verdict];
+        let parts = parts.into_iter().flatten().collect::<Vec<_>>();
+        if !parts.is_empty() {
+            lines.push(format!("  {}", parts.join(" · ")));
+        }
+        lines.extend(standing.tasks.iter().map(|task| format!("  {} · {}", task.task, last(task.verdict.as_ref()))));
         lines.extend(standing.health.iter().flat_map(HealthV1::lines).flat_map(|line| indented(&line)));
         lines.extend(standing.problems.iter().flat_map(|problem| indented(problem)));
     }
@@ -126,7 +135,8 @@ fn because(task: &TaskStatusV1) -> Option<String> {
         }
         StateV1::NotApproved => "nothing was run here yet: `proctor run` registers the project and approves its plan".to_owned(),
         StateV1::RootMissing => "the project's directory is not there".to_owned(),
-        StateV1::NoVerdict => "nothing was judged yet: `proctor run`".to_owned(),
+        StateV1::NoVerdict if task.task == TaskId::default_task() => "nothing was judged yet: `proctor run`".to_owned(),
+        StateV1::NoVerdict => format!("nothing was judged yet: `proctor run --task {}`", task.task),
     };
     Some(text)
 }
@@ -160,7 +170,7 @@ fn tree(digest: Option<&TreeDigest>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{OverallStatus, RunId, TaskId, TestedPlace, Timestamp};
+    use crate::model::{OverallStatus, RunId, TestedPlace, Timestamp};
 
     fn task(state: StateV1, result: Option<OverallResult>) -> TaskStatusV1 {
         let tree = Some(TreeDigest(Digest::of(b"tree")));

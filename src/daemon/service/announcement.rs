@@ -42,6 +42,9 @@ pub(super) fn announcement(project: ProjectId, over: &FinishedRun) -> RunAnnounc
             (RunOutcomeV1::ConfigurationWrong, CommandExit::SpecificationWrong, None, lines.clone())
         }
         Err(RunFailure::UnknownCheck(unknown)) => (RunOutcomeV1::Failed, CommandExit::Usage, None, vec![unknown.message()]),
+        Err(RunFailure::Specification { lines, sealed }) => {
+            (RunOutcomeV1::ConfigurationWrong, CommandExit::SpecificationWrong, Some(sealed), lines.clone())
+        }
         Err(RunFailure::Run(error)) => (RunOutcomeV1::Failed, error.exit(), None, vec![chain(error)]),
     };
     let run_id = sealed.map(|sealed| sealed.run_id.clone());

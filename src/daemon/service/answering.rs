@@ -14,7 +14,7 @@ use crate::project::{ProjectError, RetestRefusal};
 pub(super) fn answer(due: DueAnswer<Reply<AnswerV1>>, standing: &ProjectStatus, health: Option<&ServiceTrouble>) {
     let standing = standing.clone().with_first(&due.task);
     let project = ProjectStatusV1::new(&standing, Serving::Served, clock::now()).with_health(health);
-    let _gone = due.reply.send(Ok(AnswerV1 { in_time: due.in_time, exit_code: project.exit_code(), project }));
+    let _gone = due.reply.send(Ok(AnswerV1 { in_time: due.in_time, exit_code: project.exit_code_of(&due.task), project }));
 }
 
 /// Answers a call with an error. If the client has disconnected, the error is dropped.

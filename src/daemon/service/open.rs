@@ -35,6 +35,9 @@ pub(super) struct OpenProject {
     pub(super) running: TaskId,
     /// What caused the run under way, for example a save or a request.
     pub(super) trigger: TriggerKind,
+    /// Whether the last status check listed the task of the project's own checks. A project that has only test
+    /// specifications has no such task.
+    pub(super) lists_own_task: bool,
     /// Why part of the tree is polled, if it is.
     pub(super) polling: Option<String>,
     /// What people are told about files that the checks write anew in every run; empty if there are none.

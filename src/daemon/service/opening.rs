@@ -13,7 +13,7 @@ use crate::daemon::worker::{OpenFailure, OpenFailureKind, OpenedProject, Project
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Asker, HealthProblem, ProjectId, Serving};
 use crate::process::LauncherHandle;
-use crate::project::{ProjectError, ProjectScope, RefusedRequests, StepObserver, Workspace, record_serving};
+use crate::project::{PlanlessReason, ProjectError, ProjectScope, RefusedRequests, StepObserver, Workspace, record_serving};
 use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError, Watcher};
 
@@ -139,14 +139,21 @@ fn add(
     shared: &OpeningSettings,
 ) -> Result<ProjectScope, OpenFailure> {
     let read = read.map_err(|lines| OpenFailure { reason: OpenFailureKind::Configuration, lines: lines.clone() })?;
-    if let Err(lines) = &read.default_plan {
-        return Err(OpenFailure { reason: OpenFailureKind::Configuration, lines: lines.clone() });
-    }
     let found = workspace.find_registered(root, asker).map_err(|error| from_run_error(&error))?;
     let scope = found.ok_or_else(|| {
         let line = format!("`{}` is not a registered project, and no request can register one", root.display());
         closed(OpenFailureKind::NotRegistered, line)
     })?;
+    if let Err(missing) = &read.default_plan {
+        let everything = &TreeHints::Everything;
+        let specifications = workspace.read_specifications(&read.settings, &scope, everything);
+        // A project without checks of its own is watched for the tasks of its test specifications.
+        let has_tasks = missing.reason == PlanlessReason::WithoutChecks
+            && !specifications.map_err(|error| from_run_error(&error))?.is_empty();
+        if !has_tasks {
+            return Err(OpenFailure { reason: OpenFailureKind::Configuration, lines: missing.lines.clone() });
+        }
+    }
     let recorded = record_serving(&shared.state_root, &scope, Serving::Served, read.settings.lock_wait);
     recorded.map_err(|error| from_run_error(&error))?;
     Ok(scope)

@@ -257,6 +257,7 @@ impl ProjectSession {
             current: None,
             errand: None,
             running: TaskId::default_task(),
+            lists_own_task: true,
             trigger: TriggerKind::Start,
             polling: None,
             differing: Vec::new(),

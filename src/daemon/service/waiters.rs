@@ -108,10 +108,12 @@ impl<R> Waiters<R> {
             .for_each(|waiter| waiter.stage = Stage::New);
     }
 
-    /// Returns the tasks of the clients for whom no status check has begun.
+    /// Returns the tasks of the clients for whom no status check has begun. A client that asks how the project stands now
+    /// names no task: it is answered with those that the project has, which need not have the task `default`.
     pub(super) fn wanted_tasks(&self) -> Vec<TaskId> {
         let mut tasks = Vec::new();
-        for waiter in self.waiting.iter().filter(|waiter| waiter.stage == Stage::New) {
+        let names_no_task = |waiter: &Waiter<R>| waiter.question.wait == Wait::Now && waiter.task == TaskId::default_task();
+        for waiter in self.waiting.iter().filter(|waiter| waiter.stage == Stage::New && !names_no_task(waiter)) {
             if !tasks.contains(&waiter.task) {
                 tasks.push(waiter.task.clone());
             }

@@ -38,7 +38,9 @@ impl WorkerState {
         let mut reloaded = (self.reload)().map_err(RunFailure::Configuration)?;
         match self.plan_of(&mut reloaded, task, &TreeHints::Everything).map_err(RunFailure::Run)? {
             Ok(plan) => Ok((plan, reloaded.settings)),
-            Err(MissingPlan::Wrong(lines) | MissingPlan::Unknown(lines)) => Err(RunFailure::Configuration(lines)),
+            Err(MissingPlan::Wrong(lines) | MissingPlan::Faulty(lines) | MissingPlan::Unknown(lines)) => {
+                Err(RunFailure::Configuration(lines))
+            }
         }
     }
 }

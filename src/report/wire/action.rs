@@ -43,6 +43,8 @@ pub enum SkipReason {
     DependencyFailed,
     /// The time limit of the whole run had passed.
     RunTimedOut,
+    /// The specification of the action's task has errors, so nothing of it was run.
+    SpecificationWrong,
 }
 
 /// The report's entry of one action: what it was, how it ended and what follows from that.

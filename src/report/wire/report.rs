@@ -147,6 +147,9 @@ pub struct SpecificationErrorV2 {
     pub params: serde_json::Value,
     /// What is wrong with the value, in words for people.
     pub message: String,
+    /// The wrong value; absent if it is long, has parts, or may hold a secret.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub value: Option<serde_json::Value>,
     /// The correct value that is most similar to the wrong one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub nearest: Option<String>,
@@ -170,8 +173,28 @@ impl SpecificationErrorV2 {
             keyword: rule.keyword,
             params: rule.params,
             message: problem.message.clone(),
+            value: rule.value,
             nearest: problem.nearest.clone(),
             hint: problem.hint.clone(),
+        }
+    }
+
+    /// Returns the error as one sentence: the name of what is wrong, the wrong value, the allowed values and the nearest one.
+    /// Errors of the kinds that example 6 of the design document seed 004 has are worded as there.
+    pub fn sentence(&self) -> String {
+        let name = self.instance_path.rsplit('/').next().unwrap_or_default();
+        let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let nearest = self.nearest.as_ref().map(|nearest| format!("; did you mean '{nearest}'?")).unwrap_or_default();
+        let allowed = self.params.get("allowedValues").and_then(serde_json::Value::as_array);
+        match (&self.value, allowed, self.params.get("missingProperty")) {
+            (Some(value), Some(allowed), _) => {
+                let allowed = allowed.iter().map(text).collect::<Vec<_>>().join(", ");
+                format!("Invalid {name}: '{}' (must be one of: {allowed}){nearest}", text(value))
+            }
+            (Some(value), None, _) => format!("Invalid {name}: '{}' ({}){nearest}", text(value), self.message),
+            (None, _, Some(missing)) if name == "parameters" => format!("Missing required parameter: '{}'", text(missing)),
+            (None, _, Some(missing)) => format!("Missing required property: '{}'", text(missing)),
+            (None, _, None) => format!("{}{nearest}", self.message),
         }
     }
 

@@ -8,10 +8,10 @@
 mod change;
 mod fill;
 mod fix;
-mod invalid;
 mod lacking;
 mod line_index;
 mod lint;
+mod outline;
 mod raw;
 mod read;
 mod scan;
@@ -25,8 +25,8 @@ pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below};
 pub use change::compare_specifications;
 pub use fill::FilledPlaceholder;
 pub use fix::{Correction, CorrectionBasis, CorrectionPlan, TextEdit, apply_corrections, plan_corrections};
-pub use invalid::InvalidAction;
 pub use lint::{LINTS, LintRow};
+pub use outline::{DependencyOutline, OutlinedAction, TaskOutline};
 pub use raw::{
     RawAction, RawActionExtension, RawBrowserAction, RawBrowserConfig, RawBrowserParameters, RawBrowserType,
     RawCapacityThresholds, RawCompilationPolicy, RawCompilationStrategy, RawCompletionCriteria, RawCondition,

@@ -11,10 +11,10 @@ use crate::model::{BrokenRule, Problem, TextPosition};
 use crate::spec::specification::fill::{
     FilledPlaceholder, Filling, OpenPlaceholder, fill, open_placeholders, quote_bare, restore_bare, with_stand_ins,
 };
-use crate::spec::specification::invalid::{InvalidAction, invalid_actions};
 use crate::spec::specification::lacking::{lacking_values, names_with_lines};
 use crate::spec::specification::line_index::LineIndex;
 use crate::spec::specification::lint::{Subject, lint};
+use crate::spec::specification::outline::{OutlinedAction, TaskOutline, outline_actions, outline_tasks};
 use crate::spec::specification::raw::RawSpecification;
 use crate::spec::specification::scan::{Places, scan};
 use crate::spec::specification::shape::{ShapeFault, shape_faults};
@@ -56,20 +56,32 @@ pub struct Specification {
 pub struct SpecificationReading {
     /// The specification; `None` if the text has a hard fault and cannot be run.
     pub specification: Option<Specification>,
-    /// The sorted keys of `tasks`, even of a specification with hard faults.
-    pub tasks: Vec<String>,
+    /// The tasks, sorted by their ids, even of a specification with hard faults.
+    pub tasks: Vec<TaskOutline>,
     /// All faults, in the order of the file.
     pub faults: Vec<Problem>,
-    /// The actions with faults that prevent the run, as far as these actions can be read.
-    pub invalid: Vec<InvalidAction>,
+    /// The actions of all tasks, even of a specification with hard faults.
+    pub actions: Vec<OutlinedAction>,
     /// The placeholders that were filled, by name, even of a specification with hard faults.
     pub filled: BTreeMap<String, FilledPlaceholder>,
 }
 
 impl SpecificationReading {
     fn nothing(fault: Problem) -> Self {
-        let (tasks, invalid) = (Vec::new(), Vec::new());
-        Self { specification: None, tasks, faults: vec![fault], invalid, filled: BTreeMap::new() }
+        let (tasks, actions) = (Vec::new(), Vec::new());
+        Self { specification: None, tasks, faults: vec![fault], actions, filled: BTreeMap::new() }
+    }
+
+    /// Returns the reading of a file whose text could not be read: its only fault says why. `position` is the place of the
+    /// first byte that is no UTF-8, if that is why.
+    pub fn unreadable(file: &str, reason: &str, position: Option<TextPosition>, hint: &str) -> Self {
+        let problem = Problem { rule: Some(plain_rule("UNREADABLE")), ..Problem::new("", reason) };
+        Self::nothing(problem.within(file, position).hint(hint))
+    }
+
+    /// Returns whether a value has a placeholder that nothing fills there, so that nothing else can be said of the value.
+    pub fn is_unfilled(&self, pointer: &str) -> bool {
+        self.faults.iter().any(|fault| [PLACEHOLDER, SECRET_PLACE].contains(&fault.code()) && fault.is_at(pointer))
     }
 }
 
@@ -107,7 +119,7 @@ pub fn read_filled_specification(
     let bare = restore_bare(&mut document, &text.places, &bare);
     let filling = fill(&mut document, settings, &bare);
     filling.renamed.iter().for_each(|(old, new)| text.places.rename(old, new));
-    let tasks = document.get("tasks").and_then(Value::as_object).into_iter().flat_map(|tasks| tasks.keys().cloned()).collect();
+    let tasks = outline_tasks(&document, &|pointer| text.position(text.places.of_key(pointer)));
     let shape = shape_of(&mut document, &filling);
     shape.iter().filter_map(|fault| fault.unknown.as_deref()).for_each(|pointer| remove(&mut document, pointer));
     faults.extend(shape.into_iter().map(|fault| text.placed_shape(fault)));
@@ -145,8 +157,8 @@ pub fn read_filled_specification(
     let runs = !faults.iter().any(Problem::is_hard);
     let filled = filling.filled;
     let specification = raw.filter(|_| runs).map(|raw| Specification { file: file.to_owned(), raw, filled: filled.clone() });
-    let invalid = invalid_actions(&document, &faults);
-    SpecificationReading { specification, tasks, faults, invalid, filled }
+    let actions = outline_actions(&document, &faults);
+    SpecificationReading { specification, tasks, faults, actions, filled }
 }
 
 /// Returns the document's violations of the schema. Before that, a placeholder that was filled by a number becomes a number
@@ -192,7 +204,7 @@ fn remove(document: &mut Value, pointer: &str) {
 /// ones.
 fn plain_rule(code: &str) -> BrokenRule {
     let (code, schema_path, keyword) = (code.to_owned(), "#".to_owned(), "lint".to_owned());
-    BrokenRule { code, schema_path, keyword, params: json!({}) }
+    BrokenRule { code, schema_path, keyword, params: json!({}), value: None }
 }
 
 impl Text<'_> {

@@ -94,7 +94,9 @@ fn faults_of(error: &ValidationError<'_>) -> Vec<ShapeFault> {
     let schema_path = error.schema_path().to_string();
     let rule = |params| {
         let (code, schema_path) = ("SCHEMA".to_owned(), format!("#{schema_path}"));
-        Some(BrokenRule { code, schema_path, keyword: error.kind().keyword().to_owned(), params })
+        let keyword = error.kind().keyword();
+        let value = shown_value(keyword, error.instance());
+        Some(BrokenRule { code, schema_path, keyword: keyword.to_owned(), params, value })
     };
     let pointer = error.instance_path().to_string();
     #[expect(clippy::wildcard_enum_match_arm, reason = "most kinds are of keywords that our schema does not have")]
@@ -115,6 +117,22 @@ fn faults_of(error: &ValidationError<'_>) -> Vec<ShapeFault> {
         _ => by_table(Problem::new(pointer, error.to_string()), error.kind().keyword(), &schema_path, error.instance()),
     };
     vec![ShapeFault { problem: Problem { rule: rule(params), ..problem }, unknown: None }]
+}
+
+/// The keywords whose rule says all that is wrong with a value. Others are about texts that may hold a secret.
+const ABOUT_THE_VALUE: [&str; 5] = ["const", "enum", "maximum", "minimum", "pattern"];
+
+/// The longest wrong text that is repeated, in bytes.
+const LONGEST_SHOWN: usize = 100;
+
+/// Returns the wrong value, if it can be repeated in a message.
+fn shown_value(keyword: &str, value: &Value) -> Option<Value> {
+    let is_shown = match value {
+        Value::String(text) => ABOUT_THE_VALUE.contains(&keyword) && text.len() <= LONGEST_SHOWN,
+        Value::Null | Value::Bool(_) | Value::Number(_) => ABOUT_THE_VALUE.contains(&keyword) || keyword == "type",
+        Value::Array(_) | Value::Object(_) => false,
+    };
+    is_shown.then(|| value.clone())
 }
 
 fn unknown_key(pointer: &str, schema_path: &str, key: &str) -> Problem {

@@ -24,9 +24,9 @@ struct Checker {
 
 /// Compares the strictness settings of a specification with the project's files.
 pub fn compare_with_project(reading: SpecificationReading, files: &dyn ProjectFiles) -> SpecificationReading {
-    let SpecificationReading { specification, tasks, faults, invalid, filled } = reading;
+    let SpecificationReading { specification, tasks, faults, actions, filled } = reading;
     let Some(specification) = specification else {
-        return SpecificationReading { specification, tasks, faults, invalid, filled };
+        return SpecificationReading { specification, tasks, faults, actions, filled };
     };
     let compare = |fault: Problem| match fault.code() {
         STRICTNESS_UNCHECKED => compared(fault, &specification, files),
@@ -34,7 +34,7 @@ pub fn compare_with_project(reading: SpecificationReading, files: &dyn ProjectFi
     };
     let faults: Vec<_> = faults.into_iter().filter_map(compare).collect();
     let runs = !faults.iter().any(Problem::is_hard);
-    SpecificationReading { specification: Some(specification).filter(|_| runs), tasks, faults, invalid, filled }
+    SpecificationReading { specification: Some(specification).filter(|_| runs), tasks, faults, actions, filled }
 }
 
 /// Returns the fault that replaces the lint's note about a setting: an error if a step's configuration differs,

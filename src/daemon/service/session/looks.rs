@@ -19,7 +19,7 @@ use crate::daemon::service::pending_changes::LookCare;
 use crate::daemon::service::session::{LOOK_AGAIN, ProjectSession, Stage};
 use crate::daemon::service::waiters::{PlannedRun, WaiterNeed};
 use crate::daemon::worker::{LookTicket, OpenFailureKind};
-use crate::model::{Activity, Approval, Freshness, ProjectStatus, SyncId, TaskId, WaitStep, WatchHint};
+use crate::model::{Activity, Approval, Freshness, ProjectStatus, SyncId, TaskId, VerdictStatus, WaitStep, WatchHint};
 use crate::process::clock;
 use crate::project::{ProjectError, StoreReader};
 use crate::watch::WatcherHandle;
@@ -67,11 +67,20 @@ impl ProjectSession {
                 return self.not_looked(now, ticket, &error, archive);
             }
         };
+        open.lists_own_task = standing.of(&TaskId::default_task()).is_some();
         let planned = open.planned;
         let step = |task: &TaskId| standing.of(task).map_or(WaitStep::Answer, |task| wait_step(&task.freshness, planned));
-        // Tasks that have a fresh verdict already are not run at the start.
-        let (to_run, not_to_run): (Vec<_>, Vec<_>) =
-            open.scheduler.watched_tasks().iter().cloned().partition(|task| step(task) == WaitStep::Run);
+        // Tasks that have a fresh verdict already are not run at the start. A task that was never run and has errors in its
+        // specification is: that seals the errors in a report of the task.
+        let is_first_contact = |task: &TaskId| {
+            standing.of(task).is_some_and(|task| task.freshness == Freshness::SpecificationWrong && task.verdict.is_none())
+        };
+        let (to_run, not_to_run): (Vec<_>, Vec<_>) = open
+            .scheduler
+            .watched_tasks()
+            .iter()
+            .cloned()
+            .partition(|task| step(task) == WaitStep::Run || is_first_contact(task));
         let over = is_first.then(|| self.health.looked(&to_run)).flatten();
         let mut words = self.healed(over);
         let Stage::Open(open) = &mut self.stage else { return words };
@@ -220,7 +229,13 @@ impl ProjectSession {
         let standing = archive.last_known_status(self.id.as_ref(), &self.root, approval, &wanted, activity);
         match standing {
             // The problems in `standing` concern only the list of tasks, because the configuration was not read.
-            Ok(standing) => ProjectStatus { problems: [problems, standing.problems].concat(), ..standing },
+            Ok(standing) => {
+                let own = TaskId::default_task();
+                let lacks_own = matches!(&self.stage, Stage::Open(open) if !open.lists_own_task);
+                let is_shown = |task: &VerdictStatus| !lacks_own || task.task != own || task.verdict.is_some();
+                let tasks = standing.tasks.into_iter().filter(is_shown).collect();
+                ProjectStatus { problems: [problems, standing.problems].concat(), tasks, ..standing }
+            }
             Err(error) => {
                 let problems = vec![chain(&error)];
                 ProjectStatus { project: self.id.clone(), root: self.root.clone(), tasks: Vec::new(), problems }

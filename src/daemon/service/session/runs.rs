@@ -102,7 +102,7 @@ impl ProjectSession {
             Err(RunFailure::UnknownCheck(unknown)) => {
                 Some(ErrorV1::new(ErrorKindV1::BadRequest, unknown.message(), unknown.hint()))
             }
-            Ok(_) | Err(RunFailure::Configuration(_) | RunFailure::Run(_)) => None,
+            Ok(_) | Err(RunFailure::Configuration(_) | RunFailure::Specification { .. } | RunFailure::Run(_)) => None,
         };
         let is_troubled = matches!(end, HealthAfterRun::Troubled(_));
         words.extend(match end {
@@ -160,7 +160,7 @@ impl ProjectSession {
 enum HealthAfterRun {
     /// proctor itself could not judge.
     Troubled(ServiceTrouble),
-    /// The run was carried out and sealed.
+    /// The run was carried out, or refused because the specification is wrong, and that was sealed.
     Sealed,
     /// Nothing was run or kept, so the run says nothing about it.
     Unknown,
@@ -168,7 +168,7 @@ enum HealthAfterRun {
 
 fn health_after(over: &FinishedRun) -> HealthAfterRun {
     match &over.carried {
-        Ok(RunOutcome::Judged(_) | RunOutcome::Moved(_)) => HealthAfterRun::Sealed,
+        Ok(RunOutcome::Judged(_) | RunOutcome::Moved(_)) | Err(RunFailure::Specification { .. }) => HealthAfterRun::Sealed,
         Ok(RunOutcome::HelperDied(sealed)) => {
             let cause = sealed.report.validation_criteria_evaluation.reason.clone();
             HealthAfterRun::Troubled(health(HealthProblem::LauncherGone, cause, None, clock::now()))

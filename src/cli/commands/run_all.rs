@@ -1,0 +1,189 @@
+//! `proctor run --task '*'`: runs every task of every test specification, each after the tasks that it depends on, and
+//! shows one summary.
+//!
+//! The tasks run one after the other, because a project has one writer of evidence. Their actions take their turns in the
+//! machine's queue like those of any run.
+
+use serde::Serialize;
+
+use crate::cli::arguments::RunOptions;
+use crate::cli::commands::hand_over::hand_over;
+use crate::cli::commands::opening::{self, RunResources};
+use crate::cli::commands::refuse;
+use crate::cli::commands::run::{RunEnd, RunOutput, run_task, watch_signals};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::screen::{self, TaskSummary};
+use crate::cli::setup::{self, LoadedProject};
+use crate::cli::specification_files::{self, FoundPlan, SpecifiedProject};
+use crate::model::{CommandExit, RunId, TaskId};
+use crate::process::Control;
+use crate::report::ExecutionReportV2;
+use crate::spec;
+
+/// The word for `--task` that means every task of every test specification.
+pub(super) const EVERY_TASK: &str = "*";
+
+/// The document that `--json` prints.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RunAllV1 {
+    schema: &'static str,
+    exit_code: u8,
+    tasks: Vec<TaskEndV1>,
+}
+
+/// What one task came to.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TaskEndV1 {
+    task: TaskId,
+    exit_code: u8,
+    /// The verdict, or why there is none, in words for people.
+    summary: String,
+    /// The sealed run; null if nothing was sealed.
+    run_id: Option<RunId>,
+    /// The path of the report; null if nothing was sealed.
+    report: Option<String>,
+}
+
+/// What one task came to: the end of its run, or why it was not run.
+struct TaskEnd {
+    task: TaskId,
+    ended: Result<RunEnd, CommandError>,
+}
+
+pub(super) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    if !options.checks.is_empty() {
+        return Err(CommandError::new(CommandExit::Usage, "`--check` names steps of one task, and `--task '*'` runs all tasks")
+            .hint("name the task: `proctor run --task T117 --check STEP.2`"));
+    }
+    let launcher = opening::start_launcher(environment)?;
+    let root = setup::project_root(environment, options.place.path())?;
+    let SpecifiedProject { configuration, specifications, .. } = specification_files::read_project(&root, environment.values())?;
+    let tasks = specifications.tasks();
+    if tasks.is_empty() {
+        return Err(specification_files::without_tasks(&specifications));
+    }
+    // Files in which no task can be read are errors too: the tasks that they were meant to have are not run.
+    let torn: Vec<String> = specifications.faults_without_task().into_iter().map(ToString::to_string).collect();
+    let plan = spec::plan_without_checks(&configuration, &setup::directory_name(&root));
+    let loaded = LoadedProject { root, configuration, plan };
+    let mut resources = opening::open(environment, launcher, &loaded, options.identity)?;
+    let control = watch_signals()?;
+    let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
+    let mut ends = Vec::new();
+    for task in tasks {
+        if control.requested().is_some() {
+            break;
+        }
+        if output == RunOutput::Screen {
+            render::line(&screen::task_heading(&task, resources.style));
+        }
+        let ended = run_one(options, environment, &task, (&mut resources, &control), output);
+        if let (Err(error), RunOutput::Screen) = (&ended, output) {
+            render::error(error);
+        }
+        let end = TaskEnd { task, ended };
+        let stops = end.stops();
+        ends.push(end);
+        if stops {
+            break;
+        }
+    }
+    resources.workspace.save_trees();
+    resources.workspace.keep_to_limits();
+    Ok(show(&ends, &torn, (output, &resources)))
+}
+
+/// Runs one task as `proctor run --task TASK` does. Its specification is read anew, because a task before it may have
+/// written files.
+fn run_one(
+    options: &RunOptions,
+    environment: &Environment,
+    task: &TaskId,
+    (resources, control): (&mut RunResources, &Control),
+    output: RunOutput,
+) -> Result<RunEnd, CommandError> {
+    let project = specification_files::read_project(&resources.scope.root, environment.values())?;
+    match specification_files::plan_of(project, task)? {
+        FoundPlan::Planned(loaded) => match hand_over(options, environment, &loaded, output)? {
+            Some(end) => Ok(end),
+            None => run_task(options, &loaded, resources, (environment, control), output),
+        },
+        FoundPlan::Wrong(wrong) => {
+            let sealed = refuse::seal(options, environment, resources, (task, &wrong.configuration), output)?;
+            let Some(sealed) = sealed else { return Err(wrong.error) };
+            let path = screen::report_path(&wrong.root, resources.settings.link.as_deref(), task, &sealed.report_path, true);
+            if output == RunOutput::Screen {
+                render::error(&wrong.error);
+                render::line(&screen::verdict(&sealed.report, &path, resources.style));
+            }
+            Ok(RunEnd { exit: sealed.exit, report: Some((Box::new(sealed.report), path)) })
+        }
+    }
+}
+
+impl TaskEnd {
+    fn exit(&self) -> CommandExit {
+        match &self.ended {
+            Ok(end) => end.exit,
+            Err(error) => error.exit(),
+        }
+    }
+
+    /// Returns whether the task was not run because what it depends on is not complete.
+    fn waits(&self) -> bool {
+        self.ended.as_ref().is_err_and(|error| error.exit() == CommandExit::CodeNeedsWork)
+    }
+
+    /// Returns whether no further task may run: a person stopped the run, or proctor itself failed.
+    fn stops(&self) -> bool {
+        matches!(self.exit(), CommandExit::Interrupted | CommandExit::Terminated | CommandExit::OwnFault)
+    }
+
+    fn report(&self) -> Option<&(Box<ExecutionReportV2>, String)> {
+        self.ended.as_ref().ok().and_then(|end| end.report.as_ref())
+    }
+
+    fn summary(&self) -> TaskSummary<'_> {
+        match (&self.ended, self.report()) {
+            (_, Some((report, path))) => TaskSummary::Sealed(report, path),
+            (Err(error), None) => TaskSummary::NotRun(error.sentence()),
+            (Ok(_), None) => TaskSummary::NotRun("nothing was judged".to_owned()),
+        }
+    }
+}
+
+/// Shows what all tasks came to. Returns the exit code of the command.
+fn show(ends: &[TaskEnd], torn: &[String], (output, resources): (RunOutput, &RunResources)) -> CommandExit {
+    let exit = exit_of(ends, torn);
+    if output == RunOutput::Nothing {
+        let tasks = ends.iter().map(|end| TaskEndV1 {
+            task: end.task.clone(),
+            exit_code: end.exit().code(),
+            summary: screen::summary_words(&end.summary()),
+            run_id: end.report().map(|(report, _)| report.authenticity.execution_id.clone()),
+            report: end.report().map(|(_, path)| path.clone()),
+        });
+        render::document(&RunAllV1 { schema: "proctor-run-all-v1", exit_code: exit.code(), tasks: tasks.collect() });
+        return exit;
+    }
+    let tasks: Vec<_> = ends.iter().map(|end| (&end.task, end.summary())).collect();
+    screen::summary_lines(&tasks, resources.style).iter().for_each(render::line);
+    torn.iter().for_each(render::note);
+    exit
+}
+
+/// Returns the exit code for all tasks. A task that waits for another one counts only if no other task says why.
+fn exit_of(ends: &[TaskEnd], torn: &[String]) -> CommandExit {
+    let mut exits: Vec<CommandExit> = ends.iter().filter(|end| !end.waits()).map(TaskEnd::exit).collect();
+    if !torn.is_empty() {
+        exits.push(CommandExit::SpecificationWrong);
+    }
+    match CommandExit::of_tasks(&exits) {
+        CommandExit::Proceed | CommandExit::NoFreshVerdict if ends.iter().any(TaskEnd::waits) => CommandExit::CodeNeedsWork,
+        exit => exit,
+    }
+}
