@@ -398,7 +398,7 @@ const FORMS: &[(&str, &str, &str)] = &[
         "src/model/process.rs",
         "the supervisor adds what only it knows: its own stops, limits, output, and what never started",
     ),
-    ("Interpretation", "src/model/finding.rs", "what the tool's output and report say, before anybody doubts it"),
+    ("Interpretation", "src/model/interpretation.rs", "what the tool's output and report say, before anybody doubts it"),
     ("ActionJudgement", "src/model/outcome.rs", "what the judge makes of end and interpretation; nobody judges again"),
     (
         "ActionResult",

@@ -37,7 +37,6 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("HealthV1", "ServiceTrouble", "the socket's form"),
     ("LastVerdict", "VerdictV1", "the socket's form"),
     ("Message", "MypyItem", "two tools print their findings in forms of their own"),
-    ("ProjectStatus", "ProjectStatusV1", "the socket's form"),
     (
         "RawAction",
         "RawActionFields",

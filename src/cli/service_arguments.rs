@@ -187,6 +187,16 @@ pub(crate) enum ServiceVerb {
 pub(crate) struct RequestOptions {
     #[command(subcommand)]
     pub(crate) verb: RequestVerb,
+    #[command(flatten)]
+    pub(crate) asked: AskedTask,
+    /// Print one JSON document, as `POST /v1/projects/{id}/requests` answers; of a retest its report
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+// The task that a request is about. This is no doc comment, because clap would use it as the command's help.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AskedTask {
     /// The task
     #[arg(long, default_value = "default", value_name = "TASK", global = true)]
     pub(crate) task: String,
@@ -195,9 +205,6 @@ pub(crate) struct RequestOptions {
     pub(crate) project: PathBuf,
     #[command(flatten)]
     pub(crate) values: ValueOptions,
-    /// Print one JSON document, as `POST /v1/projects/{id}/requests` answers; of a retest its report
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Clone, Subcommand)]

@@ -62,14 +62,21 @@ pub(crate) struct SchemaOptions {}
 pub(crate) struct PlanOptions {
     #[command(flatten)]
     pub(crate) place: ProjectPlace,
+    #[command(flatten)]
+    pub(crate) planned: PlannedTask,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+// The task whose plan is shown. This is no doc comment, because clap would use it as the command's help.
+#[derive(Debug, Args)]
+pub(crate) struct PlannedTask {
     /// The task of a test specification; the checks of the project (`default`) without it
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
     #[command(flatten)]
     pub(crate) values: ValueOptions,
-    /// Print one JSON document
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Approve that the checks, or a task, ask for less than was approved; nothing is run

@@ -115,11 +115,11 @@ fn task_name(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
         .hint("write `default`, a task's id such as `T117`, or `*` for every task there is"))
 }
 
-fn watched_tasks(WrittenValue { value: names, place }: WrittenValue<Vec<String>>) -> WatchedTasks {
-    let specified = match place {
-        None => SpecifiedTasks::RunWithoutChecks,
-        Some(_) if names.iter().any(|name| name == EVERY_TASK) => SpecifiedTasks::Run,
-        Some(_) => SpecifiedTasks::NotRun,
+fn watched_tasks(WrittenValue { value: names, .. }: WrittenValue<Vec<String>>) -> WatchedTasks {
+    let specified = match names.as_slice() {
+        names if names.iter().any(|name| name == EVERY_TASK) => SpecifiedTasks::Run,
+        [only] if only == TaskId::default_task().as_str() => SpecifiedTasks::RunWithoutChecks,
+        _ => SpecifiedTasks::NotRun,
     };
     let mut named: Vec<TaskId> = Vec::new();
     for task in names.iter().filter_map(|name| TaskId::try_from(name.as_str()).ok()) {

@@ -150,7 +150,7 @@ pub enum SpecifiedTasks {
     /// Only the named tasks run.
     NotRun,
     /// Every task of every specification runs, if the project has no checks of its own. This is the meaning of
-    /// `watch.tasks` if it is not written.
+    /// `watch.tasks` if it names only `default`, as it does by default.
     RunWithoutChecks,
     /// Every task of every specification runs.
     Run,
@@ -451,7 +451,9 @@ mod tests {
         assert_eq!(unwritten().without_checks().among(&specified), specified, "a project without checks has only tasks");
         assert_eq!(unwritten().without_checks().among(&[]), tasks(&["default"]));
         let written = watched(r#"["default"]"#).expect("it is right").without_checks();
-        assert_eq!(written.among(&specified), tasks(&["default"]), "what is written holds");
+        assert_eq!(written.among(&specified), specified, "the default means the same where it is written");
+        let named = watched(r#"["T2"]"#).expect("it is right").without_checks();
+        assert_eq!(named.among(&specified), tasks(&["T2"]), "what is named holds");
         let problems = watched(r#"["default", "no task"]"#).expect_err("no id");
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].to_string().contains("`no task` is no task"), "{}", problems[0]);

@@ -103,6 +103,9 @@ pub fn take_report_file(
 /// Opens the file at `relative` below `base` under the same conditions as [`read_artifact`], but without a limit on its
 /// size.
 pub(super) fn open_artifact(base: &Path, relative: &Path) -> Result<(File, Metadata), ArtifactRefusal> {
+    if relative.as_os_str().is_empty() {
+        return Err(ArtifactRefusal::Escapes);
+    }
     let (file, metadata) = open_regular_below(base, relative, Opening::Content)?;
     if metadata.nlink() != 1 {
         return Err(ArtifactRefusal::HardLinked { links: metadata.nlink() });

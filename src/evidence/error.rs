@@ -59,6 +59,9 @@ pub enum EvidenceError {
     /// No line of the ledger ends where a line ended that was read before: the ledger was cut, replaced or removed.
     #[error("`{}` lacks lines that proctor has read: no line ends at byte {offset} any more", path.display())]
     LedgerOffset { path: PathBuf, offset: u64 },
+    /// proctor has read lines of the ledger, and its file is gone.
+    #[error("`{}` is gone, and proctor has read lines of it: No such file or directory", path.display())]
+    LedgerGone { path: PathBuf },
     /// The ledger's length differs from the length after the lock holder's last line, so another program wrote to it.
     #[error("`{}` was changed by a program that does not hold its lock", path.display())]
     LedgerChanged { path: PathBuf },
@@ -151,7 +154,11 @@ impl EvidenceError {
     /// Returns whether evidence is not what proctor wrote. Any other error is about the machine, or about what was asked for.
     pub fn is_changed_evidence(&self) -> bool {
         match self {
-            Self::NotAsSealed { .. } | Self::Archive { .. } | Self::LedgerOffset { .. } | Self::LedgerChanged { .. } => true,
+            Self::NotAsSealed { .. }
+            | Self::Archive { .. }
+            | Self::LedgerOffset { .. }
+            | Self::LedgerGone { .. }
+            | Self::LedgerChanged { .. } => true,
             Self::LedgerLine { problem, .. } => !matches!(problem, LineProblem::UnknownSchema(_)),
             Self::File { .. }
             | Self::Name { .. }
@@ -186,7 +193,7 @@ impl EvidenceError {
             Self::LedgerLine { .. } => {
                 "the ledger was damaged or edited: put it back from a backup, or move it aside to begin a new one without its history"
             }
-            Self::LedgerOffset { .. } => {
+            Self::LedgerOffset { .. } | Self::LedgerGone { .. } => {
                 "the ledger was cut or replaced: put it back from a backup, or move it aside to begin a new one without its history"
             }
             Self::LedgerChanged { .. } => "let no other program write there, then run the command again",

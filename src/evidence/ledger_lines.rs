@@ -63,7 +63,7 @@ pub fn read_lines(store: &Store, project: &ProjectId, offset: u64) -> Result<Led
     let path = store.ledger_path(project);
     let Some(mut file) = if_exists(open_no_follow(&path))? else {
         if offset > 0 {
-            return Err(EvidenceError::LedgerOffset { path, offset });
+            return Err(EvidenceError::LedgerGone { path });
         }
         return Ok(LedgerLines { path, reader: None, end: ChainEnd::empty(), signatures: SignatureCheck::Off });
     };

@@ -87,6 +87,7 @@ fn read(file: &LockFile) -> Option<ServingProcess> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the test writes what another program may write")]
 mod tests {
     use super::*;
     use crate::evidence::testing::TestStore;

@@ -186,4 +186,5 @@ pub(crate) fn sealed_report(
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests change a ledger as another program may")]
 mod tests;

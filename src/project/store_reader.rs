@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use nix::libc;
+
 use crate::evidence::{self, EvidenceError, LedgerLookup, RunForm, SealedFiles, Store};
 use crate::model::{
     Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, RunLine, Serving, TaskId,
     TddState, Timestamp, TreeDigest,
 };
 use crate::project::checked_index::{catch_up, catch_up_and_name};
-use crate::project::error::ProjectError;
+use crate::project::error::{ProjectError, system_error_behind};
 use crate::project::ledger_runs::{LedgerRuns, newest_sealed_run, pruned_since, run_with_number};
 use crate::project::registration::{DirectoryOwner, RootDirectory};
 use crate::project::repaired_index::{Announce, announce_with, open_index};
@@ -116,7 +118,11 @@ impl StoreReader {
     /// # Errors
     /// When the directory of the ledgers, the keys or the index cannot be read.
     pub fn projects(&mut self) -> Result<Vec<RegisteredProject>, ProjectError> {
-        catch_up_and_name(&self.store, &mut self.index)?;
+        match catch_up_and_name(&self.store, &mut self.index) {
+            // On a full disk the index takes no newer lines. The projects that it knows are still to be shown.
+            Err(error) if system_error_behind(&error) == Some(libc::ENOSPC) => {}
+            caught_up => caught_up?,
+        }
         let projects = self.index.projects().map_err(ProjectError::Index)?;
         let registered = |project: IndexedProject| {
             let serving = self.index.serving(&project.id).map_err(ProjectError::Index)?;

@@ -75,7 +75,7 @@ fn open(path: &str, reads: bool) -> Result<Connection, SqliteQueryError> {
 
 /// Steps through a statement's rows and returns their number. Writes them if there is an output.
 fn write_rows(statement: &mut Statement<'_>, mut output: Option<&mut dyn Write>) -> Result<u64, SqliteQueryError> {
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.raw_query();
     let mut count = 0;
     while let Some(row) = rows.next()? {

@@ -226,10 +226,10 @@ fn not_started(failure: &SpawnFailure, action: &Action) -> Interpretation {
         SpawnFailure::ProgramNotFound { program, searched } => {
             let place = if searched.is_empty() { String::new() } else { format!(" in {}", searched.join(":")) };
             let advice = match client::installation_of(&action.kind, program) {
-                Some(advice) => format!("install it: {advice}"),
-                None => "install it or correct the check's command".to_owned(),
+                Some(advice) => format!("; install it: {advice}"),
+                None => "; install it or correct the check's command".to_owned(),
             };
-            Interpretation::plain(CategoryCode::ToolNotFound, format!("There is no program `{program}`{place}; {advice}"))
+            Interpretation::plain(CategoryCode::ToolNotFound, format!("There is no program `{program}`{place}{advice}"))
         }
         SpawnFailure::InterpreterNotFound { program, interpreter } => Interpretation::plain(
             CategoryCode::ToolNotFound,

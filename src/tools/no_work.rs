@@ -127,7 +127,7 @@ mod tests {
         (Tool::Tsc, "tsc -p . --nocheck", ""),
         (Tool::Ruff, "ruff check --add-noqa .", "Added 2 noqa directives.\n"),
         (Tool::Tsc, "bash -c 'tsc -b --clean'", ""),
-        (Tool::Tsc, "tsc --noEmit --noCheck -p web", ""),
+        (Tool::Tsc, "tsc --noCheck --outDir out", ""),
         (Tool::Tsc, "tsc -p web --nocheck true --noEmit", ""),
         (Tool::Ruff, "ruff check --show-files", "/p/a.py\n"),
         (Tool::Ruff, "ruff rule F401", "# unused-import (F401)\n"),
@@ -162,7 +162,6 @@ mod tests {
         for (tool, command) in [
             (Tool::Tsc, "tsc -d --outDir out"),
             (Tool::Tsc, "tsc --listFilesOnly false"),
-            (Tool::Tsc, "tsc --noCheck --outDir out"),
             (Tool::Tsc, "tsc --noEmit --noCheck false"),
             (Tool::Eslint, "eslint -- -v"),
             (Tool::Ruff, "ruff check rule"),

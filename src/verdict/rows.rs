@@ -363,6 +363,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 51] = [
     CategoryRow {
         code: CategoryCode::FileOutside,
         title: "File Outside of the Project",
+        fix: "Name a file inside of the project: {reason}",
         agent: AgentWord::FixSpecification,
         message: "A link in the path leads out of the project, so nobody looked further. Name a file inside of the project.",
         ..FILE_FAILURE
@@ -408,6 +409,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 51] = [
         code: CategoryCode::ResultInvalid,
         debt: Ok((DebtCategory::BusinessLogicError, Severity::High)),
         title: "Unexpected Result",
+        fix: "Change the implementation so that the result is as it must be: {reason}",
         message: "What was asked for was done, and the result is not as it must be. Change the implementation, then request a retest.",
         shows_output: true,
         ..ANSWER_FAILURE
@@ -416,6 +418,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 51] = [
         code: CategoryCode::ClientFailed,
         error_type: Some("CLIENT_FAILED"),
         title: "Client Failed",
+        fix: "Run the query or command by hand and mend what it complains about: {reason}",
         agent: AgentWord::FixCode,
         message: "The client of a database, a container engine or a browser could not do what was asked. The reason and the log say why.",
         recoverable: Some("Read the client's output in the log"),

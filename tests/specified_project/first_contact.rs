@@ -52,7 +52,7 @@ fn actions_without_errors_are_counted_as_skipped_and_have_an_entry() {
     let step = &sealed["stepExecution"]["results"][0];
     assert_eq!(
         (&step["disposition"], &step["status"], &step["skipReason"]),
-        (&"SKIPPED".into(), &Value::Null, &"specificationWrong".into())
+        (&"SKIPPED".into(), &Value::Null, &"specification-wrong".into())
     );
     // Registering approved no plan: the first run of the corrected task does.
     replace(&project, FILE, "\"EXIST\"", "\"EXISTS\"");

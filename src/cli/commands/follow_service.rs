@@ -90,7 +90,7 @@ fn say_without_report(task: &TaskId, outcome: RunOutcomeV1) {
 
 fn say_health(health: Option<&HealthV1>) {
     match health {
-        Some(health) => health.lines().iter().for_each(|line| render::note(line)),
+        Some(health) => health.lines().iter().for_each(render::note),
         None => render::note("the project is judged again"),
     }
 }

@@ -93,6 +93,7 @@ pub(super) fn from_evidence_error(error: &EvidenceError) -> CommandError {
         EvidenceError::Key { .. }
         | EvidenceError::LedgerLine { .. }
         | EvidenceError::LedgerOffset { .. }
+        | EvidenceError::LedgerGone { .. }
         | EvidenceError::LedgerChanged { .. }
         | EvidenceError::NotAsSealed { .. }
         | EvidenceError::NotSigned { .. }

@@ -68,8 +68,8 @@ impl Serialize for ActionV1<'_> {
 }
 
 pub(crate) fn execute(options: &PlanOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let environment = &environment.with_values(&options.values.set);
-    let plan = specification_files::load(environment, options.place.path(), options.task.as_deref())?.plan;
+    let environment = &environment.with_values(&options.planned.values.set);
+    let plan = specification_files::load(environment, options.place.path(), options.planned.task.as_deref())?.plan;
     if options.json {
         render::document(&PlanV1::of(&plan));
     } else {

@@ -31,10 +31,10 @@ use crate::project::{DescribedProject, read_text};
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let task_id = TaskId::try_from(options.task.as_str())
+    let task_id = TaskId::try_from(options.asked.task.as_str())
         .map_err(|error| CommandError::of(CommandExit::Usage, &error).hint("the task of a project's own checks is `default`"))?;
-    let environment = &environment.with_values(&options.values.set);
-    let root = setup::project_root(environment, &options.project)?;
+    let environment = &environment.with_values(&options.asked.values.set);
+    let root = setup::project_root(environment, &options.asked.project)?;
     let is_own = task_id == TaskId::default_task();
     let request = match &options.verb {
         RequestVerb::Status { status } => AgentRequestV1::RequestStatusUpdate { task_id, status: (*status).into() },

@@ -182,8 +182,7 @@ fn exit_of(ends: &[TaskEnd], torn: &[String]) -> CommandExit {
     if !torn.is_empty() {
         exits.push(CommandExit::SpecificationWrong);
     }
-    match CommandExit::of_tasks(&exits) {
-        CommandExit::Proceed | CommandExit::NoFreshVerdict if ends.iter().any(TaskEnd::waits) => CommandExit::CodeNeedsWork,
-        exit => exit,
-    }
+    let exit = CommandExit::of_tasks(&exits);
+    let says_why = !matches!(exit, CommandExit::Proceed | CommandExit::NoFreshVerdict);
+    if !says_why && ends.iter().any(TaskEnd::waits) { CommandExit::CodeNeedsWork } else { exit }
 }

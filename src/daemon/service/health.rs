@@ -13,7 +13,7 @@ use nix::libc;
 
 use crate::daemon::engine::Moment;
 use crate::daemon::service::opening::chain;
-use crate::evidence::LockError;
+use crate::evidence::{EvidenceError, LockError};
 use crate::model::{CommandExit, HealthProblem, ServiceTrouble, TaskId, Timestamp};
 use crate::process::SuperviseError;
 use crate::project::{ProjectError, system_error_behind};
@@ -112,6 +112,10 @@ impl ProjectHealth {
 /// Returns the problem behind a failure of proctor itself; `None` if the project, its configuration or a person is the
 /// reason, or evidence was changed.
 pub(super) fn health_of(error: &ProjectError, since: Timestamp) -> Option<ServiceTrouble> {
+    // A store that is gone as a whole is put back or made anew by a person; nobody has changed evidence.
+    if let ProjectError::Evidence(EvidenceError::LedgerGone { .. }) = error {
+        return Some(health(HealthProblem::StoreNotWritable, chain(error), None, since));
+    }
     match error.exit() {
         CommandExit::OwnFault | CommandExit::NoFreshVerdict => {}
         CommandExit::Proceed

@@ -237,10 +237,8 @@ impl ServiceHost {
         let refused_requests = Arc::clone(self.refused_requests.entry(session_id).or_default());
         self.check_descriptors()?;
         let closed = |error: &(dyn std::error::Error + 'static)| {
-            let problem = match problem_behind(error) {
-                HealthProblem::Other => HealthProblem::LauncherGone,
-                known => known,
-            };
+            let found = problem_behind(error);
+            let problem = if matches!(found, HealthProblem::Other) { HealthProblem::LauncherGone } else { found };
             OpenFailure { reason: OpenFailureKind::OwnFault(problem), lines: vec![chain(error)] }
         };
         let launcher = LauncherHandle::execute(&self.shared.executable).map_err(|error| closed(&error))?;

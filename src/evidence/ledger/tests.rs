@@ -74,7 +74,7 @@ fn reading_continues_only_where_a_line_ends() {
 fn a_ledger_that_is_not_there_has_no_lines() {
     let test = TestStore::new();
     assert!(read_all(&test).unwrap().is_empty());
-    assert!(matches!(read_lines(&test.store, &test.project, 5), Err(EvidenceError::LedgerOffset { .. })));
+    assert!(matches!(read_lines(&test.store, &test.project, 5), Err(EvidenceError::LedgerGone { .. })));
 }
 
 #[test]

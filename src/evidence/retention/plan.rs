@@ -212,8 +212,9 @@ mod tests {
 
     #[test]
     fn passed_runs_are_removed_before_failed_ones_and_the_oldest_first() {
-        let runs: Vec<_> =
-            (1..=8).map(|number| kept(number, (0, 10 - number as i64, 100), u8::from(number % 2 == 0), 0, false)).collect();
+        let runs: Vec<_> = (1..=8)
+            .map(|number| kept(number, (0, 10 - number as i64, 100), u8::from(number.is_multiple_of(2)), 0, false))
+            .collect();
         let limits = |runs, days, bytes| RetentionLimits { runs, days, bytes, archive_days: None };
         let plan = |limits: RetentionLimits| numbers(&plan_prune(&runs, &limits, now()));
         assert_eq!(plan(RetentionLimits::default()), [] as [u64; 0]);
@@ -231,7 +232,7 @@ mod tests {
     fn a_limit_on_the_size_takes_green_runs_before_red_ones_and_leaves_the_newest_of_each_task() {
         let newest = NEWEST_OF_TASK as u64;
         // Of task 0 there are ten runs more than stay in any case; every second one failed. Task 1 has one run, the oldest.
-        let of_task = |number: u64| kept(number, (0, 1, 100), u8::from(number % 2 == 0), 0, false);
+        let of_task = |number: u64| kept(number, (0, 1, 100), u8::from(number.is_multiple_of(2)), 0, false);
         let runs: Vec<_> = std::iter::once(kept(1, (1, 1, 100), 1, 0, false)).chain((2..=newest + 11).map(of_task)).collect();
         let plan = |bytes| {
             let limits = RetentionLimits { bytes: Some(ByteSize(bytes)), ..Default::default() };

@@ -78,7 +78,7 @@ fn a_run_is_read_back_as_its_line_has_it() {
         weaker_isolation: record.isolation,
         coverage: None,
     };
-    assert_eq!(test.index.runs(&project(SHOP), None, 9).unwrap(), [expected.clone()]);
+    assert_eq!(test.index.runs(&project(SHOP), None, 9).unwrap(), std::slice::from_ref(&expected));
     assert_eq!(test.index.last_run(&project(SHOP), &task("T030")).unwrap(), Some(expected));
     let state = TddState { sequence: Some(Sequence(1)), ..started(Phase::Red) };
     assert_eq!(test.index.tdd(&project(SHOP), &task("T030")).unwrap(), state);

@@ -48,7 +48,7 @@ fn judge(exited: &Exited<'_>, wanted: &DatabaseQuery) -> Interpretation {
         let reason = "The query returned more than is looked through; ask for fewer rows".to_owned();
         return Interpretation::plain(CategoryCode::OutputTooLarge, reason);
     }
-    let lines = exited.stdout.lines().filter(|line| !line.trim().is_empty());
+    let mut lines = exited.stdout.lines().filter(|line| !line.trim().is_empty());
     let (count, rows) = match wanted.kind {
         QueryKind::Reads => match lines.map(serde_json::from_str::<Map<String, Value>>).collect::<Result<Vec<_>, _>>() {
             Ok(rows) => (Some(rows.len() as u64), rows),
@@ -57,7 +57,7 @@ fn judge(exited: &Exited<'_>, wanted: &DatabaseQuery) -> Interpretation {
                 return Interpretation::plain(CategoryCode::ReportUnreadable, reason);
             }
         },
-        QueryKind::Changes => (lines.last().and_then(changed_rows), Vec::new()),
+        QueryKind::Changes => (lines.next_back().and_then(changed_rows), Vec::new()),
     };
     let facts = Some(ClientFacts { rows: count, initialized: None });
     let judged = match fault(wanted, count, &rows) {

@@ -21,10 +21,10 @@ pub(super) use references::remark;
 pub(super) use strictness::strictness;
 
 /// The calls of tsc that check nothing and end with exit code 0. `-d` means `--declaration` unless tsc builds (`-b`). With `--noCheck`
-/// tsc only translates, which is work unless it writes nothing.
+/// tsc only translates: no type is checked.
 pub(super) const NO_WORK: NoWork = NoWork {
-    options: &["-v", "--version", "-h", "--help", "-?", "--all", "--showConfig", "--listFilesOnly", "--init"],
-    options_with: &[(&["--dry", "-d", "--clean"], &["-b", "--build"]), (&["--noCheck"], &["--noEmit"])],
+    options: &["-v", "--version", "-h", "--help", "-?", "--all", "--showConfig", "--listFilesOnly", "--init", "--noCheck"],
+    options_with: &[(&["--dry", "-d", "--clean"], &["-b", "--build"])],
     ignores_case: true,
     ..no_work::NONE
 };

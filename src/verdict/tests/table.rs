@@ -190,7 +190,7 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       File Not as Expected: Make the file as it must be: {reason}
       FixCode: The file is not what it must be. The reason says in what.
     FILE_OUTSIDE: ValidationFailure, tool Succeeded; debt ValidationMissing, High
-      File Outside of the Project: {reason}
+      File Outside of the Project: Name a file inside of the project: {reason}
       FixSpecification: A link in the path leads out of the project, so nobody looked further. Name a file inside of the project.
     ANSWER_VALID: Success, tool Succeeded; no debt: Nothing to mend
       Success
@@ -212,10 +212,10 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       Success
       Continue: Nothing to do.
     RESULT_INVALID: TestFailure, tool Succeeded; debt BusinessLogicError, High
-      Unexpected Result: {reason}
+      Unexpected Result: Change the implementation so that the result is as it must be: {reason}
       ImplementFix: What was asked for was done, and the result is not as it must be. Change the implementation, then request a retest.
     CLIENT_FAILED: ExecutionError, tool Failed; debt IntegrationFailure, High
-      Client Failed: {reason}
+      Client Failed: Run the query or command by hand and mend what it complains about: {reason}
       FixCode: The client of a database, a container engine or a browser could not do what was asked. The reason and the log say why.
       recover: Read the client's output in the log
     REVIEW_APPROVED: Success, tool Succeeded; no debt: Nothing to mend

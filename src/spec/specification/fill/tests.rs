@@ -1,3 +1,5 @@
+//! Tests how placeholders are filled.
+
 use serde_json::json;
 
 use super::*;

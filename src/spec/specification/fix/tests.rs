@@ -1,3 +1,5 @@
+//! Tests the corrections that follow from a file by rule.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
