@@ -111,10 +111,8 @@ const SQLITE_CHANGES: &str = "changes";
 /// Returns the call of `psql`. Rows come as one JSON object on each line; a statement that changes rows is followed by how many.
 fn psql(query: &DatabaseQuery) -> Vec<String> {
     let text = match query.kind {
-        // A semicolon would end the outer query, and a comment at the end its last line.
         QueryKind::Reads => {
-            let inner = query.query.trim().trim_end_matches(|last: char| last == ';' || last.is_whitespace());
-            format!("SELECT to_jsonb(proctor_row) FROM ({inner}\n) AS proctor_row")
+            format!("SELECT to_jsonb(proctor_row) FROM ({}\n) AS proctor_row", without_end(&query.query))
         }
         QueryKind::Changes => query.query.clone(),
     };
@@ -122,10 +120,99 @@ fn psql(query: &DatabaseQuery) -> Vec<String> {
     options.into_iter().map(str::to_owned).chain([text]).collect()
 }
 
+/// Returns a query of PostgreSQL without the semicolons, comments and white space at its end, where a semicolon would end the query
+/// around it. What is quoted is no end. A query that is not read rightly here is refused by the server.
+fn without_end(query: &str) -> &str {
+    let (mut at, mut end) = (0, 0);
+    while let Some(character) = query[at..].chars().next() {
+        let rest = &query[at..];
+        let is_word = |before: char| before.is_alphanumeric() || before == '_';
+        let before = &query[..at];
+        let length = if rest.starts_with("--") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            length_of_comment(rest)
+        } else if character == ';' || character.is_whitespace() {
+            character.len_utf8()
+        } else {
+            let mut words = before.chars().rev();
+            let is_escaped =
+                words.next().is_some_and(|last| last.eq_ignore_ascii_case(&'e')) && !words.next().is_some_and(is_word);
+            let length = match character {
+                '\'' | '"' => length_of_quoted(rest, character, is_escaped),
+                '$' if !before.chars().next_back().is_some_and(is_word) => length_of_dollar_quoted(rest),
+                _ => character.len_utf8(),
+            };
+            end = at + length;
+            length
+        };
+        at += length;
+    }
+    query[..end].trim_start()
+}
+
+/// Returns the length of the comment with which a text begins. Comments may stand in each other.
+fn length_of_comment(text: &str) -> usize {
+    let (mut at, mut depth) = (2, 1);
+    while depth > 0 {
+        let Some(next) = text[at..].find(['/', '*']) else { return text.len() };
+        at += next;
+        match &text.as_bytes()[at..] {
+            [b'*', b'/', ..] => (at, depth) = (at + 2, depth - 1),
+            [b'/', b'*', ..] => (at, depth) = (at + 2, depth + 1),
+            _ => at += 1,
+        }
+    }
+    at
+}
+
+/// Returns the length of the quoted part with which a text begins.
+fn length_of_quoted(text: &str, quote: char, is_escaped: bool) -> usize {
+    let mut is_plain = true;
+    for (at, character) in text.char_indices().skip(1) {
+        match character {
+            '\\' if is_escaped && is_plain => is_plain = false,
+            _ if character == quote && is_plain => return at + 1,
+            _ => is_plain = true,
+        }
+    }
+    text.len()
+}
+
+/// Returns the length of what stands between `$tag$` and `$tag$`, both included, at the beginning of a text; 1 if there is no such tag.
+fn length_of_dollar_quoted(text: &str) -> usize {
+    let Some(tag) = text[1..].find('$').map(|end| &text[..end + 2]) else { return 1 };
+    if !tag[1..tag.len() - 1].chars().all(|character| character.is_alphanumeric() || character == '_') {
+        return 1;
+    }
+    text[tag.len()..].find(tag).map_or(text.len(), |end| end + 2 * tag.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::{BrowserSession, ContainerCommand};
+
+    #[test]
+    fn only_what_ends_a_query_is_taken_off() {
+        for (query, expected) in [
+            (" select 1 ; -- all of them", "select 1"),
+            ("select 1; /* a /* b */ ; c */ ;\n", "select 1"),
+            ("select 1 -- one ;\n ; ", "select 1"),
+            ("select ';' -- ';'", "select ';'"),
+            ("select 'it''s; -- no end';", "select 'it''s; -- no end'"),
+            ("select E'\\'; -- ' ;", "select E'\\'; -- '"),
+            ("select \"a;--\" from t;", "select \"a;--\" from t"),
+            ("select $$;--$$, $q$ $$; $q$ ;", "select $$;--$$, $q$ $$; $q$"),
+            ("select $1 ; ", "select $1"),
+            ("select 'open ;", "select 'open ;"),
+            ("select 2 /* open", "select 2"),
+            ("-- only", ""),
+            ("select 1 as ä ; -- ü", "select 1 as ä"),
+        ] {
+            assert_eq!(without_end(query), expected, "{query}");
+        }
+    }
 
     fn start(call: &ClientCall) -> ClientStart {
         let place = ClientPlace {
@@ -156,7 +243,7 @@ mod tests {
         let last = |call: &ClientCall| start(call).argv.last().cloned().unwrap_or_default();
         assert_eq!(
             last(&query(QueryKind::Reads, server(), "select 1 -- one ;\n ; ")),
-            "SELECT to_jsonb(proctor_row) FROM (select 1 -- one\n) AS proctor_row"
+            "SELECT to_jsonb(proctor_row) FROM (select 1\n) AS proctor_row"
         );
         assert_eq!(last(&query(QueryKind::Changes, server(), "delete from a;")), "delete from a;");
         let file = Database::Sqlite { path: "data/app.db".to_owned() };
