@@ -66,7 +66,7 @@ pub enum KeptRunResult {
 /// verdict ([`RunSignificance`]), the last run that passed, and the last verdict that passed. Runs that wait for a
 /// person, and runs whose results a remaining run reused, are not removed either. The other runs are removed in this
 /// order: first the runs that did not fail, then the failed runs, each group from the oldest to the newest. The limit on the
-/// size also leaves the [`NEWEST_OF_TASK`] newest runs of each task.
+/// size also leaves the newest 50 runs of each task.
 pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) -> Vec<PrunedRun> {
     let protected = protected_runs(runs);
     let mut free: Vec<&KeptRun> = runs.iter().filter(|run| !run.waits_for_person && !protected.contains(&run.sequence)).collect();
