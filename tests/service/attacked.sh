@@ -127,7 +127,7 @@ exit 0
 CHECK
 mv "$HOME/outcome-check" "$hostile/check.sh"
 # With only a process group, the search for what the check left behind takes so long that its saves stop the run.
-is_over() { of_reach hostile 2 || ledger | grep -q '"kind":"superseded"'; }
+is_over() { of_reach hostile 2 || { [ "$level" = process-group ] && ledger | grep -q '"kind":"superseded"'; }; }
 await 'the verdict on the hostile check' is_over
 # A run that is handed over returns, whatever the check did to the project.
 echo "RETURNED $(cd "$hostile" && { timeout 120 "$proctor" run </dev/null >"$HOME/outcome-run" 2>&1; echo $?; })"
