@@ -6,6 +6,7 @@ use crate::model::{
     HttpRequest, PortHolder, SystemFault,
 };
 use crate::tools::file_validation::quoted;
+use crate::tools::http_answer::{expected_status, is_expected};
 
 /// At most this many characters of an answer's body stand in an advice.
 const BODY_SHOWN: usize = 200;
@@ -77,17 +78,6 @@ fn unanswered(request: &HttpRequest, fault: &SystemFault, diagnosis: Option<&Dia
             };
             format!("Start the server that {shown} asks{place}, or correct the address")
         }
-    }
-}
-
-fn is_expected(request: &HttpRequest, status: u16) -> bool {
-    if request.expected_statuses.is_empty() { (200..300).contains(&status) } else { request.expected_statuses.contains(&status) }
-}
-
-fn expected_status(request: &HttpRequest) -> String {
-    match &request.expected_statuses[..] {
-        [] => "200 to 299".to_owned(),
-        all => all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "),
     }
 }
 

@@ -57,7 +57,10 @@ fn judge_answer(request: &HttpRequest, shown: &str, answer: &HttpAnswer) -> Inte
             500..=599 => CategoryCode::ServerError,
             _ => CategoryCode::AnswerInvalid,
         };
-        return Interpretation::plain(code, format!("{shown} was answered with status {status}, not {}", expected(request)));
+        return Interpretation::plain(
+            code,
+            format!("{shown} was answered with status {status}, not {}", expected_status(request)),
+        );
     }
     match wrong_body(request, answer) {
         None => {
@@ -71,11 +74,13 @@ fn judge_answer(request: &HttpRequest, shown: &str, answer: &HttpAnswer) -> Inte
     }
 }
 
-fn is_expected(request: &HttpRequest, status: u16) -> bool {
+/// Returns whether an answer may have this status.
+pub(super) fn is_expected(request: &HttpRequest, status: u16) -> bool {
     if request.expected_statuses.is_empty() { (200..300).contains(&status) } else { request.expected_statuses.contains(&status) }
 }
 
-fn expected(request: &HttpRequest) -> String {
+/// Returns the statuses that are expected, in words.
+pub(super) fn expected_status(request: &HttpRequest) -> String {
     match &request.expected_statuses[..] {
         [] => "200 to 299".to_owned(),
         all => all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "),

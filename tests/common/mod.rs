@@ -33,7 +33,10 @@ pub(crate) use many_runs::seal_many_runs;
 pub(crate) use output::Output;
 pub(crate) use poll::poll;
 pub(crate) use ports::free_port;
-pub(crate) use project::{IN_PLACE, Project, SHARED_AND_IN_PLACE, USER_CONFIGURATION, WRITES_TO_SHARED, fake_tool, proctor};
+pub(crate) use project::{
+    IN_PLACE, Project, SHARED_AND_IN_PLACE, USER_CONFIGURATION, WRITES_TO_SHARED, directory_outside_of_temporary_ones, fake_tool,
+    proctor,
+};
 pub(crate) use redact::{Redactions, redact};
 pub(crate) use sources::{SourceFile, is_for_tests, production_code, production_lines, repository, source_files};
 pub(crate) use supervised::{Job, LEVELS, Living, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie};

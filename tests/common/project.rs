@@ -72,6 +72,13 @@ pub(crate) struct Project {
     environment: BTreeMap<OsString, OsString>,
 }
 
+/// Makes a directory outside of `/tmp` and `/var/tmp`. None: there is no other place where every user may make one.
+pub(crate) fn directory_outside_of_temporary_ones() -> Option<TempDir> {
+    let places = [Path::new("/srv"), Path::new(env!("CARGO_TARGET_TMPDIR"))];
+    let mut fit = places.into_iter().filter(|place| !TEMPORARY.iter().any(|temporary| place.starts_with(temporary)));
+    fit.find_map(|place| tempfile::Builder::new().prefix(PREFIX).tempdir_in(place).ok())
+}
+
 impl Project {
     /// Makes an empty project whose directory is called `project`.
     #[track_caller]
@@ -83,9 +90,7 @@ impl Project {
     /// these two. None: there is no other directory that every user can reach and that the test may write to.
     #[track_caller]
     pub(crate) fn outside_of_temporary_directories() -> Option<Self> {
-        let places = [Path::new("/srv"), Path::new(env!("CARGO_TARGET_TMPDIR"))];
-        let mut fit = places.into_iter().filter(|place| !TEMPORARY.iter().any(|temporary| place.starts_with(temporary)));
-        fit.find_map(|place| tempfile::Builder::new().prefix(PREFIX).tempdir_in(place).ok()).map(Self::of)
+        directory_outside_of_temporary_ones().map(Self::of)
     }
 
     /// Makes a project in a new directory, which may hold other files already.

@@ -6,7 +6,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Project, repository};
+use crate::common::{Project, directory_outside_of_temporary_ones, repository};
 
 const LEVELS: [&str; 3] = ["namespace", "cgroup", "landlock"];
 
@@ -30,7 +30,7 @@ const READ: &str = "exec 2>/dev/null\n\
 
 /// Returns a directory outside of `/tmp`: without namespaces, an action may write everywhere below `/tmp`.
 fn machine() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
+    directory_outside_of_temporary_ones().expect("a place outside of `/tmp`, such as `/srv`")
 }
 
 fn project(script: &str, home: &Path, state: &Path, level: &str) -> Project {

@@ -5,7 +5,7 @@ use crate::cli::style::{Line, Style, Tone};
 use crate::model::{CompletionStatus, OverallResult, TaskId};
 use crate::report::ExecutionReportV2;
 
-/// What a task came to.
+/// How one of several tasks ended.
 pub(crate) enum TaskSummary<'r> {
     /// A run was sealed: its report, and the report's path as people see it.
     Sealed(&'r ExecutionReportV2, &'r str),

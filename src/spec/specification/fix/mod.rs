@@ -116,7 +116,7 @@ fn verified(text: &str, plan: CorrectionPlan, project_root: &Path, settings: &Sp
     let mut kept = CorrectionPlan { corrections: Vec::new(), left: plan.left };
     for correction in plan.corrections {
         let after = errors(&apply_corrections(text, kept.corrections.iter().chain([&correction])));
-        // The error about open placeholders moves with the first of them.
+        // There is one error for all open placeholders. Its place is that of the first one, so a correction may move it.
         let new = after.iter().find(|error| error.code() != "PLACEHOLDER" && !before.iter().any(|known| same(known, error)));
         match new {
             Some(error) => kept.left.push((correction.place, format!("{}: then {}", correction.what, error.message))),
@@ -140,7 +140,7 @@ struct Planner<'t> {
     plan: CorrectionPlan,
 }
 
-/// An action with its place.
+/// An action of the specification, as JSON, with the task, the list and the position in the list at which it stands.
 struct Found {
     task: String,
     list: &'static str,
