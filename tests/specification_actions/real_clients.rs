@@ -3,10 +3,9 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
-use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -30,12 +29,6 @@ impl Server {
         let programs = programs.expect("no PostgreSQL: `apt-get install postgresql`, which `.ci/run` does");
         let directory = tempfile::tempdir().expect("a directory");
         fs::write(directory.path().join("password"), PASSWORD).expect("a file");
-        if let Some((user, group)) = postgres_user() {
-            for path in [directory.path().to_owned(), directory.path().join("password")] {
-                chown(path, Some(user), Some(group)).expect("root may");
-            }
-        }
-        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).expect("it is ours");
         let server = Self { directory, programs, port: free_port() };
         let (data, password) = (server.path("data"), server.path("password"));
         server.run("initdb", &["--username=app", "--auth=scram-sha-256", &format!("--pwfile={password}"), "--pgdata", &data]);
@@ -48,30 +41,24 @@ impl Server {
         self.directory.path().join(name).display().to_string()
     }
 
-    /// Runs a program of PostgreSQL, which refuses to run as root.
     fn run(&self, program: &str, arguments: &[&str]) {
-        let mut command = Command::new(self.programs.join(program));
-        command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null()).stdout(Stdio::null());
-        if let Some((user, group)) = postgres_user() {
-            command.uid(user).gid(group);
-        }
-        assert!(command.status().expect("it is there").success(), "{program} {arguments:?}");
+        assert!(self.status(program, arguments).expect("it is there").success(), "{program} {arguments:?}");
+    }
+
+    /// Runs a program of PostgreSQL. It refuses to run as root, so it sees itself as another user; the kernel checks its
+    /// accesses by the ids that this test has, so it gets at the data below a directory of this user alone.
+    fn status(&self, program: &str, arguments: &[&str]) -> std::io::Result<ExitStatus> {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-user=1000", "--map-group=1000", "--"]).arg(self.programs.join(program)).args(arguments);
+        command.current_dir(self.directory.path()).stdin(Stdio::null()).stdout(Stdio::null()).status()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.run("pg_ctl", &["stop", "--mode=immediate", "--pgdata", &self.path("data")]);
+        // Where the server did not start, there is nothing to end; the test has failed by then.
+        let _ = self.status("pg_ctl", &["stop", "--mode=immediate", "--pgdata", &self.path("data")]);
     }
-}
-
-/// Returns the ids of the user `postgres` and its group, if this test runs as root.
-fn postgres_user() -> Option<(u32, u32)> {
-    if !nix::unistd::geteuid().is_root() {
-        return None;
-    }
-    let user = nix::unistd::User::from_name("postgres").ok().flatten().expect("Debian's package makes this user");
-    Some((user.uid.as_raw(), user.gid.as_raw()))
 }
 
 #[test]
