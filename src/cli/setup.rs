@@ -64,11 +64,40 @@ const LONGEST_CONFIGURATION: u64 = 16 << 20;
 /// Reads `proctor.toml`, or returns the defaults if there is no such file. The second value says whether the file
 /// exists.
 pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), CommandError> {
+    configuration_again(root, &mut LastSettings::default())
+}
+
+/// The texts of a project's settings and of the user's own configuration that were read last, each with what it says. Before each
+/// run the files are read again; a text that did not change is not parsed again.
+#[derive(Debug, Default)]
+pub(crate) struct LastSettings {
+    project: Option<(String, Configuration)>,
+    user: Option<(String, UserAllowance)>,
+}
+
+/// Returns what a text says: from `last`, if this is the same text, else from `read`, which is then the last one.
+fn unless_same<T: Clone, E>(
+    last: &mut Option<(String, T)>,
+    text: String,
+    read: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, E> {
+    if let Some((before, value)) = last
+        && *before == text
+    {
+        return Ok(value.clone());
+    }
+    let value = read(&text)?;
+    *last = Some((text, value.clone()));
+    Ok(value)
+}
+
+/// Reads `proctor.toml` as [`configuration`] does. `last` must only be used for one project.
+fn configuration_again(root: &Path, last: &mut LastSettings) -> Result<(Configuration, bool), CommandError> {
     let path = root.join(CONFIGURATION_FILE);
     let bytes = match read_regular_file(&path, LONGEST_CONFIGURATION) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Ok((with_allowance(root, Configuration::default())?, false));
+            return Ok((with_allowance(root, Configuration::default(), last)?, false));
         }
         Err(error) => {
             return Err(CommandError::caused(
@@ -83,24 +112,25 @@ pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), Comman
         CommandError::caused(CommandExit::SpecificationWrong, format!("`{CONFIGURATION_FILE}` is not UTF-8"), &error.utf8_error())
             .hint("save the file in UTF-8")
     })?;
-    let mut configuration = config::read(&text, CONFIGURATION_FILE).map_err(|problems| from_problems(&problems))?;
+    let read = |text: &str| config::read(text, CONFIGURATION_FILE).map_err(|problems| from_problems(&problems));
+    let mut configuration = unless_same(&mut last.project, text, read)?;
     let specification = &mut configuration.specification;
     specification.unusable = environment::unusable_secrets(&specification.from_environment);
     if let Some(name) = &configuration.environment.env_file {
         // Commands that run nothing need no such file. Whoever needs its variables reports why it cannot be read.
         configuration.environment.file_variables = env_file::read(root, name).ok();
     }
-    Ok((with_allowance(root, configuration)?, true))
+    Ok((with_allowance(root, configuration, last)?, true))
 }
 
 /// Adds what the user's own configuration allows for a project.
-fn with_allowance(root: &Path, configuration: Configuration) -> Result<Configuration, CommandError> {
-    let UserAllowance { settings, engine_socket } = allowed(root)?;
+fn with_allowance(root: &Path, configuration: Configuration, last: &mut LastSettings) -> Result<Configuration, CommandError> {
+    let UserAllowance { settings, engine_socket } = allowed(root, last)?;
     Ok(Configuration { allowed: settings, engine_socket, ..configuration })
 }
 
 /// Reads what the user's own configuration allows for a project.
-fn allowed(root: &Path) -> Result<UserAllowance, CommandError> {
+fn allowed(root: &Path, last: &mut LastSettings) -> Result<UserAllowance, CommandError> {
     let (path, home) = environment::user_configuration();
     let Some(path) = path else { return Ok(UserAllowance::default()) };
     let unreadable = |error: &std::io::Error| {
@@ -115,7 +145,8 @@ fn allowed(root: &Path) -> Result<UserAllowance, CommandError> {
         Err(error) => return Err(unreadable(&error)),
     };
     let name = path.display().to_string();
-    config::read_allowed(&text, &name, root, home.as_deref()).map_err(|problems| {
+    let read = |text: &str| config::read_allowed(text, &name, root, home.as_deref());
+    unless_same(&mut last.user, text, read).map_err(|problems| {
         let error = CommandError::new(CommandExit::SpecificationWrong, "your own configuration is wrong");
         let with_details = problems.iter().fold(error, |error, problem| error.detail(problem.to_string()));
         with_details.hint("correct it, or remove it: it only allows what projects would ask for otherwise")
@@ -144,7 +175,15 @@ pub(crate) fn reload(root: &Path) -> Result<LoadedProject, CommandError> {
 /// configuration is still returned, because tasks of test specifications need no such plan. In a project without checks a
 /// save runs these tasks, unless the settings name others.
 pub(crate) fn describe(root: &Path) -> Result<(Configuration, Result<Plan, Planless>), CommandError> {
-    let (mut configuration, _) = configuration(root)?;
+    describe_again(root, &mut LastSettings::default())
+}
+
+/// Reads a project as [`describe`] does. `last` must only be used for one project.
+pub(crate) fn describe_again(
+    root: &Path,
+    last: &mut LastSettings,
+) -> Result<(Configuration, Result<Plan, Planless>), CommandError> {
+    let (mut configuration, _) = configuration_again(root, last)?;
     let files = DiskFiles::new(root);
     let plan = spec::plan(&configuration, &files, &directory_name(root)).map_err(|problems| {
         let reason = if spec::lacks_only_checks(&problems) { PlanlessReason::WithoutChecks } else { PlanlessReason::Wrong };

@@ -1,5 +1,6 @@
 //! Reads the text of `proctor.toml` into a [`Configuration`], or finds all of its problems at once (G4).
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use toml::Spanned;
@@ -33,6 +34,9 @@ const LONGEST_TEXT: usize = 1 << 20;
 
 const MOST_PROBLEMS: usize = 100;
 
+/// The parsed defaults. A save reads the settings of its project again, so their text is parsed once for a process.
+static DEFAULTS: LazyLock<Spanned<DeTable<'static>>> = LazyLock::new(|| DeTable::parse_recoverable(default_text()).0);
+
 const ON_CHANGE: &[(&str, OnChange)] = &[("restart", OnChange::Restart), ("queue", OnChange::Queue)];
 
 const COLLECTION_ERROR: &[(&str, CollectionErrorPolicy)] = &[
@@ -53,7 +57,6 @@ pub fn read(text: &str, file_name: &str) -> Result<Configuration, Vec<Problem>> 
         return Err(vec![problem.hint("a configuration of this size is none; see whether it is the right file")]);
     }
     let (table, errors) = DeTable::parse_recoverable(text);
-    let (defaults, _) = DeTable::parse_recoverable(default_text());
     let state = if errors.is_empty() { DocumentState::Whole } else { DocumentState::Recovered };
     let mut document = Document::new(file_name, text, state);
     for error in &errors {
@@ -61,7 +64,7 @@ pub fn read(text: &str, file_name: &str) -> Result<Configuration, Vec<Problem>> 
         let wrong = syntax_problem(error.message(), text.get(span.clone()).unwrap_or_default());
         document.report("", &span, wrong);
     }
-    let configuration = read_top(&mut document, &Section::top(Some(table.get_ref()), defaults.get_ref()), file_name);
+    let configuration = read_top(&mut document, &Section::top(Some(table.get_ref()), DEFAULTS.get_ref()), file_name);
     let problems = shown(document.into_problems());
     if problems.is_empty() { Ok(configuration) } else { Err(problems) }
 }

@@ -17,9 +17,16 @@ use crate::store::{AppliedLine, IndexError, SealCheck, StoreIndex, line_mark};
 /// # Errors
 /// When the ledger or the index cannot be read, or a line of the ledger is not as proctor wrote it.
 pub(crate) fn catch_up(store: &Store, index: &mut StoreIndex, project: &ProjectId) -> Result<(), ProjectError> {
+    let ledger = store.ledger_path(project);
+    if index.is_current(project, &ledger).map_err(ProjectError::Index)? {
+        return Ok(());
+    }
     match index.check_seal(project).map_err(ProjectError::Index)? {
         SealCheck::Empty => apply_from(store, index, project, None),
-        SealCheck::Sealed(applied) => apply_from(store, index, project, Some(&applied)),
+        SealCheck::Sealed(applied) => {
+            apply_from(store, index, project, Some(&applied))?;
+            index.note_current(project, &ledger).map_err(ProjectError::Index)
+        }
         SealCheck::Changed => {
             index.say_changed(project);
             make_anew(store, index, project)
@@ -46,7 +53,8 @@ pub(crate) fn apply_written(
         }
         // Another program, or a rebuilding process, removed the rows of the lines before.
         Err(IndexError::Gap { .. }) => make_anew(store, index, project),
-        applied => applied.map_err(ProjectError::Index),
+        Ok(()) => index.note_current(project, &store.ledger_path(project)).map_err(ProjectError::Index),
+        Err(error) => Err(ProjectError::Index(error)),
     }
 }
 

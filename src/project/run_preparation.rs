@@ -6,6 +6,7 @@ use crate::model::Access;
 use crate::process::Isolation;
 use crate::project::error::ProjectError;
 use crate::project::workspace::Workspace;
+use crate::snapshot::RunLayers;
 
 /// What is prepared before a run and kept until the run ends.
 #[derive(Debug, Default)]
@@ -69,6 +70,8 @@ impl Workspace {
         self.run_preparation.close();
         self.run_preparation.open(lock)?;
         self.run_preparation.make_ready();
+        // If this fails, the layers are made when they are needed, and a failure is reported then.
+        let _not_ready = RunLayers::prepare(&self.store.snapshot_directory(lock.project()));
         if let (Some(mut isolation), Some(old), Some(new)) = (first_step, old, self.run_preparation.scratch()) {
             isolation.output = None;
             for place in isolation.sandbox.iter_mut().flat_map(|sandbox| &mut sandbox.places) {

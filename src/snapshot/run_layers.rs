@@ -18,11 +18,17 @@ use crate::snapshot::memory_layers::make_memory_directory;
 use crate::tree::{open_below, open_root};
 
 const LAYERS: &str = "layers";
+/// The directory with layers that were made before the run that needs them.
+const READY: &str = "ready-layers";
+/// How many layers are made in advance: for the first check's tree, and for one environment.
+const READY_LAYERS: u32 = 2;
 
 /// The layers of one run of a project. The caller must hold the project's lock. Dropping this value removes all layers.
 #[derive(Debug)]
 pub struct RunLayers {
     directory: PathBuf,
+    /// The directory with the layers that are ready.
+    ready: PathBuf,
     /// Whether the layers lie in memory, because the store's file system cannot hold them.
     is_in_memory: bool,
     made: u32,
@@ -39,11 +45,46 @@ impl RunLayers {
         let directory = snapshot.join(LAYERS);
         let emptied = fs::create_dir_all(&directory).and_then(|()| empty_directory(&directory));
         emptied.map_err(|source| SnapshotError::Copy { path: directory.clone(), source })?;
+        let ready = snapshot.join(READY);
         let Some(memory) = make_memory_directory(snapshot) else {
-            return Ok(Self { directory, is_in_memory: false, made: 0, kept: Vec::new() });
+            return Ok(Self { directory, ready, is_in_memory: false, made: 0, kept: Vec::new() });
         };
         empty_directory(&memory).map_err(|source| SnapshotError::Copy { path: memory.clone(), source })?;
-        Ok(Self { directory: memory, is_in_memory: true, made: 0, kept: Vec::new() })
+        Ok(Self { directory: memory, ready, is_in_memory: true, made: 0, kept: Vec::new() })
+    }
+
+    /// Makes layers for the next run of a project, in idle time: a new directory can take half a millisecond, and its renaming takes a
+    /// hundredth of that. The caller must hold the project's lock. Does nothing if the project has no snapshot, or its layers are
+    /// ready.
+    ///
+    /// # Errors
+    /// When a directory cannot be made. The next run then makes its layers itself.
+    pub fn prepare(snapshot: &Path) -> io::Result<()> {
+        if !snapshot.join(LAYERS).is_dir() {
+            return Ok(());
+        }
+        for number in 0..READY_LAYERS {
+            let layer = snapshot.join(READY).join(number.to_string());
+            if !layer.is_dir() {
+                directories_of(&layer).iter().try_for_each(fs::create_dir_all)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves a layer that is ready to `layer`. Returns whether there was one, and it is empty.
+    fn take_ready(&self, layer: &Path) -> bool {
+        let is_taken = (0..READY_LAYERS).any(|number| fs::rename(self.ready.join(number.to_string()), layer).is_ok());
+        if !is_taken {
+            return false;
+        }
+        let is_empty = |path: &PathBuf| fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+        if directories_of(layer).iter().all(is_empty) {
+            return true;
+        }
+        // Whoever wrote into it, a check shall not see it.
+        let _left = empty_directory(layer).and_then(|()| fs::remove_dir(layer));
+        false
     }
 
     /// Returns the directory below `/dev/shm` in which the layers lie; `None` if they lie in the store.
@@ -58,11 +99,13 @@ impl RunLayers {
     pub fn add(&mut self) -> Result<WrittenLayer, SnapshotError> {
         self.made += 1;
         let layer = self.directory.join(self.made.to_string());
-        let written = WrittenLayer { upper: layer.join("upper"), work: layer.join("work") };
-        for path in [&layer, &written.upper, &written.work] {
-            fs::create_dir(path).map_err(|source| SnapshotError::Copy { path: path.clone(), source })?;
+        let [upper, work] = directories_of(&layer);
+        if self.is_in_memory || !self.take_ready(&layer) {
+            for path in [&layer, &upper, &work] {
+                fs::create_dir(path).map_err(|source| SnapshotError::Copy { path: path.clone(), source })?;
+            }
         }
-        Ok(written)
+        Ok(WrittenLayer { upper, work })
     }
 
     /// Lets later actions of the run see what `writer` wrote to its layer. The action must have ended.
@@ -124,6 +167,11 @@ impl RunLayers {
     }
 }
 
+/// Returns the two directories of a layer: what is written to it, and where overlayfs works.
+fn directories_of(layer: &Path) -> [PathBuf; 2] {
+    [layer.join("upper"), layer.join("work")]
+}
+
 /// Moves an entry of a layer to another directory. Renaming is faster than removing; the end of the run removes all layers.
 fn move_away(upper: &OwnedFd, path: &TreePath, to: &OwnedFd) -> io::Result<()> {
     let parent = open_below(upper.as_fd(), path.parent().unwrap_or_default().as_bytes())?;
@@ -152,5 +200,41 @@ impl Drop for RunLayers {
         if self.is_in_memory {
             let _left = fs::remove_dir(&self.directory);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn names(path: &Path) -> Vec<String> {
+        let entries = fs::read_dir(path).map(|entries| entries.flatten().map(|entry| entry.file_name().into_string().unwrap()));
+        let mut names: Vec<String> = entries.map(Iterator::collect).unwrap_or_default();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_layer_that_is_ready_is_used_once_and_one_with_content_never() {
+        let snapshot = TempDir::new().unwrap();
+        RunLayers::prepare(snapshot.path()).unwrap();
+        assert_eq!(names(snapshot.path()), Vec::<String>::new(), "a project without a snapshot has no layers");
+        drop(RunLayers::begin(snapshot.path()).unwrap());
+        RunLayers::prepare(snapshot.path()).unwrap();
+        let ready = snapshot.path().join(READY);
+        assert_eq!(names(&ready), ["0", "1"]);
+        fs::write(ready.join("1/upper/planted"), "").unwrap();
+        let mut layers = RunLayers::begin(snapshot.path()).unwrap();
+        for left in [&["1"][..], &[], &[]] {
+            let layer = layers.add().unwrap();
+            assert_eq!((names(&layer.upper), names(&layer.work)), (Vec::new(), Vec::new()));
+            assert!(layer.upper.starts_with(snapshot.path().join(LAYERS)));
+            assert_eq!(names(&ready), left);
+        }
+        drop(layers);
+        RunLayers::prepare(snapshot.path()).unwrap();
+        assert_eq!((names(&ready), names(&snapshot.path().join(LAYERS))), (vec!["0".to_owned(), "1".to_owned()], Vec::new()));
     }
 }

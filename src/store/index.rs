@@ -14,6 +14,7 @@ use crate::model::{
     CurrentApproval, Digest, KnownCheck, LedgerLine, ProgramHistory, ProjectId, RunId, Sequence, Serving, TaskId, TddState,
     ViolationRecord,
 };
+use crate::store::current::CurrentState;
 use crate::store::tables::{Tables, set_aside};
 use crate::store::{ApprovalJudge, IndexError, IndexSealing, IndexedProject, IndexedRun, ProjectMatch};
 
@@ -34,6 +35,8 @@ pub struct StoreIndex {
     pub(super) tables: RefCell<Tables>,
     mending: Option<IndexRepair>,
     pub(super) sealing: Option<IndexSealing>,
+    /// The projects of which every line was applied, with the state of the files then.
+    pub(super) current: RefCell<BTreeMap<ProjectId, CurrentState>>,
 }
 
 /// An open index, and the path of the damaged file that it replaces, if there was one.
@@ -130,7 +133,7 @@ impl StoreIndex {
     /// When the file cannot be used, or a newer version wrote it.
     pub fn open(path: &Path, judge: ApprovalJudge) -> Result<OpenedStoreIndex, IndexError> {
         let opened = |tables, set_aside| OpenedStoreIndex {
-            index: Self { tables: RefCell::new(tables), mending: None, sealing: None },
+            index: Self { tables: RefCell::new(tables), mending: None, sealing: None, current: RefCell::default() },
             set_aside,
         };
         match Tables::open(path, judge) {

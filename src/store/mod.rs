@@ -24,6 +24,7 @@
 //! * `apply`: turns ledger lines into rows
 //! * `query`: turns rows into values
 //! * `seal`: the signature over a project's rows, by which rows that another program changed are found
+//! * `current`: knows without reading rows that nothing was written since a process last checked them
 //! * `approvals`: the approved plan of each task
 //! * `compare`: verifies the rows against the ledger lines
 //! * `project_match`: which project a directory is
@@ -35,6 +36,7 @@ mod approvals;
 mod checkpoints;
 mod checks;
 mod compare;
+mod current;
 mod error;
 mod file_digests;
 mod index;

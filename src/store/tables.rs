@@ -126,12 +126,17 @@ impl Drop for Tables {
     /// limit of 1000 pages has no effect with short-lived processes: SQLite moves the pages into the file, but begins
     /// the log anew only while connections stay open.
     fn drop(&mut self) {
-        let log = with_suffix(&self.reader.path, COMPANIONS[0]);
+        let log = log_of(&self.reader.path);
         if log.metadata().is_ok_and(|metadata| metadata.len() > LONG_LOG) {
             // SQLite refuses this while another process reads. The next process that closes the index tries again.
             let _refused = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         }
     }
+}
+
+/// Returns the path of the write-ahead log of an index.
+pub(super) fn log_of(path: &Path) -> PathBuf {
+    with_suffix(path, COMPANIONS[0])
 }
 
 impl ColumnReader {

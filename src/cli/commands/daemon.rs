@@ -11,7 +11,7 @@ use crate::cli::error::CommandError;
 use crate::cli::logging;
 use crate::cli::render;
 use crate::cli::service_arguments::DaemonOptions;
-use crate::cli::setup::{self, Planless};
+use crate::cli::setup::{self, LastSettings, Planless};
 use crate::config::Configuration;
 use crate::daemon::{
     ControlSocket, ControlSocketError, OpeningSettings, ProjectDefinition, ProjectReader, ServiceError, ServiceHost,
@@ -63,14 +63,17 @@ fn files(state_root: &Path) -> ProjectReader {
     let rules = opening::matcher_settings(Some(state_root), &defaults);
     let state_root = state_root.to_owned();
     ProjectReader {
-        read: Arc::new(move |root: &Path| read(&state_root, root)),
+        reading: Arc::new(move |root: &Path| {
+            let (state_root, root, mut last) = (state_root.clone(), root.to_owned(), LastSettings::default());
+            Box::new(move || read(&state_root, &root, &mut last))
+        }),
         defaults: (rules, engine_settings(&defaults.watch), pace(&defaults.watch)),
         lock_wait: defaults.evidence.lock_wait,
     }
 }
 
-fn read(state_root: &Path, root: &Path) -> Result<ProjectDefinition, Vec<String>> {
-    let (configuration, plan) = setup::describe(root).map_err(|error| error.lines())?;
+fn read(state_root: &Path, root: &Path, last: &mut LastSettings) -> Result<ProjectDefinition, Vec<String>> {
+    let (configuration, plan) = setup::describe_again(root, last).map_err(|error| error.lines())?;
     let settings = opening::settings_of(state_root, root, &configuration).map_err(|error| error.lines())?;
     let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
     Ok(ProjectDefinition { default_plan: plan.map_err(Planless::into_missing_plan), settings, configuration, engine, pace })

@@ -12,7 +12,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::keyboard::Keyboard;
 use crate::cli::render;
-use crate::cli::setup::{self, LoadedProject, Planless};
+use crate::cli::setup::{self, LastSettings, LoadedProject, Planless};
 use crate::cli::specification_files;
 use crate::cli::terminal;
 use crate::cli::watch_screen::{WatchScreen, WatchScreenSettings};
@@ -119,9 +119,10 @@ fn watched(task: &Option<TaskId>, command: &[String], configured: WatchedTasks) 
 fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path, state_root: &Path) -> ReloadProject {
     let (task, command, values) = (task.clone(), options.command.clone(), options.values.set.clone());
     let (root, state_root) = (root.to_owned(), state_root.to_owned());
+    let mut last = LastSettings::default();
     Box::new(move || {
         let described = if command.is_empty() {
-            setup::describe(&root)
+            setup::describe_again(&root, &mut last)
         } else {
             command_line(&root, &command).map(|loaded| (loaded.configuration, Ok(loaded.plan)))
         };

@@ -17,15 +17,14 @@ use crate::project::{PlanlessReason, ProjectError, ProjectScope, RefusedRequests
 use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError, Watcher};
 
-/// Reads the plan and the settings of a project. If the plan or the settings are wrong, the function returns lines for
-/// people.
-pub type ReadProject = Arc<dyn Fn(&Path) -> Result<ProjectDefinition, Vec<String>> + Send + Sync>;
+/// Returns the function that reads the plan and the settings of the project at a path, as often as it is called.
+pub type ReadProject = Arc<dyn Fn(&Path) -> ReloadProject + Send + Sync>;
 
 /// How the files of projects are read, and which defaults apply while a project's files are wrong.
 #[derive(Clone)]
 pub struct ProjectReader {
-    /// Reads the plan and the settings of a project.
-    pub read: ReadProject,
+    /// Makes the function that reads the plan and the settings of a project.
+    pub reading: ReadProject,
     /// The defaults while a project's configuration is wrong: which files belong to the tree, when runs begin, and how
     /// often the tree is polled.
     pub defaults: (MatcherSettings, EngineSettings, Pace),
@@ -83,7 +82,8 @@ impl ProjectOpening {
         let mut workspace = opened.map_err(|error| from_run_error(&error))?;
         workspace.refused_requests = self.refused_requests;
         let notes = workspace.take_notes();
-        let read = (shared.files.read)(&self.root);
+        let mut reload = (shared.files.reading)(&self.root);
+        let read = reload();
         let notify = read.as_ref().is_ok_and(|read| read.configuration.watch.notify);
         let scope = match &self.purpose {
             OpeningReason::Served(project) => find(&mut workspace, &self.root, project, &shared.asker)?,
@@ -112,8 +112,6 @@ impl ProjectOpening {
         let watcher =
             Watcher::start(&self.root, matcher, pace, self.arrivals.hints()).map_err(|error| from_watch_error(&error))?;
         let ledger = workspace.store.ledger_path(&scope.project);
-        let (files, root) = (shared.files.clone(), self.root.clone());
-        let reload: ReloadProject = Box::new(move || (files.read)(&root));
         Ok((workspace, reload, OpenedProject { scope, watcher, ledger, engine, rules, notes, notify }))
     }
 }
