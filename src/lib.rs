@@ -55,7 +55,7 @@
 //! evidence                             → model, report
 //! sandbox                              → model, config, process, evidence, report
 //! project                              → model, ignore, config, spec, verdict, routing, report, tree, process, evidence, store, sandbox, snapshot
-//! run                                  → model, config, spec, tools, verdict, routing, review, report, tree, process, evidence, store, sandbox, snapshot, project
+//! run                                  → model, git, config, spec, tools, verdict, routing, review, report, tree, process, evidence, store, sandbox, snapshot, project
 //! collaboration                        → model, config, spec, routing, report, tree, process, evidence, store, sandbox, project, run
 //! workflow                             → model, governance, review, process, evidence, store
 //! daemon                               → everything but cli, client, workflow

@@ -4,6 +4,7 @@
 
 mod corrections;
 mod honest;
+mod levels;
 mod other_paths;
 mod protected;
 mod settings;

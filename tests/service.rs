@@ -156,7 +156,8 @@ fn a_hostile_check_changes_nothing_outside_of_its_run_and_the_report_names_the_a
 
 /// With only a process group, a check reaches the user's files and the store, and nothing is claimed. What is held there, or named:
 /// requests to the service are refused, and what the check writes to the project (`proctor.toml`, `.gitignore`, sources) is asked for
-/// before anything runs again. A `.git` that it makes is not held.
+/// before anything runs again. A `.git` that it makes is not held, and is named with the other files that decide: by the report, or, if
+/// the saves of the check stopped its run, by the refusal of the next run.
 #[test]
 #[ignore = "long tier"]
 fn without_a_sandbox_a_hostile_check_weakens_nothing_for_the_next_run() {
@@ -169,6 +170,10 @@ fn without_a_sandbox_a_hostile_check_weakens_nothing_for_the_next_run() {
     assert_eq!((value("FAULTS"), value("JOURNAL")), ("0", "1"), "{said:#?}");
     assert_eq!(value("RETURNED"), "3", "{said:#?}");
     assert!(value("SAID").contains("not tested any more: src/calc.py"), "{said:#?}");
+    let told = format!("{} {}", value("SAID").replace('`', "\""), value("REPORT"));
+    for path in ["proctor.toml", ".gitignore", ".git", "lib/.git"] {
+        assert!(told.contains(&format!("\"{path}\"")), "{path}: {said:#?}");
+    }
     assert_eq!((value("PAINTED"), value("SURVIVED"), value("VERIFIED")), ("0", "0", "yes"), "{said:#?}");
     assert!(value("RUNS").parse::<u32>().is_ok_and(|runs| runs <= 4), "{said:#?}");
     assert!(value("PROJECTS").ends_with(" 0"), "{said:#?}");

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ActionId, ActionPhase, ActionWords, ApprovalTerms, ApprovedProgram, CoverageTarget, Digest, EvidenceKind, ExpectedOutput,
-    JudgedSettings, OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, TaskId, ToolPolicy,
+    JudgedSettings, OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, TaskId, ToolPolicy, TreeDigest,
 };
 
 /// Stands in place of a file name for a plan that was discovered from the project's own files.
@@ -83,6 +83,10 @@ pub struct ActionTerms {
     /// approvals that were written before it was recorded. Only checks have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ApprovedProgram>,
+    /// The tree for which a rule first approved the command. `None` if that is not known, if a person approved it, or in approvals
+    /// that were written before it was recorded. Only checks have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_on: Option<TreeDigest>,
     /// The action's phase; `None` for a check. Prerequisites and clean-up work in the project itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<ActionPhase>,

@@ -3,11 +3,13 @@
 //! something waits for a person. Registering a project approves the first plan of its own checks. A plan for a command
 //! that was typed on the command line needs no approval.
 
+use std::collections::BTreeSet;
+
 use crate::evidence::{Ledger, approving_signer};
 use crate::model::{
-    AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, CurrentApproval, Digest, FOUND_IN_PROJECT, JudgedSettings,
-    LedgerBody, Plan, PlanOrigin, PlanTerms, ProgramHistory, ProjectId, ProtectedFiles, Sequence, TaskId, UnapprovedPlan,
-    plan_subject,
+    ActionId, AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, CurrentApproval, Digest, FOUND_IN_PROJECT,
+    JudgedSettings, LedgerBody, Plan, PlanOrigin, PlanTerms, ProgramHistory, ProjectId, ProtectedFiles, Sequence, TaskId,
+    TreeDigest, UnapprovedPlan, plan_subject,
 };
 use crate::project::approval_request::approval_request;
 use crate::project::cycle::PersonPresence;
@@ -112,7 +114,8 @@ impl Workspace {
             let protected = now.map(|now| approvable(approved_by_rule(known.as_ref(), now, globs))).transpose()?;
             let said = said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at));
             let programs = self.program_search(scope, request.settings);
-            let mut record = ApprovalRecord { protected, ..record((plan, programs), file, digest, reason, settings.by_rule) };
+            let on = Some(tree.digest());
+            let mut record = ApprovalRecord { protected, ..record((plan, programs, on), file, digest, reason, settings.by_rule) };
             if let Some(known) = &known {
                 record.terms = terms_by_rule(&known.terms, record.terms);
             }
@@ -122,6 +125,23 @@ impl Workspace {
         let (project, task, next) = (scope.project.clone(), plan.task.clone(), ledger.next_sequence());
         self.approvals.learn(KnownApproval { project, task, plan: combined, next });
         Ok(None)
+    }
+
+    /// Returns the checks of a plan of which neither tree nor program changed since a rule approved their commands; none for a
+    /// typed command.
+    pub(crate) fn unchanged_since_approval(
+        &self,
+        request: &RunRequest<'_>,
+        tree: TreeDigest,
+    ) -> Result<BTreeSet<ActionId>, ProjectError> {
+        let RunRequest { plan, scope, settings, .. } = request;
+        let approved = match file_of(plan) {
+            Some(_) => self.index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
+            None => None,
+        };
+        let programs = self.program_search(scope, settings);
+        let unchanged = approved.map(|held| programs.unchanged_since_approval(plan, &held.terms, tree));
+        Ok(unchanged.unwrap_or_default())
     }
 
     /// Approves a task's plan on behalf of a person.
@@ -203,7 +223,7 @@ impl Workspace {
         let programs = self.program_search(scope, settings);
         let now = Some(plan.settings.now.clone());
         let record =
-            ApprovalRecord { weakened, protected, ..record((plan, programs), &file, digest, ApprovalReason::Person, now) };
+            ApprovalRecord { weakened, protected, ..record((plan, programs, None), &file, digest, ApprovalReason::Person, now) };
         let rules = &held.terms.approval;
         let question = ApprovalQuestion {
             unapproved,
@@ -298,13 +318,14 @@ pub(crate) fn unapproved_in(
 
 /// Returns the terms that registering a project with this plan approves. Returns `None` if the plan is not for the
 /// project's own checks, or if the plan weakens the approved plan of these checks: registering the project again cannot
-/// approve a weakening. Settings that open more than the default are left out of the terms.
+/// approve a weakening. Settings that open more than the default are left out of the terms. `tree` is the tree that is
+/// registered; `None` if it cannot be read.
 pub(crate) fn terms_of_registration(
     index: &store::StoreIndex,
     project: &ProjectId,
-    plan: &Plan,
-    digest: Digest,
+    (plan, digest): (&Plan, Digest),
     programs: ProgramSearch<'_>,
+    tree: Option<TreeDigest>,
 ) -> Result<Option<Box<PlanTerms>>, ProjectError> {
     let is_own = match plan.origin {
         PlanOrigin::Configured | PlanOrigin::Discovered => true,
@@ -314,7 +335,7 @@ pub(crate) fn terms_of_registration(
     if !is_own || judgement.weakens_plan() {
         return Ok(None);
     }
-    let terms = PlanTerms { settings: judgement.settings.by_rule, ..programs.record(plan, plan_terms(plan)) };
+    let terms = PlanTerms { settings: judgement.settings.by_rule, ..programs.record(plan, tree, plan_terms(plan)) };
     Ok(Some(Box::new(match &judgement.known {
         Some(known) => terms_by_rule(&known.terms, terms),
         None => terms,
@@ -368,7 +389,7 @@ fn decide(
 }
 
 fn record(
-    (plan, programs): (&Plan, ProgramSearch<'_>),
+    (plan, programs, tree): (&Plan, ProgramSearch<'_>, Option<TreeDigest>),
     file: &str,
     plan_digest: Digest,
     reason: ApprovalReason,
@@ -380,7 +401,7 @@ fn record(
         plan_digest,
         reason,
         weakened: Vec::new(),
-        terms: PlanTerms { settings, ..programs.record(plan, plan_terms(plan)) },
+        terms: PlanTerms { settings, ..programs.record(plan, tree, plan_terms(plan)) },
         protected: None,
         signature: None,
     }

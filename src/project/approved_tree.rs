@@ -47,6 +47,15 @@ impl Workspace {
         texts(&paths)
     }
 
+    /// Remembers the tree of a project's first approved run before anything runs. Otherwise an action of this run could take
+    /// files out of the tree, and nothing would show that they were ever there.
+    pub(crate) fn keep_first_approved_tree(&mut self, scope: &ProjectScope, index: &TreeIndex) {
+        let is_known = self.approved_trees.0.contains_key(&scope.project);
+        if !is_known && !self.store.approved_tree_path(&scope.project).exists() {
+            self.keep_approved_tree(scope, index);
+        }
+    }
+
     /// Remembers the tree as the approved one.
     pub(crate) fn keep_approved_tree(&mut self, scope: &ProjectScope, index: &TreeIndex) {
         let known = self.approved_trees.0.get(&scope.project).map(|known| known.saved.clone());

@@ -48,8 +48,8 @@ impl KeptPaths {
 }
 
 /// Decides whether a file that a check wrote and that `writes` names may be copied to the project. `link` is the name
-/// of the link to the evidence, `task_list` the path of the task list.
-pub(crate) fn decide_keep(path: &TreePath, link: Option<&str>, task_list: Option<&str>) -> KeepDecision {
+/// of the link to the evidence, `task_list` the path of the task list, `signers` that of the file with the keys that may approve.
+pub(crate) fn decide_keep(path: &TreePath, link: Option<&str>, task_list: Option<&str>, signers: Option<&str>) -> KeepDecision {
     let names = || path.as_bytes().split(|byte| *byte == b'/');
     let is = |name: &str| path.as_bytes() == name.as_bytes();
     let top = names().next().unwrap_or_default();
@@ -67,6 +67,8 @@ pub(crate) fn decide_keep(path: &TreePath, link: Option<&str>, task_list: Option
         KeepDecision::Refuse("evidence is shown there, which no check may change")
     } else if task_list.is_some_and(is) {
         KeepDecision::Refuse("it is the task list, which only proctor changes")
+    } else if signers.is_some_and(is) {
+        KeepDecision::Refuse("it says whose signatures approve, which no check may change")
     } else if names().any(|name| name == b"__pycache__") || path.name().ends_with(b".pyc") || path.name().ends_with(b".pyo") {
         KeepDecision::Drop
     } else {
@@ -100,7 +102,7 @@ mod tests {
 
     #[test]
     fn what_decides_about_runs_is_refused_and_bytecode_is_dropped() {
-        let decide = |name: &str| decide_keep(&path(name), Some("evidence"), Some("docs/tasks.md"));
+        let decide = |name: &str| decide_keep(&path(name), Some("evidence"), Some("docs/tasks.md"), Some("keys/who"));
         for refused in [
             ".git/hooks/pre-commit",
             "sub/.git",
@@ -109,6 +111,7 @@ mod tests {
             ".venv/bin/python",
             "proctor.toml",
             "sub/proctor.toml",
+            "keys/who",
             "docs/shop-test-specification.json",
             "evidence/default/report.json",
             "evidence",

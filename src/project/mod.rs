@@ -63,7 +63,7 @@ pub use approval_request::{approval_counts, approval_faults};
 pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
 pub use checked_index::check_ledgers;
 pub use cycle::PersonPresence;
-pub(crate) use deciding_files::GitFilesBefore;
+pub(crate) use deciding_files::DecidingFilesBefore;
 pub use deciding_files::decides_the_verdict;
 pub use dependency::{UnmetDependency, UnmetReason};
 pub use environment_digest::LookedEnvironments;

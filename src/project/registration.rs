@@ -16,6 +16,7 @@ use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::snapshot_storage::remove_snapshots_of;
 use crate::project::workspace::{Workspace, lock_within};
 use crate::store::{self, ProjectDifference, ProjectMatch, ProjectMismatch};
+use crate::tree::TreeHints;
 
 /// Whether a directory was registered before, was registered just now, or needs a person's decision.
 #[derive(Debug)]
@@ -112,8 +113,10 @@ impl Workspace {
         let lock = self.lock(&scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
         let plan_digest = crate::spec::plan_digest(plan);
+        // Whoever cannot read the tree gets the same error from the first run.
+        let tree = self.trees.scan(&self.store, settings, &scope, &TreeHints::Everything).ok().map(|tree| tree.digest());
         let programs = self.program_search(&scope, settings);
-        let terms = terms_of_registration(&self.index, &scope.project, plan, plan_digest, programs)?;
+        let terms = terms_of_registration(&self.index, &scope.project, (plan, plan_digest), programs, tree)?;
         let is_approved = unapproved_in(&self.index, &scope.project, plan, plan_digest, programs)?.is_none();
         let record = RegistrationRecord {
             project_id: scope.project.clone(),

@@ -1,7 +1,7 @@
 //! Whether a command starts the program that was approved, and what an approval records of programs (S7). Reads the file
 //! system, and starts nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read as _;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::model::{Action, ActionId, ActionTerms, ApprovedProgram, Digest, Plan, PlanTerms, SpawnFailure};
+use crate::model::{Action, ActionId, ActionTerms, ApprovedProgram, Digest, Plan, PlanTerms, SpawnFailure, TreeDigest};
 use crate::process::resolve_program;
 use crate::sandbox::{ChildEnvironment, EnvironmentAdditions};
 
@@ -50,13 +50,27 @@ impl ProgramSearch<'_> {
         }
     }
 
-    /// Adds to the terms of a plan what is found of the programs of its checks now.
-    pub(crate) fn record(&self, plan: &Plan, mut terms: PlanTerms) -> PlanTerms {
+    /// Adds to the terms of a plan what is found of the programs of its checks now, and the tree for which a rule approves
+    /// them; `None` if a person does.
+    pub(crate) fn record(&self, plan: &Plan, tree: Option<TreeDigest>, mut terms: PlanTerms) -> PlanTerms {
         for action in &plan.steps {
             let Some(recorded) = terms.actions.get_mut(&action.id) else { continue };
             recorded.program = self.approved_program(action);
+            recorded.approved_on = tree;
         }
         terms
+    }
+
+    /// Returns the checks of a plan of which nothing changed since a rule approved their commands: neither the tree nor the
+    /// program. A usage error of such a check shows that its command is wrong. On another tree, the cause may be a setting of
+    /// the tool, or a directory that was moved.
+    pub(crate) fn unchanged_since_approval(&self, plan: &Plan, approved: &PlanTerms, tree: TreeDigest) -> BTreeSet<ActionId> {
+        let is_unchanged = |action: &&Action| {
+            let terms = approved.actions.get(&action.id);
+            let terms = terms.filter(|terms| terms.approved_on == Some(tree) && terms.program.is_some());
+            terms.is_some_and(|terms| self.approved_program(action) == terms.program)
+        };
+        plan.steps.iter().filter(is_unchanged).map(|action| action.id.clone()).collect()
     }
 
     /// Returns what is found of the program of an action; `None` if the action has no command, or if it is not sure whether

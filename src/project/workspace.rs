@@ -18,7 +18,7 @@ use crate::process::{LauncherHandle, clock};
 use crate::project::approved_tree::ApprovedTrees;
 use crate::project::checked_index::{apply_written, catch_up};
 use crate::project::checked_trees::CheckedTrees;
-use crate::project::deciding_files::GitFilesBefore;
+use crate::project::deciding_files::DecidingFilesBefore;
 use crate::project::environment_digest::{KnownDigests, KnownEnvironments};
 use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApprovals;
@@ -77,8 +77,9 @@ pub struct Workspace {
     /// them.
     pub(crate) mountable: BTreeSet<ProjectId>,
     pub(crate) approvals: KnownApprovals,
-    /// Git's files before a run that a save stopped and whose actions changed them. The next run reports the change.
-    pub(crate) git_before_stopped_run: BTreeMap<ProjectId, GitFilesBefore>,
+    /// The files that decide how a project is judged, as they were before a run that a save stopped, if they changed during it.
+    /// The next run reports the change.
+    pub(crate) before_stopped_run: BTreeMap<ProjectId, DecidingFilesBefore>,
     pub(crate) approved_trees: ApprovedTrees,
     /// The notes of each task's last plan in this process.
     pub(crate) last_notes: BTreeMap<(ProjectId, TaskId), Vec<PlanNote>>,
@@ -130,7 +131,7 @@ impl Workspace {
             refused_requests: Arc::default(),
             mountable: BTreeSet::new(),
             approvals: KnownApprovals::default(),
-            git_before_stopped_run: BTreeMap::new(),
+            before_stopped_run: BTreeMap::new(),
             approved_trees: ApprovedTrees::default(),
             last_notes: BTreeMap::new(),
             to_prune: None,

@@ -389,7 +389,7 @@ fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudge
         configuration: run_end.surveyed.configuration.clone(),
         inputs: if counts { inputs(run_end, actions) } else { BTreeMap::new() },
         results: (counts && !context.request.is_typed()).then(|| check_records(actions)),
-        programs: Some(program_records(actions)),
+        programs: Some(program_records(actions, &context.unchanged_since_approval)),
         reused: report.reused.iter().map(|reused| reused.run_id.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
         started: context.started,
         ended: decided.ended,

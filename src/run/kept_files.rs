@@ -256,7 +256,8 @@ impl KeptOutcome {
 }
 
 fn decide(path: &TreePath, settings: &ProjectSettings) -> KeepDecision {
-    decide_keep(path, settings.link.as_deref(), settings.task_list.as_deref())
+    let link = settings.link.as_deref();
+    decide_keep(path, link, settings.task_list.as_deref(), settings.allowed_signers.as_deref())
 }
 
 fn digest_of_seen(seen: &Layers, path: &TreePath) -> std::io::Result<Option<Digest>> {

@@ -154,6 +154,13 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         drop(lost);
     }
 
+    /// Takes an idle launcher that can start an action. Launchers that were told to end stay where they are: they are reaped
+    /// after the last step.
+    fn take_idle_launcher(&mut self) -> Option<LauncherHandle> {
+        let place = self.idle.iter().position(|launcher| !launcher.is_lost())?;
+        Some(self.idle.swap_remove(place))
+    }
+
     fn action(&self, place: usize) -> &'s Action {
         self.steps.context.order[place]
     }
@@ -213,7 +220,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         let action = self.action(place);
         let is_first_attempt = !self.attempts.contains_key(&place);
         if !action.kind.starts_a_process() || (is_first_attempt && self.stays_alone(place)) {
-            self.idle.pop().into_iter().for_each(|launcher| self.steps.performer.give_back_launcher(launcher));
+            self.take_idle_launcher().into_iter().for_each(|launcher| self.steps.performer.give_back_launcher(launcher));
             let one = self.steps.performer.perform(action)?;
             self.finish(place, one);
             return Ok(StartOutcome::Done);
@@ -243,7 +250,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
     /// Returns how long the step that started last keeps its head start; `None` if no step was started, if a launcher
     /// is idle, or if the time is over.
     fn left_of_head_start(&self) -> Option<Duration> {
-        let is_idle = self.steps.performer.has_own_launcher() || !self.idle.is_empty();
+        let is_idle = self.steps.performer.has_own_launcher() || self.idle.iter().any(|launcher| !launcher.is_lost());
         let since = clock::monotonic().since(self.last_start?);
         HEAD_START.checked_sub(since).filter(|left| !left.is_zero() && !is_idle)
     }
@@ -274,7 +281,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
             limits: prepared.launch.limits.clone(),
             sinks: prepared.launch.sinks(action)?,
         };
-        let launcher = match self.steps.performer.take_own_launcher().or_else(|| self.idle.pop()) {
+        let launcher = match self.steps.performer.take_own_launcher().or_else(|| self.take_idle_launcher()) {
             Some(launcher) => launcher,
             None => self.steps.performer.start_background_launcher()?,
         };

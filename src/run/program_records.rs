@@ -1,13 +1,25 @@
 //! What a run's ledger line says about the programs that the run started. Pure.
 
-use crate::model::{ActionEnd, CategoryCode, ProgramEnding, ProgramRecord, SpawnFailure};
+use std::collections::BTreeSet;
+
+use crate::model::{ActionEnd, ActionId, CategoryCode, ProgramEnding, ProgramRecord, SpawnFailure};
 use crate::report::{ActionDisposition, ActionResult, ExecutedAction};
 
 /// Returns a record for each action whose command was carried out, in this run or in the run whose result was used.
-pub(crate) fn program_records(actions: &[ActionResult]) -> Vec<ProgramRecord> {
+///
+/// A usage error is recorded only of the actions in `unchanged`, of which neither tree nor program changed since their commands
+/// were approved. Of any other action it shows nothing: a setting of the tool in the tree may be the cause, for example options
+/// in `pytest.ini`, or a directory that was moved. Such an action gets no record.
+pub(crate) fn program_records(actions: &[ActionResult], unchanged: &BTreeSet<ActionId>) -> Vec<ProgramRecord> {
     let record = |one: &ActionResult| {
         let ending = match &one.disposition {
-            ActionDisposition::Executed(executed) => ending(executed),
+            ActionDisposition::Executed(executed) => {
+                let ending = ending(executed);
+                if ending == ProgramEnding::UsageError && !unchanged.contains(&one.action.id) {
+                    return None;
+                }
+                ending
+            }
             ActionDisposition::Reused(_) => ProgramEnding::Ran,
             ActionDisposition::Skipped(_) => return None,
         };
@@ -30,4 +42,10 @@ fn ending(executed: &ExecutedAction) -> ProgramEnding {
         (CategoryCode::UsageError, true) => ProgramEnding::UsageError,
         (_, _) => ProgramEnding::Ran,
     }
+}
+
+/// Returns whether an action ended in a usage error.
+pub(crate) fn ends_in_usage_error(actions: &[ActionResult]) -> bool {
+    let executed = actions.iter().filter_map(ActionResult::executed);
+    executed.map(ending).any(|ending| ending == ProgramEnding::UsageError)
 }

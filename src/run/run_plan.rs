@@ -1,7 +1,7 @@
 //! The order of one run: lock, recovery, tree, start record, prerequisites → steps → cleanup, second reading of the
 //! tree, verdict, seal, publication.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, remove_half_of_run};
 use crate::model::{
@@ -18,7 +18,7 @@ use crate::run::judge_and_seal::{RunEnd, prerequisites_met};
 use crate::run::order::{order_checks, order_setting};
 use crate::run::perform::{Performer, RunningService, ServiceStart};
 use crate::run::prerequisite;
-use crate::run::program_records::program_records;
+use crate::run::program_records::{ends_in_usage_error, program_records};
 use crate::run::records;
 use crate::run::steps::{Steps, perform_steps};
 use crate::run::stop_requests::{is_stopped, skip_reason, stop_reasons_for, stops_whole_run};
@@ -47,6 +47,9 @@ pub(crate) struct RunContext<'a> {
     pub(crate) met: BTreeMap<String, Digest>,
     /// The files that decide how the project is judged, if an action of the plan works in the project itself.
     pub(crate) guarded: GuardedFiles,
+    /// The checks of which neither tree nor program changed since a rule approved their commands. Empty if no action ended in a
+    /// usage error, and until the actions have ended.
+    pub(crate) unchanged_since_approval: BTreeSet<ActionId>,
 }
 
 impl RunContext<'_> {
@@ -121,9 +124,12 @@ impl Workspace {
         if !unmet.is_empty() {
             return Ok(RunOutcome::Waits(unmet));
         }
-        if let Some(unapproved) = self.approve_by_rule(request, plan_digest, &index, &mut ledger, show)? {
+        if let Some(mut unapproved) = self.approve_by_rule(request, plan_digest, &index, &mut ledger, show)? {
+            let before = self.before_stopped_run.get(&request.scope.project).map(GuardedFiles::before);
+            unapproved.weakened.extend(before.and_then(|before| before.changed_in_stopped_run(&request.scope.root)));
             return Ok(RunOutcome::NotApproved(unapproved));
         }
+        self.keep_first_approved_tree(request.scope, &index);
         let check_order = order_setting(request.plan, request.settings.order);
         let failed = match check_order {
             CheckOrder::Plan => Vec::new(),
@@ -146,11 +152,12 @@ impl Workspace {
             on_this_tree,
             met: self.prerequisites_met(&request.scope.project)?,
             guarded: GuardedFiles::default(),
+            unchanged_since_approval: BTreeSet::new(),
         };
         self.run_preparation.open(&lock)?;
         let place = self.place_of_checks(request, copies)?;
         let guarded = GuardedFiles::find(request, &index, &place);
-        context.guarded = guarded.since(self.git_before_stopped_run.remove(&request.scope.project));
+        context.guarded = guarded.since(self.before_stopped_run.remove(&request.scope.project));
         show(Progress::Begun {
             run_id: context.run_id.clone(),
             project_name: request.plan.project_name.clone(),
@@ -178,7 +185,7 @@ impl Workspace {
 
     fn run_in_directory(
         &mut self,
-        (context, mut place): (RunContext<'_>, CheckPlace),
+        (mut context, mut place): (RunContext<'_>, CheckPlace),
         lock: &ProjectLock,
         ledger: &mut Ledger,
         index: &tree::TreeIndex,
@@ -191,11 +198,19 @@ impl Workspace {
         let protected = self.begin_protected_scan(request.plan, index);
         let mut performer = Performer::new(self, lock, (&context, &mut place), &mut directory, show);
         let PerformedActions { performed, stopped, died, known, prepared } = perform_all(&context, &mut performer, index)?;
+        if ends_in_usage_error(&performed) {
+            context.unchanged_since_approval = self.unchanged_since_approval(request, context.before)?;
+        }
         if stopped == Some(StopReason::Superseded) {
             let met = prerequisites_met(&context, &performed);
-            let git_files = context.guarded.git_files_if_changed(&request.scope.root, index);
-            self.git_before_stopped_run.extend(git_files.map(|files| (request.scope.project.clone(), files)));
-            return self.drop_superseded(&context, (met, program_records(&performed)), directory, ledger);
+            let before = context.guarded.before_if_changed(&request.scope.root);
+            self.before_stopped_run.extend(before.map(|before| (request.scope.project.clone(), before)));
+            return self.drop_superseded(
+                &context,
+                (met, program_records(&performed, &context.unchanged_since_approval)),
+                directory,
+                ledger,
+            );
         }
         let once = known.finish(index);
         self.remember_digests(&request.scope.project, &once.surveyed)?;
@@ -224,7 +239,7 @@ impl Workspace {
         };
         let LookedTwice { surveyed, inputs, moved } = once.look_again(again, index);
         comparison.moved.extend(moved);
-        for path in context.guarded.changed(&request.scope.root, index) {
+        for path in context.guarded.changed(&request.scope.root) {
             if !comparison.moved.contains(&path) {
                 comparison.moved.push(path);
             }

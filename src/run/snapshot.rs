@@ -42,6 +42,8 @@ pub(crate) struct RunSnapshot {
     written_count: u64,
     kept: KeptFiles,
     configuration: WrittenConfiguration,
+    /// The file with the keys that may approve, relative to the project; `None` if the settings name none.
+    signers: Option<String>,
 }
 
 /// Which actions work on the snapshot.
@@ -85,6 +87,7 @@ impl RunSnapshot {
             written_count: 0,
             kept: KeptFiles::default(),
             configuration: WrittenConfiguration::default(),
+            signers: request.settings.allowed_signers.clone(),
         })
     }
 
@@ -206,6 +209,8 @@ impl RunSnapshot {
         self.bytecode.note_written(&action.id, &self.base, &entries);
         self.layers.keep(&mount.written, &action.id);
         self.configuration.note_written(action, mount.written.upper.clone(), &entries);
+        let signers = self.signers.as_deref();
+        let is_deciding = |path: &TreePath| is_deciding(path, signers);
         let deciding = entries.iter().map(|entry| &entry.path).filter(|path| is_deciding(path) && !self.kept.is_candidate(path));
         self.configuration.note_deciding(action, &deciding.collect::<Vec<_>>());
         let mut listed = 0;
@@ -290,9 +295,9 @@ impl RunSnapshot {
 
 /// Returns whether a file decides how the project is judged. A directory of the project that is called `.git` is a by-product,
 /// but a check should not make one. What lies in another by-product decides nothing: tools write ignore files to their caches.
-fn is_deciding(path: &TreePath) -> bool {
+fn is_deciding(path: &TreePath, signers: Option<&str>) -> bool {
     let is_made_by_tools = |part: &[u8]| part != b".git" && TreePath::try_from(part).is_ok_and(|part| is_by_product(&part));
-    decides_the_verdict(path.as_bytes()) && !path.as_bytes().split(|byte| *byte == b'/').any(is_made_by_tools)
+    decides_the_verdict(path.as_bytes(), signers) && !path.as_bytes().split(|byte| *byte == b'/').any(is_made_by_tools)
 }
 
 /// Returns where a file is read from that an action itself wrote at `path`, which is absolute. `None` if the path is outside of

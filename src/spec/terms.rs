@@ -89,6 +89,7 @@ fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
         in_place: action.in_place,
         words: Some(words(action, naming)),
         program: None,
+        approved_on: None,
         shown: action.command.display.chars().take(SHOWN).collect(),
         expected_exit_codes: action.expected_exit_codes.clone(),
         timeout_ms: millis(action.timeout),

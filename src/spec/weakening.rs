@@ -182,12 +182,13 @@ fn is_moderate(old: &ActionTerms, new: &ActionTerms) -> bool {
 
 /// Returns the terms that an approval without a person records: those of the new plan, but with the approved time-outs where
 /// the new ones are longer, so that a time-out cannot be doubled again and again. What was found of a program when its
-/// command was approved stays on record while the command names the same program.
+/// command was approved stays on record while the command names the same program, and the tree of the first approval always.
 pub fn terms_by_rule(before: &PlanTerms, now: PlanTerms) -> PlanTerms {
     let mut terms = now.clone();
     for (id, action) in &mut terms.actions {
         if let Some(old) = counterpart(id, &now.actions[id], &now, before) {
             action.timeout_ms = action.timeout_ms.min(old.timeout_ms);
+            action.approved_on = old.approved_on;
             if names_same_program(old, action) {
                 action.program = ApprovedProgram::carried(old.program.as_ref(), action.program.as_ref());
             }

@@ -224,6 +224,7 @@ fn is_plain_path(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::table::ROWS;
 
     fn words(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()
@@ -355,6 +356,123 @@ mod tests {
         for (before, now) in rows {
             assert!(!is_neutral(before, now), "{before} -> {now}");
         }
+    }
+
+    /// One thing that the row of a tool makes free, as the tests name it.
+    #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+    enum Free {
+        Flag(&'static str),
+        Option(&'static str),
+        Verbosity,
+        Quiet,
+        Letters,
+        EndsEarly(&'static str),
+        MorePaths,
+    }
+
+    /// Returns everything that the row of a tool makes free.
+    fn free_of(neutral: &NeutralWords) -> Vec<Free> {
+        let NeutralWords { flags, valued, end_early, .. } = neutral;
+        let switches = [
+            (neutral.has_verbosity, Free::Verbosity),
+            (neutral.has_quiet, Free::Quiet),
+            (neutral.lists_by_letters, Free::Letters),
+            (neutral.takes_more_paths, Free::MorePaths),
+        ];
+        let switches = switches.into_iter().filter_map(|(is_on, free)| is_on.then_some(free));
+        let flags = flags.iter().map(|word| Free::Flag(word));
+        let options = valued.iter().map(|(word, _)| Free::Option(word));
+        let early = end_early.iter().map(|word| Free::EndsEarly(word));
+        switches.chain(flags).chain(options).chain(early).collect()
+    }
+
+    /// An edit that uses what is free to hide failures, or to check less. The command that the edit needs a person for is the
+    /// second one.
+    type Cheat = (Tool, Free, &'static str, &'static str);
+
+    /// For each thing that is free, the edits with which somebody would try to profit from it.
+    const CHEATS: &[Cheat] = &[
+        (Tool::Pytest, Free::Option("--tb"), "pytest", "pytest --tb=no"),
+        (Tool::Pytest, Free::Option("--tb"), "pytest -k slow", "pytest -k --tb short"),
+        (Tool::Pytest, Free::Option("--tb"), "pytest", "pytest --tb short good.py"),
+        (Tool::Pytest, Free::Option("--color"), "pytest", "pytest --color=no --co"),
+        (Tool::Pytest, Free::Option("--color"), "pytest", "pytest --color good.py"),
+        (Tool::Pytest, Free::Option("--color"), "pytest -p a", "pytest -p --color=no a"),
+        (Tool::Pytest, Free::Option("--durations"), "pytest", "pytest --durations good.py"),
+        (Tool::Pytest, Free::Option("--durations"), "pytest", "pytest --durations=5 good.py"),
+        (Tool::Pytest, Free::Option("--durations"), "pytest", "pytest --durations=-k"),
+        (Tool::Pytest, Free::Verbosity, "pytest", "pytest -vk nothing"),
+        (Tool::Pytest, Free::Verbosity, "pytest -k slow", "pytest -k -v"),
+        (Tool::Pytest, Free::Verbosity, "pytest", "pytest -- -v"),
+        (Tool::Pytest, Free::Verbosity, "pytest", "pytest --verbosity=-3"),
+        (Tool::Pytest, Free::Quiet, "pytest", "pytest -q"),
+        (Tool::Pytest, Free::Quiet, "pytest -q", "pytest -qq"),
+        (Tool::Pytest, Free::Quiet, "pytest -q -v", "pytest -q"),
+        (Tool::Pytest, Free::Letters, "pytest -ra", "pytest -rN"),
+        (Tool::Pytest, Free::Letters, "pytest", "pytest -raN"),
+        (Tool::Pytest, Free::Letters, "pytest", "pytest -rootdir=a"),
+        (Tool::Pytest, Free::EndsEarly("-x"), "pytest", "pytest -x good.py"),
+        (Tool::Pytest, Free::EndsEarly("-x"), "pytest -k slow", "pytest -k -x"),
+        (Tool::Pytest, Free::EndsEarly("-x"), "pytest", "pytest -xk good"),
+        (Tool::Pytest, Free::EndsEarly("--exitfirst"), "pytest", "pytest --exitfirst=good.py"),
+        (Tool::Pytest, Free::EndsEarly("--exitfirst"), "pytest", "pytest --exitfirst --lf"),
+        (Tool::Tsc, Free::Flag("--pretty"), "tsc --noEmit", "tsc --noEmit --pretty src/good.ts"),
+        (Tool::Tsc, Free::Flag("--pretty"), "tsc -p app", "tsc -p --pretty app"),
+        (Tool::Mypy, Free::Option("--output"), "mypy src", "mypy --output=none src"),
+        (Tool::Mypy, Free::Option("--output"), "mypy src", "mypy --output src/good.py src"),
+        (Tool::Mypy, Free::Verbosity, "mypy --exclude src", "mypy --exclude -v src"),
+        (Tool::Mypy, Free::Verbosity, "mypy src", "mypy -v src/good.py"),
+        (Tool::Eslint, Free::Flag("--color"), "eslint src", "eslint --color --quiet src"),
+        (Tool::Eslint, Free::Flag("--color"), "eslint --ext .js src", "eslint --ext --color .js src"),
+        (Tool::Eslint, Free::Flag("--no-color"), "eslint src", "eslint --no-color src/good.js"),
+        (Tool::Eslint, Free::Flag("--no-color"), "eslint src", "eslint --no-color=x src"),
+        (Tool::Eslint, Free::MorePaths, "eslint src", "eslint src !src/bad.js"),
+        (Tool::Eslint, Free::MorePaths, "eslint src", "eslint test"),
+        (Tool::Eslint, Free::MorePaths, "eslint src", "eslint --ignore-pattern src test src"),
+        (Tool::Eslint, Free::MorePaths, "eslint", "eslint src"),
+        (Tool::Ruff, Free::Option("--output-format"), "ruff check .", "ruff check . --output-format=github"),
+        (Tool::Ruff, Free::Option("--output-format"), "ruff check .", "ruff check . --output-format=json -o x"),
+        (Tool::Ruff, Free::Verbosity, "ruff check --exclude .", "ruff check --exclude -v ."),
+        (Tool::Ruff, Free::Verbosity, "ruff check .", "ruff check . -v --exit-zero"),
+        (Tool::Ruff, Free::MorePaths, "ruff check src", "ruff check --exclude src src"),
+        (Tool::Ruff, Free::MorePaths, "ruff check src", "ruff format src"),
+        (Tool::Ruff, Free::MorePaths, "ruff check src", "ruff check src @less"),
+        (Tool::Ruff, Free::MorePaths, "ruff check src tests", "ruff check src"),
+        (Tool::Flake8, Free::Option("--format"), "flake8 src", "flake8 --format=quiet-nothing src"),
+        (Tool::Flake8, Free::Option("--format"), "flake8 src", "flake8 --format=pylint --exit-zero src"),
+        (Tool::Flake8, Free::Verbosity, "flake8 --exclude src", "flake8 --exclude -v src"),
+        (Tool::Flake8, Free::Verbosity, "flake8 src", "flake8 -v --isolated src"),
+        (Tool::Flake8, Free::MorePaths, "flake8 src", "flake8 --exclude src src"),
+        (Tool::Flake8, Free::MorePaths, "flake8 src", "flake8 src ../other"),
+        (Tool::Pylint, Free::Option("--output-format"), "pylint src", "pylint --output-format=mine.Reporter src"),
+        (Tool::Pylint, Free::Option("--output-format"), "pylint src", "pylint --output-format=json:x src"),
+        (Tool::Pylint, Free::Option("--output-format"), "pylint src", "pylint --output-format=json src/good.py"),
+        (Tool::Prettier, Free::Flag("--color"), "prettier --check src", "prettier --color src"),
+        (Tool::Prettier, Free::Flag("--color"), "prettier --check src", "prettier --check --ignore-path --color src"),
+        (Tool::Prettier, Free::Flag("--no-color"), "prettier --check src", "prettier --check --no-color src/good.js"),
+        (Tool::Prettier, Free::MorePaths, "prettier --check src", "prettier --check src !src/bad.js"),
+        (Tool::Prettier, Free::MorePaths, "prettier --check src", "prettier --check docs"),
+        (Tool::Prettier, Free::MorePaths, "prettier --check src", "prettier --check --ignore-path src docs src"),
+    ];
+
+    #[test]
+    fn whoever_cheats_with_a_free_word_is_asked_and_each_free_word_has_such_a_row() {
+        for (tool, free, before, now) in CHEATS {
+            assert_eq!(locate(&words(before)).recognition.tool, *tool, "{before}");
+            assert!(!is_neutral(before, now), "{free:?}: {before} -> {now}");
+        }
+        let mut without = Vec::new();
+        for row in &ROWS {
+            for free in free_of(&row.neutral) {
+                if !CHEATS.iter().any(|(tool, known, ..)| *tool == row.tool && *known == free) {
+                    without.push((row.tool, free));
+                }
+            }
+        }
+        assert!(without.is_empty(), "nobody tries to cheat with these: {without:?}");
+        let is_free = |(tool, free, ..): &&Cheat| free_of(&row_of(*tool).neutral).contains(free);
+        let unknown: Vec<&Cheat> = CHEATS.iter().filter(|cheat| !is_free(cheat)).collect();
+        assert!(unknown.is_empty(), "these are not free: {unknown:?}");
     }
 
     #[test]

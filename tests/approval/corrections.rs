@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::common::{Output, Project};
+use crate::common::{Output, Project, python_plain};
 
 const FINE: &str = "#!/bin/sh\nexit 0\n";
 /// The exit code with which pytest refuses its command line.
@@ -128,4 +128,79 @@ fn hiding_a_program_that_was_there_at_the_approval_opens_nothing() {
     fs::rename(project.path().join("scripts"), project.path().join("moved")).expect("the directory is there");
     project.proctor(["run"]).failure();
     is_asked(&project, &[("tests", "true")]);
+}
+
+/// A stand-in for a tool whose settings in the tree, a directory of the tree or another program make it refuse every command
+/// line.
+const REFUSES_BY_SETTINGS: &str = "#!/bin/sh\ntest -e tool.ini && exit 4\ntest -d tests || exit 4\nexit 0\n";
+
+#[test]
+fn a_usage_error_whose_cause_lies_in_the_tree_opens_nothing() {
+    // The first run comes after the approval, and in between somebody makes the tool refuse what was approved.
+    type Change = fn(&Project);
+    let changes: &[(&str, Change)] = &[
+        ("a setting", |project| project.save("tool.ini", "[tool]\noptions = --bogus\n")),
+        ("a moved directory", |project| {
+            fs::rename(project.path().join("tests"), project.path().join("moved")).expect("it is there");
+        }),
+        ("another program", |project| project.save("bin/pytest", REFUSES)),
+        ("a file", |project| project.save("src/a.py", "x = 1\n")),
+    ];
+    for (what, change) in changes {
+        let project = Project::new().toml(&toml(&[("tests", "bin/pytest tests")])).file("tests/test_a.py", "");
+        let project = project.executable("bin/pytest", REFUSES_BY_SETTINGS);
+        project.proctor(["add"]).success();
+        change(&project);
+        let refused = project.proctor(["run"]).any_status();
+        let is_refused = refused.report().to_string().contains("USAGE_ERROR");
+        assert_eq!(is_refused, *what != "a file", "{what}: {}", refused.snapshot());
+        is_asked(&project, &[("tests", "bin/pytest good")]);
+        // An approval without a person, for a further check, does not make this tree the approved one.
+        is_free(&project, &[("tests", "bin/pytest tests"), ("more", "true")]);
+        is_asked(&project, &[("tests", "bin/pytest good"), ("more", "true")]);
+        is_free(&project, &[("tests", "bin/pytest -v tests"), ("more", "true")]);
+        is_asked(&project, &[("tests", "bin/pytest -v good"), ("more", "true")]);
+    }
+}
+
+#[test]
+fn a_usage_error_of_the_approved_command_is_corrected_after_proctor_add_and_after_other_saves() {
+    let project = Project::new().toml(&toml(&[("tests", "bin/pytest --qq")])).executable("bin/pytest", REFUSES);
+    project.proctor(["add"]).success();
+    project.proctor(["run"]).failure();
+    project.save("src/a.py", "x = 1\n");
+    project.proctor(["run"]).failure();
+    is_free(&project, &[("tests", "bin/pytest -q")]);
+}
+
+#[test]
+fn another_search_path_makes_no_usage_error_of_the_approved_program() {
+    let project = Project::new().toml(&toml(&[("tests", "pytest tests")])).file("tests/test_a.py", "");
+    let project = project.executable("bin/pytest", FINE).executable("evil/pytest", REFUSES);
+    let path = |directory: &str| format!("{}/{directory}:/usr/bin:/bin", project.path().display());
+    let (honest, evil) = (path("bin"), path("evil"));
+    let project = project.env("PATH", &honest);
+    project.proctor(["add"]).success();
+    let project = project.env("PATH", &evil);
+    let refused = project.proctor(["run"]).failure();
+    assert!(refused.report().to_string().contains("USAGE_ERROR"), "{}", refused.snapshot());
+    is_asked(&project, &[("tests", "pytest good")]);
+}
+
+#[test]
+fn options_in_the_settings_of_a_real_pytest_open_nothing_and_a_wrong_option_of_the_command_does() {
+    let python = python_plain();
+    let command = |words: &str| format!("{} -m pytest {words}", python.display());
+    let project = Project::new().toml(&toml(&[("tests", &command("-q"))])).file("test_a.py", "def test_a():\n    assert False\n");
+    project.proctor(["add"]).success();
+    project.save("pytest.ini", "[pytest]\naddopts = --bogus\n");
+    let refused = project.proctor(["run"]).failure();
+    assert!(refused.report().to_string().contains("USAGE_ERROR"), "{}", refused.snapshot());
+    is_asked(&project, &[("tests", &command("-q --deselect test_a.py::test_a"))]);
+
+    let project = Project::new().toml(&toml(&[("tests", &command("--qq"))])).file("test_a.py", "def test_a():\n    pass\n");
+    let refused = project.proctor(["run"]).failure();
+    assert!(refused.report().to_string().contains("USAGE_ERROR"), "{}", refused.snapshot());
+    is_free(&project, &[("tests", &command("-q"))]);
+    is_asked(&project, &[("tests", &command("-q --co"))]);
 }

@@ -144,6 +144,13 @@ fn a_file_that_leaves_the_tree_is_asked_for_whatever_takes_it_out() {
         let again = project.proctor(["run"]).any_status();
         assert_ne!(again.status, 3, "{way}: {}", again.snapshot());
     }
+    // An action of the very first run takes a file out, in a way that no setting shows.
+    let script = "rm -r src; mkdir hidden; echo broken > hidden/calc.py; ln -s hidden src\n";
+    let toml = "[[check]]\nname = \"check\"\ncommand = [\"sh\", \"check.sh\"]\nsnapshot = \"off\"\n";
+    let first = Project::new().allowing_nothing().toml(toml).file("src/calc.py", "ok = True\n").file("check.sh", script);
+    first.save(".gitignore", "hidden/\n");
+    let output = first.proctor(["run"]).status(3);
+    assert!(output.stderr.contains("not tested any more: src/calc.py"), "{}", output.snapshot());
     // A file that a person removes has not left the tree.
     let project = project("").file("notes.txt", "a note\n");
     project.proctor(["run"]).success();

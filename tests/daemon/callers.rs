@@ -13,6 +13,9 @@ use crate::common::{Project, SHARED_AND_IN_PLACE, poll};
 /// repetition is half as long.
 const REST: Duration = Duration::from_secs(2);
 
+/// The levels at which a check tries what it can do to the service.
+const LEVELS: [&str; 3] = ["namespace", "landlock", "process-group"];
+
 /// Returns a project whose check sends requests to the service in every way of `ask_from_a_check.py`.
 fn asking_project(level: &str) -> Project {
     let project = Project::new()
@@ -34,7 +37,7 @@ fn log_of(project: &Project) -> String {
 
 #[test]
 fn an_action_gets_nothing_from_the_control_socket_but_an_error() {
-    for level in ["namespace", "landlock", "process-group"] {
+    for level in LEVELS {
         let project = asking_project(level);
         let mut daemon = start_serving(&project);
         project.proctor(["wait", "--fresh", "--timeout", "120s"]).any_status();
@@ -93,28 +96,33 @@ fn no_request_registers_a_project_and_proctor_add_does() {
 
 #[test]
 fn a_check_that_swaps_files_of_the_project_ends_as_unstable_and_a_run_that_was_handed_over_returns() {
-    // The files are swapped through a third one, whose name is another one in every run.
-    let (project, output) = rests_after("t=t$$; mv a.txt $t; mv b.txt a.txt; mv $t b.txt");
-    assert_ne!(output, 0);
-    let status = project.proctor(["status", "--json"]).any_status().json();
-    let task = &status["projects"][0]["tasks"][0];
-    assert_eq!((task["state"].as_str(), &task["paths"]), (Some("unstable"), &serde_json::json!(["a.txt", "b.txt"])), "{task}");
+    for level in LEVELS {
+        // The files are swapped through a third one, whose name is another one in every run.
+        let (project, output) = rests_after("t=t$$; mv a.txt $t; mv b.txt a.txt; mv $t b.txt", level);
+        assert_ne!(output, 0, "{level}");
+        let status = project.proctor(["status", "--json"]).any_status().json();
+        let task = &status["projects"][0]["tasks"][0];
+        let paths = serde_json::json!(["a.txt", "b.txt"]);
+        assert_eq!((task["state"].as_str(), &task["paths"]), (Some("unstable"), &paths), "{level}: {task}");
+    }
 }
 
 #[test]
 fn a_check_that_makes_and_removes_files_of_the_project_runs_a_bounded_number_of_times() {
-    let (_, status) = rests_after("touch t$$; sleep 0.2; rm t$$");
-    // A check that a save stops leaves its file behind, so the tree may have changed at the end.
-    assert!([0, 5].contains(&status), "{status}");
+    for level in LEVELS {
+        let (_, status) = rests_after("touch t$$; sleep 0.2; rm t$$", level);
+        // A check that a save stops leaves its file behind, so the tree may have changed at the end.
+        assert!([0, 5].contains(&status), "{level}: {status}");
+    }
 }
 
-/// Has the service run a check in the project itself, hands a run over, and waits until nothing runs any more. Returns the
+/// Has the service run a check in the project itself at a level of isolation, hands a run over, and waits until nothing runs any more. Returns the
 /// project and the exit status of the run that was handed over.
 #[track_caller]
-fn rests_after(check: &str) -> (Project, i32) {
+fn rests_after(check: &str, level: &str) -> (Project, i32) {
     let quick = "\n[watch]\nlongest_burst = \"60ms\"\n";
     let project = Project::new().toml(&(SHARED_AND_IN_PLACE.to_owned() + &settings(check) + quick));
-    let project = project.file("a.txt", "one\n").file("b.txt", "two\n");
+    let project = project.file("a.txt", "one\n").file("b.txt", "two\n").env("PROCTOR_TEST_ISOLATION", level);
     let daemon = start_serving(&project);
     let output = project.proctor(["run"]).any_status();
     let runs = || project.store().committed_runs().len();

@@ -170,7 +170,18 @@ fn copy_package(home: &Path) -> Option<String> {
 
 #[test]
 fn cargo_compiles_with_the_packages_of_the_home_and_writes_only_to_the_projects_own_directory() {
-    let level = "namespace";
+    cargo_compiles_at("namespace", "touch \"$CARGO_HOME/registry/cache/new\"\n");
+}
+
+/// A check in the project itself uses the home's registry as it is, since it shares `target` with the user's own cargo.
+#[test]
+fn in_place_cargo_compiles_without_a_network_from_the_registry_of_the_home_and_does_not_write_there() {
+    cargo_compiles_at("landlock", "test -z \"$CARGO_HOME\"\n");
+}
+
+/// Has a check compile a crate whose package is in the home's registry, and carry out more in the words of a shell.
+#[track_caller]
+fn cargo_compiles_at(level: &str, more: &str) {
     let machine = machine();
     let (home, state) = (machine.path().join("home"), machine.path().join("state"));
     [&home, &state].into_iter().for_each(|directory| fs::create_dir_all(directory).expect("made"));
@@ -180,14 +191,16 @@ fn cargo_compiles_with_the_packages_of_the_home_and_writes_only_to_the_projects_
     let lock = format!(
         "version = 4\n\n[[package]]\n{entry}\n\n[[package]]\nname = \"shop\"\nversion = \"0.1.0\"\ndependencies = [\n \"{PACKAGE}\",\n]\n"
     );
-    let script = "set -e\ncargo check --offline --locked --quiet\ntouch \"$CARGO_HOME/registry/cache/new\"\n\
-        touch \"$HOME/.cargo/registry/cache/new\" 2>/dev/null && echo wrote to the home\necho compiled\n";
-    let project = project(script, &home, &state, level).with_program(&cargo);
+    let script = format!(
+        "set -e\ncargo check --offline --locked --quiet\n{more}\
+         touch \"$HOME/.cargo/registry/cache/new\" 2>/dev/null && echo wrote to the home\necho compiled\n"
+    );
+    let project = project(&script, &home, &state, level).with_program(&cargo);
     let library = "pub fn price(cents: u32) -> String {\n    itoa::Buffer::new().format(cents).to_owned()\n}\n";
     let project = project.file("Cargo.toml", &manifest).file("Cargo.lock", &lock).file("src/lib.rs", library);
     let before = files_below(&home);
     assert_eq!(log(&project), "compiled\n", "{level}");
     assert_eq!(files_below(&home), before, "{level}");
     let own = fs::read_dir(state.join("proctor-caches")).expect("made").flatten().next().expect("of the project").path();
-    assert!(own.join("cargo/registry/cache/new").is_file(), "{level}");
+    assert_eq!(own.join("cargo/registry/cache/new").is_file(), level == "namespace", "{level}");
 }

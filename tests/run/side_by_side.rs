@@ -59,6 +59,29 @@ fn the_setting_says_so_too_and_the_screen_has_a_line_for_each() {
     }
 }
 
+/// A launcher that no further step needs is told to end while others go on. A further attempt of a check must not be given to it.
+#[test]
+fn a_check_is_tried_again_while_others_go_on_and_launchers_are_told_to_end() {
+    let check = |name: &str, script: &str| {
+        format!("[[check]]\nname = \"{name}\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\ntimeout = \"60s\"\n")
+    };
+    let toml = [
+        WRITES_TO_SHARED.to_owned(),
+        check("long", "until [ -e ../shared/again ]; do sleep 0.01; done"),
+        check(
+            "tried",
+            "until [ -e ../shared/short ]; do sleep 0.01; done; sleep 0.2; \
+             [ -e ../shared/once ] && exec touch ../shared/again; touch ../shared/once; exit 1",
+        ),
+        "retries = 1\n".to_owned(),
+        check("short", "touch ../shared/short"),
+        "[run]\nparallel = true\n[queue]\nmax_parallel = 3\n".to_owned(),
+    ];
+    let project = project(&toml.concat());
+    let run = project.proctor(["run"]).success();
+    assert!(run.stdout.contains("succeeded at attempt 2") && !run.stderr.contains("own fault"), "{}", run.snapshot());
+}
+
 /// Keys of a report whose values differ in every run, because they depend on times, ids or paths.
 const OF_A_RUN: &[&str] = &[
     "executionId",

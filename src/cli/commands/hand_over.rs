@@ -145,7 +145,7 @@ pub(super) fn show(
         render::note(&format!("hint: {hint}"));
     }
     if report.execution_summary.overall_status == OverallStatus::Moved {
-        screen::ignore_hints(&report, &loaded.root).iter().for_each(render::note);
+        screen::ignore_hints(&report, &loaded.root, settings).iter().for_each(render::note);
     }
     Ok(RunEnd { exit, report: Some((Box::new(report), path)) })
 }

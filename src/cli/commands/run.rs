@@ -120,7 +120,7 @@ pub(super) fn run_task(
     // how the project is judged: the repeated run would still follow what the file said before.
     let mut repetitions = Repetitions::at_most(Repetitions::OF_A_COMMAND);
     while let RunOutcome::Moved(sealed) = &carried
-        && !sealed.moved.iter().any(|path| decides_the_verdict(path.as_bytes()))
+        && !sealed.moved.iter().any(|path| decides_the_verdict(path.as_bytes(), settings.allowed_signers.as_deref()))
         && let AfterMovedRun::Repeat { .. } = follow_moved_run(&mut repetitions, sealed)
     {
         let paths = screen::moved_paths(&sealed.report);
@@ -205,7 +205,7 @@ fn show(
         render::note(&format!("hint: {hint}"));
     }
     if sealed.report.execution_summary.overall_status == OverallStatus::Moved {
-        screen::ignore_hints(&sealed.report, &loaded.root).iter().for_each(render::note);
+        screen::ignore_hints(&sealed.report, &loaded.root, settings).iter().for_each(render::note);
     }
     path
 }

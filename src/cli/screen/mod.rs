@@ -24,7 +24,7 @@ use crate::model::{
     PauseRecord, PlanNote, PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan,
     approve_command, plan_subject, quoted_text,
 };
-use crate::project::{RecordedRun, UnmetDependency, decides_the_verdict};
+use crate::project::{ProjectSettings, RecordedRun, UnmetDependency, decides_the_verdict};
 use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
 
 /// At most this many findings of one action are shown. The report has all findings.
@@ -255,12 +255,14 @@ pub(crate) fn debt(report: &ExecutionReportV2) -> Option<String> {
 
 /// Returns the hints after a run during which the tree changed: what to do if the checks themselves write the changed files.
 /// A file that decides how the project is judged must not be ignored, so the hint for such a file says to look at it.
-pub(crate) fn ignore_hints(report: &ExecutionReportV2, root: &Path) -> Vec<String> {
+pub(crate) fn ignore_hints(report: &ExecutionReportV2, root: &Path, settings: &ProjectSettings) -> Vec<String> {
     let moved = report.tree.as_ref().map(|tree| tree.moved.as_slice()).unwrap_or_default();
-    let deciding: Vec<&str> = moved.iter().map(String::as_str).filter(|path| decides_the_verdict(path.as_bytes())).collect();
+    let decides = |path: &&str| decides_the_verdict(path.as_bytes(), settings.allowed_signers.as_deref());
+    let deciding: Vec<&str> = moved.iter().map(String::as_str).filter(decides).collect();
     if !deciding.is_empty() {
         let named = deciding.join(", ");
-        return vec![format!("hint: {named} decides how the project is judged: see what changed it, then run again")];
+        let decide = if deciding.len() == 1 { "decides" } else { "decide" };
+        return vec![format!("hint: {named} {decide} how the project is judged: see what changed it, then run again")];
     }
     let paths: Vec<TreePath> = moved_paths(report).iter().filter_map(|path| TreePath::try_from(path.as_str()).ok()).collect();
     ignore_advice(&paths, read_git_index(root, None).paths(), WayIntoProject::InPlace)
