@@ -65,7 +65,7 @@ fn agreed_purge(environment: &Environment, project: &RegisteredProject) -> Resul
         let hint = "run the command yourself at a terminal; without `--purge` the evidence stays";
         return Err(shown.iter().fold(error, |error, line| error.detail(line.clone())).hint(hint));
     }
-    shown.iter().for_each(|line| render::note(line));
+    shown.iter().for_each(render::note);
     let (control, _handle) =
         Control::new().map_err(|error| CommandError::caused(CommandExit::OwnFault, "failed to prepare the question", &error))?;
     terminal::forget_input();
