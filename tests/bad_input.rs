@@ -136,6 +136,7 @@ fn a_program_that_is_not_there_is_a_result() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     let step = output.report()["stepExecution"]["results"][0].clone();
     assert_eq!((&step["status"], &step["classification"]["code"]), (&"EXECUTION_ERROR".into(), &"TOOL_NOT_FOUND".into()));
@@ -158,6 +159,7 @@ fn an_interpreter_that_is_not_there_is_a_result() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
 }
 
@@ -176,6 +178,7 @@ fn a_directory_of_a_check_that_is_not_there_is_a_result() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
 }
 

@@ -37,6 +37,7 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("HealthV1", "ServiceTrouble", "the socket's form"),
     ("LastVerdict", "VerdictV1", "the socket's form"),
     ("Message", "MypyItem", "two tools print their findings in forms of their own"),
+    ("PurgePlan", "PurgeRecord", "the ledger's form, which also names the head before it"),
     (
         "RawAction",
         "RawActionFields",

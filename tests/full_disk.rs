@@ -91,6 +91,25 @@ fn on_a_disk_that_is_full_already_every_run_says_so_until_there_is_space() {
     expect_green_with_space(&project, &disk, "full already");
 }
 
+/// As with the service, a wait names what keeps it from a verdict, and ends at once and not with a fault of proctor.
+#[test]
+fn a_wait_without_the_service_names_the_full_disk_and_says_that_there_is_no_fresh_verdict() {
+    let project = project();
+    let Some(disk) = Disk::mount(project.root().join("state")) else { return };
+    project.proctor(["run"]).success();
+    fill(disk.place());
+    project.save("saved.txt", "1\n");
+    let wait = project.proctor(["wait", "--fresh", "--timeout", "5m"]).bound(BOUND).status(5);
+    // Where the index can be read, the state is on standard output with the problem; else the problem alone is an error.
+    for words in ["cannot judge: the disk is full", "proctor prune", "then run the command again"] {
+        assert!(format!("{}{}", wait.stdout, wait.stderr).contains(words), "{words}: {}", wait.snapshot());
+    }
+    project.proctor(["wait", "--fresh", "--json"]).bound(BOUND).status(5);
+    disk.enlarge();
+    project.proctor(["wait", "--fresh"]).success();
+    assert_eq!(processes_of(project.root()), []);
+}
+
 #[test]
 fn a_watch_says_that_the_disk_is_full_and_goes_on_when_there_is_space() {
     let project = project();

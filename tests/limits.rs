@@ -39,6 +39,7 @@ fn a_command_that_prints_nothing_for_too_long_is_stopped_and_the_report_says_whi
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     let report = output.report();
     let silent = only_result(&report);
@@ -79,6 +80,7 @@ fn a_command_that_prints_too_much_is_stopped_and_its_log_ends_at_the_limit() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     let report = output.report();
     let flood = only_result(&report);

@@ -26,6 +26,11 @@ impl From<&ServiceTrouble> for HealthV1 {
 }
 
 impl HealthV1 {
+    /// Returns the same lines for a command that tried it itself, without the service.
+    pub fn lines_without_service(&self) -> [String; 2] {
+        [format!("cannot judge: {}", self.message), format!("hint: {}; then run the command again", self.mend)]
+    }
+
     /// Returns the lines that tell a person of the problem and of the mend.
     pub fn lines(&self) -> [String; 2] {
         [

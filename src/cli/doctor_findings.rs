@@ -339,6 +339,7 @@ mod tests {
                 machine: quiet(),
                 store: "/state/proctor".into(),
                 snapshots: Default::default(),
+                evidence: Default::default(),
                 projects: Vec::new(),
             },
             service: None,

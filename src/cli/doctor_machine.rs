@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
+use crate::cli::doctor_evidence::EvidenceSize;
 use crate::cli::doctor_snapshots;
 use crate::cli::installation::advice::Finding;
 use crate::model::{ProjectId, SpawnFailure};
@@ -62,6 +63,7 @@ pub(crate) struct MachineFacts {
     pub(crate) store: PathBuf,
     /// The disk space of the snapshots of each project that has some.
     pub(crate) snapshots: BTreeMap<ProjectId, SnapshotUsage>,
+    pub(crate) evidence: EvidenceSize,
     pub(crate) projects: Vec<ProjectFound>,
 }
 
@@ -73,6 +75,7 @@ pub(crate) struct MachineV1<'a> {
     open_files_at_most: Option<u64>,
     inotify: InotifyV1,
     store: StoreV1,
+    evidence: EvidenceSize,
     snapshots: doctor_snapshots::SnapshotsV1,
     projects: Vec<ProjectV1<'a>>,
 }
@@ -285,6 +288,7 @@ pub(crate) fn document(facts: &MachineFacts) -> MachineV1<'_> {
             free_bytes: machine.store_space.map(|space| space.bytes),
             free_files: machine.store_space.and_then(|space| space.files),
         },
+        evidence: facts.evidence,
         snapshots: doctor_snapshots::document(facts),
         projects: facts.projects.iter().map(|project| ProjectV1(project, doctor_snapshots::usage_of(facts, project))).collect(),
     }
@@ -306,6 +310,7 @@ pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
             number(inotify.queue)
         ),
         format!("evidence lies on: {}{space}", store.unwrap_or_else(|| "unknown".to_owned())),
+        facts.evidence.line(),
         doctor_snapshots::line(facts),
     ];
     for project in &facts.projects {
@@ -411,7 +416,8 @@ mod tests {
             store_file_system: Some(FileSystemType(0xEF53)),
             store_space: Some(Space { bytes: 1 << 34, files: Some(1 << 20) }),
         };
-        MachineFacts { machine, store: "/state/proctor".into(), snapshots: BTreeMap::new(), projects: vec![project()] }
+        let (snapshots, evidence) = (BTreeMap::new(), EvidenceSize::default());
+        MachineFacts { machine, store: "/state/proctor".into(), snapshots, evidence, projects: vec![project()] }
     }
 
     fn with_machine(change: impl FnOnce(&mut Machine)) -> MachineFacts {

@@ -48,6 +48,16 @@ pub(crate) fn processors() -> u32 {
     *PROCESSORS.get_or_init(ask)
 }
 
+/// Returns how many actions go on at the same time if no setting says it: one more than there are CPUs. While an action starts or
+/// waits for a file, another one has work for its CPU; ninja starts one more for the same reason. With one CPU it is one.
+pub(crate) fn default_turns() -> u32 {
+    turns_for(processors())
+}
+
+fn turns_for(processors: u32) -> u32 {
+    if processors > 1 { processors.saturating_add(1) } else { 1 }
+}
+
 /// Returns the strongest level of isolation that proctor tries to use.
 #[cfg(not(feature = "test-fakes"))]
 pub(crate) fn strongest_isolation() -> IsolationLevel {
@@ -261,6 +271,12 @@ fn state_root(variables: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_more_action_than_cpus_goes_on_at_a_time_but_one_with_one_cpu() {
+        assert_eq!([0, 1, 2, 8].map(turns_for), [1, 1, 3, 9]);
+        assert_eq!(turns_for(u32::MAX), u32::MAX);
+    }
 
     #[test]
     fn a_relative_state_home_is_ignored() {

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use crate::model::CommandExit;
+use crate::model::{CommandExit, ServiceTrouble};
 
 /// Why a command failed, its exit code, and hints what to do next.
 #[derive(Debug)]
@@ -12,11 +12,12 @@ pub(crate) struct CommandError {
     details: Vec<String>,
     causes: Vec<String>,
     hints: Vec<String>,
+    trouble: Option<Box<ServiceTrouble>>,
 }
 
 impl CommandError {
     pub(crate) fn new(exit: CommandExit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), details: Vec::new(), causes: Vec::new(), hints: Vec::new() }
+        Self { exit, message: message.into(), details: Vec::new(), causes: Vec::new(), hints: Vec::new(), trouble: None }
     }
 
     /// Makes an error with a message and the chain of its causes.
@@ -47,6 +48,16 @@ impl CommandError {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    /// Names the problem of the machine that the command failed of, such as a full disk.
+    pub(crate) fn of_trouble(self, trouble: Option<ServiceTrouble>) -> Self {
+        Self { trouble: trouble.map(Box::new), ..self }
+    }
+
+    /// Returns the problem of the machine that the command failed of; `None` if there is none with a name.
+    pub(crate) fn trouble(&self) -> Option<&ServiceTrouble> {
+        self.trouble.as_deref()
     }
 
     pub(crate) fn exit(&self) -> CommandExit {

@@ -6,6 +6,7 @@
 mod anchor_arguments;
 mod arguments;
 mod commands;
+mod doctor_evidence;
 mod doctor_findings;
 mod doctor_machine;
 mod doctor_snapshots;

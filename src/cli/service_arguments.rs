@@ -110,7 +110,9 @@ pub(crate) struct AddOptions {
 
 /// Have the service leave a project alone from here on
 ///
-/// Its evidence, its id and its approvals stay; adding it again goes on with them.
+/// Its evidence, its id and its approvals stay; adding it again goes on with them. Only with `--purge`, and only at a terminal, the
+/// evidence goes too: what goes is shown first, and the project's name has to be typed. The ledger and the keys stay in any case, so every
+/// verdict and hash stays, and other projects are not touched.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveOptions {
     /// The project's directory, or its id as `proctor list` shows it
@@ -119,6 +121,9 @@ pub(crate) struct RemoveOptions {
     /// The same as the argument
     #[arg(long = "project", id = "named_project", value_name = "DIR|ID", conflicts_with = "project")]
     pub(crate) named: Option<PathBuf>,
+    /// Remove the project's evidence as well: every run with its report, logs and signatures
+    #[arg(long)]
+    pub(crate) purge: bool,
 }
 
 /// List every registered project: whether the service watches it and how, what goes on, the last verdict

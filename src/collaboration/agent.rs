@@ -199,6 +199,7 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
         | LedgerBody::TaskList(_)
         | LedgerBody::Violation(_)
         | LedgerBody::Pruned(_)
+        | LedgerBody::Purged(_)
         | LedgerBody::Archived(_)
         | LedgerBody::Governance(_) => used,
     }

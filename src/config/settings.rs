@@ -231,7 +231,8 @@ pub struct TaskSettings {
 /// `[queue]`: how many actions run at the same time on this machine, over all projects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueSettings {
-    /// The most actions that run at the same time; `None` means the number of CPUs that proctor may use.
+    /// The most actions that run at the same time; `None` means one more than the CPUs that proctor may use,
+    /// and one on a machine with one CPU.
     pub max_parallel: Option<u32>,
     /// The longest time that an action waits until it may start.
     pub wait: Duration,

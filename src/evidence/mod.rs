@@ -123,15 +123,15 @@ pub use names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, s
 pub use output::{OutputDirectory, remove_outputs_of_run};
 pub use own_signature::OwnSignatures;
 pub use project_file::{ProjectFileError, ReplaceOutcome, read_project_file, replace_project_file};
-pub use project_link::{LinkObstacle, LinkOutcome, is_our_link, link_project};
+pub use project_link::{LinkObstacle, LinkOutcome, is_our_link, link_project, remove_project_links};
 pub use publish::publish_latest;
 pub use random::{mint_nonce, mint_project_id};
 pub use recovery::{InterruptedFile, InterruptedRun, recover};
 pub use regular_file::{open_regular_file, read_regular_file, read_regular_text};
 pub use report_watch::ReportWatch;
 pub use retention::{
-    KeptRun, KeptRunResult, PruneOutcome, RetentionSurvey, RunForm, RunSignificance, Sizes, plan_prune, prune_runs,
-    remove_pruned_leftovers, survey_runs,
+    KeptRun, KeptRunResult, PruneOutcome, PurgePlan, RetentionSurvey, RunForm, RunSignificance, Sizes, plan_prune, plan_purge,
+    prune_runs, purge_runs, remove_pruned_leftovers, survey_runs,
 };
 pub use run_directory::{RUN_SCHEMA, RunDirectory};
 pub use scratch_directory::ScratchDirectory;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::evidence::changes::{make_link, remove_file};
 use crate::evidence::error::failed;
+use crate::evidence::files::{if_exists, list_directory};
 use crate::evidence::names::check_component;
 use crate::evidence::{EvidenceError, FileOperation};
 
@@ -52,6 +53,16 @@ pub fn link_project(project_root: &Path, link_name: &str, target: &Path) -> Resu
 /// Returns whether `link` is proctor's link to the project's evidence.
 pub fn is_our_link(link: &Path, target: &Path) -> bool {
     link.read_link().is_ok_and(|found| found == target)
+}
+
+/// Removes the links in a project's root that lead to its evidence, after the evidence was purged. The setting may have changed the
+/// link's name, so every entry of the root is looked at. Nothing else is touched. A root that is gone has no link.
+///
+/// # Errors
+/// When a link cannot be removed.
+pub fn remove_project_links(project_root: &Path, target: &Path) -> Result<(), EvidenceError> {
+    let entries = if_exists(list_directory(project_root))?.unwrap_or_default();
+    entries.iter().map(std::fs::DirEntry::path).filter(|path| is_our_link(path, target)).try_for_each(|path| remove_file(&path))
 }
 
 fn handle_existing(link: &Path, target: &Path) -> Result<LinkOutcome, EvidenceError> {

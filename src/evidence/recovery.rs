@@ -108,8 +108,8 @@ fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, Committ
             Some(RunLine::Superseded(run)) => {
                 committed.insert(run.run_id.clone(), (run.task.clone(), CommittedState::Removed));
             }
-            Some(RunLine::Pruned(record)) => {
-                let removed = record.runs.iter().map(|run| (run.run_id.clone(), (run.task.clone(), CommittedState::Removed)));
+            Some(RunLine::Pruned(runs)) => {
+                let removed = runs.iter().map(|run| (run.run_id.clone(), (run.task.clone(), CommittedState::Removed)));
                 committed.extend(removed);
             }
             Some(RunLine::Archived(_)) | None => {}

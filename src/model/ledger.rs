@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ApprovalRecord, ArchiveRecord, CheckRecord, CommandExit, Digest, GovernanceRecord, IsolationLevel, OverallResult,
-    OverallStatus, Phase, PlanTerms, ProgramRecord, ProjectId, PruneRecord, RouteEntry, RunId, Sequence, TaskId, TaskListRecord,
-    TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
+    OverallStatus, Phase, PlanTerms, ProgramRecord, ProjectId, PruneRecord, PrunedRun, PurgeRecord, RouteEntry, RunId, Sequence,
+    TaskId, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
 };
 
 /// The name and version of the format, in the `schema` field of every line.
@@ -74,6 +74,8 @@ pub enum LedgerBody {
     Approval(Box<ApprovalRecord>),
     /// Runs were chosen for deletion, because the project keeps more than its limits allow.
     Pruned(PruneRecord),
+    /// A person removed the project together with its evidence.
+    Purged(Box<PurgeRecord>),
     /// The directories of runs were replaced by archive files.
     Archived(ArchiveRecord),
     /// A governance workflow stored files in its trail, the directory with its decisions.
@@ -86,8 +88,8 @@ pub enum RunLine<'a> {
     Sealed(&'a RunRecord),
     /// A newer save stopped the run.
     Superseded(&'a SupersededRecord),
-    /// Runs were chosen for deletion.
-    Pruned(&'a PruneRecord),
+    /// Runs were chosen for deletion, because of limits or because the project was removed with its evidence.
+    Pruned(&'a [PrunedRun]),
     /// The directories of runs were replaced by archive files.
     Archived(&'a ArchiveRecord),
 }
@@ -107,7 +109,8 @@ impl LedgerBody {
         match self {
             Self::Run(record) => Some(RunLine::Sealed(record)),
             Self::Superseded(record) => Some(RunLine::Superseded(record)),
-            Self::Pruned(record) => Some(RunLine::Pruned(record)),
+            Self::Pruned(record) => Some(RunLine::Pruned(&record.runs)),
+            Self::Purged(record) => Some(RunLine::Pruned(&record.runs)),
             Self::Archived(record) => Some(RunLine::Archived(record)),
             Self::Registered(_)
             | Self::Phase(_)
@@ -135,9 +138,15 @@ impl LedgerBody {
             | Self::TaskList(_)
             | Self::Violation(_)
             | Self::Pruned(_)
+            | Self::Purged(_)
             | Self::Archived(_)
             | Self::Governance(_) => None,
         }
+    }
+
+    /// Returns the runs that the line removes; empty for a line that removes none.
+    pub fn pruned_runs(&self) -> &[PrunedRun] {
+        if let Some(RunLine::Pruned(runs)) = self.about_runs() { runs } else { &[] }
     }
 }
 

@@ -142,7 +142,9 @@ pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedCh
 pub use quote::quoted_text;
 pub use repetition::{AfterMovedRun, OnDisk, Repetitions, is_covered};
 pub use report_file::ReportFileHistory;
-pub use retention::{ArchiveRecord, PackedRun, PruneReason, PruneRecord, PrunedRun, RetentionLimits};
+pub use retention::{
+    ArchiveRecord, PROPOSED_MAX_BYTES, PackedRun, PruneReason, PruneRecord, PrunedRun, PurgeRecord, RetentionLimits,
+};
 pub use review::{Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict};
 pub use route::{
     AttemptRecord, CollectionErrorPolicy, ExitCodeSource, NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ByteSize, Digest, RunId, TaskId};
+use crate::model::{ByteSize, Digest, RunId, TaskId, Timestamp};
 
 /// The limits on the runs that a project keeps. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,10 +17,33 @@ pub struct RetentionLimits {
     pub archive_days: Option<u32>,
 }
 
+/// The limit on a project's runs together (`max_bytes`) that proctor proposes at its first use and in `doctor`. It never sets the limit
+/// by itself.
+pub const PROPOSED_MAX_BYTES: ByteSize = ByteSize(5 << 30);
+
 /// The runs that were chosen for deletion. Their directories are deleted only after this ledger line is safely on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PruneRecord {
+    pub runs: Vec<PrunedRun>,
+}
+
+/// The ledger's record that a person removed a project together with its evidence (`proctor remove --purge`). The evidence is
+/// deleted only after this ledger line is safely on disk. The ledger itself stays, with every verdict and hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PurgeRecord {
+    /// The hash of the ledger's last line before the purge.
+    pub head: Digest,
+    /// How many runs the purge removes, with those of earlier lines of the same purge.
+    pub purged_runs: u64,
+    /// The total size of these runs, in bytes.
+    pub bytes: u64,
+    /// When the first of these runs started; `None` if there was no run.
+    pub first: Option<Timestamp>,
+    /// When the last of these runs started; `None` if there was no run.
+    pub last: Option<Timestamp>,
+    /// The runs that this line removes: the newest ones, if earlier lines of the same purge removed others.
     pub runs: Vec<PrunedRun>,
 }
 
@@ -32,7 +55,7 @@ pub struct PrunedRun {
     pub task: TaskId,
     /// SHA-256 of the run's manifest `SHA256SUMS`, by which a copy of the run can be recognised.
     pub manifest_hash: Digest,
-    /// The limit because of which the run is deleted.
+    /// Why the run is deleted.
     pub why: PruneReason,
 }
 
@@ -60,7 +83,7 @@ pub struct PackedRun {
     pub bytes: u64,
 }
 
-/// The limit because of which a run is deleted.
+/// Why a run is deleted: because of a limit, or because a person removed the project with its evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PruneReason {
@@ -70,6 +93,8 @@ pub enum PruneReason {
     Runs,
     /// The project's runs together are larger than the setting `max_bytes` allows.
     Bytes,
+    /// A person removed the project together with its evidence.
+    Purged,
 }
 
 impl RetentionLimits {
@@ -85,12 +110,21 @@ impl RetentionLimits {
 }
 
 impl PruneReason {
-    /// Returns the limit's name in `proctor.toml`.
+    /// Returns the name of the limit in `proctor.toml`, or the command that removed the run.
     pub fn setting(self) -> &'static str {
         match self {
             Self::Days => "keep_days",
             Self::Runs => "keep_runs",
             Self::Bytes => "max_bytes",
+            Self::Purged => "remove --purge",
+        }
+    }
+
+    /// Returns the reason in words that follow "because".
+    pub fn because(self) -> String {
+        match self {
+            Self::Days | Self::Runs | Self::Bytes => format!("it was over `{}` of `[evidence]`", self.setting()),
+            Self::Purged => "a person removed the project with its evidence (`proctor remove --purge`)".to_owned(),
         }
     }
 }

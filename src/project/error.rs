@@ -269,7 +269,7 @@ impl ProjectError {
             Self::OldReport { .. } => "remove the file, or let the command write its report elsewhere".to_owned(),
             Self::Report { .. } => "the store was changed from outside: compare it with a backup".to_owned(),
             Self::Pruned { why, .. } => {
-                format!("`{}` in `[evidence]` says how much is kept; `proctor log` lists what is there", why.setting())
+                format!("its files are gone because {}; `proctor log` lists what is there", why.because())
             }
             Self::Launcher(_) => {
                 "check the limit on processes (`ulimit -u`) and that proctor's program file still exists".to_owned()

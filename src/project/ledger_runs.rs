@@ -38,8 +38,8 @@ impl Iterator for LedgerRuns<'_> {
                 Ok(line) => line,
                 Err(error) => return Some(Err(ProjectError::Evidence(error))),
             };
-            if let Some(RunLine::Pruned(record)) = line.body.about_runs() {
-                self.pruned.extend(record.runs.iter().map(|run| (run.run_id.clone(), run.why)));
+            if let Some(RunLine::Pruned(runs)) = line.body.about_runs() {
+                self.pruned.extend(runs.iter().map(|run| (run.run_id.clone(), run.why)));
             }
             if let Some(run) = IndexedRun::of_line(&line) {
                 return Some(Ok(run));

@@ -31,6 +31,7 @@ mod own_caches;
 mod progress;
 mod project_copies;
 mod protected;
+mod purge;
 mod python;
 mod refused_requests;
 mod registration;
@@ -80,6 +81,7 @@ pub(crate) use own_caches::{OwnCachesRequest, WorkPlace, prepare_own_caches};
 pub use progress::Progress;
 pub(crate) use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, ShownOutputs, SnapshotBase, is_by_product};
 pub(crate) use protected::ProtectedFilesStatus;
+pub use purge::{purge, survey_purge};
 pub(crate) use python::{ModulesToCompile, PythonInterpreter, site_packages};
 pub use refused_requests::{RefusedBefore, RefusedRequests};
 pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving};
@@ -90,7 +92,7 @@ pub use retest_refusal::RetestRefusal;
 pub use selection::Selection;
 pub(crate) use selection::{SelectedChecks, path_filter, select_checks};
 pub use snapshot_storage::{
-    RemovedSnapshots, SnapshotUsage, SnapshotsToRemove, discard_snapshots, remove_snapshots, snapshot_usage,
+    RemovedSnapshots, SnapshotUsage, SnapshotsToRemove, discard_snapshots, evidence_bytes, remove_snapshots, snapshot_usage,
 };
 pub use snapshot_trial::try_snapshot;
 pub(crate) use snapshot_trial::{obstacle_of_settings, try_mount};

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Store};
-use crate::model::{Asker, LedgerBody, Plan, ProjectId, RegistrationRecord, RootIdentity, Serving, ServingRecord};
+use crate::model::{
+    Asker, LedgerBody, PROPOSED_MAX_BYTES, Plan, ProjectId, RegistrationRecord, RootIdentity, Serving, ServingRecord,
+};
 use crate::process::clock;
 use crate::project::approval::{terms_of_registration, unapproved_in};
 use crate::project::checked_index::{UnreadableLedger, apply_written, catch_up, catch_up_all, catch_up_changed, name_unreadable};
@@ -112,6 +114,7 @@ impl Workspace {
         let scope = scope_of(project, place, asker);
         let lock = self.lock(&scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
+        let is_first_of_store = self.index.projects().map_err(ProjectError::Index)?.is_empty();
         let plan_digest = crate::spec::plan_digest(plan);
         // Whoever cannot read the tree gets the same error from the first run.
         let tree = self.trees.scan(&self.store, settings, &scope, &TreeHints::Everything).ok().map(|tree| tree.digest());
@@ -137,6 +140,11 @@ impl Workspace {
             registered
         }];
         notes.extend(self.link(&scope, settings));
+        if is_first_of_store && settings.limits.bytes.is_none() {
+            notes.push(format!(
+                "evidence is kept for ever: `max_bytes = \"{PROPOSED_MAX_BYTES}\"` in `[evidence]` of proctor.toml would limit its size"
+            ));
+        }
         Ok(Registration::New { scope, notes })
     }
 

@@ -68,6 +68,12 @@ pub fn snapshot_usage(state_root: &Path) -> BTreeMap<ProjectId, SnapshotUsage> {
     projects_with_directories(&store).into_iter().map(|project| (project.clone(), usage_of(&store, &project))).collect()
 }
 
+/// Returns the bytes that all evidence and the ledgers use on disk. What cannot be read counts as empty.
+pub fn evidence_bytes(state_root: &Path) -> u64 {
+    let Ok(store) = Store::open(state_root) else { return 0 };
+    disk_bytes_below(&store.evidence_directory()) + disk_bytes_below(&store.ledger_directory())
+}
+
 /// Removes the snapshots and own caches that `wanted` selects, except those of projects that another process has
 /// locked. With `is_trial`, only says what would be removed.
 ///

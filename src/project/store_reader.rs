@@ -170,7 +170,7 @@ impl StoreReader {
         };
         let run = run_with_number(&self.store, &ledger, project, number)?.filter(is_wanted);
         let Some(run) = run else { return Ok(None) };
-        let pruned = self.pruned(&ledger, project, &run.run_id)?;
+        let pruned = self.pruned(&ledger, project, (&run.task, &run.run_id))?;
         Ok(Some(self.to_recorded_run(project, run, pruned)))
     }
 
@@ -229,11 +229,22 @@ impl StoreReader {
     }
 
     /// Returns the limit because of which a run was pruned; `None` if the ledger does not say that it was pruned.
-    fn pruned(&self, ledger: &LedgerLookup, project: &ProjectId, run_id: &RunId) -> Result<Option<PruneReason>, ProjectError> {
+    fn pruned(
+        &self,
+        ledger: &LedgerLookup,
+        project: &ProjectId,
+        (task, run_id): (&TaskId, &RunId),
+    ) -> Result<Option<PruneReason>, ProjectError> {
+        let is_there =
+            self.store.run_directory(project, task, run_id).is_dir() || evidence::is_archived(&self.store, project, task, run_id);
         let sequence = self.index.pruning_line(project, run_id).map_err(ProjectError::Index)?;
+        if sequence.is_none() && !is_there {
+            // The index knows only the newest pruned runs.
+            return pruned_since(&self.store, project, run_id);
+        }
         let line = sequence.map(|sequence| ledger.find(sequence).map_err(ProjectError::Evidence)).transpose()?.flatten();
         Ok(line.and_then(|line| match line.body.about_runs() {
-            Some(RunLine::Pruned(record)) => record.runs.iter().find(|run| run.run_id == *run_id).map(|run| run.why),
+            Some(RunLine::Pruned(runs)) => runs.iter().find(|run| run.run_id == *run_id).map(|run| run.why),
             Some(RunLine::Sealed(_) | RunLine::Superseded(_) | RunLine::Archived(_)) | None => None,
         }))
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::config::Configuration;
 use crate::evidence::{self, DurableStep, InterruptedRun, Ledger, ProjectLock, SealInput, Store, WaitDecision};
 use crate::model::{
-    Digest, LedgerLine, OverallStatus, Plan, PlanNote, ProjectId, RetentionLimits, RunId, RunRecord, StopReason, TaskId,
+    Asker, Digest, LedgerLine, OverallStatus, Plan, PlanNote, ProjectId, RetentionLimits, RunId, RunRecord, StopReason, TaskId,
     TddState, Timestamp, TreeDigest, TreeFormat, TreeIssue, TreePath,
 };
 use crate::process::{LauncherHandle, clock};
@@ -285,9 +285,7 @@ impl Workspace {
                 "a pruning was ended whose process had died: {removed} directories of runs were removed"
             )));
         }
-        let now = clock::now();
-        let build = |run: &evidence::InterruptedRun| seal_input_of_interrupted(run, now);
-        let runs = evidence::recover(lock, &mut ledger, now, &scope.asker, &build).map_err(ProjectError::Evidence)?;
+        let runs = recover_runs(lock, &mut ledger, &scope.asker)?;
         if !runs.is_empty() {
             show(Progress::Recovered { runs });
         }
@@ -437,6 +435,13 @@ pub(crate) fn lock_within(store: &Store, project: &ProjectId, wait: Duration) ->
         if clock::monotonic().since(begun) < wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
     });
     lock.map_err(ProjectError::Lock)
+}
+
+/// Seals the runs of dead processes as INTERRUPTED, and returns them.
+pub(super) fn recover_runs(lock: &ProjectLock, ledger: &mut Ledger, asker: &Asker) -> Result<Vec<RunId>, ProjectError> {
+    let now = clock::now();
+    let build = |run: &InterruptedRun| seal_input_of_interrupted(run, now);
+    evidence::recover(lock, ledger, now, asker, &build).map_err(ProjectError::Evidence)
 }
 
 /// Makes the report and the ledger record of a run whose process died, from the files that the process left (S2, E17).

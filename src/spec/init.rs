@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use crate::config::{Configuration, duration_text, strategy_word};
 use crate::model::{
-    Action, ActionId, CommandLine, CoverageTarget, OnSurvivors, Plan, PlanNote, PolicySource, ReadyCheck, Reuse, Service,
-    SkipWhileUnchanged, Tool, ToolPolicy, quoted_text, shown_line,
+    Action, ActionId, CheckOrder, CommandLine, CoverageTarget, OnSurvivors, PROPOSED_MAX_BYTES, Plan, PlanNote, PolicySource,
+    ReadyCheck, Reuse, Service, SkipWhileUnchanged, Tool, ToolPolicy, quoted_text, shown_line,
 };
 
 /// Returns the text of a `proctor.toml` with the actions of a plan. `notes` are written at its top as comments.
 ///
 /// Reading this text and resolving it with the same project files gives the same actions. The text has no settings other than the
-/// project's name and those of actions.
-pub fn init_text(plan: &Plan, notes: &[PlanNote]) -> String {
+/// project's name, the order of the checks and those of actions.
+pub fn init_text(plan: &Plan, notes: &[PlanNote], order: CheckOrder) -> String {
     let mut text = String::from(
         "# What proctor runs when a file is saved, as `proctor init` found it.\n\
          # All settings with their defaults: `proctor init --print`.\n",
@@ -26,7 +26,17 @@ pub fn init_text(plan: &Plan, notes: &[PlanNote]) -> String {
             text.push_str(&format!("# {} {}\n", if index == 0 { "-" } else { " " }, uncontrolled(line)));
         }
     }
+    if plan.steps.iter().any(|step| !step.paths.is_empty()) {
+        text.push_str(
+            "#\n\
+             # A save starts the checks whose `paths` name the file; without `paths`, every save starts the check. After a save that starts\n\
+             # none of them the verdict is stale, because a check may read other files too: `proctor wait --fresh` runs what is missing.\n",
+        );
+    }
     text.push_str(&format!("\n[project]\nname = {}\n", quoted_text(&plan.project_name)));
+    if order == CheckOrder::FailedFirst {
+        text.push_str("\n[run]\norder = \"failed-first\"\n");
+    }
     for (header, actions) in [("prerequisite", &plan.prerequisites), ("check", &plan.steps), ("cleanup", &plan.cleanup)] {
         for action in actions {
             text.push_str(&format!("\n[[{header}]]\n"));
@@ -34,6 +44,11 @@ pub fn init_text(plan: &Plan, notes: &[PlanNote]) -> String {
             flow_lines(&mut text, plan, action);
         }
     }
+    text.push_str(&format!(
+        "\n# Evidence is kept for ever. This would limit its size; the newest 50 runs of each task stay in any case.\n\
+         #[evidence]\n#max_bytes = {}\n",
+        quoted_text(&PROPOSED_MAX_BYTES.to_string())
+    ));
     text
 }
 

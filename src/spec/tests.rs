@@ -6,8 +6,10 @@ use insta::assert_snapshot;
 use proptest::prelude::{Strategy, any, prop, proptest};
 
 use crate::config::{Configuration, read};
-use crate::model::{Action, BlockOn, OnSurvivors, Plan, PlanOrigin, PolicySource, Reuse, Tool, ToolClass};
-use crate::spec::{discover, init_text, plan, plan_command, plan_digest, resolve};
+use crate::model::{Action, BlockOn, CheckOrder, OnSurvivors, Plan, PlanOrigin, PolicySource, Reuse, Tool, ToolClass};
+use crate::spec::{
+    discover, init_text, plan, plan_command, plan_digest, plan_terms, propose_order, propose_triggers, resolve, weakenings,
+};
 use crate::tools::FakeFiles;
 
 fn found(files: &FakeFiles) -> Plan {
@@ -406,7 +408,7 @@ fn a_command_of_the_command_line_is_a_plan_of_one_step() {
 #[test]
 fn init_writes_down_what_was_found_with_the_reasons() {
     let plan = found(&quotes());
-    assert_snapshot!(init_text(&plan, &plan.notes), @r#"
+    assert_snapshot!(init_text(&plan, &plan.notes, CheckOrder::Plan), @r#"
     # What proctor runs when a file is saved, as `proctor init` found it.
     # All settings with their defaults: `proctor init --print`.
     #
@@ -436,7 +438,52 @@ fn init_writes_down_what_was_found_with_the_reasons() {
     directory = "web"
     # so says web/package.json scripts.lint
     policy = { block_on = "errors-and-warnings" }
+
+    # Evidence is kept for ever. This would limit its size; the newest 50 runs of each task stay in any case.
+    #[evidence]
+    #max_bytes = "5GiB"
     "#);
+}
+
+#[test]
+fn init_proposes_which_saves_start_a_check_and_asks_nobody_about_it() {
+    let before = found(&quotes());
+    let mut plan = before.clone();
+    propose_triggers(&mut plan);
+    let text = init_text(&plan, &[], propose_order(&plan));
+    for line in [
+        "order = \"failed-first\"",
+        "paths = [\"**/*.{js,jsx,mjs,cjs,ts,tsx,mts,cts,vue,svelte,astro,json,lock}\", \"**/{pnpm-lock.yaml,bun.lockb}\"]",
+        "# none of them the verdict is stale",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert_eq!((text.matches("paths = [").count(), text.matches("reuse = \"watch\"").count()), (3, 3), "{text}");
+    let again = resolved(&text, &quotes());
+    assert_eq!(plan_digest(&plan), plan_digest(&again), "{text}");
+    let weaker = |now: &Plan| weakenings(&plan_terms(&before), &plan_terms(now));
+    assert_eq!(weaker(&again), Vec::<String>::new());
+    // Fewer files than proposed are asked for, and so is more reuse.
+    let mut fewer = again.clone();
+    fewer.steps[0].paths.pop();
+    assert_eq!(weaker(&fewer).len(), 2, "{:?}", weaker(&fewer));
+    let mut always = again.clone();
+    always.steps[0].reuse = Reuse::Always;
+    assert_eq!(weaker(&always), ["pytest: earlier verdicts stand for it in more runs than before"]);
+    let mut in_place = again;
+    in_place.steps[0].in_place = true;
+    assert_eq!(weaker(&in_place).len(), 3, "{:?}", weaker(&in_place));
+}
+
+#[test]
+fn failed_checks_come_first_only_where_no_check_can_read_what_another_wrote() {
+    let order = |text: &str| propose_order(&resolved(text, &quotes()));
+    let check = |name: &str, command: &str| format!("[[check]]\nname = \"{name}\"\ncommand = \"{command}\"\n");
+    let (tests, lint) = (check("a", "pytest"), check("b", "eslint ."));
+    assert_eq!(order(&tests), CheckOrder::Plan, "one check has no order");
+    assert_eq!(order(&(tests.clone() + &lint)), CheckOrder::FailedFirst);
+    assert_eq!(order(&(tests.clone() + &lint + &check("c", "pytest more"))), CheckOrder::Plan);
+    assert_eq!(order(&(tests + &check("c", "make codegen"))), CheckOrder::Plan);
 }
 
 #[test]
@@ -600,8 +647,9 @@ proptest! {
     fn what_init_writes_makes_the_same_plan(there in prop::collection::vec(any::<bool>(), PIECES.len())) {
         let files: Vec<_> = PIECES.iter().zip(&there).filter(|(_, there)| **there).map(|(piece, _)| *piece).collect();
         let files = FakeFiles::of(&files);
-        if let Ok(plan) = discover(&Configuration::default(), &files, "quotes") {
-            let again = resolved(&init_text(&plan, &plan.notes), &files);
+        if let Ok(mut plan) = discover(&Configuration::default(), &files, "quotes") {
+            propose_triggers(&mut plan);
+            let again = resolved(&init_text(&plan, &plan.notes, propose_order(&plan)), &files);
             assert_eq!(plan.steps.iter().map(essence).collect::<Vec<_>>(), again.steps.iter().map(essence).collect::<Vec<_>>());
             assert_eq!(plan_digest(&plan), plan_digest(&again));
         }
@@ -622,7 +670,7 @@ proptest! {
             limit % 2 == 0
         );
         let plan = resolved(&text, &quotes());
-        let again = resolved(&init_text(&plan, &[]), &quotes());
-        assert_eq!(plan_digest(&plan), plan_digest(&again), "{}", init_text(&plan, &[]));
+        let again = resolved(&init_text(&plan, &[], CheckOrder::Plan), &quotes());
+        assert_eq!(plan_digest(&plan), plan_digest(&again), "{}", init_text(&plan, &[], CheckOrder::Plan));
     }
 }

@@ -12,6 +12,7 @@ use crate::model::{
     ActionId, ActionPhase, ActionTerms, ApprovalTerms, ApprovedProgram, BlockOn, ByteSize, OnProtectedChange, OnSurvivors,
     PlanTerms, Reuse, ToolPolicy,
 };
+use crate::spec::propose_triggers::has_proposed_triggers;
 use crate::spec::word_difference::differing_parts;
 use crate::tools::{differs_in_neutral_words_only, recognise};
 
@@ -280,6 +281,9 @@ fn survivors(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
 
 fn fewer_triggers(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
     if old.paths.is_empty() {
+        if has_proposed_triggers(new) {
+            return Vec::new();
+        }
         return said(&new.paths.iter().collect::<Vec<_>>(), |paths| format!("only these paths trigger it now: {paths}"));
     }
     if new.paths.is_empty() {
@@ -294,7 +298,8 @@ fn more_reuse(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
         Reuse::Watch => 1,
         Reuse::Always => 2,
     };
-    let is_more = extent(new.reuse) > extent(old.reuse);
+    let is_proposed = new.reuse == Reuse::Watch && has_proposed_triggers(new);
+    let is_more = extent(new.reuse) > extent(old.reuse) && !is_proposed;
     is_more.then(|| "earlier verdicts stand for it in more runs than before".to_owned()).into_iter().collect()
 }
 

@@ -17,6 +17,18 @@ use crate::store::seal::{AppliedLine, IndexSealing, SealCheck, line_mark};
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
 
+/// The statements of [`fold_pruned`]. The second one leaves the newest 50 runs of each task. The third one deletes the rows about
+/// pruned runs that have no row of their own any more.
+const FOLDS: [&str; 3] = [
+    "DELETE FROM inputs WHERE project = ?1 AND sequence IN \
+     (SELECT runs.sequence FROM pruned JOIN runs USING (project, run_id) WHERE pruned.project = ?1)",
+    "DELETE FROM runs WHERE project = ?1 AND run_id IN (SELECT run_id FROM pruned WHERE project = ?1) AND sequence < \
+     (SELECT newest.sequence FROM runs AS newest WHERE newest.project = ?1 AND newest.task = runs.task \
+      ORDER BY newest.sequence DESC LIMIT 1 OFFSET 49)",
+    "DELETE FROM pruned WHERE project = ?1 AND NOT EXISTS \
+     (SELECT 1 FROM runs WHERE runs.project = pruned.project AND runs.run_id = pruned.run_id)",
+];
+
 impl Tables {
     /// Applies lines of a project's ledger in one transaction. Each line comes with the offset in the ledger at which
     /// it ends.
@@ -196,7 +208,10 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
         // The state of a workflow is in its checkpoint, so the index needs no row for its records.
         LedgerBody::Governance(_) => Ok(()),
         LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
-        LedgerBody::Pruned(record) => record.runs.iter().try_for_each(|run| write_pruned(connection, project, run, sequence)),
+        LedgerBody::Pruned(_) | LedgerBody::Purged(_) => {
+            line.body.pruned_runs().iter().try_for_each(|run| write_pruned(connection, project, run, sequence))?;
+            fold_pruned(connection, project)
+        }
         // Whether a run is archived is seen on disk, by its archive file, so the index needs no row for it.
         LedgerBody::Archived(_) => Ok(()),
         LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),
@@ -227,6 +242,17 @@ fn write_pruned(connection: &Connection, project: &ProjectId, run: &PrunedRun, s
         "INSERT OR IGNORE INTO pruned (project, run_id, why, sequence) VALUES (?1, ?2, ?3, ?4)",
         params![project.as_str(), run.run_id.as_str(), to_word(&run.why), to_integer(sequence.0)],
     )
+}
+
+/// Deletes the rows of pruned runs that no answer needs, so that the index does not grow with the number of runs that ever were:
+/// `log` and `show` read these runs from the ledger. The newest runs of each task keep their rows, because their results and
+/// states are compared with those of the next run. Nothing of a pruned run can be reused, so the digests of its inputs go at
+/// once.
+fn fold_pruned(connection: &Connection, project: &ProjectId) -> rusqlite::Result<()> {
+    for statement in FOLDS {
+        execute(connection, statement, params![project.as_str()])?;
+    }
+    Ok(())
 }
 
 fn write_violation(

@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// applied once more.
 pub(super) const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9, VERSION_10, VERSION_11,
-    VERSION_12,
+    VERSION_12, VERSION_13,
 ];
 
 const VERSION_1: &str = "
@@ -175,6 +175,16 @@ CREATE TABLE seals (
     signature TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+DELETE FROM positions;
+";
+
+/// Has all lines applied once more, so that the rows of pruned runs that no answer needs are gone.
+const VERSION_13: &str = "
+DELETE FROM runs;
+DELETE FROM inputs;
+DELETE FROM pruned;
+DELETE FROM violations;
+DELETE FROM seals;
 DELETE FROM positions;
 ";
 

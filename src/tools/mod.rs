@@ -52,6 +52,7 @@ mod strictness;
 mod subcommands;
 mod table;
 mod test_run;
+mod triggers;
 mod tsc;
 
 pub use advise::advise_file;
@@ -79,6 +80,7 @@ pub use server_command::{ServerKind, server_kind};
 pub use service::{ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
 pub use source_lines::add_source_lines;
 pub(crate) use strictness::{Strictness, StrictnessRead, StrictnessReader, strictness_reader};
+pub use triggers::proposed_paths;
 
 #[cfg(test)]
 mod fixture_claims;

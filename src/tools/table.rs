@@ -9,7 +9,7 @@ use crate::tools::no_work::{self, NoWork};
 use crate::tools::prepare::{Preparation, ReportTask};
 use crate::tools::project_files::ProjectFiles;
 use crate::tools::strictness::StrictnessReader;
-use crate::tools::{cargo_test, compile, eslint, generic, go_test, linter, node_test, node_tests, pytest, tsc};
+use crate::tools::{cargo_test, compile, eslint, generic, go_test, linter, node_test, node_tests, pytest, triggers, tsc};
 
 /// The functions and facts for one tool.
 pub(super) struct ToolRow {
@@ -54,6 +54,9 @@ pub(super) struct ToolRow {
     pub(super) remark: fn(&dyn ProjectFiles, &str, &CommandLine) -> Option<String>,
     /// Reads how strictly the tool checks types; `None` if the tool is not a type checker.
     pub(super) strictness: Option<StrictnessReader>,
+    /// Globs of the files whose change most likely changes the tool's result. `proctor init` proposes them as `paths`. Empty if
+    /// any change may matter.
+    pub(super) triggers: &'static [&'static str],
 }
 
 const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation) -> ToolRow {
@@ -76,6 +79,7 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         limit_of_script: |_| None,
         remark: |_, _, _| None,
         strictness: None,
+        triggers: &[],
     }
 }
 
@@ -103,6 +107,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
             end_early: &["-x", "--exitfirst"],
             ..NeutralWords::NONE
         },
+        triggers: triggers::PYTHON_TESTS,
         ..row(Tool::Pytest, &["pytest", "py.test"], pytest::interpret)
     },
     ToolRow {
@@ -111,6 +116,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         hung: node_tests::hung_in_jest,
         find: Some(node_tests::find_jest),
         written: node_tests::written_by_jest,
+        triggers: triggers::SCRIPT_TESTS,
         ..row(Tool::Jest, &["jest", "jest.js"], |exited, input| node_tests::interpret(exited, input.report))
     },
     ToolRow {
@@ -120,6 +126,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         hung: node_tests::hung_in_vitest,
         find: Some(node_tests::find_vitest),
         written: node_tests::written_by_vitest,
+        triggers: triggers::SCRIPT_TESTS,
         ..row(Tool::Vitest, &["vitest", "vitest.mjs"], |exited, input| node_tests::interpret(exited, input.report))
     },
     ToolRow {
@@ -127,12 +134,14 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: node_test::NO_WORK,
         ask: node_test::ask,
         find: Some(node_test::find),
+        triggers: triggers::SCRIPT_TESTS,
         ..row(Tool::NodeTest, &["node", "nodejs"], node_test::interpret)
     },
     ToolRow {
         checks: cargo_test::runs_tests,
         no_work: cargo_test::NO_WORK,
         find: Some(cargo_test::find),
+        triggers: triggers::RUST_TESTS,
         ..row(Tool::CargoTest, &["cargo", "cargo-nextest"], |exited, _| cargo_test::interpret(exited))
     },
     ToolRow {
@@ -141,6 +150,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ask: go_test::ask,
         is_asked_by_argument_only: true,
         find: Some(go_test::find),
+        triggers: triggers::GO_TESTS,
         ..row(Tool::GoTest, &["go"], |exited, _| go_test::interpret(exited))
     },
     ToolRow {
@@ -156,6 +166,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
             without_value: &["--noEmit"],
             ..NeutralWords::NONE
         },
+        triggers: triggers::SCRIPT_SOURCES,
         ..row(Tool::Tsc, &["tsc", "tsc.js"], |exited, _| tsc::interpret(exited))
     },
     ToolRow {
@@ -168,6 +179,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
             has_verbosity: true,
             ..NeutralWords::NONE
         },
+        triggers: triggers::PYTHON_SOURCES,
         ..row(Tool::Mypy, &["mypy"], |exited, _| linter::interpret(exited))
     },
     ToolRow {
@@ -178,6 +190,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         limit_of_command: eslint::max_warnings,
         limit_of_script: eslint::script_max_warnings,
         neutral: NeutralWords { flags: &["--color", "--no-color"], takes_more_paths: true, ..NeutralWords::NONE },
+        triggers: triggers::SCRIPT_SOURCES,
         ..row(Tool::Eslint, &["eslint", "eslint.js"], |exited, _| eslint::interpret(exited))
     },
     ToolRow {
@@ -193,6 +206,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
             without_value: &["--check"],
             ..NeutralWords::NONE
         },
+        triggers: triggers::PYTHON_SOURCES,
         ..row(Tool::Ruff, &["ruff"], |exited, _| linter::interpret(exited))
     },
     ToolRow {
@@ -203,11 +217,13 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
             takes_more_paths: true,
             ..NeutralWords::NONE
         },
+        triggers: triggers::PYTHON_SOURCES,
         ..row(Tool::Flake8, &["flake8"], |exited, _| linter::interpret(exited))
     },
     ToolRow {
         no_work: linter::NO_WORK_OF_PYLINT,
         neutral: NeutralWords { valued: &[("--output-format", NeutralValues::ReadFormats)], ..NeutralWords::NONE },
+        triggers: triggers::PYTHON_SOURCES,
         ..row(Tool::Pylint, &["pylint"], |exited, _| linter::interpret(exited))
     },
     ToolRow {

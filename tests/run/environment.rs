@@ -99,6 +99,7 @@ fn a_failure_that_speaks_of_a_dropped_name_is_explained() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     assert_eq!(output.report()["notes"][0]["subject"], "needs it");
     // The setting that the note recommends solves the problem.

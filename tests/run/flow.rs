@@ -76,6 +76,7 @@ fn the_settings_of_a_check_say_what_it_comes_after_and_how_often_it_is_tried() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     note: flaky: attempt 1 of 2 did not succeed: The command ended with exit code 1; expected is 0; see the end of its log
     "#);
     let failing = flaky(9);

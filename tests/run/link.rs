@@ -21,6 +21,7 @@ fn it_is_made_said_once_and_kept_out_of_git() {
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
     `evidence` was added to .git/info/exclude
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     let through_link = project.path().join("evidence/default/execution-report.json");
     assert_eq!(through_link.canonicalize().unwrap(), output.run_directory().join("execution-report.json"));
@@ -47,7 +48,7 @@ fn it_comes_back_when_it_was_removed() {
 fn something_else_in_its_place_is_left_alone() {
     let project = project(&check("a", &[])).file("evidence/mine.txt", "mine");
     let output = project.proctor(["run"]).success();
-    insta::assert_snapshot!(output.snapshot(), @"
+    insta::assert_snapshot!(output.snapshot(), @r#"
     exit status: 0
     --- stdout
     proctor 0.1.0 · project · tree <digest>
@@ -56,7 +57,8 @@ fn something_else_in_its_place_is_left_alone() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project is something else and was left alone: `proctor show` finds the evidence without a link
-    ");
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    "#);
     assert_eq!(fs::read_dir(project.path().join("evidence")).unwrap().count(), 1);
     project.proctor(["show"]).success();
 }
@@ -74,7 +76,7 @@ fn a_link_to_somewhere_else_is_left_alone() {
 fn it_can_be_named_or_turned_off() {
     let off = project(&(check("a", &[]) + "[evidence]\nlink = \"\"\n"));
     let output = off.proctor(["run"]).success();
-    insta::assert_snapshot!(output.snapshot(), @"
+    insta::assert_snapshot!(output.snapshot(), @r#"
     exit status: 0
     --- stdout
     proctor 0.1.0 · project · tree <digest>
@@ -82,7 +84,8 @@ fn it_can_be_named_or_turned_off() {
     PASSED · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    ");
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    "#);
     assert_eq!(fs::read_dir(off.path()).unwrap().count(), 1);
     let named = project(&(check("a", &[]) + "[evidence]\nlink = \"proofs\"\n"));
     named.proctor(["run"]).success();

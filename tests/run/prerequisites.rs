@@ -101,6 +101,7 @@ fn a_failing_one_keeps_the_checks_from_running_and_not_the_clean_up() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     assert!(exists(&cleaned));
     let report = output.report();

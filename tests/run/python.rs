@@ -35,6 +35,7 @@ fn pytest_is_found_without_a_configuration() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     assert_eq!(output.report()["testSpecification"]["origin"], "discovered");
     let again = project.proctor(["run"]).success();
@@ -96,6 +97,7 @@ fn a_failing_test_is_named_with_its_place() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     assert_eq!(result(&output.report(), "STEP.1")["status"], "TEST_FAILURE");
 }
@@ -116,6 +118,9 @@ fn init_writes_what_runs_the_same_and_never_overwrites() {
     # All settings with their defaults: `proctor init --print`.
     #
     # - pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
+    #
+    # A save starts the checks whose `paths` name the file; without `paths`, every save starts the check. After a save that starts
+    # none of them the verdict is stale, because a check may read other files too: `proctor wait --fresh` runs what is missing.
 
     [project]
     name = "project"
@@ -124,6 +129,12 @@ fn init_writes_what_runs_the_same_and_never_overwrites() {
     name = "pytest"
     tool = "pytest"
     command = [".venv/bin/python", "-m", "pytest"]
+    paths = ["**/*.{py,pyi,pyx,toml,cfg,ini,lock,json,yaml,yml,csv,sql,xml,html,j2}", "**/requirements*.txt", "**/{test,tests,testing,fixtures}/**"]
+    reuse = "watch"
+
+    # Evidence is kept for ever. This would limit its size; the newest 50 runs of each task stay in any case.
+    #[evidence]
+    #max_bytes = "5GiB"
     "#);
     let written = project.proctor(["run"]).success();
     assert_eq!(written.report()["testSpecification"]["origin"], "configured");
@@ -180,6 +191,7 @@ fn coverage_below_the_tools_own_target_fails_the_check() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     let report = output.report();
     let step = result(&report, "STEP.1");
@@ -207,6 +219,7 @@ fn coverage_below_the_checks_target_fails_it_and_above_it_does_not() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     assert_eq!(result(&output.report(), "STEP.1")["classification"]["code"], "COVERAGE_BELOW_TARGET");
     project.save("proctor.toml", &toml(50));

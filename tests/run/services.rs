@@ -83,6 +83,7 @@ fn the_checks_of_a_run_reach_a_service_that_is_ready_and_its_log_is_evidence() {
         --- stderr
         registered `<project>` as <project-id>; its plan is approved by that (<digest>)
         `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+        evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
         "#);
         }
     }
@@ -160,6 +161,7 @@ fn one_that_ends_before_it_is_ready_fails_the_run_whatever_its_exit_code() {
         --- stderr
         registered `<project>` as <project-id>; its plan is approved by that (<digest>)
         `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+        evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
         "#);
         }
     }
@@ -195,6 +197,7 @@ fn one_that_dies_while_a_check_runs_ends_the_run_and_the_clean_up_is_done() {
         --- stderr
         registered `<project>` as <project-id>; its plan is approved by that (<digest>)
         `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+        evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
         "#);
     let report = output.report();
     assert_eq!(result(&report, "PREREQ.1")["status"], "PREREQUISITE_FAILURE");

@@ -31,6 +31,7 @@ fn a_check_that_takes_too_long_is_stopped_with_everything_it_started() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     assert_eq!(processes_of(project.root()), []);
     let report = output.report();

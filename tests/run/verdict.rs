@@ -23,6 +23,7 @@ fn a_green_run_ends_with_zero_and_names_its_report() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     assert_eq!(output.report()["executionSummary"]["overallStatus"], "SUCCESS");
     assert_eq!(output.report()["completionCriteriaEvaluation"]["completionStatus"], "COMPLETE");
@@ -70,6 +71,7 @@ fn a_red_run_ends_with_one_and_shows_what_blocks_and_what_policy_allows() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     let report = output.report();
     assert_eq!(report["validationCriteriaEvaluation"]["overallResult"], "FAILED");
@@ -104,6 +106,7 @@ fn a_check_that_dies_of_a_signal_is_named_with_it() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     let report = output.report();
     let dies = result(&report, "STEP.1");
@@ -140,6 +143,7 @@ fn some_checks_are_run_and_no_more_is_claimed() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
     let report: Value = project.proctor(["show", "--json"]).success().json();
     assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "INCOMPLETE");
@@ -165,6 +169,7 @@ fn a_project_elsewhere_is_run_by_its_path() {
     --- stderr
     registered `<project>` as <project-id>; its plan is approved by that (<digest>)
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
+    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
     "#);
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::arguments::DoctorOptions;
 use crate::cli::commands::opening;
+use crate::cli::doctor_evidence::EvidenceSize;
 use crate::cli::doctor_findings::{DoctorFacts, DoctorFindings, apparmor_profile};
 use crate::cli::doctor_machine::MachineFacts;
 use crate::cli::environment::Environment;
@@ -16,7 +17,7 @@ use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::CommandExit;
 use crate::process::{KernelSwitches, LauncherHandle, clock, filter_obstacle, limits_offered, restricts_sockets_and_signals};
-use crate::project::{ExaminationRequest, Machine, examine, snapshot_usage, try_snapshot};
+use crate::project::{ExaminationRequest, Machine, evidence_bytes, examine, snapshot_usage, try_snapshot};
 use crate::sandbox::EnvironmentAdditions;
 use crate::spec::{self, DiskFiles};
 
@@ -81,12 +82,14 @@ fn look_around(
     if !places.iter().any(|(root, _)| root == asked) {
         places.push((asked.to_owned(), None));
     }
-    let mut projects = Vec::new();
+    let (mut projects, mut projects_without_limit) = (Vec::new(), 0);
     for (root, id) in places {
         // Errors in a configuration are ignored here; `proctor status` shows them.
         let loaded = specification_files::load_project(&root, environment.values()).ok();
         let settings = loaded.as_ref().and_then(|loaded| opening::settings(environment, loaded).ok());
         let loaded = loaded.as_ref().zip(settings.as_ref()).map(|(loaded, settings)| (&loaded.plan, settings));
+        let is_limited = settings.as_ref().is_some_and(|settings| settings.limits.bytes.is_some());
+        projects_without_limit += u64::from(id.is_some() && root.is_dir() && !is_limited);
         let mut found = archive.examine_project((root, id.as_ref()), loaded, environment.variables(), clock::now());
         if let Some(settings) = settings.as_ref().filter(|_| found.file_system.is_some() && found.snapshot_obstacle.is_none()) {
             let (sandbox, additions) = (&settings.sandbox, &settings.environment);
@@ -98,7 +101,8 @@ fn look_around(
         projects.push(found);
     }
     let store = environment.state_root().to_owned();
-    Ok(MachineFacts { machine: Machine::read(&store), snapshots: snapshot_usage(&store), store, projects })
+    let evidence = EvidenceSize { bytes: evidence_bytes(&store), projects_without_limit };
+    Ok(MachineFacts { machine: Machine::read(&store), snapshots: snapshot_usage(&store), evidence, store, projects })
 }
 
 /// Returns the path of this program with all links resolved. AppArmor profiles need such a path.

@@ -23,7 +23,9 @@ pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Resul
     let mut plan =
         spec::discover(&Configuration::default(), &files, &name).map_err(|problems| setup::from_problems(&problems))?;
     spec::propose_writes(&mut plan, &files);
-    write_new(&root.join(CONFIGURATION_FILE), &spec::init_text(&plan, &plan.notes))?;
+    spec::propose_triggers(&mut plan);
+    let text = spec::init_text(&plan, &plan.notes, spec::propose_order(&plan));
+    write_new(&root.join(CONFIGURATION_FILE), &text)?;
     let names: Vec<_> = plan.steps.iter().map(|step| step.name.as_str()).collect();
     render::line(&format!("wrote {CONFIGURATION_FILE}: {}", names.join(", ")));
     for note in &plan.notes {

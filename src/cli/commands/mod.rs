@@ -44,12 +44,15 @@ pub(crate) mod watch;
 pub(crate) mod why;
 
 use crate::cli::error::CommandError;
-use crate::model::{PruneReason, RunId};
+use crate::daemon::health_of;
+use crate::model::{HealthProblem, PruneReason, RunId};
+use crate::process::clock;
 use crate::project::ProjectError;
 
 /// Converts an error of a run into a command error.
 pub(crate) fn from_run_error(error: &ProjectError) -> CommandError {
-    let command_error = CommandError::of(error.exit(), error);
+    let trouble = health_of(error, clock::now()).filter(|trouble| trouble.problem != HealthProblem::Other);
+    let command_error = CommandError::of(error.exit(), error).of_trouble(trouble);
     match error.hint() {
         Some(hint) => command_error.hint(hint),
         None => command_error,

@@ -149,7 +149,7 @@ pub(crate) fn settings_of(
         strongest_isolation: environment::strongest_isolation(),
         lock_wait: configuration.evidence.lock_wait,
         queue: QueueLimits {
-            max_parallel: configuration.queue.max_parallel.unwrap_or_else(environment::processors),
+            max_parallel: configuration.queue.max_parallel.unwrap_or_else(environment::default_turns),
             wait: configuration.queue.wait,
         },
         order: configuration.run.order,

@@ -1,38 +1,111 @@
-//! `proctor remove`: the service stops watching a project. Its evidence, id and approvals are kept (S7).
+//! `proctor remove`: the service stops watching a project. Its evidence, id and approvals are kept (S7). With `--purge`, a person
+//! at a terminal removes the evidence too; the ledger and the keys stay.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::api::{MethodV1, ProjectV1};
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
+use crate::cli::screen;
 use crate::cli::service::{self, MARGIN};
 use crate::cli::service_arguments::RemoveOptions;
+use crate::cli::setup;
+use crate::cli::terminal;
 use crate::config::Configuration;
-use crate::model::{CommandExit, Serving};
-use crate::project::{ProjectScope, RegisteredProject, discard_snapshots, record_serving};
+use crate::evidence::PurgePlan;
+use crate::model::{CommandExit, Serving, shown_line};
+use crate::process::Control;
+use crate::project::{ProjectScope, RegisteredProject, discard_snapshots, purge, record_serving, survey_purge};
 
 pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let project = find(environment, options.named.as_ref().unwrap_or(&options.project))?;
     // The project's own `lock_wait` is not read: the directory and its configuration may no longer exist.
     let lock_wait = Configuration::default().evidence.lock_wait;
+    let scope = ProjectScope { project: project.id.clone(), root: PathBuf::from(&project.path), asker: environment.asker() };
+    if !options.purge {
+        if leave_alone(environment, &project, &scope, lock_wait)? {
+            render::line(&format!("{} is left alone from here on; its evidence stays", project.id));
+        } else {
+            render::line(&format!("{} was not watched", project.id));
+        }
+        return Ok(CommandExit::Proceed);
+    }
+    let Some(plan) = agreed_purge(environment, &project)? else {
+        render::line("nothing was removed");
+        return Ok(CommandExit::PersonNeeded);
+    };
+    leave_alone(environment, &project, &scope, lock_wait)?;
+    let purged = purge(environment.state_root(), &scope, &plan, lock_wait).map_err(|error| super::from_run_error(&error))?;
+    let Some(purged) = purged else {
+        return Err(CommandError::new(
+            CommandExit::PersonNeeded,
+            format!("{} has other runs now: nothing was purged", project.id),
+        )
+        .hint("run the command again: it shows what is there"));
+    };
+    render::line(&format!("purged: {}; the ledger and the keys stay", extent(&purged)));
+    Ok(CommandExit::Proceed)
+}
+
+/// Shows what a purge would remove, and asks for the project's name. Returns `None` if the person typed anything else. Whatever
+/// was typed before the question was shown is no answer.
+fn agreed_purge(environment: &Environment, project: &RegisteredProject) -> Result<Option<PurgePlan>, CommandError> {
+    let plan = survey_purge(environment.state_root(), &project.id).map_err(|error| super::from_run_error(&error))?;
+    let name = setup::directory_name(Path::new(&project.path));
+    let shown = [
+        format!("{} (`{}`)", project.id, shown_line(&project.path)),
+        format!("  goes: {}, with reports, logs and signatures", extent(&plan)),
+        "  stays: the ledger with every verdict and hash, the keys, and all other projects".to_owned(),
+    ];
+    if !terminal::is_input_terminal() {
+        let error = CommandError::new(CommandExit::PersonNeeded, "only a person at a terminal can remove evidence");
+        let hint = "run the command yourself at a terminal; without `--purge` the evidence stays";
+        return Err(shown.iter().fold(error, |error, line| error.detail(line.clone())).hint(hint));
+    }
+    shown.iter().for_each(render::note);
+    let (control, _handle) =
+        Control::new().map_err(|error| CommandError::caused(CommandExit::OwnFault, "failed to prepare the question", &error))?;
+    terminal::forget_input();
+    render::prompt(&format!("to remove it for ever, type `{}`; anything else removes nothing: ", shown_line(&name)));
+    let answer = terminal::read_answer(&control);
+    if answer.is_none() {
+        render::end_prompt();
+    }
+    Ok(answer.is_some_and(|answer| answer.strip_suffix('\n').unwrap_or(&answer) == name).then_some(plan))
+}
+
+/// Returns how many runs there are, how large they are, and from when to when, in words.
+fn extent(plan: &PurgePlan) -> String {
+    let runs = screen::counted(plan.runs.len() as u64, "run");
+    match (plan.first, plan.last) {
+        (Some(first), Some(last)) => format!("{runs}, {} bytes, started from {first} to {last}", plan.bytes),
+        (None, _) | (_, None) => runs,
+    }
+}
+
+/// Has the service leave the project alone, and removes its snapshots and caches. Returns whether the service watched it.
+fn leave_alone(
+    environment: &Environment,
+    project: &RegisteredProject,
+    scope: &ProjectScope,
+    lock_wait: Duration,
+) -> Result<bool, CommandError> {
     if project.serving == Serving::NotServed {
         discard_snapshots(environment.state_root(), &project.id, lock_wait).map_err(|error| super::from_run_error(&error))?;
-        render::line(&format!("{} was not watched", project.id));
-        return Ok(CommandExit::Proceed);
+        return Ok(false);
     }
     if let Some((client, _)) = service::listening(environment) {
         let path = format!("/v1/projects/{}", project.id);
         let _removed: ProjectV1 =
             client.ask(MethodV1::Delete, &path, lock_wait + MARGIN).map_err(|error| service::from_client_error(&error))?;
     } else {
-        let scope = ProjectScope { project: project.id.clone(), root: PathBuf::from(&project.path), asker: environment.asker() };
-        record_serving(environment.state_root(), &scope, Serving::NotServed, lock_wait)
+        record_serving(environment.state_root(), scope, Serving::NotServed, lock_wait)
             .map_err(|error| super::from_run_error(&error))?;
     }
-    render::line(&format!("{} is left alone from here on; its evidence stays", project.id));
-    Ok(CommandExit::Proceed)
+    Ok(true)
 }
 
 /// Finds a registered project by its id or by its directory. The directory may no longer exist.

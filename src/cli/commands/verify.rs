@@ -256,6 +256,7 @@ impl Total {
         self.sum.unsigned.extend(checked.unsigned);
         self.sum.archived += checked.archived;
         self.sum.pruned += checked.pruned;
+        self.sum.purged += checked.purged;
         self.sum.unfinished.extend(checked.unfinished);
         self.sum.faults.extend(checked.faults);
     }
@@ -280,7 +281,7 @@ impl Total {
 
 fn lines(total: &Total) -> Vec<String> {
     let Total { sum, lines, held, .. } = total;
-    let VerificationResult { runs, files, bytes, unsigned, archived, pruned, faults, .. } = sum;
+    let VerificationResult { runs, files, bytes, unsigned, archived, pruned, purged, faults, .. } = sum;
     let what = format!("{runs} runs, {files} files, {bytes} bytes, {lines} lines of ledgers");
     let mut text = Vec::new();
     for fault in faults {
@@ -290,10 +291,10 @@ fn lines(total: &Total) -> Vec<String> {
     }
     text.extend(unsigned.iter().map(|run_id| format!("{run_id}: unsigned (made before signatures)")));
     text.extend((*archived > 0).then(|| format!("archived: {}", screen::counted(*archived, "run"))));
-    text.extend(
-        (*pruned > 0)
-            .then(|| format!("pruned: {}, as the ledger says, which keeps the verdicts", screen::counted(*pruned, "run"))),
-    );
+    let gone = [("pruned", pruned - purged, ""), ("purged", *purged, " of a removed project")];
+    for (word, runs, whose) in gone.into_iter().filter(|(_, runs, _)| *runs > 0) {
+        text.push(format!("{word}: {}{whose}, as the ledger says, which keeps the verdicts", screen::counted(runs, "run")));
+    }
     text.extend(anchored::lines(held));
     for begun in &total.sum.unfinished {
         text.push(format!("{}: unfinished: {}", begun.file.display(), begun.kind.what()));
@@ -321,7 +322,7 @@ impl Serialize for VerificationV1<'_> {
             detail,
             words: [kind.word(), kind.what(), kind.next()],
         });
-        let mut fields = serializer.serialize_struct("VerificationV1", 13)?;
+        let mut fields = serializer.serialize_struct("VerificationV1", 14)?;
         fields.serialize_field("schema", "proctor-verify-v1")?;
         fields.serialize_field("verified", &sum.faults.is_empty())?;
         fields.serialize_field("projects", projects)?;
@@ -332,6 +333,7 @@ impl Serialize for VerificationV1<'_> {
         fields.serialize_field("unsigned", &sum.unsigned)?;
         fields.serialize_field("archived", &sum.archived)?;
         fields.serialize_field("pruned", &sum.pruned)?;
+        fields.serialize_field("purged", &sum.purged)?;
         fields.serialize_field("anchors", held)?;
         fields.serialize_field("unfinished", &unfinished.collect::<Vec<_>>())?;
         fields.serialize_field("faults", &faults.collect::<Vec<_>>())?;

@@ -5,12 +5,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::api::{AnswerV1, InTimeV1, MethodV1, ProjectStatusV1};
+use crate::api::{AnswerV1, HealthV1, InTimeV1, MethodV1, ProjectStatusV1};
 use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::run_all::EVERY_TASK;
 use crate::cli::commands::{run, status};
 use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::error::{CommandError, indented};
 use crate::cli::render;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::service::{self, MARGIN, ServedProject};
@@ -21,7 +21,7 @@ use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::client::ClientError;
-use crate::model::{CommandExit, Freshness, ProjectStatus, Serving, StopReason, TaskId, TriggerKind, WaitStep};
+use crate::model::{CommandExit, Freshness, ProjectStatus, ServiceTrouble, Serving, StopReason, TaskId, TriggerKind, WaitStep};
 use crate::process::{Control, ControlHandle, clock};
 use crate::project::{ProjectError, RunOutcome, RunRequest, Selection, Specifications, StoreReader};
 
@@ -40,7 +40,8 @@ pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Resul
         Awaited::Every(specifications) => wait_for_every(environment, &root, &specifications, &until)?,
     };
     Ok(match waited {
-        Waited::Answered(answer) => show(&answer, options.json, environment),
+        Waited::Answered(answer) => show(&answer, None, options.json, environment),
+        Waited::Troubled(answer, trouble) => show(&answer, Some(&trouble), options.json, environment),
         Waited::Ended(exit) => exit,
     })
 }
@@ -55,6 +56,9 @@ enum Awaited {
 /// How a wait ended.
 enum Waited {
     Answered(Box<AnswerV1>),
+    /// A problem of the machine kept this process from running the checks, such as a full disk. The project is shown as it
+    /// is without a run.
+    Troubled(Box<AnswerV1>, ServiceTrouble),
     /// A person stopped the run, or a helper process died. The whole command ends.
     Ended(CommandExit),
 }
@@ -93,13 +97,15 @@ fn wait_for_every(
         match wait_for(environment, (root, task), until)? {
             Waited::Answered(answer) if answer.in_time == InTimeV1::TimedOut => in_time = InTimeV1::TimedOut,
             Waited::Answered(_) => {}
-            Waited::Ended(exit) => return Ok(Waited::Ended(exit)),
+            // The other tasks would meet the same problem.
+            ended @ (Waited::Troubled(..) | Waited::Ended(_)) => return Ok(ended),
         }
     }
     // A save may have made earlier answers stale, so all of them are looked at once more.
     let now = Until { begun: clock::monotonic(), timeout: Duration::ZERO };
-    let Waited::Answered(answer) = wait_for(environment, (root, first), &now)? else {
-        return Ok(Waited::Ended(CommandExit::OwnFault));
+    let answer = match wait_for(environment, (root, first), &now)? {
+        Waited::Answered(answer) => answer,
+        ended @ (Waited::Troubled(..) | Waited::Ended(_)) => return Ok(ended),
     };
     let state = |task: &TaskId| answer.project.tasks.iter().find(|status| status.task == *task);
     let code = |task: &TaskId| state(task).map_or(CommandExit::NoFreshVerdict, |status| CommandExit::from_code(status.exit_code));
@@ -124,7 +130,30 @@ fn wait_for(environment: &Environment, (root, task): (&Path, &TaskId), until: &U
             Err(error) => service::say_unusable(&error),
         }
     }
-    wait_here(environment, (root, task), until)
+    wait_here(environment, (root, task), until).or_else(|error| without_run(environment, (root, task), error))
+}
+
+/// Answers for a wait that failed of a problem of the machine: with the state of the project, and the problem. Any other
+/// error is returned.
+fn without_run(environment: &Environment, (root, task): (&Path, &TaskId), error: CommandError) -> Result<Waited, CommandError> {
+    let Some(trouble) = error.trouble().cloned() else { return Err(error) };
+    let state = || -> Result<AnswerV1, CommandError> {
+        let mut archive = opening::open_archive(environment)?;
+        let standing = status::stand(&mut archive, root, std::slice::from_ref(task), environment.values())?.with_first(task);
+        answer(&archive, &standing, task, InTimeV1::Answered)
+    };
+    match state() {
+        Ok(answer) => {
+            let project = answer.project.with_health(Some(&trouble));
+            Ok(Waited::Troubled(Box::new(AnswerV1 { project, ..answer }), trouble))
+        }
+        // The same problem keeps the state from being read.
+        Err(_) => {
+            let [what, mend] = HealthV1::from(&trouble).lines_without_service();
+            let error = CommandError::new(CommandExit::NoFreshVerdict, what);
+            Err(error.hint(mend.strip_prefix("hint: ").unwrap_or(&mend).to_owned()))
+        }
+    }
 }
 
 /// The start and the time limit of a wait.
@@ -288,13 +317,19 @@ fn answer(archive: &StoreReader, standing: &ProjectStatus, task: &TaskId, in_tim
     Ok(AnswerV1 { in_time, exit_code: project.exit_code_of(task), project })
 }
 
-fn show(answer: &AnswerV1, json: bool, environment: &Environment) -> CommandExit {
+/// Shows the answer, and the problem for which this process could not run the checks, if there is one.
+fn show(answer: &AnswerV1, trouble: Option<&ServiceTrouble>, json: bool, environment: &Environment) -> CommandExit {
     if json {
         render::document(answer);
-    } else {
-        let style =
-            Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
-        screen::project_status(&answer.project, style).iter().for_each(render::line);
+        return CommandExit::from_code(answer.exit_code);
     }
+    let style = Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+    let health = trouble.map(HealthV1::from);
+    // A service says that it tries again by itself; this process does not.
+    let project =
+        ProjectStatusV1 { health: answer.project.health.clone().filter(|_| health.is_none()), ..answer.project.clone() };
+    screen::project_status(&project, style).iter().for_each(render::line);
+    let lines = health.iter().flat_map(HealthV1::lines_without_service);
+    lines.flat_map(|line| indented(&line)).for_each(|line| render::line(&line));
     CommandExit::from_code(answer.exit_code)
 }

@@ -310,7 +310,7 @@ pub(crate) fn pruned(run: &RecordedRun, why: PruneReason) -> [String; 3] {
     let manifest = run.manifest_hash.map(|hash| hash.hex()).unwrap_or_default();
     [
         log_line(run),
-        format!("  it was over `{}` of `[evidence]`, and its files were removed; the ledger keeps its verdict", why.setting()),
+        format!("  {}, and its files were removed; the ledger keeps its verdict", why.because()),
         format!("  a copy of it is genuine if the SHA-256 of its SHA256SUMS is {manifest}"),
     ]
 }

@@ -110,8 +110,9 @@ impl ProjectHealth {
 }
 
 /// Returns the problem behind a failure of proctor itself; `None` if the project, its configuration or a person is the
-/// reason, or evidence was changed.
-pub(super) fn health_of(error: &ProjectError, since: Timestamp) -> Option<ServiceTrouble> {
+/// reason, or evidence was changed. `since` is the time of the failure. A problem that no row of the table names is
+/// [`HealthProblem::Other`].
+pub fn health_of(error: &ProjectError, since: Timestamp) -> Option<ServiceTrouble> {
     // A store that is gone as a whole is put back or made anew by a person; nobody has changed evidence.
     if let ProjectError::Evidence(EvidenceError::LedgerGone { .. }) = error {
         return Some(health(HealthProblem::StoreNotWritable, chain(error), None, since));

@@ -25,6 +25,7 @@ mod waiters;
 
 pub use announce::ServiceManager;
 pub(crate) use call::{Call, ErrandCall, Peer, Question, Reply, Wait};
+pub use health::health_of;
 pub use host::{ServiceError, ServiceHost, ServiceSettings};
 pub use opening::{OpeningSettings, ProjectReader, ReadProject};
 pub(crate) use pending_changes::LookCare;

@@ -12,6 +12,7 @@ use crate::evidence::changes::{remove_directory, remove_file, sync_directory};
 use crate::evidence::error::failed;
 use crate::evidence::files::list_directory;
 use crate::evidence::names::MANIFEST_NAME;
+use crate::evidence::retention::purge::remove_project_directory;
 use crate::evidence::{EvidenceError, FileOperation, Ledger, ProjectLock, StoredRun};
 use crate::model::{Asker, LedgerBody, LedgerLine, PruneRecord, PrunedRun, TaskId, Timestamp};
 
@@ -45,9 +46,14 @@ pub fn prune_runs(
     Ok(pruning)
 }
 
-/// Finishes the removal if the ledger's last line prunes runs. Returns the number of runs that still existed.
+/// Finishes the removal if the ledger's last line prunes runs, or purges the project. Returns the number of runs that still
+/// existed.
 pub(in crate::evidence) fn finish_last_pruning(lock: &ProjectLock, last: &LedgerLine) -> Result<usize, EvidenceError> {
-    if let LedgerBody::Pruned(record) = &last.body { remove_named(lock, &record.runs) } else { Ok(0) }
+    let removed = remove_named(lock, last.body.pruned_runs())?;
+    if matches!(last.body, LedgerBody::Purged(_)) {
+        remove_project_directory(lock)?;
+    }
+    Ok(removed)
 }
 
 /// Removes runs that exist although an earlier ledger line pruned them, because another program restored them.
@@ -57,7 +63,7 @@ pub fn remove_pruned_leftovers(lock: &ProjectLock, leftovers: &[StoredRun]) -> R
 
 /// Removes the runs that a line names and waits until they are gone from the disk, because no later ledger line may be
 /// written while one of these runs still exists.
-fn remove_named(lock: &ProjectLock, runs: &[PrunedRun]) -> Result<usize, EvidenceError> {
+pub(super) fn remove_named(lock: &ProjectLock, runs: &[PrunedRun]) -> Result<usize, EvidenceError> {
     let mut removed = 0;
     for run in runs {
         removed += usize::from(remove(lock, &lock.store().run_directory(lock.project(), &run.task, &run.run_id))?);

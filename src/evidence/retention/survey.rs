@@ -39,6 +39,7 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
                 runs.insert(record.run_id.clone(), (line.sequence, *record));
             }
             LedgerBody::Pruned(record) => pruned.extend(record.runs.into_iter().map(|run| run.run_id)),
+            LedgerBody::Purged(record) => pruned.extend(record.runs.into_iter().map(|run| run.run_id)),
             LedgerBody::Archived(record) => archived.extend(record.runs.into_iter().map(|run| run.run_id)),
             LedgerBody::Phase(record) => drop(states.insert(record.task, record.tdd)),
             LedgerBody::Override(record) => drop(states.insert(record.task, record.tdd)),

@@ -8,7 +8,7 @@ use crate::evidence::ledger_tail::{ChainEnd, is_write_cut_short, parse_line, who
 use crate::evidence::line_signature::is_line_signed;
 use crate::evidence::verification::parallel::in_parallel;
 use crate::evidence::verification::{EvidenceFault, FaultKind};
-use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, PruneRecord, PrunedRun, RunId, RunLine, Sequence};
+use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, PrunedRun, RunId, RunLine, Sequence};
 
 /// What `check_ledger` read from a ledger file.
 #[derive(Debug, Default)]
@@ -121,9 +121,9 @@ fn check_lines_together(read: &ParsedLedger, path: &Path, project: &ProjectId, f
                 &record.run_id
             }
             Some(RunLine::Superseded(record)) => &record.run_id,
-            Some(RunLine::Pruned(record)) => {
-                faults.extend(check_pruned(record, line.sequence, &manifests, path));
-                archived_or_pruned.extend(record.runs.iter().map(|run| &run.run_id));
+            Some(RunLine::Pruned(pruned)) => {
+                faults.extend(check_pruned(pruned, line.sequence, &manifests, path));
+                archived_or_pruned.extend(pruned.iter().map(|run| &run.run_id));
                 continue;
             }
             Some(RunLine::Archived(record)) => {
@@ -146,9 +146,9 @@ fn check_lines_together(read: &ParsedLedger, path: &Path, project: &ProjectId, f
 }
 
 /// Checks that each pruned run was sealed before, with the manifest that the pruning line names.
-fn check_pruned(record: &PruneRecord, line: Sequence, manifests: &BTreeMap<&RunId, Digest>, path: &Path) -> Vec<EvidenceFault> {
+fn check_pruned(pruned: &[PrunedRun], line: Sequence, manifests: &BTreeMap<&RunId, Digest>, path: &Path) -> Vec<EvidenceFault> {
     let is_wrong = |run: &&PrunedRun| manifests.get(&run.run_id) != Some(&run.manifest_hash);
     let fault =
         |run: &PrunedRun| EvidenceFault::new(FaultKind::PruneWrong, path, format!("line {} is about {}", line.0, run.run_id));
-    record.runs.iter().filter(is_wrong).map(fault).collect()
+    pruned.iter().filter(is_wrong).map(fault).collect()
 }

@@ -15,6 +15,7 @@ mod check_anchor;
 mod check_keys;
 mod check_ledger;
 mod check_pruned;
+mod check_purge;
 mod check_report;
 mod check_run;
 mod check_signatures;

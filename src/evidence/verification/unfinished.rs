@@ -13,6 +13,8 @@ pub enum UnfinishedKind {
     Run,
     /// Removing a pruned run: the ledger's last line prunes it, and every remaining file is as it was sealed.
     Pruning,
+    /// Removing a project with its evidence: the ledger's last line says so, and the project's directory is still there.
+    Purging,
     /// Archiving a run: the run has both an archive and a directory, and the directory in which archives are written
     /// exists.
     Archiving,
@@ -26,6 +28,7 @@ impl UnfinishedKind {
         match self {
             Self::Run => "run",
             Self::Pruning => "pruning",
+            Self::Purging => "purging",
             Self::Archiving => "archiving",
             Self::Line => "line",
         }
@@ -36,6 +39,9 @@ impl UnfinishedKind {
         match self {
             Self::Run => "its process died before the run was sealed",
             Self::Pruning => "the last line of the ledger prunes it, and the process died before all of it was removed",
+            Self::Purging => {
+                "the last line of the ledger removes the project's evidence, and the process died before all of it was gone"
+            }
             Self::Archiving => "it was being archived when the process died",
             Self::Line => "after the last line there is the beginning of another: the process died while it wrote it",
         }
@@ -46,6 +52,7 @@ impl UnfinishedKind {
         match self {
             Self::Run => "the next `proctor run` seals it as INTERRUPTED",
             Self::Pruning => "the next command that writes evidence removes it: `proctor prune`, or a run",
+            Self::Purging => "the next command that writes evidence removes it: `proctor remove --purge` again, or a run",
             Self::Archiving => "`proctor archive` or the next run finishes or undoes it",
             Self::Line => {
                 "the next command that writes evidence cuts it off and keeps it beside the ledger: `proctor prune`, or a run"

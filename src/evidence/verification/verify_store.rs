@@ -51,6 +51,8 @@ pub struct VerificationResult {
     pub archived: u64,
     /// How many runs the ledger calls pruned.
     pub pruned: u64,
+    /// How many of these were removed with the whole project.
+    pub purged: u64,
     /// Work that a dead process left unfinished and that the next process will finish.
     pub unfinished: Vec<UnfinishedWork>,
     /// The lines of the ledger that could be parsed, each with the byte offset in the file at which the line ends.
@@ -161,6 +163,7 @@ pub fn verify_project(
     result.unfinished.sort();
     result.unsigned.sort();
     result.pruned = ledger.pruned.len() as u64;
+    result.note_purge(store, project, &read, is_busy);
     result.lines = read.lines;
     result.line_hashes = read.all_hashes;
     Ok(result)
@@ -245,14 +248,13 @@ struct RunsInLedger<'a> {
 
 impl<'a> RunsInLedger<'a> {
     fn from_ledger(read: &'a ParsedLedger) -> Self {
-        let last = read.last().map(|line| &line.body);
-        let pruned_last = if let Some(LedgerBody::Pruned(record)) = last { record.runs.as_slice() } else { &[] };
+        let pruned_last = read.last().map_or(&[][..], |line| line.body.pruned_runs());
         let mut runs = Self { pruned_last, ..Self::default() };
         for (_, line) in &read.lines {
             match line.body.about_runs() {
                 Some(RunLine::Sealed(record)) => drop(runs.runs.insert(&record.run_id, (line.sequence.0, record))),
                 Some(RunLine::Superseded(record)) => drop(runs.superseded.insert(&record.run_id)),
-                Some(RunLine::Pruned(record)) => runs.pruned.extend(record.runs.iter().map(|run| &run.run_id)),
+                Some(RunLine::Pruned(pruned)) => runs.pruned.extend(pruned.iter().map(|run| &run.run_id)),
                 Some(RunLine::Archived(record)) => runs.archived.extend(record.runs.iter().map(|run| (&run.run_id, run))),
                 None => {}
             }
@@ -471,10 +473,9 @@ fn drop_faults_of_removed_runs(
 fn paths_removed_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<PathBuf> {
     let mut places = Vec::new();
     for (_, line) in read_lines(store, project, offset).into_iter().flatten().flatten() {
-        if let LedgerBody::Pruned(record) = &line.body {
-            places.extend(record.runs.iter().map(|run| store.run_directory(project, &run.task, &run.run_id)));
-            places.extend(record.runs.iter().map(|run| store.archive_path(project, &run.task, &run.run_id)));
-        }
+        let pruned = line.body.pruned_runs();
+        places.extend(pruned.iter().map(|run| store.run_directory(project, &run.task, &run.run_id)));
+        places.extend(pruned.iter().map(|run| store.archive_path(project, &run.task, &run.run_id)));
         if let LedgerBody::Archived(record) = &line.body {
             places.extend(record.runs.iter().map(|run| store.run_directory(project, &run.task, &run.run_id)));
             places.extend(record.runs.iter().map(|run| store.archive_path(project, &run.task, &run.run_id)));

@@ -9,9 +9,9 @@ use proptest::{prop_assert_eq, proptest};
 
 use crate::model::{
     CommandExit, Digest, ExitCodeSource, IsolationLevel, LedgerBody, LedgerLine, NextNode, OverallResult, OverallStatus,
-    OverrideRecord, Phase, PhaseRecord, ProjectId, RouteDestination, RouteEntry, RouteKind, RunRecord, Sequence, Serving,
-    ServingRecord, SupersededRecord, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationKind,
-    ViolationRecord,
+    OverrideRecord, Phase, PhaseRecord, ProjectId, PruneReason, PruneRecord, PrunedRun, RouteDestination, RouteEntry, RouteKind,
+    RunRecord, Sequence, Serving, ServingRecord, SupersededRecord, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest,
+    TreeFormat, ViolationKind, ViolationRecord,
 };
 use crate::store::testing::{TestIndex, approval, line, project, registration, run_id, run_record, task, terms};
 use crate::store::{IndexError, IndexedProject, IndexedRun, SealedHashes, StoreIndex};
@@ -82,6 +82,45 @@ fn a_run_is_read_back_as_its_line_has_it() {
     assert_eq!(test.index.last_run(&project(SHOP), &task("T030")).unwrap(), Some(expected));
     let state = TddState { sequence: Some(Sequence(1)), ..started(Phase::Red) };
     assert_eq!(test.index.tdd(&project(SHOP), &task("T030")).unwrap(), state);
+}
+
+fn pruned(numbers: impl IntoIterator<Item = u64>, task_id: &str) -> LedgerBody {
+    let run = |number| PrunedRun {
+        run_id: run_id(number),
+        task: task(task_id),
+        manifest_hash: Digest::of(b"manifest"),
+        why: PruneReason::Runs,
+    };
+    LedgerBody::Pruned(PruneRecord { runs: numbers.into_iter().map(run).collect() })
+}
+
+#[test]
+fn rows_of_pruned_runs_go_except_for_the_newest_fifty_of_each_task_however_many_runs_there_were() {
+    let mut test = TestIndex::new();
+    let inputs = BTreeMap::from([("lint".to_owned(), Digest::of(b"same"))]);
+    test.append_run(SHOP, RunRecord { inputs: inputs.clone(), ..run_record(1000, "b", OverallStatus::Success) });
+    for round in 0..20_u64 {
+        for number in round * 16..round * 16 + 16 {
+            let inputs = BTreeMap::from([("lint".to_owned(), Digest::of(&number.to_le_bytes()))]);
+            test.append_run(SHOP, RunRecord { inputs, ..run_record(number, "a", OverallStatus::Success) });
+        }
+        // The newest three of the task stay, as with `keep_runs = 3`, and so does what the last pruning kept until this one.
+        let first = if round == 0 { 0 } else { round * 16 - 3 };
+        test.append(SHOP, pruned(first..round * 16 + 13, "a"));
+    }
+    let numbers = |task_id: &str| -> Vec<u64> {
+        let runs = test.index.runs(&project(SHOP), Some(&task(task_id)), 1000).unwrap();
+        runs.into_iter().map(|run| run.run_id.number()).collect()
+    };
+    assert_eq!(numbers("a"), (270..320).rev().collect::<Vec<_>>());
+    assert_eq!(numbers("b"), [1000], "the runs of another task are not counted");
+    let line_of = |number| test.index.pruning_line(&project(SHOP), &run_id(number)).unwrap();
+    assert_eq!((line_of(1), line_of(319)), (None, None), "folded, and not pruned");
+    assert!(line_of(300).is_some());
+    let on =
+        |number: u64| test.index.run_on_inputs(&project(SHOP), &task("a"), "lint", Digest::of(&number.to_le_bytes())).unwrap();
+    assert_eq!((on(300), on(319).map(|run| run.run_id)), (None, Some(run_id(319))), "no result of a pruned run is reused");
+    assert_eq!(test.index.last_run(&project(SHOP), &task("a")).unwrap().map(|run| run.run_id), Some(run_id(319)));
 }
 
 #[test]

@@ -1,0 +1,27 @@
+//! Judges what is left of a project that a person removed with its evidence (`proctor remove --purge`).
+
+use crate::evidence::Store;
+use crate::evidence::verification::check_ledger::ParsedLedger;
+use crate::evidence::verification::verify_store::relative;
+use crate::evidence::verification::{FaultKind, UnfinishedKind, UnfinishedWork, VerificationResult};
+use crate::model::{LedgerBody, ProjectId, PruneReason};
+
+impl VerificationResult {
+    /// Counts the runs that purges removed. If the ledger's last line purges the project and its directory is still there, a
+    /// process died while it removed it: then the links in it lead nowhere, which is unfinished work and no fault.
+    pub(super) fn note_purge(&mut self, store: &Store, project: &ProjectId, read: &ParsedLedger, is_busy: bool) {
+        let pruned = read.lines.iter().flat_map(|(_, line)| line.body.pruned_runs());
+        self.purged = pruned.filter(|run| run.why == PruneReason::Purged).count() as u64;
+        let directory = store.project_directory(project);
+        let is_unfinished =
+            read.last().is_some_and(|line| matches!(line.body, LedgerBody::Purged(_))) && directory.symlink_metadata().is_ok();
+        if !is_unfinished {
+            return;
+        }
+        self.faults.retain(|fault| !matches!(fault.kind, FaultKind::LatestWrong | FaultKind::NameWrong));
+        if !is_busy {
+            let detail = "the project was removed with its evidence".to_owned();
+            self.unfinished.push(UnfinishedWork::new(UnfinishedKind::Purging, relative(store, &directory), detail));
+        }
+    }
+}
