@@ -269,3 +269,86 @@ fn a_further_path_takes_no_file_from_a_linter() {
         }
     }
 }
+
+/// Each of these commands mends its own copy and ends with exit code 0, and the project keeps what was wrong.
+#[test]
+fn a_linter_or_formatter_that_mends_its_own_copy_is_no_success() {
+    let ruff = python_checkers().with_file_name("ruff").display().to_string();
+    let (eslint, prettier) = (program(&node_modules(), "eslint"), program(&jest_modules(), "prettier"));
+    let rows = [
+        ("ruff", format!("{ruff} check --fix ruff/a.py"), Some("`ruff/a.py`")),
+        ("format", format!("{ruff} format format"), Some("`format/a.py`")),
+        ("eslint", format!("{eslint} --fix eslint"), Some("`eslint/a.js`")),
+        ("prettier", format!("{prettier} --write prettier"), Some("`prettier/a.js`")),
+        ("script", "npm run mend".to_owned(), Some("2 files")),
+        ("shell", "bash -c 'set -e; true; bin/gofmt -w go/a.go'".to_owned(), Some("`go/a.go`")),
+        ("removes", "bin/black gone.py --remove".to_owned(), Some("`gone.py`")),
+        ("same", "bin/black same.py".to_owned(), None),
+        ("makes", "bin/black made.py".to_owned(), None),
+        ("clean", format!("{ruff} check --fix clean.py"), None),
+        ("generates", "bin/generate go/a.go".to_owned(), None),
+    ];
+    let checks: String =
+        rows.iter().map(|(name, command, _)| format!("[[check]]\nname = \"{name}\"\ncommand = \"{command}\"\n")).collect();
+    // What a later check sees is not what the mending one made.
+    let later = format!("[[check]]\nname = \"later\"\ncommand = \"{ruff} check ruff\"\n");
+    let visible = jest_modules().display().to_string();
+    let toml = format!("[sandbox]\nsnapshot = \"require\"\nvisible = [\"{visible}\"]\n{checks}{later}");
+    let unformatted = "const   x = 1\n";
+    let project = Project::new()
+        .file(
+            "package.json",
+            &format!(r#"{{"name": "x", "scripts": {{"mend": "npm run both", "both": "{prettier} --write script"}}}}"#),
+        )
+        .file("eslint.config.mjs", "export default [{ rules: { 'prefer-const': 'error' } }];\n")
+        .file("eslint/a.js", "let x = 1;\nexport default x;\n")
+        .file("ruff/a.py", "import os\n")
+        .file("format/a.py", "x  =  1\n")
+        .file("prettier/a.js", unformatted)
+        .file("script/a.js", unformatted)
+        .file("script/b.js", unformatted)
+        .file("go/a.go", "package a\n")
+        .file("same.py", "x\n")
+        .file("gone.py", "x\n")
+        .file("clean.py", "x = 1\n")
+        .executable("bin/gofmt", "#!/bin/sh\necho mended >> \"$2\"\n")
+        .executable("bin/generate", "#!/bin/sh\necho made >> \"$1\"\n")
+        .executable("bin/black", "#!/bin/sh\nif [ -n \"$2\" ]; then rm \"$1\"; else rm -f \"$1\"; echo x > \"$1\"; fi\n")
+        .toml(&toml);
+    let report = project.proctor(["run"]).failure().report();
+    let results = report["stepExecution"]["results"].as_array().expect("a list of results");
+    for ((name, command, named), result) in rows.iter().zip(results) {
+        let (code, reason) = (&result["classification"]["code"], result["classification"]["reason"].as_str().unwrap_or_default());
+        match named {
+            Some(named) => {
+                assert_eq!((code, &result["blocking"]), (&json!("FILES_CHANGED"), &json!(true)), "{command}: {reason}");
+                assert!(reason.contains(named) && reason.contains("not as it wants them"), "{command}: {reason}");
+                assert_eq!(result["debtGeneration"]["shouldGenerate"], true, "{command}");
+            }
+            None => assert_eq!(result["status"], "SUCCESS", "{name}: {command}: {result:#}"),
+        }
+    }
+    let later = &results[rows.len()];
+    assert_eq!((&later["name"], &later["classification"]["code"]), (&json!("later"), &json!("FINDINGS")), "{later:#}");
+    assert_eq!(std::fs::read_to_string(project.path().join("ruff/a.py")).expect("it is ours"), "import os\n");
+}
+
+/// `writes` copies what was mended to the project: the verdict about the files before is red, and that about the mended ones green.
+#[test]
+fn what_a_formatter_mends_by_its_writes_is_judged_on_the_mended_files() {
+    let ruff = python_checkers().with_file_name("ruff").display().to_string();
+    let toml =
+        format!("[sandbox]\nsnapshot = \"require\"\n{}writes = [\"*.py\"]\n", check("ruff", &format!("{ruff} check --fix")));
+    let project = Project::new().file("a.py", "import os\n").toml(&toml);
+    let report = project.proctor(["run"]).failure().report();
+    assert_eq!(report["stepExecution"]["results"][0]["classification"]["code"], "FILES_CHANGED");
+    assert_eq!(std::fs::read_to_string(project.path().join("a.py")).expect("it is ours"), "");
+    project.proctor(["run"]).success();
+    // A policy under which findings do not block allows it.
+    project.save("a.py", "import os\n");
+    project.save("proctor.toml", &toml.replace("writes = [\"*.py\"]", "policy = { block_on = \"warn-only\" }"));
+    project.approve();
+    let report = project.proctor(["run"]).success().report();
+    let classification = &report["stepExecution"]["results"][0]["classification"];
+    assert_eq!((&classification["code"], &classification["category"]), (&json!("FILES_CHANGED"), &json!("VALIDATION_FAILURE")));
+}

@@ -7,8 +7,10 @@
 
 mod agent;
 mod departures;
+mod literal;
 mod runs;
 mod scenarios;
+mod unequal;
 mod whole_run;
 
 use std::collections::BTreeSet;

@@ -129,6 +129,38 @@ fn a_secret_reaches_the_action_and_nothing_else() {
     assert!(said.contains("SECRET_PLACE") && said.contains("read the variable"), "{said}");
 }
 
+/// A report of more than 2 MiB is read piece by piece. Names and messages of tests repeat the secret, also as XML writes it.
+#[test]
+fn a_secret_is_in_no_part_of_a_large_report_of_tests() {
+    const SECRET: &str = "hush<&>4711";
+    const WRITTEN: &str = "hush&lt;&amp;&gt;4711";
+    let tool = format!(
+        "#!/bin/sh\nfor word in \"$@\"; do case $word in --junitxml=*) report=${{word#--junitxml=}};; esac; done\n\
+         awk 'BEGIN {{ printf \"<testsuites><testsuite tests=\\\"40000\\\">\"; \
+         for (i = 1; i < 40000; i++) printf \"<testcase classname=\\\"a\\\" name=\\\"t%d[{WRITTEN}]\\\" time=\\\"0.001\\\"/>\", i; \
+         printf \"<testcase classname=\\\"a\\\" name=\\\"last\\\"><failure message=\\\"not {WRITTEN}\\\">E   not {WRITTEN}</failure></testcase>\"; \
+         printf \"</testsuite></testsuites>\" }}' > \"$report\"\nexit 1\n"
+    );
+    let project = Project::new()
+        .toml("[specification]\nfrom_environment = [\"API_TOKEN\"]\n[[check]]\nname = \"tests\"\ncommand = [\"./pytest\"]\n")
+        .executable("pytest", &tool);
+    let allowed =
+        format!("[[allow]]\nprojects = [\"{}\"]\nspecification.from_environment = [\"API_TOKEN\"]\n", project.path().display());
+    fs::write(project.root().join("config/proctor/config.toml"), allowed).expect("it is ours");
+    let output = project.proctor(["run"]).env("API_TOKEN", SECRET).failure();
+    let failure = &output.report()["stepExecution"]["results"][0]["result"]["testResults"]["failures"][0];
+    assert!(failure["error"].as_str().is_some_and(|error| error.contains("not ***")), "{failure:#}");
+    let kept = fs::metadata(output.run_directory().join("STEP.1-junit.xml")).expect("the report is kept");
+    assert!(kept.len() > 2 * 1024 * 1024, "{}", kept.len());
+    // The program that plays pytest has the words itself, in the project and in its copies.
+    for (name, bytes) in files_below(project.root()) {
+        for hidden in [SECRET, WRITTEN] {
+            let is_there = memchr::memmem::find(&bytes, hidden.as_bytes()).is_some();
+            assert!(!is_there || bytes.starts_with(b"#!/bin/sh"), "{name}");
+        }
+    }
+}
+
 #[test]
 fn corrections_are_shown_and_written_and_the_rest_of_the_file_stays() {
     let text = fs::read_to_string(repository().join("fixtures/unfilled-specifications/fastapi.json")).expect("a fixture");

@@ -3,6 +3,7 @@
 
 mod across_files;
 mod first_contact;
+mod saves;
 mod served;
 
 use std::fs;

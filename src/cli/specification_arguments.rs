@@ -11,9 +11,9 @@ use clap::Args;
 /// Without FILE every `*test-specification.json` that belongs to the project's tree is read, and its `proctor.toml`. An error
 /// keeps a file from being run, a note does not.
 ///
-/// With `--fix` a server that is started like a command that ends becomes a service, and a FILE_VALIDATION that has nothing to
-/// compare with looks only whether the file exists. Before, such a file runs nothing; a correction that is a guess is made only after
-/// a yes at a terminal. Links are left alone.
+/// With `--fix` a server that is started like a command that ends becomes a service, a FILE_VALIDATION that has nothing to
+/// compare with looks only whether the file exists, and the steps of an enabled `mcpValidation` become steps of `testExecution`.
+/// Before, such a file runs nothing; a correction that is a guess is made only after a yes at a terminal. Links are left alone.
 ///
 /// Exit codes: 0 if there are notes at most, 2 if a FILE cannot be read, 3 if `--fix` needs an answer and there is no terminal, 4 if there
 /// is an error.

@@ -75,13 +75,7 @@ pub(super) const MOST: u64 = (1 << 53) - 1;
 
 const ALL: &[ActionType] = &ActionType::ALL;
 const PROCESSES: &[ActionType] = &[ActionType::TerminalCommand, ActionType::CustomScript, ActionType::DockerCommand];
-const PRINTING: &[ActionType] = &[
-    ActionType::TerminalCommand,
-    ActionType::CustomScript,
-    ActionType::DockerCommand,
-    ActionType::DatabaseQuery,
-    ActionType::McpBrowserCommand,
-];
+const PRINTING: &[ActionType] = &ActionType::WITH_OUTPUT;
 const TOOLS: &[ActionType] = &[ActionType::TerminalCommand, ActionType::CustomScript];
 const JUDGED_BY_RESULT: &[ActionType] =
     &[ActionType::FileValidation, ActionType::HttpRequest, ActionType::DatabaseQuery, ActionType::McpBrowserCommand];

@@ -43,7 +43,7 @@ pub enum ErrandDone {
     Computed(TaskCompletion),
     /// The retest is granted; the service now runs the task once more.
     Granted(GrantedRetest),
-    /// The problems of the configuration, one line for each.
+    /// The problems of the configuration, or of the specification whose retest was asked for, one line for each.
     Reread(Vec<String>),
     /// The problems of the task's specification or of the proposed one, and what the proposed one would change.
     Reviewed(ReviewedSpecification),
@@ -92,6 +92,8 @@ impl Errand {
             Err(MissingPlan::Wrong(lines) | MissingPlan::Faulty(lines)) if self.what == ErrandKind::Problems => {
                 return Ok(ErrandDone::Reread(lines));
             }
+            // A retest of a wrong specification can only say again what is wrong. The refusal is sealed already.
+            Err(MissingPlan::Faulty(lines)) if self.what == ErrandKind::Retest => return Ok(ErrandDone::Reread(lines)),
             Err(MissingPlan::Wrong(lines) | MissingPlan::Faulty(lines)) => return Err(ErrandTrouble::Configuration(lines)),
         };
         let scope = ProjectScope { asker: self.asker.clone(), ..scope.clone() };

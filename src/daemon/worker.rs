@@ -16,7 +16,7 @@ use crate::daemon::engine::EngineSettings;
 use crate::daemon::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::daemon::event::RunFinish;
 use crate::ignore::{Matcher, MatcherSettings};
-use crate::model::{CopiedFiles, HealthProblem, OnDisk, Plan, ProjectStatus, StopReason, TaskId, TreePath};
+use crate::model::{CopiedFiles, HealthProblem, OnDisk, Plan, ProjectStatus, StopReason, TaskId, TreePath, Trigger, TriggerKind};
 use crate::process::{Control, ControlHandle};
 use crate::project::{
     ApprovalQuestion, DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason, Progress, ProjectError, ProjectScope,
@@ -325,6 +325,12 @@ impl WorkerState {
                     return errand.review(proposal.as_ref(), &self.scope, &reloaded.settings);
                 }
                 let plan = self.plan_of(&mut reloaded, &errand.task, &TreeHints::Everything).map_err(ErrandTrouble::Run)?;
+                if let (Err(MissingPlan::Faulty(lines)), ErrandKind::Retest) = (&plan, &errand.what) {
+                    let trigger = Trigger { kind: TriggerKind::Request, paths: Vec::new() };
+                    if let RunFailure::Run(error) = self.refuse((&errand.task, trigger), &reloaded, lines.clone()) {
+                        return Err(ErrandTrouble::Run(error));
+                    }
+                }
                 plan.map(|plan| (plan, reloaded.settings, reloaded.configuration))
             }
             Err(lines) => Err(MissingPlan::Wrong(lines)),
@@ -371,7 +377,7 @@ impl WorkerState {
             }
             Ok(Err(MissingPlan::Faulty(lines))) => {
                 self.tell_tasks(&reloaded, &order.hints);
-                return failed(self.refuse(order, &reloaded, lines));
+                return failed(self.refuse((&order.task, order.trigger.clone()), &reloaded, lines));
             }
             Err(error) => return failed(RunFailure::Run(error)),
         };

@@ -87,17 +87,22 @@ pub fn take_report_file(
     if metadata.len() <= in_memory {
         return read_capped(file, cap).map(TakenReport::Small);
     }
-    let flags = OFlag::O_RDWR | OFlag::O_TMPFILE | OFlag::O_CLOEXEC;
-    let unnamed = match open(beside, flags, Mode::S_IRUSR | Mode::S_IWUSR) {
-        Ok(unnamed) => File::from(unnamed),
-        // The file system has no files without a name, so the report is read into memory.
-        Err(_) => return read_capped(file, cap).map(TakenReport::Small),
-    };
+    // Where the file system has no files without a name, the report is read into memory.
+    let Ok(unnamed) = create_unnamed_file(beside) else { return read_capped(file, cap).map(TakenReport::Small) };
     let copied = io::copy(&mut file.take(cap.saturating_add(1)), &mut &unnamed).map_err(|error| refuse_io(&error))?;
     if copied > cap {
         return Err(ArtifactRefusal::TooBig { cap });
     }
     Ok(TakenReport::Large(LargeReport::new(unnamed, copied)))
+}
+
+/// Makes a file without a name in a directory, so that no other process can open it. It is gone when it is closed.
+///
+/// # Errors
+/// When the file system has no such files, or the directory cannot be written to.
+pub fn create_unnamed_file(directory: &Path) -> io::Result<File> {
+    let flags = OFlag::O_RDWR | OFlag::O_TMPFILE | OFlag::O_CLOEXEC;
+    Ok(File::from(open(directory, flags, Mode::S_IRUSR | Mode::S_IWUSR)?))
 }
 
 /// Opens the file at `relative` below `base` under the same conditions as [`read_artifact`], but without a limit on its

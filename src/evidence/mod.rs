@@ -100,7 +100,7 @@ pub use archive::{
     ArchiveExemption, ArchiveOutcome, ArchivePlan, ArchiveProblem, ArchiveRefusal, ArchiveRequest, archive_runs,
     finish_archiving, is_archived, plan_archive,
 };
-pub use artifact::{Artifact, ArtifactRefusal, TakenReport, read_artifact, take_report_file};
+pub use artifact::{Artifact, ArtifactRefusal, TakenReport, create_unnamed_file, read_artifact, take_report_file};
 pub use background_thread::{BackgroundJob, BackgroundThread};
 pub use disk_room::remove_half_of_run;
 pub use durable_steps::{DurableStep, DurableStepObserver};

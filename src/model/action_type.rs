@@ -53,6 +53,10 @@ impl ActionType {
         Self::McpBrowserCommand,
     ];
 
+    /// The types that start a program whose output is kept.
+    pub const WITH_OUTPUT: [Self; 5] =
+        [Self::TerminalCommand, Self::CustomScript, Self::DockerCommand, Self::DatabaseQuery, Self::McpBrowserCommand];
+
     /// Returns the type's word in a specification, for example `TERMINAL_COMMAND`.
     pub fn word(self) -> &'static str {
         match self {

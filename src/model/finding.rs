@@ -117,6 +117,9 @@ pub enum CategoryCode {
     SpecificationInvalid,
     /// The tool ended well and said that it looked at nothing: no file, no test.
     NothingChecked,
+    /// A linter or formatter ended well and changed files of its own copy of the project. So the project's files are not as the
+    /// tool wants them.
+    FilesChanged,
 }
 
 /// The outcome of one test case in a test report.

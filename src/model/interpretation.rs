@@ -1,8 +1,8 @@
 //! What an action's exit status, output and report mean, as the interpreter of its tool reads them.
 
 use crate::model::{
-    Advice, CategoryCode, ClientFacts, ControlObservation, Coverage, Diagnostic, DiagnosticSummary, Examined, TestCase,
-    TestResults, UnlistedFindings,
+    Advice, CategoryCode, ClientFacts, ControlObservation, Coverage, Diagnostic, DiagnosticSummary, Examined, Fix,
+    RelatedInformation, TestCase, TestFailure, TestResults, UnlistedFindings,
 };
 
 /// What a tool's exit status, output and report mean. Every judgement of the action is based on this.
@@ -74,5 +74,105 @@ impl Interpretation {
             advice: Advice::default(),
             client: None,
         }
+    }
+}
+
+impl Interpretation {
+    /// Hands every text to `change`: names, messages, code and paths that come from the tool's output or report, and the sentences
+    /// that quote them.
+    pub fn change_texts(&mut self, change: &dyn Fn(&mut String)) {
+        // Every field is named here, so that a new one cannot be forgotten.
+        let Self {
+            category: _,
+            reason,
+            test_results,
+            cases,
+            diagnostics,
+            unlisted,
+            counts_override: _,
+            coverage: _,
+            warnings,
+            hung,
+            missing_modules,
+            only_missing_modules: _,
+            report_channel: _,
+            error_type,
+            causes,
+            examined: _,
+            control,
+            advice,
+            client: _,
+        } = self;
+        change(reason);
+        let Advice { fix, expected, received } = advice;
+        [hung, error_type, fix, expected, received].into_iter().flatten().for_each(change);
+        [warnings, missing_modules, causes].into_iter().flatten().for_each(change);
+        if let Some(ControlObservation { reason, held: _, applicable: _ }) = control {
+            change(reason);
+        }
+        if let Some(TestResults { failures, counts: _, further: _, total: _ }) = test_results {
+            failures.iter_mut().for_each(|failure| change_failure(failure, change));
+        }
+        cases.iter_mut().for_each(|case| change_case(case, change));
+        diagnostics.iter_mut().for_each(|found| change_diagnostic(found, change));
+        let by_rule = std::mem::take(&mut unlisted.by_rule).into_iter().map(|((level, mut rule), count)| {
+            rule.iter_mut().for_each(change);
+            ((level, rule), count)
+        });
+        for (rule, count) in by_rule {
+            let sum = unlisted.by_rule.entry(rule).or_default();
+            (sum.findings, sum.fixable) = (sum.findings + count.findings, sum.fixable + count.fixable);
+        }
+    }
+}
+
+fn change_failure(failure: &mut TestFailure, change: &dyn Fn(&mut String)) {
+    let TestFailure { test_name, report_name, test_file, error, expected, received, stack, line: _, column: _ } = failure;
+    [test_name, error].into_iter().for_each(change);
+    [report_name, test_file, expected, received, stack].into_iter().flatten().for_each(change);
+}
+
+fn change_case(case: &mut TestCase, change: &dyn Fn(&mut String)) {
+    let TestCase {
+        title,
+        ancestor_titles,
+        full_name,
+        report_name,
+        test_file,
+        status: _,
+        expected_to_fail: _,
+        duration: _,
+        failure_messages,
+    } = case;
+    [title, full_name].into_iter().for_each(change);
+    [report_name, test_file].into_iter().flatten().for_each(change);
+    [ancestor_titles, failure_messages].into_iter().flatten().for_each(change);
+}
+
+fn change_diagnostic(found: &mut Diagnostic, change: &dyn Fn(&mut String)) {
+    let Diagnostic {
+        file,
+        line: _,
+        column: _,
+        end_line: _,
+        end_column: _,
+        length: _,
+        code,
+        rule_id,
+        severity: _,
+        message,
+        fixable: _,
+        source,
+        related_information,
+        fix,
+    } = found;
+    change(message);
+    [file, code, rule_id, source].into_iter().flatten().for_each(change);
+    for RelatedInformation { file, line: _, column: _, message } in related_information {
+        change(message);
+        file.iter_mut().for_each(change);
+    }
+    if let Some(Fix { suggestion, automated: _ }) = fix {
+        change(suggestion);
     }
 }

@@ -184,36 +184,18 @@ impl Capture {
             Stream::Stdout => &mut self.stdout,
             Stream::Stderr => &mut self.stderr,
         };
-        if !side.mask.is_idle() {
-            return self.read_masked(stream, now);
-        }
         let Some(pipe) = &mut side.pipe else {
             return Ok(ReadStatus::Nothing);
         };
-        let count = match pipe.read(self.hasher.room()) {
-            Ok(count) => count,
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                return Ok(ReadStatus::Nothing);
-            }
-            Err(error) => return Err(CaptureError::Read(error)),
+        // What is not masked is read to where it is hashed, without a copy.
+        let (is_masked, mut unmasked) = (!side.mask.is_idle(), Vec::new());
+        let room = if is_masked {
+            unmasked.resize(LEAST_ROOM, 0);
+            &mut unmasked[..]
+        } else {
+            self.hasher.room()
         };
-        if count == 0 {
-            side.pipe = None;
-            return Ok(ReadStatus::Nothing);
-        }
-        self.last_output = Some(now());
-        self.printed += count as u64;
-        self.keep(stream, count).map(|()| ReadStatus::Bytes)
-    }
-
-    /// Reads at most one buffer from a stream in which secrets are masked.
-    fn read_masked(&mut self, stream: Stream, now: impl FnOnce() -> Timestamp) -> Result<ReadStatus, CaptureError> {
-        let side = self.side_mut(stream);
-        let Some(pipe) = &mut side.pipe else {
-            return Ok(ReadStatus::Nothing);
-        };
-        let mut read = vec![0; LEAST_ROOM];
-        let count = match pipe.read(&mut read) {
+        let count = match pipe.read(room) {
             Ok(count) => count,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
                 return Ok(ReadStatus::Nothing);
@@ -224,10 +206,14 @@ impl Capture {
             side.pipe = None;
             return self.keep_held(stream).map(|()| ReadStatus::Nothing);
         }
-        let masked = side.mask.push(&read[..count]);
+        let masked = is_masked.then(|| side.mask.push(&unmasked[..count]));
         self.last_output = Some(now());
         self.printed += count as u64;
-        self.keep_bytes(stream, &masked).map(|()| ReadStatus::Bytes)
+        match masked {
+            Some(masked) => self.keep_bytes(stream, &masked),
+            None => self.keep(stream, count),
+        }
+        .map(|()| ReadStatus::Bytes)
     }
 
     /// Keeps the bytes that were held back because a secret may have begun there.

@@ -1,5 +1,10 @@
 //! Masks secrets in a stream of bytes while it is read, so that no file ever holds them.
 
+use std::io::{self, Read, Write};
+
+/// How many bytes are read at once.
+const PIECE: usize = 64 * 1024;
+
 /// The byte that stands for each byte of a secret. The length of the stream stays the same.
 const MASK: u8 = b'*';
 
@@ -51,6 +56,27 @@ impl StreamMask {
         };
         self.secrets.iter().map(longest).max().unwrap_or(0)
     }
+}
+
+/// Copies a stream with every one of the values masked, the longest first. Returns how many bytes it has.
+///
+/// # Errors
+/// When the stream cannot be read, or the copy cannot be written.
+pub fn mask_stream(from: &mut dyn Read, to: &mut dyn Write, secrets: &[Vec<u8>]) -> io::Result<u64> {
+    let (mut mask, mut buffer, mut copied) = (StreamMask::new(secrets), vec![0; PIECE], 0);
+    loop {
+        let masked = match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => mask.push(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        copied += masked.len() as u64;
+        to.write_all(&masked)?;
+    }
+    let rest = mask.finish();
+    to.write_all(&rest)?;
+    Ok(copied + rest.len() as u64)
 }
 
 #[cfg(test)]

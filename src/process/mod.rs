@@ -73,6 +73,7 @@ pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle
 pub use kernel::KernelSwitches;
 pub use launcher::launcher_main;
 pub use layers::{Layers, SeenEntry, WrittenChange, WrittenEntry, is_opaque, written_entries};
+pub use masking::mask_stream;
 pub use open_files::{open_files_left, raise_open_files_limit};
 pub use peer::{ActionSign, PeerExaminer, PeerOrigin, PeerProcess};
 pub use port_holder::{read_port_holders, read_port_strangers};

@@ -1,13 +1,12 @@
 //! Makes the command of an action that a client program carries out: the client's words, and the variables with what must not
 //! stand in them, such as a password.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::model::{ClientCall, Database, DatabaseQuery, QueryKind};
 use crate::process::resolve_program;
-use crate::run::connection_variables::connection_variables;
+use crate::run::connection_variables::{KnownVariables, connection_variables};
 use crate::tools::{BROWSER_DRIVER, ReportRequest, SCREENSHOT};
 
 /// The hidden first argument by which proctor starts itself to query a database of SQLite.
@@ -58,7 +57,7 @@ pub(crate) struct ClientPlace<'a> {
 pub(crate) fn client_start(
     call: &ClientCall,
     place: &ClientPlace<'_>,
-    environment: &BTreeMap<OsString, OsString>,
+    known: &KnownVariables<'_>,
 ) -> Result<ClientStart, String> {
     let plain = |argv| ClientStart { argv, variables: Vec::new(), report: ReportRequest::None };
     match call {
@@ -66,7 +65,7 @@ pub(crate) fn client_start(
             Database::Sqlite { path } => Ok(plain(sqlite(place.executable, query, path))),
             Database::SqliteInMemory => Ok(plain(sqlite(place.executable, query, IN_MEMORY))),
             Database::Postgresql { connection } => {
-                let variables = connection_variables(connection, query.connection_timeout_ms, environment)?;
+                let variables = connection_variables(connection, query.connection_timeout_ms, known)?;
                 Ok(ClientStart { variables, ..plain(psql(query)) })
             }
         },
@@ -190,8 +189,11 @@ fn length_of_dollar_quoted(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::model::{BrowserSession, ContainerCommand};
+    use crate::sandbox::Secrets;
 
     #[test]
     fn only_what_ends_a_query_is_taken_off() {
@@ -214,6 +216,10 @@ mod tests {
         }
     }
 
+    fn start_at(call: &ClientCall, place: &ClientPlace<'_>) -> Result<ClientStart, String> {
+        client_start(call, place, &KnownVariables { environment: &BTreeMap::new(), secrets: &Secrets::default() })
+    }
+
     fn start(call: &ClientCall) -> ClientStart {
         let place = ClientPlace {
             executable: Path::new("/usr/bin/proctor"),
@@ -223,7 +229,7 @@ mod tests {
             engine_socket: Some("/run/engine.sock"),
             requires_isolation: false,
         };
-        client_start(call, &place, &BTreeMap::new()).expect("it can be started")
+        start_at(call, &place).expect("it can be started")
     }
 
     #[test]
@@ -262,7 +268,7 @@ mod tests {
             let searched = OsStr::new("/nowhere");
             let [executable, directory, output] = ["/usr/bin/proctor", "/", "/out"].map(Path::new);
             let place = ClientPlace { executable, directory, output, searched, engine_socket, requires_isolation };
-            client_start(&call, &place, &BTreeMap::new()).err().unwrap_or_default()
+            start_at(&call, &place).err().unwrap_or_default()
         };
         assert!(refused(None, false).contains("~/.config/proctor/config.toml"));
         assert!(refused(Some("/run/engine.sock"), true).contains("process-group"));

@@ -1,8 +1,11 @@
 //! Turns the connection string of PostgreSQL into the variables of its programs (libpq). So a password is never a word of a
-//! command, which every process of the machine can read. The values of `${NAME}` come from the action's own environment.
+//! command, which every process of the machine can read. The values of `${NAME}` come from the action's own environment, those of
+//! `{{NAME}}` from the secrets of proctor's environment.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+
+use crate::sandbox::Secrets;
 
 /// The options of a connection string, each with the variable that means the same.
 const OPTIONS: &[(&str, &str)] = &[
@@ -31,11 +34,11 @@ const OPTIONS: &[(&str, &str)] = &[
 pub(crate) fn connection_variables(
     connection: &str,
     timeout_ms: u64,
-    environment: &BTreeMap<OsString, OsString>,
+    known: &KnownVariables<'_>,
 ) -> Result<Vec<(String, String)>, String> {
     // A variable alone holds a whole connection string.
-    let is_alone = connection.starts_with("${") && connection.find('}') == Some(connection.len() - 1);
-    let connection = if is_alone { expand(connection, environment)? } else { connection.to_owned() };
+    let is_alone = first_reference(connection) == Some((0, connection.len()));
+    let connection = if is_alone { expand(connection, known)? } else { connection.to_owned() };
     let rest = ["postgresql://", "postgres://"].iter().find_map(|begin| connection.strip_prefix(begin));
     let rest = rest.ok_or("the connection string does not begin with `postgresql://`")?;
     let (address, options) = rest.split_once('?').unwrap_or((rest, ""));
@@ -52,7 +55,7 @@ pub(crate) fn connection_variables(
     ]);
     let mut set = |name: &'static str, value: &str| {
         if !value.is_empty() {
-            variables.insert(name, written(value, environment)?);
+            variables.insert(name, written(value, known)?);
         }
         Ok::<(), String>(())
     };
@@ -85,24 +88,52 @@ fn host_and_port(text: &str) -> (&str, &str) {
     text.rsplit_once(':').unwrap_or((text, ""))
 }
 
-/// Returns a part of a connection string as it is meant: `%40` is `@`, and `${NAME}` is the value of a variable, unchanged.
-fn written(part: &str, environment: &BTreeMap<OsString, OsString>) -> Result<String, String> {
+/// Where the values of variables come from.
+#[derive(Clone, Copy)]
+pub(crate) struct KnownVariables<'a> {
+    /// The action's own environment, for `${NAME}`.
+    pub(crate) environment: &'a BTreeMap<OsString, OsString>,
+    /// The secrets of the run, for `{{NAME}}`.
+    pub(crate) secrets: &'a Secrets,
+}
+
+/// Returns where the first `${NAME}` or `{{NAME}}` of a text begins and ends; `None` if there is none that is closed.
+fn first_reference(text: &str) -> Option<(usize, usize)> {
+    let of = |open: &str, close: &str| {
+        let start = text.find(open)?;
+        Some((start, start + text[start..].find(close)? + close.len()))
+    };
+    [of("${", "}"), of("{{", "}}")].into_iter().flatten().min()
+}
+
+/// Returns a part of a connection string as it is meant: `%40` is `@`, and a reference is the value of its variable, unchanged.
+fn written(part: &str, known: &KnownVariables<'_>) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = part;
-    while let Some(start) = rest.find("${") {
-        let end = rest[start..].find('}').map(|end| start + end + 1).ok_or("a `${` of the connection string is not closed")?;
+    while let Some((start, end)) = first_reference(rest) {
         text.push_str(&decoded(&rest[..start])?);
-        text.push_str(&expand(&rest[start..end], environment)?);
+        text.push_str(&expand(&rest[start..end], known)?);
         rest = &rest[end..];
+    }
+    if rest.contains("${") {
+        return Err("a `${` of the connection string is not closed".to_owned());
     }
     text.push_str(&decoded(rest)?);
     Ok(text)
 }
 
-/// Returns the value of the variable that `${NAME}` names.
-fn expand(reference: &str, environment: &BTreeMap<OsString, OsString>) -> Result<String, String> {
+/// Returns the value of the variable that `${NAME}` or `{{NAME}}` names.
+fn expand(reference: &str, known: &KnownVariables<'_>) -> Result<String, String> {
+    if let Some(name) = reference.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")) {
+        let filled = known.secrets.fill(reference);
+        return if filled == reference {
+            Err(format!("the connection string names the secret `{name}`, which is not set in proctor's environment"))
+        } else {
+            Ok(filled.into_owned())
+        };
+    }
     let name = reference.trim_start_matches("${").trim_end_matches('}');
-    let value = environment.get(OsStr::new(name)).and_then(|value| value.to_str());
+    let value = known.environment.get(OsStr::new(name)).and_then(|value| value.to_str());
     value.map(str::to_owned).ok_or_else(|| {
         format!(
             "the connection string names the variable `{name}`, which the action does not get; set it, and name it in \
@@ -135,7 +166,10 @@ mod tests {
     fn variables(connection: &str) -> Result<String, String> {
         let environment = [("DB_PASSWORD", "p@:/%41${x}"), ("DATABASE_URL", "postgres://me:pw@h/d"), ("OTHER", "mysql://x")];
         let environment = environment.into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
-        let variables = connection_variables(connection, 5000, &environment)?;
+        let ambient = [("TOKEN", "p@:/%41${DB_PASSWORD}"), ("WHOLE", "postgres://me:s%40@h/d")];
+        let ambient = ambient.into_iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
+        let secrets = Secrets::read(&ambient, &["TOKEN".to_owned(), "WHOLE".to_owned()]);
+        let variables = connection_variables(connection, 5000, &KnownVariables { environment: &environment, secrets: &secrets })?;
         let shown = variables.iter().filter(|(name, _)| name != "PGCLIENTENCODING" && name != "PGCONNECT_TIMEOUT");
         Ok(shown.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "))
     }
@@ -152,12 +186,15 @@ mod tests {
             ("postgres://one:1,two:2/app", "PGDATABASE=app PGHOST=one,two PGPORT=1,2"),
             ("postgres:///app?host=/tmp/pg&user=x", "PGDATABASE=app PGHOST=/tmp/pg PGUSER=x"),
             ("${DATABASE_URL}", "PGDATABASE=d PGHOST=h PGPASSWORD=pw PGUSER=me"),
+            ("postgres://app:{{TOKEN}}@db/app", "PGDATABASE=app PGHOST=db PGPASSWORD=p@:/%41${DB_PASSWORD} PGUSER=app"),
+            ("{{WHOLE}}", "PGDATABASE=d PGHOST=h PGPASSWORD=s@ PGUSER=me"),
         ] {
             assert_eq!(variables(connection).as_deref(), Ok(expected), "{connection}");
         }
         for (connection, part) in [
             ("postgres://app:${GONE}@db/app", "names the variable `GONE`"),
             ("${OTHER}", "does not begin with"),
+            ("postgres://app:{{GONE}}@db/app", "names the secret `GONE`"),
             ("postgres://db/app?schema=public", "an option that is not known"),
             ("postgres://db/a%4", "two hexadecimal digits"),
             ("postgres://db/${DB", "is not closed"),

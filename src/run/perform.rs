@@ -313,18 +313,6 @@ impl<'w, 'c> Performer<'w, 'c> {
         Secrets::read(self.workspace.ambient(), &self.context.request.settings.environment.secrets)
     }
 
-    /// Masks the secrets in a tool's report. A report that is read piece by piece is not masked, and `keep_report` does not keep
-    /// it beside secrets.
-    fn without_secrets(&self, report: ToolReport) -> ToolReport {
-        match report {
-            ToolReport::Fresh(mut bytes) => {
-                self.secrets().mask(&mut bytes);
-                ToolReport::Fresh(bytes)
-            }
-            report @ (ToolReport::Large(_) | ToolReport::NotRequested | ToolReport::Missing | ToolReport::Refused(_)) => report,
-        }
-    }
-
     fn hints(
         &self,
         action: &Action,
@@ -432,7 +420,6 @@ impl<'w, 'c> Performer<'w, 'c> {
         let Some(name) = name else { return Ok(None) };
         let kept = match report {
             ToolReport::Fresh(bytes) => self.directory.write(&name.name, bytes, name.kind, Some(&action.id)),
-            ToolReport::Large(_) if !self.secrets().is_empty() => return Ok(None),
             ToolReport::Large(large) => self.directory.write_from(&name.name, &mut large.reader(), name.kind, Some(&action.id)),
             ToolReport::NotRequested | ToolReport::Missing | ToolReport::Refused(_) => return Ok(None),
         };

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::config::CachesMode;
 use crate::evidence::read_boot_id;
 use crate::model::{
-    Action, ActionId, ActionPhase, ByteSize, EndedAction, EnvironmentMount, ProjectId, Sandbox, SnapshotMount, StopReason,
-    TestedPlace, Timestamp, TreeDigest, TreePath,
+    Action, ActionId, ActionPhase, ByteSize, EndedAction, EntryKind, EnvironmentMount, ProjectId, Sandbox, SnapshotMount,
+    StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
 };
-use crate::process::{Layers, WrittenChange, written_entries};
+use crate::process::{Layers, WrittenChange, WrittenEntry, written_entries};
 use crate::project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, decides_the_verdict, is_by_product};
 use crate::report::{CachesV2, SnapshotV2, WrittenV2};
 use crate::run::bytecode::RunBytecode;
@@ -18,7 +18,8 @@ use crate::run::followed_file::SeenFiles;
 use crate::run::kept_files::{KeptFiles, KeptOutcome};
 use crate::run::seen_layers::SeenLayers;
 use crate::run::written_configuration::WrittenConfiguration;
-use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
+use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError, digest_of};
+use crate::tree::TreeIndex;
 
 /// The most written entries that a report lists. Further entries are only counted.
 const LISTED: usize = 20;
@@ -54,6 +55,16 @@ enum SnapshotUsers {
     Checks,
     /// Checks, clean-up and services. All prerequisites that change the project have ended.
     Everybody,
+}
+
+/// What an action wrote, as far as its result depends on it.
+#[derive(Debug, Default)]
+pub(crate) struct NotedWrites {
+    /// Why the check's kept cache was dropped; `None` if it was not.
+    pub(crate) dropped_cache: Option<String>,
+    /// The files of the project's tree whose content in the action's copy is not that of the tree anymore. Only a linter or
+    /// formatter has any.
+    pub(crate) changed: Vec<TreePath>,
 }
 
 /// A place from which a file is read: a directory, and a path below it.
@@ -188,26 +199,30 @@ impl RunSnapshot {
     }
 
     /// Notes the files that an action wrote, and lets later actions see these files, except the action's caches. No
-    /// process of the action is left. Returns why the check's kept cache was dropped; `None` if it was not.
+    /// process of the action is left. `is_linter` says that the action may change no file of the project's tree: later actions,
+    /// and later attempts of this one, do not see what it changed.
     pub(crate) fn note_written(
         &mut self,
         (action, ended): (&Action, &EndedAction),
         mount: &SnapshotMount,
         sandbox: Option<&Sandbox>,
-        settings: &ProjectSettings,
-    ) -> std::io::Result<Option<String>> {
+        (settings, is_linter): (&ProjectSettings, bool),
+    ) -> std::io::Result<NotedWrites> {
         let places = sandbox.iter().flat_map(|sandbox| sandbox.places.iter().map(|place| place.path.as_path()));
         let mounted = places.chain(mount.environments.iter().map(|environment| environment.path.as_path()));
         // The directories on which something was mounted are left out, because proctor made them and not the check.
         let skipped: Vec<TreePath> = mounted.filter_map(|path| TreePath::below(&self.root, path).ok()).collect();
-        let dropped = self.caches.take((action, ended), mount, &skipped, &mut self.layers)?;
+        let dropped_cache = self.caches.take((action, ended), mount, &skipped, &mut self.layers)?;
         let entries = written_entries(&mount.written.upper, &skipped)?;
         self.kept.note((action, &ended.end, &mount.written.upper), &entries, settings);
         if entries.is_empty() {
-            return Ok(dropped);
+            return Ok(NotedWrites { dropped_cache, changed: Vec::new() });
         }
+        let changed = if is_linter { changed_in_tree(&self.base.tree, &mount.written.upper, &entries)? } else { Vec::new() };
         self.bytecode.note_written(&action.id, &self.base, &entries);
-        self.layers.keep(&mount.written, &action.id);
+        if changed.is_empty() {
+            self.layers.keep(&mount.written, &action.id);
+        }
         self.configuration.note_written(action, mount.written.upper.clone(), &entries);
         let signers = self.signers.as_deref();
         let is_deciding = |path: &TreePath| is_deciding(path, signers);
@@ -229,7 +244,7 @@ impl RunSnapshot {
                 self.written.push(WrittenV2 { action_id, path, bytes, kept: false, not_kept: None });
             }
         }
-        Ok(dropped)
+        Ok(NotedWrites { dropped_cache, changed })
     }
 
     /// Copies what `writes` of the checks names to the project. No process of the run is left.
@@ -291,6 +306,33 @@ impl RunSnapshot {
         written.truncate(LISTED);
         written
     }
+}
+
+/// Returns the files and links of the tree that an action removed from its copy, or whose content there is another one. `upper` is
+/// the layer with what the action wrote.
+fn changed_in_tree(tree: &TreeIndex, upper: &Path, entries: &[WrittenEntry]) -> std::io::Result<Vec<TreePath>> {
+    let layer = Layers::new(vec![upper.to_owned()]);
+    let mut changed = Vec::new();
+    for entry in entries {
+        let Some(before) = tree.lookup(&entry.path) else { continue };
+        let is_same = match entry.change {
+            WrittenChange::WroteFile { .. } => match layer.open_file(&entry.path)? {
+                Some((_, mut file)) => Some(digest_of(&mut file)?) == before.digest,
+                None => false,
+            },
+            // What was made again in the directory has an entry of its own.
+            WrittenChange::ReplacedDirectory => {
+                let is_made_again = |path: &TreePath| entries.iter().any(|other| other.path == *path);
+                let mut below = tree.below(&entry.path).filter(|one| one.kind != EntryKind::Directory);
+                below.all(|one| is_made_again(&one.path))
+            }
+            WrittenChange::MadeOther | WrittenChange::Removed => false,
+        };
+        if !is_same {
+            changed.push(entry.path.clone());
+        }
+    }
+    Ok(changed)
 }
 
 /// Returns whether a file decides how the project is judged. A directory of the project that is called `.git` is a by-product,

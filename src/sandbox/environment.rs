@@ -144,6 +144,17 @@ impl ChildEnvironment {
         }
     }
 
+    /// Adds the variables of a client, such as the password of a database. Evidence has them with every secret masked.
+    pub fn add_for_the_client(&mut self, variables: &[(String, String)], secrets: &Secrets) {
+        self.add_for_the_tool(variables);
+        for (name, value) in variables {
+            let masked = secrets.mask_text(value.clone());
+            if masked != *value {
+                self.unfilled.insert(name.clone(), masked);
+            }
+        }
+    }
+
     /// Makes tools use the project's own caches in `directory`, with further variables for the tools that the project uses. A
     /// variable that the user or the settings set is kept.
     pub(crate) fn use_own_caches(&mut self, directory: &Path, further: Vec<(&'static str, OsString)>) {

@@ -9,7 +9,10 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use serde_json::{Map, Value};
 
-use crate::model::{ExchangeOutcome, HttpAnswer, HttpBody, HttpRequest, Survivor, SystemFault};
+use crate::model::{
+    ExchangeOutcome, FileObservation, FileState, FoundFile, HttpAnswer, HttpBody, HttpRequest, Interpretation, Observation,
+    Survivor, SystemFault,
+};
 
 /// The byte that stands for each byte of a secret. The length stays, so positions in a log and its parts stay right.
 const MASK: u8 = b'*';
@@ -19,7 +22,14 @@ const MASK: u8 = b'*';
 pub struct Secrets {
     /// The placeholder `{{NAME}}` and the value of each variable that is set, the longest value first.
     values: Vec<(String, OsString)>,
+    /// What is masked, the longest first: the values, each line of a value with several lines, the password in an address, and all of
+    /// them as JSON and XML write them.
+    masked: Vec<Vec<u8>>,
 }
+
+/// A line of a value with several lines is masked also by itself if it has at least this many bytes. Shorter lines, such as a
+/// bracket, would mask half of every output.
+const LEAST_LINE: usize = 8;
 
 impl fmt::Debug for Secrets {
     /// Prints the placeholders only.
@@ -38,7 +48,10 @@ impl Secrets {
         let mut values: Vec<_> = names.iter().filter_map(value).collect();
         // A value may contain another one. The longer one is masked first, so that nothing of it remains.
         values.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
-        Self { values }
+        let mut masked: Vec<Vec<u8>> = values.iter().flat_map(|(_, value)| ways_to_write(value)).collect();
+        masked.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        masked.dedup();
+        Self { values, masked }
     }
 
     /// Returns whether there is nothing to fill and nothing to mask.
@@ -48,7 +61,7 @@ impl Secrets {
 
     /// Returns the values as bytes, for those who mask a stream while it is read.
     pub fn bytes(&self) -> Vec<Vec<u8>> {
-        self.values.iter().map(|(_, value)| value.as_bytes().to_vec()).collect()
+        self.masked.clone()
     }
 
     /// Returns the text with each placeholder of a secret replaced by the secret. What a secret brings along is not filled again.
@@ -104,8 +117,8 @@ impl Secrets {
 
     /// Masks every secret in bytes that are whole: in no others can a secret begin before or end after them.
     pub fn mask(&self, bytes: &mut [u8]) {
-        for (_, value) in &self.values {
-            let places: Vec<usize> = memchr::memmem::find_iter(bytes, value.as_bytes()).collect();
+        for value in &self.masked {
+            let places: Vec<usize> = memchr::memmem::find_iter(bytes, value).collect();
             places.into_iter().for_each(|place| bytes[place..place + value.len()].fill(MASK));
         }
     }
@@ -118,6 +131,24 @@ impl Secrets {
         let mut bytes = text.into_bytes();
         self.mask(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Masks every secret in the content of a file that was checked.
+    pub fn mask_file(&self, observed: &mut Observation) {
+        if let Observation::File(FileObservation { look: FileState::Found(FoundFile { content: Some(content), .. }), .. }) =
+            observed
+        {
+            self.mask(content);
+        }
+    }
+
+    /// Returns what a tool's output and report mean, with every secret masked that a name, a message or a line of code repeats. What
+    /// is masked as bytes may still hold a secret that a report writes in another way, such as `\u0041` in JSON.
+    pub fn mask_interpretation(&self, mut said: Interpretation) -> Interpretation {
+        if !self.is_empty() {
+            said.change_texts(&|text| *text = self.mask_text(std::mem::take(text)));
+        }
+        said
     }
 
     /// Masks every secret in the words of the processes that an action has left behind.
@@ -149,6 +180,31 @@ impl Secrets {
             outcome @ (ExchangeOutcome::OutOfTime | ExchangeOutcome::Stopped(_)) => outcome,
         }
     }
+}
+
+/// Returns the password in an address such as `postgres://user:password@host/`. A program that gets the address may name it by itself.
+fn password_in(address: &str) -> Option<&str> {
+    let authority = address.split_once("://")?.1.split(['/', '?', '#']).next()?;
+    let (_, password) = authority.rsplit_once('@')?.0.split_once(':')?;
+    (!password.is_empty()).then_some(password)
+}
+
+/// Returns the ways in which outputs and reports write a value.
+fn ways_to_write(value: &OsStr) -> Vec<Vec<u8>> {
+    let lines = value.as_bytes().split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let lines = lines.filter(|line| line.len() >= LEAST_LINE).map(<[u8]>::to_vec);
+    let password = value.to_str().and_then(password_in);
+    let mut ways: Vec<Vec<u8>> = [value.as_bytes().to_vec()].into_iter().chain(lines).collect();
+    ways.extend(password.map(|password| password.as_bytes().to_vec()));
+    let texts: Vec<String> = ways.iter().filter_map(|way| String::from_utf8(way.clone()).ok()).collect();
+    for text in texts {
+        let json = Value::String(text.clone()).to_string();
+        ways.push(json.as_bytes()[1..json.len() - 1].to_vec());
+        let content = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        ways.push(content.replace('"', "&quot;").into_bytes());
+        ways.push(content.into_bytes());
+    }
+    ways
 }
 
 #[cfg(test)]
@@ -200,5 +256,86 @@ mod tests {
         let ExchangeOutcome::Answered(masked) = secrets.mask_outcome(ExchangeOutcome::Answered(answer)) else { panic!() };
         assert_eq!(masked.body, b"you said ********");
         assert!(!masked.headers["X-Echo"].contains("hush") && !masked.redirected_to.is_some_and(|to| to.contains("hush")));
+    }
+
+    #[test]
+    fn a_secret_is_masked_as_reports_write_it_and_line_by_line() {
+        let secrets = secrets(&[
+            ("KEY", "-----BEGIN-----\nMIIE/a\"b<c>&d\nx\n"),
+            ("TOKEN", "a&b<\"c"),
+            ("URL", "postgres://me:pass-word@db/shop"),
+        ]);
+        for (written, rest) in [
+            ("junit: a&amp;b&lt;&quot;c|", "junit: |"),
+            ("junit text: a&amp;b&lt;\"c|", "junit text: |"),
+            (r#"json: a&b<\"c|"#, "json: |"),
+            (r#"E   MIIE/a"b<c>&d|"#, "E   |"),
+            (r#"{"m": "-----BEGIN-----\nMIIE/a\"b<c>&d\nx\n"}"#, r#"{"m": ""}"#),
+            ("x stays", "x stays"),
+            ("password pass-word of me@db", "password  of me@db"),
+        ] {
+            let masked = secrets.mask_text(written.to_owned());
+            assert_eq!(masked.replace('*', ""), rest, "{masked}");
+            assert_eq!(masked.len(), written.len());
+        }
+    }
+
+    #[test]
+    fn no_text_of_an_interpretation_keeps_a_secret() {
+        use crate::model::*;
+        let text = || "a hushhush b".to_owned();
+        let some = || Some(text());
+        let said = Interpretation {
+            test_results: Some(TestResults {
+                failures: vec![TestFailure {
+                    test_name: text(),
+                    report_name: some(),
+                    test_file: some(),
+                    error: text(),
+                    expected: some(),
+                    received: some(),
+                    stack: some(),
+                    ..TestFailure::default()
+                }],
+                ..TestResults::default()
+            }),
+            diagnostics: vec![Diagnostic {
+                file: some(),
+                code: some(),
+                rule_id: some(),
+                message: text(),
+                source: some(),
+                related_information: vec![RelatedInformation { file: some(), message: text(), ..RelatedInformation::default() }],
+                fix: Some(Fix { suggestion: text(), automated: true }),
+                ..Diagnostic::default()
+            }],
+            cases: vec![TestCase {
+                title: text(),
+                ancestor_titles: vec![text()],
+                full_name: text(),
+                report_name: some(),
+                test_file: some(),
+                status: TestOutcome::Passed,
+                expected_to_fail: false,
+                duration: None,
+                failure_messages: vec![text()],
+            }],
+            unlisted: UnlistedFindings {
+                by_rule: [((FindingLevel::Error, some()), UnlistedCount { findings: 2, fixable: 1 })].into(),
+                files: 1,
+            },
+            warnings: vec![text()],
+            hung: some(),
+            missing_modules: vec![text()],
+            error_type: some(),
+            causes: vec![text()],
+            control: Some(ControlObservation { held: true, applicable: None, reason: text() }),
+            advice: Advice { fix: some(), expected: some(), received: some() },
+            ..Interpretation::plain(CategoryCode::TestsFailed, text())
+        };
+        let before = format!("{said:?}").matches("hushhush").count();
+        let masked = format!("{:?}", secrets(&[("TOKEN", "hushhush")]).mask_interpretation(said));
+        assert_eq!((masked.matches("hushhush").count(), masked.matches("a ******** b").count()), (0, before));
+        assert!(masked.contains("UnlistedCount { findings: 2, fixable: 1 }"), "{masked}");
     }
 }

@@ -1,5 +1,5 @@
-//! Reads the connection string of a DATABASE_QUERY: which database it names. A secret in it is a variable, `${NAME}`, whose
-//! value is put in only when the query is carried out.
+//! Reads the connection string of a DATABASE_QUERY: which database it names. A secret in it is a variable of the action, `${NAME}`,
+//! or of proctor's own environment, `{{NAME}}`; its value is put in only when the query is carried out.
 
 use crate::model::Database;
 use crate::spec::specification::below;
@@ -13,6 +13,8 @@ pub(in crate::spec) enum ConnectionProblem {
     LeavesProject,
     /// A password stands in it.
     Secret,
+    /// The path of a file has a secret in it. The path of a file is part of the plan, so it cannot be one.
+    SecretPath,
 }
 
 /// The beginnings of connection strings of PostgreSQL.
@@ -37,6 +39,9 @@ pub(in crate::spec) fn read_connection(root: &str, text: &str) -> Result<Databas
     let is_file = |text: &str| SQLITE_FILES.iter().any(|end| text.ends_with(end)) && !text.contains("://");
     let path = path.or_else(|| is_file(text).then_some(text)).or_else(|| (text == IN_MEMORY).then_some(text));
     let path = path.ok_or(ConnectionProblem::Unknown)?;
+    if path.contains("{{") {
+        return Err(ConnectionProblem::SecretPath);
+    }
     let path = path.split('?').next().unwrap_or_default();
     if path.trim_start_matches('/') == IN_MEMORY || path.trim_start_matches('/').is_empty() {
         return Ok(Database::SqliteInMemory);
@@ -61,9 +66,10 @@ fn file_below<'p>(root: &str, path: &'p str) -> Option<Vec<&'p str>> {
     }
 }
 
-/// Returns whether a text is `${NAME}` and nothing else.
+/// Returns whether a text is `${NAME}` or `{{NAME}}` and nothing else.
 fn is_variable(text: &str) -> bool {
     let name = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let name = name.or_else(|| text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")));
     name.is_some_and(|name| !name.is_empty() && name.chars().all(|part| part.is_ascii_alphanumeric() || part == '_'))
 }
 
@@ -106,6 +112,11 @@ mod tests {
             ("postgres://app@db:5432/app?sslmode=require", server("postgres://app@db:5432/app?sslmode=require")),
             ("postgres://app:${DB_PASSWORD}@db/app", server("postgres://app:${DB_PASSWORD}@db/app")),
             ("${DATABASE_URL}", server("${DATABASE_URL}")),
+            ("postgres://app:{{DB_PASSWORD}}@db/app", server("postgres://app:{{DB_PASSWORD}}@db/app")),
+            ("{{DATABASE_URL}}", server("{{DATABASE_URL}}")),
+            ("postgres://app:a{{B}}@db/app", Err(ConnectionProblem::Secret)),
+            ("sqlite:{{FILE}}", Err(ConnectionProblem::SecretPath)),
+            ("{{FILE}}.db", Err(ConnectionProblem::SecretPath)),
             ("postgres://app:hush@db/app", Err(ConnectionProblem::Secret)),
             ("postgres://app:a${B}@db/app", Err(ConnectionProblem::Secret)),
             ("postgres://db/app?user=a&password=hush", Err(ConnectionProblem::Secret)),

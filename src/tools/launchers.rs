@@ -81,6 +81,9 @@ const SCRIPT_RUNNERS: &[&str] = &[
     "pdm", "poe", "rush", "nx", "turbo",
 ];
 
+/// Programs that set variables for the program behind them.
+const SETTERS: &[&str] = &["cross-env", "cross-env-shell", "dotenv"];
+
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash"];
 
 /// Options of `python` that take the next word as their value.
@@ -212,6 +215,37 @@ fn note_launched(argv: &[String], is_in_script: bool, found: &mut Vec<Launched>)
             found.push(Launched { launcher, program: program_name(program).to_owned(), is_in_script });
         }
         at = next;
+    }
+}
+
+/// Calls `visit` with every call of a program that a command shows, from the program's name on: of launchers, of what they start, of
+/// what `python -m` runs, and of each command in a shell script.
+pub(super) fn visit_programs(argv: &[String], visit: &mut dyn FnMut(&[String])) {
+    let mut at = 0;
+    while let Some(word) = argv.get(at) {
+        let name = program_name(word);
+        let rest = &argv[at + 1..];
+        let call: Vec<String> = [name.to_owned()].into_iter().chain(rest.iter().cloned()).collect();
+        visit(&call);
+        if SHELLS.contains(&name) {
+            let script = rest.windows(2).find(|words| words[0].starts_with('-') && words[0].ends_with('c'));
+            let commands = script.map(|words| simple_commands(&words[1])).unwrap_or_default();
+            return commands.iter().for_each(|command| visit_programs(command, visit));
+        }
+        let is_module = |word: &&String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('m');
+        let before_module = rest.iter().take_while(|word| !is_module(word) && !word.ends_with(".py")).count();
+        if is_python(name) && rest.get(before_module).as_ref().is_some_and(is_module) {
+            at += before_module + 2;
+            continue;
+        }
+        at = match step(name, argv, at) {
+            Step::Continue(next) => next,
+            // `cross-env` and `dotenv` start the program behind their assignments and options.
+            Step::Done(_) | Step::Unknown if SETTERS.contains(&name) => {
+                at + 1 + rest.iter().take_while(|word| is_assignment(word) || word.starts_with('-')).count()
+            }
+            Step::Done(_) | Step::Unknown => return,
+        };
     }
 }
 

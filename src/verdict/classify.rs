@@ -239,6 +239,10 @@ fn mark_validation(outcome: &mut ActionJudgement, facts: &ActionFacts<'_>) {
         judge_nothing_checked(outcome, policy_of(facts.action));
         return;
     }
+    if outcome.classification.code == CategoryCode::FilesChanged {
+        judge_files_changed(outcome, policy_of(facts.action));
+        return;
+    }
     if outcome.classification.code == CategoryCode::Clean {
         let policy = policy_of(facts.action);
         outcome.classification.code_has_issues = Some(false);
@@ -257,6 +261,22 @@ fn judge_nothing_checked(outcome: &mut ActionJudgement, policy: ToolPolicy) {
             (Blocking::Blocks, "Nothing was checked")
         }
     };
+    apply_policy(outcome, policy, blocking, reason);
+}
+
+/// Decides whether it blocks that a validation tool changed files of its own copy. Each change stands for a finding, so a policy
+/// under which findings do not block allows it.
+fn judge_files_changed(outcome: &mut ActionJudgement, policy: ToolPolicy) {
+    outcome.classification.code_has_issues = Some(true);
+    let (blocking, reason) = match policy.block_on {
+        BlockOn::Never => (Blocking::Allowed, "Files were changed (allowed by the policy NEVER)"),
+        BlockOn::WarnOnly => (Blocking::Allowed, "Files were changed (allowed by the policy WARN_ONLY)"),
+        BlockOn::ErrorsAlways | BlockOn::ErrorsOnly | BlockOn::ErrorsAndWarnings => (Blocking::Blocks, "Files were changed"),
+    };
+    apply_policy(outcome, policy, blocking, reason);
+}
+
+fn apply_policy(outcome: &mut ActionJudgement, policy: ToolPolicy, blocking: Blocking, reason: &str) {
     outcome.blocking = blocking;
     if blocking == Blocking::Allowed {
         outcome.agent_action = AgentWord::Continue.action(format!("Nothing blocks: {reason}."));

@@ -61,6 +61,8 @@ pub(in crate::verdict) fn debt_of_findings(judged: &JudgedFindings, words: &Find
 pub(in crate::verdict) fn as_prerequisite(debt: &mut DebtGeneration, action_name: &str) {
     if debt.should_generate {
         let inner = debt.title.take().unwrap_or_default();
+        // The name stands in front already.
+        let inner = inner.strip_suffix(&format!(": {action_name}")).unwrap_or(&inner);
         debt.category = Some(DebtCategory::IntegrationFailure);
         debt.severity = Some(Severity::Critical);
         debt.title = Some(format!("{action_name} Prerequisite Failed: {inner}"));

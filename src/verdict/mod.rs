@@ -19,6 +19,7 @@ mod debt;
 mod exit;
 mod history;
 mod limits;
+mod looking_rows;
 mod policy;
 mod red;
 mod rows;

@@ -5,11 +5,13 @@
 use crate::model::{CategoryCode, DebtCategory, ResultType, Severity};
 use crate::verdict::agent::AgentWord;
 use crate::verdict::category_row::{CategoryRow, READY, SummaryWords, ToolWork};
+use crate::verdict::looking_rows::{FILES_CHANGED, NOTHING_CHECKED};
 
 const INTEGRATION: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::IntegrationFailure, Severity::High));
-const UNTESTED: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::ValidationMissing, Severity::High));
+pub(in crate::verdict) const UNTESTED: Result<(DebtCategory, Severity), &str> =
+    Ok((DebtCategory::ValidationMissing, Severity::High));
 
-const SUCCESS: CategoryRow = CategoryRow {
+pub(in crate::verdict) const SUCCESS: CategoryRow = CategoryRow {
     code: CategoryCode::Clean,
     result: ResultType::Success,
     work: ToolWork::Succeeded,
@@ -72,7 +74,7 @@ const ANSWER_FAILURE: CategoryRow =
     CategoryRow { fix: "Make the server answer as it must: {reason}", agent: AgentWord::ImplementFix, ..TEST_FAILURE };
 
 /// One row per code, in the order of [`CategoryCode`]. The check below keeps any other order from compiling.
-pub(in crate::verdict) const ROWS: [CategoryRow; 51] = [
+pub(in crate::verdict) const ROWS: [CategoryRow; 52] = [
     CategoryRow { code: CategoryCode::TestsPassed, tests_ran: true, is_determined_by_inputs: true, ..SUCCESS },
     CategoryRow {
         code: CategoryCode::TestsFailed,
@@ -467,29 +469,13 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 51] = [
         message: "Test specification has errors. Fix and regenerate.",
         ..SUCCESS
     },
-    CategoryRow {
-        code: CategoryCode::NothingChecked,
-        result: ResultType::ValidationFailure,
-        debt: UNTESTED,
-        title: "Nothing Was Checked",
-        fix: "Correct the paths of the command, or what the tool's configuration leaves out: {reason}",
-        agent: AgentWord::FixSpecification,
-        message: "The tool had nothing to check, so it proves nothing. Correct its paths or configuration, then request a retest.",
-        causes: &[
-            "The paths of the command match nothing",
-            "The tool's configuration excludes every file",
-            "Every test is skipped",
-        ],
-        recoverable: Some("Correct the paths of the command, or what the tool's configuration leaves out"),
-        shows_output: true,
-        is_determined_by_inputs: true,
-        ..SUCCESS
-    },
+    NOTHING_CHECKED,
+    FILES_CHANGED,
 ];
 
 /// Checks at compile time that the rows have the order of the enum, because [`row_of`] uses the variant as index.
 const _: () = {
-    assert!(ROWS.len() == CategoryCode::NothingChecked as usize + 1);
+    assert!(ROWS.len() == CategoryCode::FilesChanged as usize + 1);
     let mut place = 0;
     while place < ROWS.len() {
         assert!(ROWS[place].code as usize == place);
@@ -548,9 +534,9 @@ mod tests {
             C::AnswerValid | C::AnswerInvalid | C::EndpointMissing | C::ServerError | C::NoAnswer => {}
             C::ResultValid | C::ResultInvalid | C::ClientFailed => {}
             C::ReviewApproved | C::ReviewRejected | C::NoVerdict | C::TestsMissing | C::SpecificationInvalid => {}
-            C::NothingChecked => {}
+            C::NothingChecked | C::FilesChanged => {}
         }
-        C::NothingChecked
+        C::FilesChanged
     }
 
     #[test]

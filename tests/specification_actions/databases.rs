@@ -128,6 +128,48 @@ fn postgresql_is_asked_by_the_machines_client_and_its_password_is_in_no_record()
     assert!(log.contains("1\n"), "the password was there: {log}");
 }
 
+/// A secret of `from_environment` reaches the client alone: whole, or as the whole connection string.
+#[test]
+fn a_secret_of_the_users_environment_reaches_the_client_and_nothing_else() {
+    const SECRET: &str = "p@ss/%41-word:secret";
+    const ADDRESS: &str = "postgresql://app:pass-of-address@db:5434/all";
+    let steps = [
+        query("postgresql://app:{{DB_PASSWORD}}@db:5433/shop", "SELECT 1", json!({ "expectedRowCount": 1 })),
+        query("{{DATABASE_URL}}", "SELECT 2", json!({ "expectedRowCount": 1 })),
+    ];
+    // The client prints what it got, to see that it is masked, and for the password also how long it is.
+    let client = "#!/bin/sh\nenv | grep '^PG' | sort >&2\nprintf %s \"$PGPASSWORD\" | wc -c >&2\necho '{\"id\": 1}'\n";
+    let project = with_steps(Project::new().executable("bin/psql", client), &steps)
+        .toml("[specification]\nfrom_environment = [\"DB_PASSWORD\", \"DATABASE_URL\"]\n");
+    let client = project.path().join("bin/psql");
+    let allowed = format!(
+        "[[allow]]\nprojects = [\"{}\"]\nspecification.from_environment = [\"DB_PASSWORD\", \"DATABASE_URL\"]\n",
+        project.path().display()
+    );
+    std::fs::write(project.root().join("config/proctor/config.toml"), allowed).expect("it is ours");
+    let project = project.with_program(&client).env("DB_PASSWORD", SECRET).env("DATABASE_URL", ADDRESS);
+    let output = project.proctor(["run", "--task", "T200", "--json"]).any_status();
+    let report = output.json();
+    for id in ["STEP.1", "STEP.2"] {
+        assert_eq!(judged(&report, id).0, "RESULT_VALID", "{}", judged(&report, id).1);
+    }
+    let directory = project.store().run_directory("T200");
+    let files: Vec<(String, String)> = std::fs::read_dir(&directory)
+        .expect("a run")
+        .map(|entry| entry.expect("an entry").path())
+        .map(|path| (path.display().to_string(), String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).into_owned()))
+        .collect();
+    for (name, text) in files.iter().chain([&("screen".to_owned(), output.stdout.clone() + &output.stderr)]) {
+        for hidden in [SECRET, ADDRESS, "pass-of-address"] {
+            assert!(!text.contains(hidden), "{name}: {text}");
+        }
+    }
+    let log = |id: &str| &files.iter().find(|(name, _)| name.contains(id) && name.ends_with(".log")).expect("a log").1;
+    assert!(log("STEP.1").contains("PGHOST=db\nPGPASSWORD=********************\nPGPORT=5433"), "{}", log("STEP.1"));
+    assert!(log("STEP.1").contains(&format!("\n{}\n", SECRET.len())), "the password was there: {}", log("STEP.1"));
+    assert!(log("STEP.2").contains("PGPASSWORD=***************\nPGPORT=5434"), "{}", log("STEP.2"));
+}
+
 #[test]
 fn a_missing_client_is_named_with_the_line_that_installs_it() {
     let steps = [query("postgresql://db/shop", "SELECT 1", json!({}))];

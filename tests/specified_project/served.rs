@@ -102,3 +102,18 @@ fn a_task_that_is_wrong_when_the_service_starts_has_its_report_too() {
     assert_eq!(sealed["executionSummary"]["overallStatus"], "SPECIFICATION_ERROR");
     daemon.interrupt();
 }
+
+/// Nothing can be run from a wrong specification, so the answer is what is wrong, and the refusal is sealed.
+#[test]
+fn a_retest_of_a_wrong_specification_is_answered_with_what_is_wrong() {
+    let project = invoices();
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh", "--timeout", "120s"]).success();
+    replace(&project, "specs/T110-mail-test-specification.json", "\"EXISTS\"", "\"EXIST\"");
+    let answer = project.proctor(["request", "retest", "--task", "T110", "--json"]).status(4).json();
+    let errors = answer["errors"].to_string();
+    assert_eq!(answer["accepted"], false, "{answer:#}");
+    assert!(errors.contains("it is `EXIST`") && errors.contains("did you mean `EXISTS`?"), "{answer:#}");
+    assert_eq!(report(&project, "T110")["executionSummary"]["overallStatus"], "SPECIFICATION_ERROR");
+    daemon.interrupt();
+}

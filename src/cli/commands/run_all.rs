@@ -17,10 +17,11 @@ use crate::cli::render;
 use crate::cli::screen::{self, TaskSummary};
 use crate::cli::setup::{self, LoadedProject};
 use crate::cli::specification_files::{self, FoundPlan, SpecifiedProject};
-use crate::model::{CommandExit, RunId, TaskId};
+use crate::model::{CommandExit, RunId, TaskId, TreeDigest};
 use crate::process::Control;
 use crate::report::ExecutionReportV2;
 use crate::spec;
+use crate::tree::TreeHints;
 
 /// The word for `--task` that means every task of every test specification.
 pub(super) const EVERY_TASK: &str = "*";
@@ -31,6 +32,8 @@ pub(super) const EVERY_TASK: &str = "*";
 struct RunAllV1 {
     schema: &'static str,
     exit_code: u8,
+    /// Whether the project's files changed meanwhile, so that the verdicts are about different files.
+    tree_changed: bool,
     tasks: Vec<TaskEndV1>,
 }
 
@@ -74,27 +77,42 @@ pub(super) fn execute(options: &RunOptions, environment: &Environment) -> Result
     let control = watch_signals()?;
     let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
     let mut ends = Vec::new();
-    for task in tasks {
-        if control.requested().is_some() {
-            break;
+    let run_each = |tasks: &[TaskId], resources: &mut RunResources, ends: &mut Vec<TaskEnd>| {
+        for task in tasks {
+            if control.requested().is_some() {
+                return;
+            }
+            if output == RunOutput::Screen {
+                render::line(&screen::task_heading(task, resources.style));
+            }
+            let ended = run_one(options, environment, task, (resources, &control), output);
+            if let (Err(error), RunOutput::Screen) = (&ended, output) {
+                render::error(error);
+            }
+            let end = TaskEnd { task: task.clone(), ended };
+            let stops = end.stops();
+            match ends.iter_mut().find(|known| known.task == end.task) {
+                Some(known) => *known = end,
+                None => ends.push(end),
+            }
+            if stops {
+                return;
+            }
         }
+    };
+    run_each(&tasks, &mut resources, &mut ends);
+    // As after a save during one run, what was run on other files is run once more, and not oftener: somebody may save all the time.
+    let outdated = outdated(&ends, &mut resources)?;
+    if !outdated.is_empty() && !ends.iter().any(TaskEnd::stops) {
         if output == RunOutput::Screen {
-            render::line(&screen::task_heading(&task, resources.style));
+            render::note(&format!("the project's files changed while the tasks ran: {} run once more", counted(outdated.len())));
         }
-        let ended = run_one(options, environment, &task, (&mut resources, &control), output);
-        if let (Err(error), RunOutput::Screen) = (&ended, output) {
-            render::error(error);
-        }
-        let end = TaskEnd { task, ended };
-        let stops = end.stops();
-        ends.push(end);
-        if stops {
-            break;
-        }
+        run_each(&outdated, &mut resources, &mut ends);
     }
+    let tree_changed = !self::outdated(&ends, &mut resources)?.is_empty();
     resources.workspace.save_trees();
     resources.workspace.keep_to_limits();
-    Ok(show(&ends, &torn, (output, &resources)))
+    Ok(show(&ends, &torn, tree_changed, (output, &resources)))
 }
 
 /// Runs one task as `proctor run --task TASK` does. Its specification is read anew, because a task before it may have
@@ -125,7 +143,39 @@ fn run_one(
     }
 }
 
+/// Returns the tasks whose last run was on other files than the newest run of all, and those that were not run because of that.
+/// Empty if all runs were on the same files.
+fn outdated(ends: &[TaskEnd], resources: &mut RunResources) -> Result<Vec<TaskId>, CommandError> {
+    let mut newest = ends.iter().rev().find_map(TaskEnd::tree_after);
+    if newest.is_some() && ends.iter().any(TaskEnd::waits) {
+        // The task may wait because what it depends on was complete on other files.
+        let RunResources { workspace, scope, settings, .. } = resources;
+        let now = workspace.tree_digest(settings, scope, &TreeHints::Everything);
+        newest = Some(now.map_err(|error| super::from_run_error(&error))?.0);
+    }
+    let is_other = |end: &TaskEnd| end.tree().is_some_and(|tree| Some(tree) != newest);
+    if !ends.iter().any(is_other) {
+        return Ok(Vec::new());
+    }
+    Ok(ends.iter().filter(|end| is_other(end) || end.waits()).map(|end| end.task.clone()).collect())
+}
+
+fn counted(tasks: usize) -> String {
+    if tasks == 1 { "1 task is".to_owned() } else { format!("{tasks} tasks are") }
+}
+
 impl TaskEnd {
+    /// Returns the digest of the files that the task's verdict is about; `None` if nothing was sealed.
+    fn tree(&self) -> Option<TreeDigest> {
+        Some(self.report()?.0.tree.as_ref()?.before)
+    }
+
+    /// Returns the digest of the files after the task's run; `None` if nothing was sealed.
+    fn tree_after(&self) -> Option<TreeDigest> {
+        let tree = self.report()?.0.tree.as_ref()?;
+        Some(tree.after.unwrap_or(tree.before))
+    }
+
     fn exit(&self) -> CommandExit {
         match &self.ended {
             Ok(end) => end.exit,
@@ -157,8 +207,8 @@ impl TaskEnd {
 }
 
 /// Shows what all tasks came to. Returns the exit code of the command.
-fn show(ends: &[TaskEnd], torn: &[String], (output, resources): (RunOutput, &RunResources)) -> CommandExit {
-    let exit = exit_of(ends, torn);
+fn show(ends: &[TaskEnd], torn: &[String], tree_changed: bool, (output, resources): (RunOutput, &RunResources)) -> CommandExit {
+    let exit = exit_of(ends, torn, tree_changed);
     if output == RunOutput::Nothing {
         let tasks = ends.iter().map(|end| TaskEndV1 {
             task: end.task.clone(),
@@ -167,22 +217,37 @@ fn show(ends: &[TaskEnd], torn: &[String], (output, resources): (RunOutput, &Run
             run_id: end.report().map(|(report, _)| report.authenticity.execution_id.clone()),
             report: end.report().map(|(_, path)| path.clone()),
         });
-        render::document(&RunAllV1 { schema: "proctor-run-all-v1", exit_code: exit.code(), tasks: tasks.collect() });
+        render::document(&RunAllV1 {
+            schema: "proctor-run-all-v1",
+            exit_code: exit.code(),
+            tree_changed,
+            tasks: tasks.collect(),
+        });
         return exit;
     }
     let tasks: Vec<_> = ends.iter().map(|end| (&end.task, end.summary())).collect();
     screen::summary_lines(&tasks, resources.style).iter().for_each(render::line);
     torn.iter().for_each(render::note);
+    if tree_changed {
+        render::note(
+            "the project's files changed again while the tasks ran, so not all verdicts are about the files as they are now",
+        );
+        render::note("hint: run the command once more");
+    }
     exit
 }
 
-/// Returns the exit code for all tasks. A task that waits for another one counts only if no other task says why.
-fn exit_of(ends: &[TaskEnd], torn: &[String]) -> CommandExit {
+/// Returns the exit code for all tasks. A task that waits for another one counts only if no other task says why. Verdicts about
+/// different files are no success together.
+fn exit_of(ends: &[TaskEnd], torn: &[String], tree_changed: bool) -> CommandExit {
     let mut exits: Vec<CommandExit> = ends.iter().filter(|end| !end.waits()).map(TaskEnd::exit).collect();
     if !torn.is_empty() {
         exits.push(CommandExit::SpecificationWrong);
     }
+    if tree_changed {
+        exits.push(CommandExit::NoFreshVerdict);
+    }
     let exit = CommandExit::of_tasks(&exits);
     let says_why = !matches!(exit, CommandExit::Proceed | CommandExit::NoFreshVerdict);
-    if !says_why && ends.iter().any(TaskEnd::waits) { CommandExit::CodeNeedsWork } else { exit }
+    if !says_why && !tree_changed && ends.iter().any(TaskEnd::waits) { CommandExit::CodeNeedsWork } else { exit }
 }

@@ -35,9 +35,10 @@ pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Resul
     let environment = &environment.with_values(&options.values.set);
     let root = setup::project_root(environment, options.place.path())?;
     let until = Until { begun: clock::monotonic(), timeout: options.timeout };
+    let mut place = WaitPlace { environment, root: &root, opened: None };
     let waited = match awaited(&root, options.verdict.task.as_deref(), environment.values())? {
-        Awaited::One(task) => wait_for(environment, (&root, &task), &until)?,
-        Awaited::Every(specifications) => wait_for_every(environment, &root, &specifications, &until)?,
+        Awaited::One(task) => place.wait_for(&task, &until)?,
+        Awaited::Every(specifications) => place.wait_for_every(&specifications, &until)?,
     };
     Ok(match waited {
         Waited::Answered(answer) => show(&answer, None, options.json, environment),
@@ -83,54 +84,74 @@ fn awaited(root: &Path, named: Option<&str>, values: &[(String, String)]) -> Res
     }
 }
 
-/// Waits for every task in turn, and answers with what all of them come to at the end.
-fn wait_for_every(
-    environment: &Environment,
-    root: &Path,
-    specifications: &Specifications,
-    until: &Until,
-) -> Result<Waited, CommandError> {
-    let tasks = specifications.tasks();
-    let Some(first) = tasks.first() else { return Err(specification_files::without_tasks(specifications)) };
-    let mut in_time = InTimeV1::Answered;
-    for task in &tasks {
-        match wait_for(environment, (root, task), until)? {
-            Waited::Answered(answer) if answer.in_time == InTimeV1::TimedOut => in_time = InTimeV1::TimedOut,
-            Waited::Answered(_) => {}
-            // The other tasks would meet the same problem.
-            ended @ (Waited::Troubled(..) | Waited::Ended(_)) => return Ok(ended),
-        }
-    }
-    // A save may have made earlier answers stale, so all of them are looked at once more.
-    let now = Until { begun: clock::monotonic(), timeout: Duration::ZERO };
-    let answer = match wait_for(environment, (root, first), &now)? {
-        Waited::Answered(answer) => answer,
-        ended @ (Waited::Troubled(..) | Waited::Ended(_)) => return Ok(ended),
-    };
-    let state = |task: &TaskId| answer.project.tasks.iter().find(|status| status.task == *task);
-    let code = |task: &TaskId| state(task).map_or(CommandExit::NoFreshVerdict, |status| CommandExit::from_code(status.exit_code));
-    let mut exits: Vec<CommandExit> = tasks.iter().map(code).collect();
-    if !specifications.faults_without_task().is_empty() {
-        exits.push(CommandExit::SpecificationWrong);
-    }
-    let shown = tasks.iter().filter_map(state).cloned().collect();
-    let project = ProjectStatusV1 { tasks: shown, ..answer.project.clone() };
-    Ok(Waited::Answered(Box::new(AnswerV1 { in_time, exit_code: CommandExit::of_tasks(&exits).code(), project })))
+/// Where a command waits: the project, and what this process has opened to wait by itself.
+struct WaitPlace<'a> {
+    environment: &'a Environment,
+    root: &'a Path,
+    /// `None` as long as only the service was asked.
+    opened: Option<OpenedStore>,
 }
 
-/// Waits for the verdict of a task.
-fn wait_for(environment: &Environment, (root, task): (&Path, &TaskId), until: &Until) -> Result<Waited, CommandError> {
-    // The service knows no values of this command line.
-    if let Some(served) = service::serving(environment, root).filter(|_| environment.values().is_empty()) {
-        match ask(&served, task, until) {
-            Ok(answer) => return Ok(Waited::Answered(Box::new(answer))),
-            Err(error @ (ClientError::Refused(_) | ClientError::Late { .. })) => return Err(service::from_client_error(&error)),
-            // The service stopped or closed the connection. This process waits without the service for the rest of the
-            // time.
-            Err(error) => service::say_unusable(&error),
+/// What this process needs to wait by itself, for however many tasks.
+struct OpenedStore {
+    archive: StoreReader,
+    /// `None` as long as no run was needed.
+    runner: Option<Runner>,
+}
+
+impl WaitPlace<'_> {
+    /// Waits for every task in turn, and answers with what all of them come to at the end.
+    fn wait_for_every(&mut self, specifications: &Specifications, until: &Until) -> Result<Waited, CommandError> {
+        let tasks = specifications.tasks();
+        let Some(first) = tasks.first() else { return Err(specification_files::without_tasks(specifications)) };
+        let mut in_time = InTimeV1::Answered;
+        for task in &tasks {
+            match self.wait_for(task, until)? {
+                Waited::Answered(answer) if answer.in_time == InTimeV1::TimedOut => in_time = InTimeV1::TimedOut,
+                Waited::Answered(_) => {}
+                // The other tasks would meet the same problem.
+                ended @ (Waited::Troubled(..) | Waited::Ended(_)) => return Ok(ended),
+            }
         }
+        // A save may have made earlier answers stale, so all of them are looked at once more.
+        let now = Until { begun: clock::monotonic(), timeout: Duration::ZERO };
+        let answer = match self.wait_for(first, &now)? {
+            Waited::Answered(answer) => answer,
+            ended @ (Waited::Troubled(..) | Waited::Ended(_)) => return Ok(ended),
+        };
+        let state = |task: &TaskId| answer.project.tasks.iter().find(|status| status.task == *task);
+        let code =
+            |task: &TaskId| state(task).map_or(CommandExit::NoFreshVerdict, |status| CommandExit::from_code(status.exit_code));
+        let mut exits: Vec<CommandExit> = tasks.iter().map(code).collect();
+        if !specifications.faults_without_task().is_empty() {
+            exits.push(CommandExit::SpecificationWrong);
+        }
+        let shown = tasks.iter().filter_map(state).cloned().collect();
+        let project = ProjectStatusV1 { tasks: shown, ..answer.project.clone() };
+        Ok(Waited::Answered(Box::new(AnswerV1 { in_time, exit_code: CommandExit::of_tasks(&exits).code(), project })))
     }
-    wait_here(environment, (root, task), until).or_else(|error| without_run(environment, (root, task), error))
+
+    /// Waits for the verdict of a task.
+    fn wait_for(&mut self, task: &TaskId, until: &Until) -> Result<Waited, CommandError> {
+        // The service knows no values of this command line.
+        if let Some(served) = service::serving(self.environment, self.root).filter(|_| self.environment.values().is_empty()) {
+            match ask(&served, task, until) {
+                Ok(answer) => return Ok(Waited::Answered(Box::new(answer))),
+                Err(error @ (ClientError::Refused(_) | ClientError::Late { .. })) => {
+                    return Err(service::from_client_error(&error));
+                }
+                // The service stopped or closed the connection. This process waits without the service for the rest of the
+                // time.
+                Err(error) => service::say_unusable(&error),
+            }
+        }
+        let opened = match &mut self.opened {
+            Some(opened) => opened,
+            none => none.insert(OpenedStore { archive: opening::open_archive(self.environment)?, runner: None }),
+        };
+        let (environment, place) = (self.environment, (self.root, task));
+        wait_here(environment, place, until, opened).or_else(|error| without_run(environment, place, error))
+    }
 }
 
 /// Answers for a wait that failed of a problem of the machine: with the state of the project, and the problem. Any other
@@ -174,13 +195,16 @@ fn ask(served: &ServedProject, task: &TaskId, until: &Until) -> Result<AnswerV1,
     served.client.ask(MethodV1::Get, &path, left + MARGIN)
 }
 
-fn wait_here(environment: &Environment, (root, task): (&Path, &TaskId), until: &Until) -> Result<Waited, CommandError> {
-    let mut archive = opening::open_archive(environment)?;
-    let mut runner = None;
+fn wait_here(
+    environment: &Environment,
+    (root, task): (&Path, &TaskId),
+    until: &Until,
+    OpenedStore { archive, runner }: &mut OpenedStore,
+) -> Result<Waited, CommandError> {
     let mut runs = 0;
     loop {
         // The tree is read in every round, so that the answer is for a tree that existed after the command began.
-        let standing = status::stand(&mut archive, root, std::slice::from_ref(task), environment.values())?.with_first(task);
+        let standing = status::stand(archive, root, std::slice::from_ref(task), environment.values())?.with_first(task);
         let freshness = standing.tasks.first().map(|task| &task.freshness);
         let step = freshness.map_or(WaitStep::Answer, Freshness::wait_step);
         let in_time = match step {
@@ -192,16 +216,16 @@ fn wait_here(environment: &Environment, (root, task): (&Path, &TaskId), until: &
             WaitStep::GoOn | WaitStep::Run => None,
         };
         if let Some(in_time) = in_time {
-            return Ok(Waited::Answered(Box::new(answer(&archive, &standing, task, in_time)?)));
+            return Ok(Waited::Answered(Box::new(answer(archive, &standing, task, in_time)?)));
         }
         match step {
             WaitStep::Answer | WaitStep::GoOn => thread::sleep(LOOK_AGAIN.min(until.left())),
             WaitStep::Run => {
                 runs += 1;
-                let runner = match &mut runner {
-                    Some(runner) => runner,
-                    none => none.insert(Runner::open(environment)?),
-                };
+                if runner.is_none() {
+                    *runner = Some(Runner::open(environment)?);
+                }
+                let Some(runner) = runner else { continue };
                 match runner.run(environment, (root, task), until)? {
                     RunStep::LookAgain => {}
                     // Another run would wait for the same tasks.

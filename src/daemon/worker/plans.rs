@@ -1,9 +1,8 @@
 //! The plans of a project's tasks on the worker's thread, and what happens if a task has none: the refusal of its run is
 //! sealed.
 
-use crate::daemon::effect::Order;
 use crate::daemon::worker::{ProjectDefinition, RunFailure, WorkerReport, WorkerState};
-use crate::model::{Plan, TaskId};
+use crate::model::{Plan, TaskId, Trigger};
 use crate::project::{MissingOwnPlan, PlanlessReason, ProjectError, TaskError};
 use crate::run::RefusedRequest;
 use crate::tree::TreeHints;
@@ -53,11 +52,15 @@ impl WorkerState {
 
     /// Seals the refusal of a run whose task has errors in its specification, so that the task's report says so. The same
     /// errors are sealed once in a row: a save that leaves them as they are adds nothing.
-    pub(super) fn refuse(&mut self, order: &Order, reloaded: &ProjectDefinition, lines: Vec<String>) -> RunFailure {
-        if self.refused.get(&order.task) == Some(&lines) {
+    pub(super) fn refuse(
+        &mut self,
+        (task, trigger): (&TaskId, Trigger),
+        reloaded: &ProjectDefinition,
+        lines: Vec<String>,
+    ) -> RunFailure {
+        if self.refused.get(task) == Some(&lines) {
             return RunFailure::Configuration(lines);
         }
-        let (task, trigger) = (&order.task, order.trigger.clone());
         let ProjectDefinition { settings, configuration, .. } = reloaded;
         let refusal = RefusedRequest { task, scope: &self.scope, settings, configuration, trigger };
         let report = &self.report;

@@ -9,7 +9,7 @@ use crate::model::{Action, CategoryCode, ControlObservation, EvidenceFile, Inter
 use crate::project::ProjectError;
 use crate::report::ActionFiles;
 use crate::run::perform::process::with_command_environment;
-use crate::run::perform::reports::take_report;
+use crate::run::perform::reports::{take_report, without_secrets};
 use crate::run::perform::{Attempts, Performer, TimeBudget, limits_of};
 use crate::tools::{self, ReportRequest};
 
@@ -48,6 +48,7 @@ impl Performer<'_, '_> {
         self.note_end(action, &ended.end);
         let request = ReportRequest::Ours { path: prepared.report_file, channel: "control" };
         let report = take_report(&request, &output, &self.working_directory(action), None);
+        let report = without_secrets(report, &self.secrets(), output.path());
         let seen = tools::interpret_control(&ended.end, &report, &nonce);
         let mut files = self.keep_streams(action, &ended, &names)?;
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);

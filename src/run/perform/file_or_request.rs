@@ -42,13 +42,16 @@ impl Performer<'_, '_> {
         }
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let (started, begun, time_budget) = (clock::now(), clock::monotonic(), self.time_budget(action));
-        let (observed, interpretation) = match &action.kind {
+        let (mut observed, interpretation) = match &action.kind {
             ActionKind::FileValidation(validation) => self.validate_file(action, validation, time_budget.timeout),
             ActionKind::HttpRequest(request) => self.send_request(action, request, time_budget.timeout),
             ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::ClientCommand(_) | ActionKind::Review(_) => {
                 unreachable!("whoever calls this has asked whether it starts a process")
             }
         };
+        let secrets = self.secrets();
+        secrets.mask_file(&mut observed);
+        let interpretation = secrets.mask_interpretation(interpretation);
         let ended = ended(&interpretation, self.requested_stop(action), started, begun);
         let judgement = self.classify(action, &ended, &interpretation, time_budget);
         let files = self.keep_observation(action, attempts.number(), &ended, &interpretation, &observed)?;

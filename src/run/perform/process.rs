@@ -18,9 +18,12 @@ use crate::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, clock,
 use crate::project::Progress;
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use crate::run::client_start::{ClientPlace, ClientStart, client_start};
+use crate::run::connection_variables::KnownVariables;
 use crate::run::old_report::OldReportGuard;
 use crate::run::perform::control::{ControlOutcome, apply_control};
-use crate::run::perform::reports::{named_report_path, read_source, take_project_report, take_report};
+use crate::run::perform::reports::{
+    named_report_path, package_scripts, read_source, take_project_report, take_report, without_secrets,
+};
 use crate::run::perform::{Attempts, Performer, TimeBudget, ended_not_started, ended_without_launcher, limits_of};
 use crate::run::stop_requests::stop_reasons_for;
 use crate::tools::{self, ReportRequest};
@@ -112,7 +115,7 @@ impl Performer<'_, '_> {
         match self.start_of_client(action, &output, &environment) {
             None => {}
             Some(Ok(start)) => {
-                environment.add_for_the_tool(&start.variables);
+                environment.add_for_the_client(&start.variables, &self.secrets());
                 (argv, report) = (start.argv, start.report);
             }
             Some(Err(why)) => not_ready = Some(SpawnFailure::ClientNotReady { why }),
@@ -171,7 +174,8 @@ impl Performer<'_, '_> {
             engine_socket: self.context.request.settings.engine_socket.as_deref(),
             requires_isolation: self.context.request.settings.sandbox.mode == ProtectionMode::Require,
         };
-        Some(client_start(call, &place, &environment.variables))
+        let known = KnownVariables { environment: &environment.variables, secrets: &self.secrets() };
+        Some(client_start(call, &place, &known))
     }
 
     /// Returns the project files that the action's report is read from. No other action may use them at the same time.
@@ -252,16 +256,21 @@ impl Performer<'_, '_> {
         let channel = report.channel();
         let isolation = launch.request.as_ref().ok().map(|request| &request.child.isolation);
         let mount = isolation.and_then(|isolation| isolation.snapshot.as_ref());
-        let mut notes = Vec::new();
+        let (mut notes, mut changed) = (Vec::new(), Vec::new());
+        let secrets = &launch.secrets;
         let report = take_report(&report, &output, &self.working_directory(action), mount);
-        let report = self.without_secrets(report);
+        let report = without_secrets(report, secrets, output.path());
         let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path, mount));
+        let coverage = without_secrets(coverage, secrets, output.path());
         if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_to_change(action)) {
             let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());
-            let noted = snapshot.note_written((action, &ended), mount, sandbox, self.context.request.settings);
-            let dropped = noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
+            let is_linter = action.phase == ActionPhase::Step && tools::runs_linter(action, &package_scripts(root, action));
+            let noted = snapshot.note_written((action, &ended), mount, sandbox, (self.context.request.settings, is_linter));
+            let noted = noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
             let subject = action.name.clone();
-            notes.extend(dropped.map(|why| PlanNote { subject, message: format!("the tool's cache was dropped: {why}") }));
+            let message = noted.dropped_cache.map(|why| format!("the tool's cache was dropped: {why}"));
+            notes.extend(message.map(|message| PlanNote { subject, message }));
+            changed = noted.changed;
         }
         drop(aside);
         let input = tools::Input {
@@ -282,7 +291,9 @@ impl Performer<'_, '_> {
         let said = tools::name_what_hung(&input, tools::interpret(&input), &|path| read_source(root, path));
         let seen = with_command_environment(action, &environment);
         let said = tools::judge_hidden(said, root, tools::hiding_module(&seen, root, &self.working_directory(action), &names_in));
+        let said = tools::judge_mended(said, &changed);
         let said = tools::add_source_lines(said, &|path| read_source(root, path));
+        let said = secrets.mask_interpretation(said);
         let (interpretation, mut observed) = attempts.read(action, &ended, said, &names.log.name);
         let interpretation = apply_control(interpretation, control.as_ref().map(|control| &control.seen));
         let judgement = self.classify(action, &ended, &interpretation, time_budget);

@@ -1,11 +1,17 @@
 //! Finds and reads the reports of tools. A report is read only after all processes that could change it have ended
 //! (E12).
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::{Artifact, ArtifactRefusal, OutputDirectory, TakenReport, read_artifact, take_report_file};
-use crate::model::{SnapshotMount, ToolReport};
+use crate::evidence::{
+    Artifact, ArtifactRefusal, OutputDirectory, TakenReport, create_unnamed_file, read_artifact, take_report_file,
+};
+use crate::model::{Action, LargeReport, SnapshotMount, ToolReport};
+use crate::process::mask_stream;
 use crate::run::snapshot::place_of_written;
+use crate::sandbox::Secrets;
+use crate::spec::DiskFiles;
 use crate::tools::ReportRequest;
 
 /// The largest report that is read, in bytes. A larger report is refused.
@@ -67,6 +73,36 @@ fn as_report(taken: Result<Artifact, ArtifactRefusal>) -> ToolReport {
     }
 }
 
+/// Returns a report with every secret masked. A report that is read piece by piece is copied to another file without a name in the
+/// directory `beside`.
+pub(super) fn without_secrets(report: ToolReport, secrets: &Secrets, beside: &Path) -> ToolReport {
+    if secrets.is_empty() {
+        return report;
+    }
+    match report {
+        ToolReport::Fresh(mut bytes) => {
+            secrets.mask(&mut bytes);
+            ToolReport::Fresh(bytes)
+        }
+        ToolReport::Large(large) => match masked_copy(&large, secrets, beside) {
+            Ok(masked) => ToolReport::Large(masked),
+            Err(error) => ToolReport::Refused(format!("its secrets could not be masked: {error}")),
+        },
+        report @ (ToolReport::NotRequested | ToolReport::Missing | ToolReport::Refused(_)) => report,
+    }
+}
+
+fn masked_copy(large: &LargeReport, secrets: &Secrets, beside: &Path) -> std::io::Result<LargeReport> {
+    let mut copy = create_unnamed_file(beside)?;
+    let bytes = mask_stream(&mut large.reader(), &mut copy, &secrets.bytes())?;
+    Ok(LargeReport::new(copy, bytes))
+}
+
+/// Returns the scripts of the `package.json` in the directory of an action.
+pub(super) fn package_scripts(root: &Path, action: &Action) -> BTreeMap<String, String> {
+    crate::tools::scripts(&DiskFiles::new(root), &action.directory.to_string_lossy())
+}
+
 /// Returns the text of a source file of the project; `None` if it is no regular file, or larger than a source file is.
 pub(super) fn read_source(root: &Path, path: &Path) -> Option<String> {
     let ToolReport::Fresh(bytes) = as_report(read_artifact(root, path, SOURCE_CAP)) else { return None };
@@ -78,4 +114,31 @@ pub(super) fn take_project_report(root: &Path, path: &Path, mount: Option<&Snaps
     let written = mount.and_then(|mount| place_of_written(mount, &root.join(path)));
     let (directory, path) = written.unwrap_or_else(|| (root.to_owned(), path.to_owned()));
     as_report(read_artifact(&directory, &path, REPORT_CAP))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::ffi::OsString;
+    use std::io::{Read as _, Write as _};
+
+    use super::*;
+
+    #[test]
+    fn a_large_report_is_masked_across_the_pieces_in_which_it_is_read() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let ambient = BTreeMap::from([(OsString::from("TOKEN"), OsString::from("hush&hush"))]);
+        let secrets = Secrets::read(&ambient, &["TOKEN".to_owned()]);
+        // Whatever the size of a piece is, a secret lies across the end of one.
+        let text: String = (0..40_000).map(|at| format!("<t n=\"{at}\">hush&amp;hush</t>hush&hush ")).collect();
+        let mut file = create_unnamed_file(directory.path()).expect("a file");
+        file.write_all(text.as_bytes()).expect("written");
+        let large = ToolReport::Large(LargeReport::new(file, text.len() as u64));
+        let ToolReport::Large(masked) = without_secrets(large, &secrets, directory.path()) else { panic!("it stays large") };
+        let mut read = String::new();
+        masked.reader().read_to_string(&mut read).expect("text");
+        assert!(!read.contains("hush"));
+        assert_eq!((read.len(), masked.bytes()), (text.len(), text.len() as u64));
+        assert!(read.starts_with("<t n=\"0\">*************</t>********* <t n"));
+    }
 }

@@ -241,6 +241,7 @@ impl Performer<'_, '_> {
             life,
             held: holders.as_ref().map(|(port, holders)| (*port, &holders[..])),
         });
+        let interpretation = self.secrets().mask_interpretation(interpretation);
         let time_budget = TimeBudget { timeout: action.timeout, of_the_run: None };
         let judgement = self.classify(action, &ended, &interpretation, time_budget);
         let mut files = self.keep_streams(action, &ended, names)?;

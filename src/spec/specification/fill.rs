@@ -30,9 +30,10 @@ const TEXTS: &[&str] = &[
 /// `${NAME}` is a variable, and in a script of a browser a part of JavaScript.
 const COMMANDS: &[&str] = &["command", "checkCommand", "argv", "connectionString", "script"];
 
-/// The keys in `parameters` below which a secret may stand: variables, and the parts of a request. A command line can be read by
-/// every user of the machine, and everything else of a plan is recorded.
-const FOR_SECRETS: &[&str] = &["environment", "url", "headers", "body"];
+/// The keys in `parameters` below which a secret may stand: variables, the parts of a request, and the connection string of a
+/// database, whose client gets it as variables. A command line can be read by every user of the machine, and everything else of a plan
+/// is recorded.
+const FOR_SECRETS: &[&str] = &["environment", "url", "headers", "body", "connectionString"];
 
 /// The key of the variables for all actions, in `globalConfiguration`.
 const VARIABLES: &str = "environment";

@@ -262,7 +262,7 @@ impl Text<'_> {
             let rule = BrokenRule { schema_path: format!("#/lint/{SECRET_PLACE}"), ..plain_rule(SECRET_PLACE) };
             let problem = Problem { rule: Some(rule), ..Problem::new(pointer, message) };
             self.placed(problem).hint(format!(
-                "a secret may stand in `environment`, and in `url`, `headers` and `body` of a request: for a command, write \
+                "a secret may stand in `environment`, in `connectionString`, and in `url`, `headers` and `body` of a request: for a command, write \
                  `\"environment\": {{\"{name}\": \"{{{{{name}}}}}\"}}` and let it read the variable; what is no secret is given by `--set` \
                  or `[specification.values]`"
             ))

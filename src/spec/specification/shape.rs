@@ -140,6 +140,10 @@ fn unknown_key(pointer: &str, schema_path: &str, key: &str) -> Problem {
     let properties = SCHEMA.pointer(&format!("{object}/properties")).and_then(Value::as_object);
     let known = properties.into_iter().flatten().map(|(name, _)| name.as_str());
     let hint = known.clone().next().map(|_| format!("known here: {}", known.clone().collect::<Vec<_>>().join(", ")));
+    let patterns = SCHEMA.pointer(&format!("{object}/patternProperties")).and_then(Value::as_object);
+    let pattern = patterns.and_then(|patterns| patterns.keys().next());
+    // Ids of tasks are the only keys that a pattern describes.
+    let hint = hint.or_else(|| pattern.map(|pattern| format!("a key here matches `{pattern}`, as `T001` and `T117` do")));
     let problem = Problem::new(pointer, format!("must NOT have additional properties: `{key}` is unknown"));
     Problem { hint, ..problem.nearest(nearest(key, known)) }
 }

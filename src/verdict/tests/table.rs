@@ -243,6 +243,12 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       perhaps: The tool's configuration excludes every file
       perhaps: Every test is skipped
       recover: Correct the paths of the command, or what the tool's configuration leaves out
+    FILES_CHANGED: ValidationFailure, tool Succeeded; debt ValidationMissing, High
+      Files Changed by the Check: Run the command by hand, so that the project's own files are mended, or let it only look (`--check`, without `--fix`, `--write` or `-w`): {reason}
+      FixCode: The tool mended its own copy, not the project. Run its command by hand, then request a retest.
+      perhaps: The command mends in place of only looking
+      perhaps: The tool's configuration switches mending on
+      recover: Run the command by hand in the project
     ");
 }
 

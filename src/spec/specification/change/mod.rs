@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use crate::model::{ChangeEffect, Problem, SpecificationChange};
-use crate::spec::specification::change::rules::{judge, mends, rule_key, rule_of};
+use crate::spec::specification::change::rules::{ChangeRule, judge, mends, rule_key, rule_of};
 use crate::spec::specification::fill::quote_bare;
 
 /// The keys that identify the elements of a list, in the order in which they are tried.
@@ -116,7 +116,9 @@ impl Comparison<'_> {
         let rule = rule_of(key);
         let judged = rule.and_then(|rule| judge(rule, before, after));
         let is_error = self.is_faulted(&pointer) || (before.is_none() && self.is_missing(&pointer));
-        let effect = if is_error && mends(rule, judged, before, after) {
+        // A word that the format does not know asked for nothing, so the word that was meant takes nothing back.
+        let is_meant = rule == Some(ChangeRule::Another) && self.is_nearest(&pointer, after);
+        let effect = if is_meant || is_error && mends(rule, judged, before, after) {
             ChangeEffect::Mends
         } else {
             judged.unwrap_or(ChangeEffect::Unexplained)
@@ -135,6 +137,13 @@ impl Comparison<'_> {
         let is_about =
             |fault: &Problem| (!pointer.is_empty() && fault.is_at(pointer)) || named(fault, "additionalProperty", pointer);
         self.faults.iter().filter(|fault| fault.is_hard()).any(is_about)
+    }
+
+    /// Returns whether a value is the allowed one that is nearest to a wrong value, as the fault about the wrong value names it.
+    fn is_nearest(&self, pointer: &str, after: Option<&Value>) -> bool {
+        let after = after.and_then(Value::as_str);
+        let mut wrong = self.faults.iter().filter(|fault| fault.is_hard() && fault.is_at(pointer));
+        after.is_some() && wrong.any(|fault| fault.nearest.as_deref() == after)
     }
 
     /// Returns the known key that is nearest to an unknown key, as the fault about the unknown key names it.

@@ -174,6 +174,20 @@ fn c80_what_the_errors_ask_for_mends_and_a_command_that_is_exchanged_weakens() {
     assert_eq!(effects(&wrong_kind, &right), [("timeout".to_owned(), Mends)]);
     let needs_a_shell = broken(&|it| set(it, &format!("{parameters}/command"), json!("python -m pytest | tail")));
     assert_eq!(effects(&needs_a_shell, &right), [("command".to_owned(), Weakens)]);
+    // A misspelt word asked for nothing. Only the nearest word is what was meant.
+    let looked_for = |word: &str| {
+        broken(&|it| {
+            set(it, "/executionEngine/availableActionTypes/-", json!("FILE_VALIDATION"));
+            let action = json!({
+                "actionId": "PREREQ.1", "type": "FILE_VALIDATION", "description": "looks for the file",
+                "parameters": { "filePath": "/srv/billing/a.py", "validationType": word, "minSize": 1 }
+            });
+            set(it, "/tasks/T117/testExecution/prerequisites/-", action);
+        })
+    };
+    assert_eq!(effects(&looked_for("EXIST"), &looked_for("EXISTS")), [("validationType".to_owned(), Mends)]);
+    assert_eq!(effects(&looked_for("EXIST"), &looked_for("SIZE_CHECK")), [("validationType".to_owned(), Weakens)]);
+    assert_eq!(effects(&looked_for("SIZE_CHECK"), &looked_for("EXISTS")), [("validationType".to_owned(), Weakens)]);
     let mut cheat = right.clone();
     set(&mut cheat, "/tasks/T117/completionCriteria/minimumPassRate", json!(1));
     let mut renamed = right.clone();

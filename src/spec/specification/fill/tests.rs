@@ -94,7 +94,7 @@ fn keys_are_filled_too_and_keep_what_is_below_them() {
 fn a_secret_keeps_its_placeholder_and_stands_only_where_it_is_not_recorded() {
     let mut document = json!({
         "globalConfiguration": { "environment": { "T": "Bearer ${TOKEN}" }, "devServer": { "url": "http://{{TOKEN}}" } },
-        "parameters": { "url": "http://a/{{ TOKEN }}", "command": "curl {{TOKEN}}", "body": { "a": ["{{TOKEN}}"] } },
+        "parameters": { "url": "http://a/{{ TOKEN }}", "command": "curl {{TOKEN}}", "body": { "a": ["{{TOKEN}}"] }, "connectionString": "postgres://a:{{TOKEN}}@b/c" },
         "description": "with {{TOKEN}}",
     });
     let filling = fill(&mut document, &settings(&[], &["TOKEN"]), &[]);

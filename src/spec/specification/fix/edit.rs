@@ -15,6 +15,11 @@ pub(super) fn insert_element(text: &str, places: &Places, array: &str, value: &V
     insert(text, places, array, &one_line(value))
 }
 
+/// Returns the edit that adds an element, as it is written somewhere else, at the end of an array; `None` if there is no such array.
+pub(super) fn insert_written(text: &str, places: &Places, array: &str, written: &str) -> Option<TextEdit> {
+    insert(text, places, array, written)
+}
+
 fn insert(text: &str, places: &Places, container: &str, written: &str) -> Option<TextEdit> {
     let range = places.range(container)?;
     let inner = text.get(range.start + 1..range.end.checked_sub(1)?)?;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::config::SpecificationSettings;
 use crate::model::{Problem, TextPosition};
 use crate::spec::specification::fill::{fill, quote_bare, restore_bare};
-use crate::spec::specification::fix::edit::{insert_element, insert_member, removal_of_member};
+use crate::spec::specification::fix::edit::{insert_element, insert_member, insert_written, removal_of_member};
 use crate::spec::specification::fix::ready::{Ready, find_ready};
 use crate::spec::specification::lint::lacks_operand;
 use crate::spec::specification::read::{SpecificationContext, read_filled_specification};
@@ -162,6 +162,36 @@ impl Planner<'_> {
                     self.look_at(&Found { task: task.clone(), list, index, pointer, action });
                 }
             }
+            self.look_at_browser_validation(&member("/tasks", &task));
+        }
+    }
+
+    /// Makes the steps of an enabled `mcpValidation` steps of the task, behind its other steps. They are actions like those.
+    fn look_at_browser_validation(&mut self, task: &str) {
+        let pointer = format!("{task}/mcpValidation");
+        if self.filled.pointer(&format!("{pointer}/enabled")) != Some(&Value::Bool(true)) {
+            return;
+        }
+        let steps = self.filled.pointer(&format!("{pointer}/steps")).and_then(Value::as_array).cloned().unwrap_or_default();
+        let into = format!("{task}/testExecution/steps");
+        let written = (0..steps.len()).filter_map(|at| self.text.get(self.places.range(&format!("{pointer}/steps/{at}"))?));
+        let moved: Vec<Option<TextEdit>> =
+            written.map(|written| insert_written(self.text, &self.places, &into, written)).collect();
+        let available = self.document.pointer(ACTION_TYPES).and_then(Value::as_array);
+        let mut lacking: Vec<&Value> = steps.iter().filter_map(|step| step.get("type")).collect();
+        lacking.retain(|kind| available.is_some_and(|known| !known.contains(kind)));
+        lacking.dedup();
+        let types = lacking.into_iter().map(|kind| insert_element(self.text, &self.places, ACTION_TYPES, kind));
+        let removal = removal_of_member(self.text, &self.places, &pointer);
+        let edits: Option<Vec<TextEdit>> = moved.into_iter().chain(types).chain([removal]).collect();
+        let place = TextPosition::of(self.text, self.places.of_key(&pointer));
+        let what =
+            format!("`mcpValidation` is enabled: its steps ({}) become steps of `testExecution`, behind the others", steps.len());
+        match edits {
+            Some(edits) => {
+                self.plan.corrections.push(Correction { pointer, place, what, basis: CorrectionBasis::Rule, edits });
+            }
+            None => self.plan.left.push((place, what)),
         }
     }
 

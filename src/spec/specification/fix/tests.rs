@@ -203,3 +203,40 @@ fn a_text_that_is_no_document_has_no_corrections() {
         assert_eq!(plan(text), CorrectionPlan::default(), "{text}");
     }
 }
+
+#[test]
+fn the_steps_of_a_browser_validation_become_steps_as_they_are_written() {
+    let text = include_str!("../../../../fixtures/specifications/rounding.json");
+    let step = |number: usize| {
+        format!(
+            "{{\"actionId\":  \"STEP.{number}\", \"type\": \"MCP_BROWSER_COMMAND\", \"description\": \"The page of quotes is open\",\n \
+             \"parameters\": {{ \"action\": \"browser_navigate\", \"url\": \"http://127.0.0.1:3000\" }} }}"
+        )
+    };
+    let with = |validation: &str| {
+        text.replacen("\"testExecution\":", &format!("\"mcpValidation\": {validation},\n\"testExecution\":"), 1)
+    };
+    let enabled = with(&format!("{{ \"enabled\": true, \"steps\": [{}, {}] }}", step(71), step(72)));
+    let before = errors(&enabled, &values());
+    assert!(before.iter().any(|error| error.code() == "BROWSER_VALIDATION" && error.to_string().contains("--fix")), "{before:?}");
+    let plan = plan(&enabled);
+    assert_eq!((plan.corrections.len(), &plan.left), (1, &Vec::new()), "{plan:?}");
+    let corrected = apply_corrections(&enabled, plan.corrections.iter());
+    assert_eq!(
+        errors(&corrected, &values()).iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [] as [String; 0],
+        "{corrected}"
+    );
+    assert!(
+        corrected.contains(&step(71)) && corrected.contains(&step(72)) && !corrected.contains("mcpValidation"),
+        "{corrected}"
+    );
+    let document: Value = serde_json::from_str(&corrected).expect("it is JSON");
+    let steps = document["tasks"]["T117"]["testExecution"]["steps"].as_array().expect("a list");
+    assert_eq!([&steps[steps.len() - 2]["actionId"], &steps[steps.len() - 1]["actionId"]], ["STEP.71", "STEP.72"]);
+    // An id that another step has cannot stand there twice, so a person has to choose another one.
+    let twice = with(&format!("{{ \"enabled\": true, \"steps\": [{}] }}", step(1)));
+    let plan = self::plan(&twice);
+    assert!(plan.corrections.is_empty() && plan.left.len() == 1, "{plan:?}");
+    assert_eq!(self::plan(&with("{ \"enabled\": false }")), CorrectionPlan::default());
+}

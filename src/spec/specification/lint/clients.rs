@@ -13,7 +13,7 @@ use crate::spec::specification::raw::{
 /// Reports connection strings that name no database that can be queried, or that hold a password.
 pub(super) fn connections(subject: &Subject<'_>) -> Vec<Problem> {
     let root = &subject.raw.global_configuration.workspace_root;
-    let findings = queries(subject).filter_map(|(action, query)| {
+    let findings = subject.queries().filter_map(|(action, query)| {
         let (message, hint) = match read_connection(root, &query.connection_string).err()? {
             ConnectionProblem::Unknown => (
                 "it names no database that is queried",
@@ -25,7 +25,12 @@ pub(super) fn connections(subject: &Subject<'_>) -> Vec<Problem> {
             }
             ConnectionProblem::Secret => (
                 "a password stands in it, and a specification is no place for one",
-                "name a variable, as in `postgresql://app:${DB_PASSWORD}@localhost/app`, and pass it on by `pass_environment` of proctor.toml",
+                "name a variable of the action, as in `postgresql://app:${DB_PASSWORD}@localhost/app`, and pass it on by `pass_environment` \
+                 of proctor.toml; or write `{{DB_PASSWORD}}`, and name it in `from_environment` of `[specification]`",
+            ),
+            ConnectionProblem::SecretPath => (
+                "a secret stands in the path of a file, which is recorded",
+                "give the path by `--set` or `[specification.values]`, and not by `from_environment`",
             ),
         };
         Some(action.finding("/parameters/connectionString", message).hint(hint))
@@ -35,7 +40,7 @@ pub(super) fn connections(subject: &Subject<'_>) -> Vec<Problem> {
 
 /// Reports requirements on rows of a statement whose rows are not read.
 pub(super) fn rows_of_changes(subject: &Subject<'_>) -> Vec<Problem> {
-    let changes = queries(subject).filter(|(_, query)| {
+    let changes = subject.queries().filter(|(_, query)| {
         let wants_rows = query.validate_results.as_ref();
         let wants_rows = wants_rows.is_some_and(|wanted| wanted.row_schema.is_some() || wanted.contains_values.is_some());
         wants_rows && query_kind(query.query_type, &query.query) == QueryKind::Changes
@@ -122,18 +127,6 @@ pub(super) fn container_operands(subject: &Subject<'_>) -> Vec<Problem> {
         }
     });
     findings.collect()
-}
-
-fn queries<'s>(subject: &Subject<'s>) -> impl Iterator<Item = (Action<'s>, &'s RawDatabaseQueryParameters)> {
-    subject.actions().filter_map(|action| match &action.raw.parameters {
-        RawParameters::DatabaseQuery(query) => Some((action, query)),
-        RawParameters::TerminalCommand(_)
-        | RawParameters::FileValidation(_)
-        | RawParameters::HttpRequest(_)
-        | RawParameters::CustomScript(_)
-        | RawParameters::DockerCommand(_)
-        | RawParameters::McpBrowserCommand(_) => None,
-    })
 }
 
 fn browsers<'s>(subject: &Subject<'s>) -> impl Iterator<Item = (Action<'s>, &'s RawBrowserParameters)> {

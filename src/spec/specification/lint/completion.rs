@@ -39,7 +39,7 @@ pub(super) fn evidence_that_never_is(subject: &Subject<'_>) -> Vec<Problem> {
         let is_given = |kind: &RawEvidenceKind| match kind {
             RawEvidenceKind::Screenshots => task.actions().any(|action| leaves_screenshot(action.raw)),
             RawEvidenceKind::ApiResponses => has(ActionType::HttpRequest),
-            RawEvidenceKind::TerminalOutput => PRINTING.iter().any(|action_type| has(*action_type)),
+            RawEvidenceKind::TerminalOutput => ActionType::WITH_OUTPUT.iter().any(|action_type| has(*action_type)),
             RawEvidenceKind::TestExecutionLog | RawEvidenceKind::ErrorLogs | RawEvidenceKind::PerformanceMetrics => true,
         };
         let required = task.raw.completion_criteria.required_evidence.iter().enumerate();
@@ -52,15 +52,6 @@ pub(super) fn evidence_that_never_is(subject: &Subject<'_>) -> Vec<Problem> {
     };
     subject.tasks().flat_map(of_task).collect()
 }
-
-/// The types of actions whose output is kept.
-const PRINTING: &[ActionType] = &[
-    ActionType::TerminalCommand,
-    ActionType::CustomScript,
-    ActionType::DockerCommand,
-    ActionType::DatabaseQuery,
-    ActionType::McpBrowserCommand,
-];
 
 /// Returns whether an action leaves a picture of a page.
 fn leaves_screenshot(action: &RawAction) -> bool {

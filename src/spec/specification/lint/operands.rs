@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::model::Problem;
 use crate::spec::specification::lint::subject::{Action, Subject};
-use crate::spec::specification::raw::{RawFileValidationParameters, RawHttpRequestParameters, RawParameters, RawValidationType};
+use crate::spec::specification::raw::{RawFileValidationParameters, RawHttpRequestParameters, RawValidationType};
 use crate::spec::specification::shape::{PatternProblem, pattern_problem, schema_problem};
 
 /// The keys with expected values for each kind of file validation. At least one must be present, unless the list is
@@ -103,17 +103,8 @@ pub(super) fn schemas(subject: &Subject<'_>) -> Vec<Problem> {
         let schema = request.validate_response.as_ref()?.json_schema.clone()?;
         Some((action, "/parameters/validateResponse/jsonSchema", schema))
     });
-    let rows = subject.actions().filter_map(|action| match &action.raw.parameters {
-        RawParameters::DatabaseQuery(query) => {
-            let schema = query.validate_results.as_ref()?.row_schema.clone()?;
-            Some((action, "/parameters/validateResults/rowSchema", schema))
-        }
-        RawParameters::TerminalCommand(_)
-        | RawParameters::FileValidation(_)
-        | RawParameters::HttpRequest(_)
-        | RawParameters::CustomScript(_)
-        | RawParameters::DockerCommand(_)
-        | RawParameters::McpBrowserCommand(_) => None,
+    let rows = subject.queries().filter_map(|(action, query)| {
+        Some((action, "/parameters/validateResults/rowSchema", query.validate_results.as_ref()?.row_schema.clone()?))
     });
     let findings = files.chain(answers).chain(rows).filter_map(|(action, place, schema)| {
         let problem = schema_problem(&Value::Object(schema))?;

@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use crate::model::{ActionPhase, Problem};
 use crate::spec::specification::fill::OpenPlaceholder;
-use crate::spec::specification::raw::{RawAction, RawSpecification, RawTask, RawTerminalCommandParameters};
+use crate::spec::specification::raw::{
+    RawAction, RawDatabaseQueryParameters, RawParameters, RawSpecification, RawTask, RawTerminalCommandParameters,
+};
 use crate::spec::specification::scan::member;
 
 /// A specification and the project to which it belongs.
@@ -58,6 +60,19 @@ impl<'s> Subject<'s> {
     /// Returns the actions that run a command, with their parameters.
     pub(super) fn commands(&self) -> impl Iterator<Item = (Action<'s>, &'s RawTerminalCommandParameters)> {
         self.actions().filter_map(|action| action.raw.parameters.command().map(|parameters| (action, parameters)))
+    }
+
+    /// Returns the actions that query a database, with their parameters.
+    pub(super) fn queries(&self) -> impl Iterator<Item = (Action<'s>, &'s RawDatabaseQueryParameters)> {
+        self.actions().filter_map(|action| match &action.raw.parameters {
+            RawParameters::DatabaseQuery(query) => Some((action, query)),
+            RawParameters::TerminalCommand(_)
+            | RawParameters::FileValidation(_)
+            | RawParameters::HttpRequest(_)
+            | RawParameters::CustomScript(_)
+            | RawParameters::DockerCommand(_)
+            | RawParameters::McpBrowserCommand(_) => None,
+        })
     }
 }
 
