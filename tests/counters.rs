@@ -37,6 +37,7 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("HealthV1", "ServiceTrouble", "the socket's form"),
     ("LastVerdict", "VerdictV1", "the socket's form"),
     ("Message", "MypyItem", "two tools print their findings in forms of their own"),
+    ("Post", "Post", "the worker of a watcher and that of the runs: no module that both may import knows threads"),
     (
         "RawAction",
         "RawActionFields",

@@ -35,7 +35,9 @@ pub use foreground::{ForegroundBeginning, ForegroundError, QuestionEnd, Question
 pub(crate) use ignore_advice::{WayIntoProject, ignore_advice};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;
-pub use service::{OpeningSettings, ProjectReader, ReadProject, ServiceError, ServiceHost, ServiceManager, ServiceSettings};
+pub use service::{
+    OpeningSettings, ProjectReader, ReadProject, ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings,
+};
 pub use worker::{
     FinishedRun, LookTicket, OpenFailure, OpenFailureKind, OpenedProject, Opener, ProjectDefinition, ReloadProject, RunFailure,
     SendReport, UnknownCheck, Worker, WorkerReport, watched_tasks,
