@@ -38,6 +38,7 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("LastVerdict", "VerdictV1", "the socket's form"),
     ("Message", "MypyItem", "two tools print their findings in forms of their own"),
     ("PurgePlan", "PurgeRecord", "the ledger's form, which also names the head before it"),
+    ("Post", "Post", "the worker of a watcher and that of the runs: no module that both may import knows threads"),
     (
         "RawAction",
         "RawActionFields",

@@ -81,6 +81,33 @@ fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace(
     assert_eq!(value("TWICE"), "0");
 }
 
+/// The number of projects in the long tier, unless `PROCTOR_MANY_PROJECTS` says otherwise. With 500, the test takes some minutes.
+const MANY: &str = "120";
+
+/// Many projects of 200 files each at the usual limit of 1,024 open files: all are judged, and then they wait at no cost. A second
+/// service, a crash and an update of the program lose nothing.
+#[test]
+#[ignore = "long tier"]
+#[expect(clippy::print_stdout, reason = "it says what the service took, for whoever reads its output")]
+fn many_projects_at_the_usual_limit_of_open_files_are_judged_and_then_cost_nothing() {
+    let count = env::var("PROCTOR_MANY_PROJECTS").unwrap_or_else(|_| MANY.to_owned());
+    let Some(said) = inside("many.sh", Owner::Person, &[&count, "200", "30"]) else { return };
+    let value = |name: &str| said.get(name).unwrap_or_else(|| panic!("no {name} in {said:#?}")).trim();
+    let number = |name: &str| -> u64 {
+        let first = value(name).split(' ').next().unwrap_or_default();
+        first.parse().unwrap_or_else(|error| panic!("{name}: {error}: {said:#?}"))
+    };
+    for name in ["IDLE", "RESIDENT", "PROPORTIONAL", "DESCRIPTORS", "THREADS", "PROCESSES"] {
+        println!("{count} projects: {name} {}", value(name));
+    }
+    assert_eq!((value("LIMIT"), value("JUDGED")), ("1024 1024", count.as_str()));
+    assert!(number("IDLE") <= 30, "a hundredth of one processor: {said:#?}");
+    assert!(number("RESIDENT") <= 200 * 1024, "{said:#?}");
+    assert!(number("DESCRIPTORS") <= 64 && number("THREADS") <= 8 && number("PROCESSES") <= 2, "{said:#?}");
+    assert_eq!((value("SECOND"), value("KILLED")), ("2", "another"), "{said:#?}");
+    assert_eq!((value("LETEND"), value("RENEWED"), value("VERIFIED")), ("1 1", "same 1", "yes"), "{said:#?}");
+}
+
 /// What is expected at one isolation level after a run with a hostile check that tries W1 to W8.
 struct ExpectedAttack {
     level: &'static str,

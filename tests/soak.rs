@@ -4,6 +4,8 @@
 //! The long tier takes two minutes, or the number of minutes in `PROCTOR_SOAK_MINUTES`. Half an hour of the release
 //! build: `PROCTOR_SOAK_MINUTES=30 cargo test --release --test integration soak:: -- --include-ignored --nocapture`.
 
+mod service;
+
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -39,9 +41,12 @@ fn descriptors_threads_watches_and_memory_do_not_grow_with_the_runs() {
 #[test]
 #[ignore = "long tier"]
 fn in_minutes_of_runs_nothing_grows() {
-    let minutes = std::env::var("PROCTOR_SOAK_MINUTES").map_or(MINUTES, |text| text.parse().expect("a number of minutes"));
-    let end = Instant::now() + Duration::from_secs(60 * minutes);
+    let end = Instant::now() + Duration::from_secs(60 * minutes());
     soak(|_| Instant::now() >= end);
+}
+
+fn minutes() -> u64 {
+    std::env::var("PROCTOR_SOAK_MINUTES").map_or(MINUTES, |text| text.parse().expect("a number of minutes"))
 }
 
 /// Saves and waits for the verdict, until `is_enough` accepts the number of runs. Compares the resources of the

@@ -158,6 +158,13 @@ impl Environment {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
+    /// Returns the path from which this program was started: the absolute path that it was called by, which may be a link to one of several
+    /// versions, or else the path of the program's file.
+    pub(crate) fn program_file(&self) -> PathBuf {
+        let called = std::env::args_os().next().map(PathBuf::from).filter(|path| path.is_absolute() && path.is_file());
+        called.or_else(|| std::fs::read_link(&self.executable).ok()).unwrap_or_else(|| self.executable.clone())
+    }
+
     /// Returns the path of this program. The launcher is started from the same path.
     pub(crate) fn executable(&self) -> &Path {
         &self.executable

@@ -17,7 +17,6 @@ use crate::daemon::project_scheduler::{HostEffect, ProjectScheduler};
 use crate::daemon::worker::{FinishedRun, ReloadProject, RunFailure, Worker, WorkerReport};
 use crate::ignore::Matcher;
 use crate::model::{CommandExit, UnapprovedPlan, WatchHint};
-use crate::process::ControlError;
 use crate::project::{Progress, ProjectScope, Workspace};
 use crate::watch::{Pace, WatchError, Watcher};
 
@@ -69,9 +68,6 @@ pub enum ForegroundError {
     /// The event loop could not be built.
     #[error("failed to start the event loop")]
     Runtime(#[source] io::Error),
-    /// The pipe by which a run can be stopped could not be created.
-    #[error("failed to prepare a run")]
-    Control(#[source] ControlError),
 }
 
 /// Everything that a foreground watch needs to begin.
@@ -96,7 +92,7 @@ pub struct ForegroundBeginning {
 /// Watches a project and shows its runs until a key or a signal ends the watch. Returns the exit code.
 ///
 /// # Errors
-/// When the watch cannot begin, or a run cannot be prepared.
+/// When the watch cannot begin.
 pub fn watch_in_foreground<S: Screen>(
     beginning: ForegroundBeginning,
     root: &Path,
@@ -107,7 +103,7 @@ pub fn watch_in_foreground<S: Screen>(
     let sender = door.sender(ProjectSeat(0));
     let watcher = Watcher::start(root, matcher, &pace, sender.hints()).map_err(ForegroundError::Watch)?;
     let ledger = workspace.store.ledger_path(&scope.project);
-    let worker = Worker::start(workspace, reload, scope, sender.reports()).map_err(ForegroundError::Runtime)?;
+    let worker = Worker::start(workspace, reload, scope, sender.reports());
     let scheduler = ProjectScheduler::new(root.to_owned(), settings, worker, (watcher, ledger), sender);
     new_runtime().map_err(ForegroundError::Runtime)?.block_on(async {
         let signals = Signals::take_over(hang_up).map_err(ForegroundError::Signals)?;
@@ -196,7 +192,6 @@ impl<S: Screen> Foreground<'_, S> {
                     self.withdraw_question();
                     return ControlFlow::Break(Ok(exit));
                 }
-                HostEffect::NotOrdered { error, .. } => return ControlFlow::Break(Err(ForegroundError::Control(error))),
                 HostEffect::Ordered { .. } => self.withdraw_question(),
                 HostEffect::Rearmed | HostEffect::NotRearmed => {}
             }

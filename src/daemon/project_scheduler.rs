@@ -17,7 +17,6 @@ use crate::daemon::git_state::GitState;
 use crate::daemon::worker::{FinishedRun, LookTicket, Worker, WorkerReport};
 use crate::ignore::Matcher;
 use crate::model::{CommandExit, TaskId, TreePath, TriggerKind, WatchHint, WatchProblem};
-use crate::process::{Control, ControlError};
 use crate::project::Progress;
 use crate::tree::{TreeHints, TreeIndex, is_unchanged_on_disk};
 use crate::watch::{Pace, Watcher, WatcherHandle};
@@ -31,12 +30,6 @@ pub(super) enum HostEffect {
         task: TaskId,
         /// Why the run was ordered.
         trigger: TriggerKind,
-    },
-    /// A run could not be handed to the worker. The engine treats the run as begun until the host reports that it has
-    /// failed.
-    NotOrdered {
-        task: TaskId,
-        error: ControlError,
     },
     /// A new watcher has replaced the old one, because the rules for which files belong to the tree have changed.
     /// Changes made during the replacement may be unknown.
@@ -212,21 +205,16 @@ impl ProjectScheduler {
     }
 
     fn start(&mut self, order: Order) -> HostEffect {
-        match Control::new() {
-            Ok((control, handle)) => {
-                self.wake_at = None;
-                let ordered = HostEffect::Ordered { task: order.task.clone(), trigger: order.trigger.kind };
-                self.worker.order(order, control, handle);
-                ordered
-            }
-            Err(error) => HostEffect::NotOrdered { task: order.task, error },
-        }
+        self.wake_at = None;
+        let ordered = HostEffect::Ordered { task: order.task.clone(), trigger: order.trigger.kind };
+        self.worker.order(order);
+        ordered
     }
 
     /// Replaces the watcher by one with new rules. The old watcher is dropped only when the new one works, so that no
     /// event is missed.
     fn rearm(&mut self, now: Moment, matcher: Matcher, pace: &Pace) -> Vec<HostEffect> {
-        match Watcher::start(&self.root, matcher, pace, self.arrivals.hints()) {
+        match self.watcher.start_beside(&self.root, matcher, pace, self.arrivals.hints()) {
             Ok(watcher) => {
                 watcher.follow_ledger(&self.ledger);
                 self.watcher = watcher;

@@ -4,11 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use crate::config::Configuration;
 use crate::daemon::effect::Order;
@@ -17,7 +12,7 @@ use crate::daemon::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::daemon::event::RunFinish;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{CopiedFiles, HealthProblem, OnDisk, Plan, ProjectStatus, StopReason, TaskId, TreePath, Trigger, TriggerKind};
-use crate::process::{Control, ControlHandle};
+use crate::process::Control;
 use crate::project::{
     ApprovalQuestion, DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason, Progress, ProjectError, ProjectScope,
     ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, Workspace,
@@ -26,15 +21,17 @@ use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher};
 
 mod approvals;
+mod places;
 mod plans;
+mod queue;
+mod refused_task;
+mod serve;
 mod unknown_check;
 
+pub(super) use places::{PlaceKind, WorkPlace, WorkPlaces};
 pub(super) use plans::MissingPlan;
+use queue::TaskQueue;
 pub use unknown_check::UnknownCheck;
-
-/// The time limit for compiling Python modules after a run, while no request waits. A new request ends the compilation
-/// earlier.
-const COMPILING_WHEN_IDLE: Duration = Duration::from_secs(60);
 
 /// A report of the worker's thread.
 #[derive(Debug)]
@@ -158,27 +155,17 @@ pub struct ProjectDefinition {
 /// returns lines for people.
 pub type ReloadProject = Box<dyn FnMut() -> Result<ProjectDefinition, Vec<String>> + Send>;
 
-/// The handle of the worker's thread.
+/// The handle of a project's worker. Dropping it waits until the worker has ended.
 #[derive(Debug)]
 pub struct Worker {
-    tasks: Option<Sender<WorkerTask>>,
-    stop: Option<ControlHandle>,
-    thread: Option<JoinHandle<()>>,
-    end_idle_time: ControlHandle,
-    waiting: Arc<AtomicUsize>,
-}
-
-/// The facts from which the thread knows whether a request ends its idle time.
-struct IdleTime {
-    /// Stops the work that the thread does in idle time. Every new request triggers it.
-    control: Control,
-    /// How many requests were sent and not received yet.
-    waiting: Arc<AtomicUsize>,
+    /// `None` once nobody waits for the worker's end any more.
+    queue: Option<TaskQueue>,
 }
 
 /// A request to the worker's thread, which carries out one request after the other.
+#[derive(Debug)]
 enum WorkerTask {
-    Run(Order, Control),
+    Run(Order),
     Look(LookTicket, Vec<TaskId>, TreeHints),
     Errand(Errand),
     FindQuestion(TaskId),
@@ -198,53 +185,51 @@ struct WorkerState {
     engine: Option<EngineSettings>,
     /// The errors for which each task's last run was refused, as long as the task was not run since.
     refused: BTreeMap<TaskId, Vec<String>>,
+    /// The places that the workers of a service share; `None` in a foreground watch, which has only this project.
+    places: Option<WorkPlaces>,
+    /// Held while the project stays ready for its next save.
+    ready: Option<WorkPlace>,
 }
 
 impl Worker {
-    /// Starts the thread. It ends when the handle is dropped and the run under way has ended.
-    ///
-    /// # Errors
-    /// When the system cannot create the thread.
-    pub fn start(workspace: Workspace, reload: ReloadProject, scope: ProjectScope, report: SendReport) -> io::Result<Self> {
-        let bench = WorkerState { workspace, reload, scope, report, rules: None, engine: None, refused: BTreeMap::new() };
-        Self::spawn(move |inbox, idle| bench.serve(inbox, idle))
+    /// Starts the worker of a foreground watch. It keeps its thread and its launcher until the handle is dropped and the run under way
+    /// has ended.
+    pub fn start(workspace: Workspace, reload: ReloadProject, scope: ProjectScope, report: SendReport) -> Self {
+        let (rules, engine, refused) = (None, None, BTreeMap::new());
+        let worker = WorkerState { workspace, reload, scope, report, rules, engine, refused, places: None, ready: None };
+        Self { queue: Some(TaskQueue::of_resting(worker)) }
     }
 
-    /// Starts the thread of a project that is not open yet. The thread opens the project, because that may take a
-    /// while.
+    /// Starts the worker of a project of the service that is not open yet. A thread opens the project, because that may take a
+    /// while. Whenever the worker has nothing to do, it gives up its thread, its launcher and its descriptors.
     ///
     /// # Errors
     /// When the system cannot create the thread.
-    pub fn open(opener: Opener, report: SendReport) -> io::Result<Self> {
-        Self::spawn(move |inbox, idle| match opener() {
-            Ok((workspace, reload, opened)) => {
-                let scope = opened.scope.clone();
-                workspace.remove_left_layers(&scope.project);
-                let rules = Some(opened.rules.clone());
-                let engine = Some(opened.engine.clone());
-                if report(WorkerReport::Opened(Box::new(opened))) {
-                    WorkerState { workspace, reload, scope, report, rules, engine, refused: BTreeMap::new() }.serve(inbox, idle);
+    pub(in crate::daemon) fn open(opener: Opener, report: SendReport, places: WorkPlaces) -> io::Result<Self> {
+        let queue = TaskQueue::of_opening(move |queue| {
+            let place = places.take(PlaceKind::Look, || queue.is_closed())?;
+            match opener() {
+                Ok((workspace, reload, opened)) => {
+                    let scope = opened.scope.clone();
+                    workspace.remove_left_layers(&scope.project);
+                    let (rules, engine) = (Some(opened.rules.clone()), Some(opened.engine.clone()));
+                    let is_awaited = report(WorkerReport::Opened(Box::new(opened)));
+                    drop(place);
+                    let (refused, places, ready) = (BTreeMap::new(), Some(places), None);
+                    is_awaited.then_some(WorkerState { workspace, reload, scope, report, rules, engine, refused, places, ready })
+                }
+                Err(closed) => {
+                    let _gone = report(WorkerReport::Closed(closed));
+                    None
                 }
             }
-            Err(closed) => {
-                let _gone = report(WorkerReport::Closed(closed));
-            }
-        })
+        })?;
+        Ok(Self { queue: Some(queue) })
     }
 
-    fn spawn(work: impl FnOnce(&Receiver<WorkerTask>, &IdleTime) + Send + 'static) -> io::Result<Self> {
-        let (tasks, inbox) = channel();
-        let (control, end_idle_time) = Control::new().map_err(io::Error::other)?;
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let idle = IdleTime { control, waiting: Arc::clone(&waiting) };
-        let thread = thread::Builder::new().name("runs".to_owned()).spawn(move || work(&inbox, &idle))?;
-        Ok(Self { tasks: Some(tasks), stop: None, thread: Some(thread), end_idle_time, waiting })
-    }
-
-    /// Sends an order to the thread. The engine ensures that only one order is under way at a time.
-    pub fn order(&mut self, order: Order, control: Control, stop: ControlHandle) {
-        self.stop = Some(stop);
-        self.send(WorkerTask::Run(order, control));
+    /// Sends an order to the worker. The engine ensures that only one order is under way at a time.
+    pub fn order(&self, order: Order) {
+        self.send(WorkerTask::Run(order));
     }
 
     /// Requests a status check: the thread compares the tree with the verdicts, also with those of the `wanted` tasks.
@@ -259,65 +244,36 @@ impl Worker {
     }
 
     fn send(&self, task: WorkerTask) {
-        if let Some(tasks) = &self.tasks {
-            // The request is counted before the work in idle time is stopped. In the other order, the thread could begin such
-            // work again between the two steps.
-            self.waiting.fetch_add(1, Ordering::SeqCst);
-            self.end_idle_time.stop(StopReason::Superseded);
-            // If the thread has ended, it has reported its last run, and the loop is about to end.
-            let _gone = tasks.send(task);
+        if let Some(queue) = &self.queue {
+            queue.push(task);
         }
     }
 
-    /// Drops the handle without waiting for the end of the thread.
+    /// Drops the handle without waiting for the end of the worker.
     pub fn let_go(mut self) {
-        self.tasks = None;
-        self.end_idle_time.stop(StopReason::Terminated);
-        drop(self.thread.take());
+        if let Some(queue) = self.queue.take() {
+            queue.close();
+        }
     }
 
-    /// Asks the run under way to stop. A second call kills its remaining processes at once.
+    /// Asks the run that was ordered last to stop. A second call kills its remaining processes at once.
     pub fn stop(&self, reason: StopReason) {
-        if let Some(stop) = &self.stop {
-            stop.stop(reason);
+        if let Some(queue) = &self.queue {
+            queue.stop_run(reason);
         }
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.tasks = None;
-        self.end_idle_time.stop(StopReason::Terminated);
-        if let Some(thread) = self.thread.take() {
-            let _panicked = thread.join();
+        if let Some(queue) = self.queue.take() {
+            queue.close();
+            queue.wait_for_end();
         }
     }
 }
 
 impl WorkerState {
-    fn serve(mut self, inbox: &Receiver<WorkerTask>, idle: &IdleTime) {
-        while let Ok(task) = inbox.recv() {
-            idle.waiting.fetch_sub(1, Ordering::SeqCst);
-            let report = match task {
-                WorkerTask::Run(order, control) => WorkerReport::Over(Box::new(self.run_order(&order, &control))),
-                WorkerTask::Look(ticket, wanted, hints) => WorkerReport::Looked(ticket, Box::new(self.look(&wanted, &hints))),
-                WorkerTask::Errand(errand) => WorkerReport::Errand(Box::new(self.go_on_errand(&errand))),
-                WorkerTask::FindQuestion(task) => WorkerReport::Question(self.question_of(&task)),
-                WorkerTask::Approve(question) => WorkerReport::Approved(self.approve(&question)),
-            };
-            if !(self.report)(report) {
-                return;
-            }
-            // The verdict has already been reported, so no client waits while the trees are saved.
-            self.workspace.save_trees();
-            self.workspace.keep_to_limits();
-            let _earlier = idle.control.take();
-            if idle.waiting.load(Ordering::SeqCst) == 0 {
-                self.workspace.compile_modules(COMPILING_WHEN_IDLE, &idle.control);
-            }
-        }
-    }
-
     fn go_on_errand(&mut self, errand: &Errand) -> Result<ErrandDone, ErrandTrouble> {
         let reloaded = match (self.reload)() {
             Ok(mut reloaded) => {
@@ -362,8 +318,7 @@ impl WorkerState {
     }
 
     fn run_order(&mut self, order: &Order, control: &Control) -> FinishedRun {
-        let failed =
-            |trouble| FinishedRun { finished: RunFinish::Failed, copied: None, carried: Err(trouble), task: order.task.clone() };
+        let failed = |trouble| FinishedRun::failed(order, RunFinish::Failed, trouble);
         let mut reloaded = match (self.reload)() {
             Ok(reloaded) => reloaded,
             Err(lines) => return failed(RunFailure::Configuration(lines)),

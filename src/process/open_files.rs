@@ -45,6 +45,11 @@ pub fn open_files_left() -> io::Result<u64> {
     Ok(soft.saturating_sub(open))
 }
 
+/// Gives this process the limit that it was started with, before it executes another program.
+pub(super) fn restore_own_open_files_limit() -> io::Result<()> {
+    BEFORE.get().map_or(Ok(()), |(soft, hard)| Ok(setrlimit(Resource::RLIMIT_NOFILE, *soft, *hard)?))
+}
+
 /// Gives a launcher, which this process has just started, the limit that this process was started with. The launcher
 /// passes it on to the actions. Nothing has to be done if this process did not raise its limit.
 pub(super) fn restore_open_files_limit_of(launcher: Pid) -> io::Result<()> {

@@ -10,7 +10,7 @@ use nix::libc;
 
 use crate::evidence::{EvidenceError, LockError};
 use crate::model::{CommandExit, HelperDeath, PruneReason, RunId, StopReason, TaskId, approve_command};
-use crate::process::{LauncherError, SuperviseError};
+use crate::process::{ControlError, LauncherError, SuperviseError};
 use crate::project::retest_refusal::RetestRefusal;
 use crate::sandbox::SandboxError;
 use crate::snapshot::SnapshotError;
@@ -44,6 +44,15 @@ pub enum ProjectError {
     /// The launcher, the helper process that starts actions, could not be started.
     #[error("failed to start the launcher")]
     Launcher(#[source] LauncherError),
+    /// The thread that carries out a project's requests could not be started.
+    #[error("failed to start the project's thread")]
+    WorkerThread {
+        #[source]
+        source: io::Error,
+    },
+    /// The pipe by which a run can be stopped could not be made.
+    #[error("failed to prepare a run")]
+    Control(#[source] ControlError),
     /// It could not be determined which files an action sees.
     #[error("failed to settle what an action sees of the file system")]
     Sandbox(#[source] SandboxError),
@@ -218,6 +227,8 @@ impl ProjectError {
             | Self::Snapshot(_)
             | Self::WrittenLayer { .. }
             | Self::Launcher(_)
+            | Self::WorkerThread { .. }
+            | Self::Control(_)
             | Self::Sandbox(_)
             | Self::Supervise { .. }
             | Self::HelperDied { .. }
@@ -257,7 +268,7 @@ impl ProjectError {
             Self::ServiceStuck { .. } => {
                 "see whether its processes hang in the kernel (`ps -eo pid,stat,args`, state D)".to_owned()
             }
-            Self::ServiceThread { .. } | Self::LaneThread { .. } => {
+            Self::ServiceThread { .. } | Self::LaneThread { .. } | Self::WorkerThread { .. } | Self::Control(_) => {
                 "check the limits on processes and open files (`ulimit -u -n`)".to_owned()
             }
             Self::Descriptor { .. } => "check the limit on open files (`ulimit -n`), then run the command again".to_owned(),

@@ -72,6 +72,11 @@ pub(crate) enum CopiesOutcome {
 }
 
 impl ProjectCopies {
+    /// Closes the files of all copies until they are used again.
+    pub(crate) fn close_files(&mut self) {
+        self.copies.values_mut().flat_map(|known| [&mut known.tree, &mut known.inputs]).for_each(ProjectCopy::close_files);
+    }
+
     /// Updates the copies of a project to the tree `index` and to the present ignored inputs (files that git ignores
     /// but checks read), which include `outputs`. The caller must hold the project's lock, and no copy may be mounted.
     /// `hints` says where ignored inputs may have changed since the last call for this project.

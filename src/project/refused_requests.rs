@@ -37,6 +37,11 @@ impl RefusedRequests {
         self.locked().launchers.insert(process);
     }
 
+    /// Forgets the launchers, which have ended: other processes may get their ids.
+    pub(crate) fn forget_launchers(&self) {
+        self.locked().launchers.clear();
+    }
+
     /// Returns whether this launcher is one of the project's.
     pub fn has_launcher(&self, process: i32) -> bool {
         self.locked().launchers.contains(&process)

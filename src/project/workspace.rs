@@ -95,7 +95,8 @@ enum RunsAhead {
 }
 
 impl Workspace {
-    /// Opens the evidence store. The caller starts the launcher beforehand, because starting it takes a while.
+    /// Opens the evidence store. A caller that runs something soon starts the launcher beforehand, because starting it takes a
+    /// while. Without a launcher, the first action starts one.
     ///
     /// # Errors
     ///
@@ -103,7 +104,7 @@ impl Workspace {
     pub fn open(
         state_root: &Path,
         executable: &Path,
-        launcher: LauncherHandle,
+        launcher: Option<LauncherHandle>,
         ambient: BTreeMap<OsString, OsString>,
         observer: StepObserver,
     ) -> Result<Self, ProjectError> {
@@ -113,7 +114,7 @@ impl Workspace {
             store,
             index: opened.index,
             executable: executable.to_owned(),
-            launcher: Some(launcher),
+            launcher,
             ambient,
             observer,
             trees: KnownTrees::default(),
@@ -183,6 +184,16 @@ impl Workspace {
             RunsAhead::One => self.launcher.iter_mut().for_each(LauncherHandle::dismiss),
             RunsAhead::Many => {}
         }
+    }
+
+    /// Gives up the launcher and every open file. The next request opens again what it needs.
+    pub fn rest(&mut self) {
+        // The launcher ends first, because it may have prepared the isolation of an action in the directory for the next run.
+        self.launcher = None;
+        self.refused_requests.forget_launchers();
+        self.run_preparation.close();
+        self.copies.close_files();
+        self.index.close_file();
     }
 
     /// Returns the TDD state of a task according to the index.

@@ -19,7 +19,8 @@ const NEW: &str = "index.new";
 #[derive(Debug)]
 pub(super) struct Journal {
     directory: PathBuf,
-    file: File,
+    /// `None` after [`Self::close_file`], until the journal is written again.
+    file: Option<File>,
     /// How many paths were recorded since the index was saved.
     pub(super) noted: usize,
     /// What the journal and the saved index were like when this process last wrote them.
@@ -56,7 +57,7 @@ impl Journal {
     /// be made from scratch: there is no copy, it is from another boot, or its saved index or its journal is damaged.
     pub(super) fn open(directory: &Path, root: &Path, boot: &str) -> io::Result<(Self, Option<LeftCopy>)> {
         let left = read_left(directory, root, boot);
-        let file = OpenOptions::new().append(true).create(true).open(directory.join(JOURNAL))?;
+        let file = Some(OpenOptions::new().append(true).create(true).open(directory.join(JOURNAL))?);
         let noted = left.as_ref().map_or(0, |left| left.doubtful.len());
         let files = LeftFiles::read(directory)?;
         Ok((Self { directory: directory.to_owned(), file, noted, left: files }, left))
@@ -68,10 +69,23 @@ impl Journal {
         LeftFiles::read(&self.directory).is_ok_and(|files| files == self.left)
     }
 
+    /// Closes the file until the journal is written again. A copy that is not used for a long time thus holds no descriptor.
+    pub(super) fn close_file(&mut self) {
+        self.file = None;
+    }
+
+    fn file(&mut self) -> io::Result<&mut File> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => OpenOptions::new().append(true).open(self.directory.join(JOURNAL))?,
+        };
+        Ok(self.file.insert(file))
+    }
+
     /// Starts an empty journal. Until an index is saved, the content of the copy counts as unknown.
     pub(super) fn begin(&mut self, boot: &str) -> io::Result<()> {
         remove_if_there(&self.directory.join(INDEX))?;
-        self.file.set_len(0)?;
+        self.file()?.set_len(0)?;
         self.noted = 0;
         let mut file = File::create(self.directory.join(BOOT))?;
         file.write_all(boot.as_bytes())?;
@@ -91,7 +105,7 @@ impl Journal {
             bytes.push(0);
             self.noted += 1;
         }
-        self.file.write_all(&bytes)?;
+        self.file()?.write_all(&bytes)?;
         self.remember()
     }
 
@@ -103,7 +117,7 @@ impl Journal {
         nix::fcntl::renameat(nix::fcntl::AT_FDCWD, &new, nix::fcntl::AT_FDCWD, &self.directory.join(INDEX))?;
         // If the process dies between the renaming and the emptying, the journal lists paths that are already correct.
         // They are then copied again, which is harmless.
-        self.file.set_len(0)?;
+        self.file()?.set_len(0)?;
         self.noted = 0;
         self.remember()
     }

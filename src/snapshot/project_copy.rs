@@ -66,6 +66,11 @@ impl ProjectCopy {
         Ok(Self { directory: directory.to_owned(), journal, index, doubtful, boot: boot.to_owned(), removed: 0 })
     }
 
+    /// Closes the files of the copy until it is used again.
+    pub fn close_files(&mut self) {
+        self.journal.close_file();
+    }
+
     /// Returns the directory that holds the copy.
     pub fn base(&self) -> PathBuf {
         self.directory.join(BASE)

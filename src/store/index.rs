@@ -32,7 +32,10 @@ pub struct IndexRepair {
 /// The index of the ledgers. Several processes may have it open, but only one of them writes at a time.
 #[derive(Debug)]
 pub struct StoreIndex {
-    pub(super) tables: RefCell<Tables>,
+    /// `None` after [`Self::close_file`], until the index is used again.
+    pub(super) tables: RefCell<Option<Tables>>,
+    path: PathBuf,
+    judge: ApprovalJudge,
     mending: Option<IndexRepair>,
     pub(super) sealing: Option<IndexSealing>,
     /// The projects of which every line was applied, with the state of the files then.
@@ -133,7 +136,14 @@ impl StoreIndex {
     /// When the file cannot be used, or a newer version wrote it.
     pub fn open(path: &Path, judge: ApprovalJudge) -> Result<OpenedStoreIndex, IndexError> {
         let opened = |tables, set_aside| OpenedStoreIndex {
-            index: Self { tables: RefCell::new(tables), mending: None, sealing: None, current: RefCell::default() },
+            index: Self {
+                tables: RefCell::new(Some(tables)),
+                path: path.to_owned(),
+                judge,
+                mending: None,
+                sealing: None,
+                current: RefCell::default(),
+            },
             set_aside,
         };
         match Tables::open(path, judge) {
@@ -149,6 +159,11 @@ impl StoreIndex {
     /// Sets the functions by which damage that is found later is repaired automatically.
     pub fn repair_with(&mut self, mending: IndexRepair) {
         self.mending = Some(mending);
+    }
+
+    /// Closes the file until the index is used again. An index that is not used for a long time thus holds no descriptor.
+    pub fn close_file(&mut self) {
+        *self.tables.get_mut() = None;
     }
 
     /// Applies lines of a project's ledger in one transaction. Each line comes with the offset in the ledger at which
@@ -189,9 +204,10 @@ impl StoreIndex {
     }
 
     pub(super) fn query<T>(&self, question: impl Fn(&Tables) -> Result<T, IndexError>) -> Result<T, IndexError> {
-        let answer = question(&self.tables.borrow());
-        match answer {
-            Err(error) if error.is_damage() && self.rebuild()? => question(&self.tables.borrow()),
+        self.open_file()?;
+        let ask = || question(self.tables.borrow().as_ref().expect("`open_file` has opened it"));
+        match ask() {
+            Err(error) if error.is_damage() && self.rebuild()? => ask(),
             answer => answer,
         }
     }
@@ -200,27 +216,44 @@ impl StoreIndex {
         &mut self,
         statement: impl Fn(&mut Tables, Option<&IndexSealing>) -> Result<T, IndexError>,
     ) -> Result<T, IndexError> {
-        let outcome = statement(self.tables.get_mut(), self.sealing.as_ref());
-        match outcome {
-            Err(error) if error.is_damage() && self.rebuild()? => statement(self.tables.get_mut(), self.sealing.as_ref()),
+        self.open_file()?;
+        let carry_out = |index: &mut Self| {
+            let tables = index.tables.get_mut().as_mut().expect("`open_file` has opened it");
+            statement(tables, index.sealing.as_ref())
+        };
+        match carry_out(self) {
+            Err(error) if error.is_damage() && self.rebuild()? => carry_out(self),
             outcome => outcome,
         }
+    }
+
+    /// Opens the file again after [`Self::close_file`].
+    fn open_file(&self) -> Result<(), IndexError> {
+        if self.tables.borrow().is_some() {
+            return Ok(());
+        }
+        match Tables::open(&self.path, self.judge) {
+            Ok(tables) => *self.tables.borrow_mut() = Some(tables),
+            Err(error) if error.is_damage() && self.rebuild()? => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Rebuilds the index if `repair_with` was called. Returns whether the index was rebuilt.
     fn rebuild(&self) -> Result<bool, IndexError> {
         let Some(mending) = &self.mending else { return Ok(false) };
-        let mut tables = self.tables.borrow_mut();
-        let path = tables.reader.path.clone();
-        // If another process has already moved the damaged file aside, the new file of that process is used.
-        let is_in_place = path.metadata().is_ok_and(|metadata| Some((metadata.dev(), metadata.ino())) == tables.identity);
-        let aside = if is_in_place { Some(set_aside(&path)?) } else { None };
-        let mut new = Tables::open(&path, tables.judge)?;
+        // If another process has already moved the damaged file aside, the new file of that process is used. A file that could
+        // not be opened at all is the one that is in place.
+        let is_in_place = self.tables.borrow().as_ref().is_none_or(|tables| {
+            self.path.metadata().is_ok_and(|metadata| Some((metadata.dev(), metadata.ino())) == tables.identity)
+        });
+        let aside = if is_in_place { Some(set_aside(&self.path)?) } else { None };
+        let mut new = Tables::open(&self.path, self.judge)?;
         for (project, lines) in (mending.lines)() {
             new.apply(&project, &lines, self.sealing.as_ref())?;
         }
-        *tables = new;
-        drop(tables);
+        *self.tables.borrow_mut() = Some(new);
         aside.iter().for_each(|aside| (mending.done)(aside));
         Ok(true)
     }

@@ -1,18 +1,20 @@
-//! The queue between the thread of the backend (`notify`) and the worker. Adding to the queue never blocks, and the
-//! number of queued events is limited.
+//! The queue of a watcher's worker, and the thread that works only while something is in it.
+//!
+//! Adding to the queue never blocks, and the number of queued events is limited. A project that waits has no thread of
+//! its own: the message that ends the waiting starts one, and it ends soon after the last message.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 use std::time::Duration;
 
-use notify::Event;
-
 use crate::model::{SyncId, TreePath};
-use crate::watch::interpret::is_noise;
+use crate::watch::interpret::RawHint;
 use crate::watch::path_event::PathEvent;
 use crate::watch::ticker::TickerTicket;
+use crate::watch::worker::Worker;
 
 /// The most events that wait for the worker. An event that comes while so many are waiting is dropped, and the loss is
 /// reported as an overflow. The kernel's own queue, which comes before this one, holds another 16,384.
@@ -21,8 +23,8 @@ const MAX_QUEUED: usize = 65_536;
 /// A message to the worker, which handles messages one at a time, in the order in which they were sent.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// An event or an error of the backend.
-    Event(notify::Result<Event>),
+    /// An event of the kernel, or that events were lost.
+    Event(RawHint),
     /// Place all watches again.
     Rearm,
     /// Look for approvals in this ledger, in the lines that begin at this length or later.
@@ -38,27 +40,40 @@ pub(super) enum Message {
     Stop,
 }
 
-/// The sending side of the queue of messages. The backend and the watcher's handle each have one.
+/// The queue of messages to a worker. Clones share it: the hub, the watcher's handles and the worker have one each.
 #[derive(Debug, Clone)]
-pub(super) struct InboxHandle {
-    sender: Sender<Message>,
-    state: Arc<State>,
-}
+pub(super) struct InboxHandle(Arc<Inbox>);
 
-/// The receiving side of the queue of messages; the worker has it.
 #[derive(Debug)]
-pub(super) struct Inbox {
-    receiver: Receiver<Message>,
-    state: Arc<State>,
+struct Inbox {
+    queue: Mutex<Queue>,
+    /// Wakes the worker's thread, and whoever waits for its end.
+    changed: Condvar,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    queued: AtomicUsize,
-    has_lost: AtomicBool,
+#[derive(Debug)]
+struct Queue {
+    messages: VecDeque<Message>,
+    has_lost: bool,
+    post: Post,
 }
 
-/// What [`Inbox::receive`] returns after it has waited for a message.
+/// Who handles the messages.
+#[derive(Debug)]
+enum Post {
+    /// There is no worker yet.
+    Vacant,
+    /// No thread. The next message starts one.
+    Resting(Box<Worker>),
+    /// A thread was started, which takes the worker from here.
+    Starting(Box<Worker>),
+    /// A thread handles the messages.
+    Working,
+    /// The worker has ended. Messages are dropped.
+    Ended,
+}
+
+/// What [`InboxHandle::receive`] returns after it has waited for a message.
 #[derive(Debug)]
 pub(super) enum Received {
     Message(Message),
@@ -66,76 +81,160 @@ pub(super) enum Received {
     Lost,
     /// The time limit passed.
     Nothing,
-    /// All senders are gone.
-    Closed,
-}
-
-/// Creates a queue and returns its two sides: the sending side, which can be cloned, and the receiving side.
-pub(super) fn open_inbox() -> (InboxHandle, Inbox) {
-    let (sender, receiver) = channel();
-    let state = Arc::new(State::default());
-    (InboxHandle { sender, state: Arc::clone(&state) }, Inbox { receiver, state })
 }
 
 impl InboxHandle {
-    /// Adds an event, unless it is only about reading or too many events wait already. The backend's thread calls this.
-    pub(super) fn push_event(&self, event: notify::Result<Event>) {
-        if event.as_ref().is_ok_and(is_noise) {
-            return;
+    /// Opens a queue without a worker. Messages wait until [`Self::employ`] is called.
+    pub(super) fn open() -> Self {
+        let queue = Queue { messages: VecDeque::new(), has_lost: false, post: Post::Vacant };
+        Self(Arc::new(Inbox { queue: Mutex::new(queue), changed: Condvar::new() }))
+    }
+
+    /// Lets a worker handle the messages from now on.
+    pub(super) fn employ(&self, worker: Worker) {
+        let mut queue = self.lock();
+        queue.post = Post::Resting(Box::new(worker));
+        self.wake_worker(&mut queue);
+    }
+
+    /// Adds an event, unless too many events wait already. The hub's thread calls this.
+    pub(super) fn push_event(&self, event: RawHint) {
+        let mut queue = self.lock();
+        if queue.messages.len() >= MAX_QUEUED {
+            queue.has_lost = true;
+        } else {
+            self.add(&mut queue, Message::Event(event));
         }
-        if self.state.queued.load(Ordering::Relaxed) >= MAX_QUEUED {
-            self.state.has_lost.store(true, Ordering::Release);
-            return;
-        }
-        self.push(Message::Event(event));
     }
 
     /// Adds a message that is not an event.
     pub(super) fn push(&self, message: Message) {
-        self.state.queued.fetch_add(1, Ordering::Relaxed);
-        // Sending fails only if the worker has ended.
-        let _ended = self.sender.send(message);
+        self.add(&mut self.lock(), message);
+    }
+
+    fn add(&self, queue: &mut Queue, message: Message) {
+        if matches!(queue.post, Post::Ended) {
+            return;
+        }
+        queue.messages.push_back(message);
+        self.wake_worker(queue);
+    }
+
+    /// Wakes the worker's thread, or starts one if there is something to do. If the system refuses a thread, the next
+    /// message tries again; nothing that is queued is lost.
+    fn wake_worker(&self, queue: &mut Queue) {
+        let is_idle = queue.messages.is_empty() && !queue.has_lost;
+        queue.post = match std::mem::replace(&mut queue.post, Post::Vacant) {
+            Post::Resting(worker) if !is_idle => {
+                let inbox = self.clone();
+                match Builder::new().name("proctor-project".to_owned()).spawn(move || inbox.work()) {
+                    Ok(_) => Post::Starting(worker),
+                    Err(_refused) => Post::Resting(worker),
+                }
+            }
+            other => other,
+        };
+        self.0.changed.notify_all();
+    }
+
+    fn work(self) {
+        let mut queue = self.lock();
+        let worker = match std::mem::replace(&mut queue.post, Post::Working) {
+            Post::Starting(worker) => worker,
+            other => {
+                queue.post = other;
+                return;
+            }
+        };
+        drop(queue);
+        let post = WorkingPost { inbox: &self };
+        if let Some(worker) = worker.work(&self) {
+            post.rest(worker);
+        }
+    }
+
+    /// Ends the worker: at once if it rests, else after the message that it handles now. Waits for its end.
+    pub(super) fn end(&self) {
+        let mut queue = self.lock();
+        match std::mem::replace(&mut queue.post, Post::Ended) {
+            Post::Resting(worker) | Post::Starting(worker) => {
+                queue.messages.clear();
+                drop(queue);
+                drop(worker);
+            }
+            Post::Working => {
+                queue.post = Post::Working;
+                queue.messages.push_front(Message::Stop);
+                self.0.changed.notify_all();
+                let is_working = |queue: &mut Queue| !matches!(queue.post, Post::Ended);
+                let _ended = self.0.changed.wait_while(queue, is_working).unwrap_or_else(PoisonError::into_inner);
+            }
+            Post::Vacant | Post::Ended => {}
+        }
+    }
+
+    /// Waits at most `timeout` for the next message.
+    pub(super) fn receive(&self, timeout: Duration) -> Received {
+        let is_empty = |queue: &mut Queue| queue.messages.is_empty() && !queue.has_lost;
+        let waited = self.0.changed.wait_timeout_while(self.lock(), timeout, is_empty);
+        let mut queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if std::mem::take(&mut queue.has_lost) {
+            return Received::Lost;
+        }
+        queue.messages.pop_front().map_or(Received::Nothing, Received::Message)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inbox {
-    /// Waits at most `timeout` for the next message.
-    pub(super) fn receive(&self, timeout: Duration) -> Received {
-        if self.state.has_lost.swap(false, Ordering::Acquire) {
-            return Received::Lost;
-        }
-        match self.receiver.recv_timeout(timeout) {
-            Ok(message) => {
-                self.state.queued.fetch_sub(1, Ordering::Relaxed);
-                Received::Message(message)
-            }
-            Err(RecvTimeoutError::Timeout) => Received::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Received::Closed,
-        }
+/// Held by the worker's thread while it works. Dropping it notes the end of the worker, also of one that panicked, so that
+/// nobody waits for it for ever.
+struct WorkingPost<'a> {
+    inbox: &'a InboxHandle,
+}
+
+impl WorkingPost<'_> {
+    /// Ends the thread and keeps the worker for the next one.
+    fn rest(self, worker: Box<Worker>) {
+        let mut queue = self.inbox.lock();
+        queue.post = Post::Resting(worker);
+        // A message may have come after the worker had looked for one.
+        self.inbox.wake_worker(&mut queue);
+        // Dropping the guard would end the worker that the next thread takes.
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for WorkingPost<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.inbox.lock();
+        queue.post = Post::Ended;
+        queue.messages.clear();
+        self.inbox.0.changed.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use notify::EventKind;
-    use notify::event::{AccessKind, AccessMode};
+    use std::path::PathBuf;
 
     use super::*;
 
     #[test]
-    fn reading_is_not_queued_and_too_much_is_an_overflow() {
-        let (handle, inbox) = open_inbox();
-        handle.push_event(Ok(Event::new(EventKind::Access(AccessKind::Open(AccessMode::Any)))));
+    fn too_much_is_an_overflow() {
+        let inbox = InboxHandle::open();
+        let event = || RawHint::Saved(PathBuf::from("/a"));
         assert!(matches!(inbox.receive(Duration::ZERO), Received::Nothing));
         for _ in 0..=MAX_QUEUED {
-            handle.push_event(Ok(Event::new(EventKind::Any)));
+            inbox.push_event(event());
         }
         assert!(matches!(inbox.receive(Duration::ZERO), Received::Lost));
         let kept = std::iter::repeat_with(|| inbox.receive(Duration::ZERO)).take_while(|got| matches!(got, Received::Message(_)));
         assert_eq!(kept.count(), MAX_QUEUED);
-        handle.push_event(Ok(Event::new(EventKind::Any)));
+        inbox.push_event(event());
         assert!(matches!(inbox.receive(Duration::ZERO), Received::Message(_)));
-        drop(handle);
-        assert!(matches!(inbox.receive(Duration::ZERO), Received::Closed));
+        inbox.end();
     }
 }

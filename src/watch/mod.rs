@@ -9,24 +9,29 @@
 //! This module does not decide what to run. Of the files in the tree it reads only the rules files, such as
 //! `.gitignore`. The matcher ([`crate::ignore`]) decides which paths get a hint.
 //!
-//! # Limits of the backend
+//! One [`WatchHub`] serves any number of projects with one inotify instance and one thread. A project that waits has no thread and no
+//! descriptor of its own.
 //!
-//! The behaviour of `notify` 8.2 with inotify, and what this module does about it:
+//! # Limits of inotify
 //!
-//! * Recursive watches miss files that are written into a new directory before its watch is placed. So this module places one
-//!   watch per directory itself, then lists the directory and reports its files.
-//! * The queue overflows if the event handler is slow. So the handler only puts events into a queue, and a worker thread does the
-//!   rest.
-//! * An overflow is an event without paths. So [`interpret()`] checks `need_rescan` first, and after an overflow all watches are
-//!   placed again.
-//! * After a rename or removal, the backend drops all watches below the old path, even one that was just placed there. So the
-//!   path is examined again after every such event, and a directory that is also known by another path gets a new watch.
+//! What the kernel does not do, and what this module does about it:
+//!
+//! * A watch covers one directory, not those below it. So this module places one watch per directory, then lists the directory
+//!   and reports its files, because they may have been written before the watch was placed.
+//! * The kernel's queue overflows if it is not read fast enough. So the hub's thread only puts events into the queues of the
+//!   projects, whose workers do the rest, and reading is not among the events that are asked for: a pytest run over 1,000 files
+//!   would cause 1,400 of them, and the kernel's queue holds 16,384.
+//! * An overflow is an event without a path, and concerns all projects. After one, every project places all watches again and
+//!   asks for a scan of its whole tree.
+//! * A watch stays with its inode when the directory is renamed. So after a rename or removal the watches at and below the
+//!   old path are removed, the path is examined again, and a directory that is also known by another path gets a new watch.
+//! * Removing a watch gives an event. So watches that are placed again are not removed first: after an overflow the events of
+//!   removing thousands of watches would be the next overflow.
 //! * The event of a file with several hard links has only the path that was used for writing. So the link count is read, and if
 //!   it exceeds 1, the whole tree is scanned.
-//! * Placing a watch follows symbolic links. So `lstat` checks before and after placing that the path is a directory.
+//! * The path of a directory may become another directory while its watch is placed. So `lstat` before and after placing
+//!   compares device and inode.
 //! * After the root was removed, no event ever arrives again. So this module checks at intervals whether the root exists again.
-//! * The event mask includes `IN_OPEN` and cannot be changed. A pytest run over 1,000 files causes 1,400 `IN_OPEN` events, and
-//!   the kernel's queue holds 16,384 events. So the handler drops `IN_OPEN` events before they are queued for the worker.
 //! * Watching stops at the kernel's limit on watches or instances. So directories without a watch are polled until a watch can be
 //!   placed.
 //! * Network and shared file systems give no events for changes by other machines. So the file system's type is looked up
@@ -43,6 +48,7 @@ mod error;
 mod filesystem;
 mod git;
 mod git_index;
+mod hub;
 mod inbox;
 mod interpret;
 mod mounts;
@@ -63,7 +69,8 @@ mod worker;
 pub use error::WatchError;
 pub use filesystem::{EVENTLESS, Eventless, find_eventless};
 pub use git::{GIT_MARKS, GitFiles};
-pub use interpret::{RawHint, interpret, interpret_error, is_noise};
+pub use hub::{FollowedFile, WatchHub};
+pub use interpret::{RawHint, interpret};
 pub use path_event::PathEvent;
 pub use rules::learn_rules_on_the_way;
 pub use watcher::{Pace, Watcher, WatcherHandle};

@@ -1,25 +1,21 @@
 //! The watches of a project, one for each directory of the tree, and the directories that are polled instead.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
-use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
 
-use notify::{Config, ErrorKind, INotifyWatcher, RecursiveMode, Watcher as _};
+use nix::errno::Errno;
 
 use crate::model::TreePath;
 use crate::watch::error::WatchError;
 use crate::watch::filesystem::read_eventless;
-use crate::watch::inbox::InboxHandle;
+use crate::watch::hub::HubMember;
 use crate::watch::stamps::Snapshot;
-
-/// The time limit on the wait for the backend's thread to end after its watches were removed.
-const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// The device and inode of a directory. The kernel attaches a watch to the inode, whatever the directory's path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,13 +42,13 @@ pub(super) enum EventSource {
     Some(&'static str),
 }
 
-/// The watches that this module has placed. The backend may have dropped some of them.
+/// The watches that this module has placed. The kernel may have dropped some of them.
 pub(super) struct Places {
     root: PathBuf,
-    /// `None` if the limit on inotify instances is reached; then all directories are polled.
-    backend: Option<Backend>,
+    /// The project's place in the hub that owns the kernel's watches.
+    hub: HubMember,
     watched: BTreeMap<Vec<u8>, DirectoryIdentity>,
-    /// The path under which the backend knows each directory. The backend keeps only one path for each inode.
+    /// The path under which the hub knows each directory. It keeps only one path for each inode.
     paths: HashMap<DirectoryIdentity, Vec<u8>>,
     /// For each polled directory: its identity and its content at the last poll.
     pub(super) polled: BTreeMap<Vec<u8>, (DirectoryIdentity, Snapshot)>,
@@ -61,44 +57,38 @@ pub(super) struct Places {
     count: Arc<AtomicUsize>,
 }
 
-struct Backend {
-    watcher: INotifyWatcher,
-    /// This channel is closed when the backend's thread has ended.
-    ended: Receiver<()>,
-}
-
-impl Backend {
-    fn start(inbox: InboxHandle) -> Result<Self, WatchError> {
-        let config = Config::default().with_follow_symlinks(false);
-        let (alive, ended): (Sender<()>, _) = channel();
-        let push = move |event| {
-            let _alive = &alive;
-            inbox.push_event(event);
-        };
-        let watcher = INotifyWatcher::new(push, config).map_err(WatchError::starting)?;
-        Ok(Self { watcher, ended })
-    }
-}
-
 impl Places {
-    /// Starts the backend, which puts its events into `inbox`. If the kernel's limit on inotify instances is reached,
-    /// there is no backend and all directories must be polled.
-    pub(super) fn start(root: &Path, inbox: InboxHandle, count: Arc<AtomicUsize>) -> Result<Self, WatchError> {
-        let backend = match Backend::start(inbox) {
-            Ok(backend) => Some(backend),
-            Err(WatchError::TooManyInstances) => None,
-            Err(error) => return Err(error),
-        };
+    pub(super) fn new(root: &Path, hub: HubMember, count: Arc<AtomicUsize>) -> Self {
         count.store(0, Ordering::Relaxed);
         let (watched, paths, polled, event_source) = Default::default();
-        Ok(Self { root: root.to_owned(), backend, watched, paths, polled, event_source, count })
+        Self { root: root.to_owned(), hub, watched, paths, polled, event_source, count }
     }
 
+    /// Forgets every place, so that all watches are placed again. Those in force stay until [`Self::end_placing_anew`]. If the
+    /// kernel's limit on inotify instances is reached, all directories must be polled.
+    pub(super) fn place_anew(&mut self) -> Result<(), WatchError> {
+        (self.watched, self.paths, self.polled, self.event_source) = Default::default();
+        self.publish_count();
+        self.hub.place_anew();
+        self.hub.open_instance().map(|_| ())
+    }
+
+    /// Removes the watches that were not placed again.
+    pub(super) fn end_placing_anew(&self) {
+        self.hub.remove_outdated();
+    }
+
+    /// Returns the project's place in the hub, for its ticks.
+    pub(super) fn hub(&self) -> &HubMember {
+        &self.hub
+    }
+
+    /// Returns whether directories can be watched. At the kernel's limit on inotify instances they cannot.
     pub(super) fn has_backend(&self) -> bool {
-        self.backend.is_some()
+        self.hub.has_instance()
     }
 
-    /// Places a watch on a directory. Does nothing if the backend already watches the directory under this path.
+    /// Places a watch on a directory. Does nothing if the hub already watches the directory under this path.
     pub(super) fn place(&mut self, directory: &TreePath) -> Result<WatchPlacement, WatchError> {
         let path = self.root.join(directory.as_path());
         let Some(identity) = read_identity(&path) else { return Ok(WatchPlacement::NotThere) };
@@ -106,14 +96,13 @@ impl Places {
         if is_known && self.paths.get(&identity).is_some_and(|known| known == directory.as_bytes()) {
             return Ok(WatchPlacement::Already);
         }
-        let Some(backend) = &mut self.backend else { return Ok(WatchPlacement::LimitReached) };
-        match backend.watcher.watch(&path, RecursiveMode::NonRecursive) {
+        match self.hub.watch(&path) {
             Ok(()) => {}
-            Err(source) => return to_outcome(source, path),
+            Err(errno) => return to_outcome(errno, path),
         }
-        // The directory may have been replaced by a link just before the watch was placed, and inotify follows links.
+        // Another directory may have been put there just before the watch was placed.
         if read_identity(&path) != Some(identity) {
-            let _gone = backend.watcher.unwatch(&path);
+            self.hub.unwatch(&path);
             return Ok(WatchPlacement::NotThere);
         }
         if let Some(replaced) = self.watched.insert(directory.as_bytes().to_vec(), identity) {
@@ -125,10 +114,8 @@ impl Places {
     }
 
     /// Watches a directory that is not part of the tree, such as git's. If that is not possible, nobody is told.
-    pub(super) fn watch_besides(&mut self, directory: &Path) {
-        if let Some(backend) = &mut self.backend {
-            let _unwatched = backend.watcher.watch(directory, RecursiveMode::NonRecursive);
-        }
+    pub(super) fn watch_besides(&self, directory: &Path) {
+        let _unwatched = self.hub.watch(directory);
     }
 
     /// Begins to poll a directory whose present content is `seen`. Does nothing if the directory does not exist.
@@ -147,13 +134,14 @@ impl Places {
         *self.event_source.entry(device).or_insert_with(|| read_eventless(&path).map_or(EventSource::Events, EventSource::Some))
     }
 
-    /// Forgets the watches of a directory and of everything below it, because the backend has dropped them. A dropped
+    /// Removes the watches of a directory and of everything below it, because their paths are others now or gone. A removed
     /// watch may have served another path of the same directory too. Such paths are returned, because they must be
     /// watched again.
     pub(super) fn forget(&mut self, directory: &TreePath) -> Vec<TreePath> {
         let mut orphans = Vec::new();
         for path in at_or_below(&self.watched, directory) {
             let Some(identity) = self.watched.remove(&path) else { continue };
+            self.hub.unwatch(&self.root.join(OsStr::from_bytes(&path)));
             match self.paths.get(&identity) {
                 Some(known) if *known != path => orphans.extend(TreePath::try_from(known.as_slice())),
                 Some(_) | None => {}
@@ -173,9 +161,7 @@ impl Places {
         self.polled.remove(directory.as_bytes());
         if let Some(identity) = self.watched.remove(directory.as_bytes()) {
             self.paths.remove(&identity);
-            // Removing the watch fails if the directory was deleted; the kernel has then removed the watch itself.
-            let path = self.root.join(directory.as_path());
-            let _gone = self.backend.as_mut().map(|backend| backend.watcher.unwatch(&path));
+            self.hub.unwatch(&self.root.join(directory.as_path()));
             self.publish_count();
         }
     }
@@ -201,14 +187,6 @@ impl Places {
         known.is_some() && read_identity(&self.root).as_ref() == known
     }
 
-    /// Removes all watches and waits until the backend's thread has ended, at most [`LAST_WORD`].
-    pub(super) fn end(self) {
-        if let Some(Backend { watcher, ended }) = self.backend {
-            drop(watcher);
-            let _hung_up = ended.recv_timeout(LAST_WORD);
-        }
-    }
-
     fn publish_count(&self) {
         self.count.store(self.watched.len(), Ordering::Relaxed);
     }
@@ -232,17 +210,13 @@ fn read_identity(path: &Path) -> Option<DirectoryIdentity> {
     Some(DirectoryIdentity(metadata.dev(), metadata.ino()))
 }
 
-fn to_outcome(source: notify::Error, path: PathBuf) -> Result<WatchPlacement, WatchError> {
-    match &source.kind {
-        ErrorKind::PathNotFound => Ok(WatchPlacement::NotThere),
-        ErrorKind::Io(error) if is_absence(error.kind()) => Ok(WatchPlacement::NotThere),
-        ErrorKind::MaxFilesWatch => Ok(WatchPlacement::LimitReached),
-        ErrorKind::Io(_) | ErrorKind::Generic(_) | ErrorKind::WatchNotFound | ErrorKind::InvalidConfig(_) => {
-            Err(WatchError::Watch { path, source })
-        }
+fn to_outcome(errno: Errno, path: PathBuf) -> Result<WatchPlacement, WatchError> {
+    if [Errno::ENOENT, Errno::ENOTDIR, Errno::EACCES].contains(&errno) {
+        Ok(WatchPlacement::NotThere)
+    } else if [Errno::ENOSPC, Errno::EMFILE].contains(&errno) {
+        // ENOSPC is the limit on watches. Without an inotify instance the hub returns EMFILE.
+        Ok(WatchPlacement::LimitReached)
+    } else {
+        Err(WatchError::Watch { path, source: errno.into() })
     }
-}
-
-fn is_absence(kind: io::ErrorKind) -> bool {
-    [io::ErrorKind::NotADirectory, io::ErrorKind::NotFound, io::ErrorKind::PermissionDenied].contains(&kind)
 }

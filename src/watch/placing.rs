@@ -65,6 +65,7 @@ impl Worker {
             self.look_into(&directory, report, &mut waiting);
         }
         self.poll_from_here();
+        self.places.hub().note_files(self.files);
         failure
     }
 
@@ -98,7 +99,7 @@ impl Worker {
         reason(raised(text.trim().parse().unwrap_or_default(), name))
     }
 
-    fn look_into(&self, directory: &TreePath, report: Report, waiting: &mut Vec<TreePath>) {
+    fn look_into(&mut self, directory: &TreePath, report: Report, waiting: &mut Vec<TreePath>) {
         let Some(scope) = self.matcher.scope(directory) else { return };
         let Ok(entries) = fs::read_dir(self.root.join(directory.as_path())) else {
             // A directory that cannot be listed is reported when the tree digest is computed.
@@ -111,6 +112,7 @@ impl Worker {
             let path = directory.join(entry.file_name().as_bytes());
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let membership = self.matcher.membership(&scope, &path, is_directory);
+            self.files += usize::from(!is_directory && membership.belongs());
             if is_directory && membership.is_walked() {
                 waiting.push(path);
             } else if report == Report::Saves && !is_directory && membership.belongs() {

@@ -4,12 +4,11 @@ use std::mem::{Discriminant, discriminant};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::model::{PollReason, TreePath, WatchHint, WatchProblem};
-use crate::watch::inbox::Message;
+use crate::model::{PollReason, TreePath, WatchHint};
 use crate::watch::interpret::RawHint;
 use crate::watch::places::{EventSource, WatchPlacement};
 use crate::watch::stamps::{NameChange, Snapshot, compare, read_snapshot};
-use crate::watch::ticker::Ticker;
+use crate::watch::ticker::TickKind;
 use crate::watch::worker::Worker;
 
 /// The next round of polling is delayed by this time for each polled entry. That keeps polling below a twentieth of one
@@ -18,8 +17,9 @@ const PATIENCE_PER_ENTRY: Duration = Duration::from_micros(40);
 
 #[derive(Debug, Default)]
 pub(super) struct Polling {
-    ticker: Option<Ticker>,
-    /// How many ticks of the polling ticker still have to pass without a round of polling.
+    /// Whether the hub sends ticks for polling.
+    is_ticking: bool,
+    /// How many ticks still have to pass without a round of polling.
     to_skip: u32,
     /// The kinds of reasons for polling that have been reported.
     kinds: Vec<Discriminant<PollReason>>,
@@ -41,16 +41,15 @@ impl Worker {
         self.places.poll(directory, seen);
     }
 
-    /// Starts the polling ticker if any directory is polled, and stops it otherwise.
+    /// Starts the ticks for polling if any directory is polled, and stops them otherwise.
     pub(super) fn poll_from_here(&mut self) {
-        if self.places.polled.is_empty() {
-            self.polling.ticker = None;
-        } else if self.polling.ticker.is_none() {
-            match Ticker::start(self.pace.poll, self.inbox.clone(), Message::Poll) {
-                Ok(ticker) => self.polling.ticker = Some(ticker),
-                Err(error) => self.tell(WatchHint::LookAgain(WatchProblem::Backend(format!("nothing can be polled: {error}")))),
-            }
+        let is_due = !self.places.polled.is_empty();
+        if is_due && !self.polling.is_ticking {
+            self.places.hub().start_ticks(self.pace.poll, TickKind::Poll);
+        } else if !is_due && self.polling.is_ticking {
+            self.places.hub().stop_ticks(TickKind::Poll);
         }
+        self.polling.is_ticking = is_due;
     }
 
     /// Polls once, or skips this round because the last round had many entries.

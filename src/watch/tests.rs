@@ -8,13 +8,12 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use notify::event::{Flag, ModifyKind, RenameMode};
-use notify::{Event, EventKind};
 use tempfile::TempDir;
 
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{PollReason, SyncId, TreePath, WatchHint, WatchProblem};
-use crate::watch::inbox::{Message, open_inbox};
+use crate::watch::hub::WatchHub;
+use crate::watch::inbox::{InboxHandle, Message};
 use crate::watch::interpret::RawHint;
 use crate::watch::worker::Worker;
 use crate::watch::{Pace, WatchError, Watcher};
@@ -51,7 +50,7 @@ fn an_overflow_places_all_watches_anew_and_asks_for_a_full_look() {
     let root = TempDir::new().expect("a temporary directory");
     fs::create_dir_all(root.path().join("a/b")).expect("a writable directory");
     let (watcher, hints) = start(root.path());
-    watcher.push(Message::Event(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan))));
+    watcher.push(Message::Event(RawHint::Overflow));
     wait_for(&hints, &WatchHint::LookAgain(WatchProblem::Overflow));
     assert_eq!(watcher.watches(), 3);
     fs::write(root.path().join("a/b/c"), "x").expect("a writable file");
@@ -62,7 +61,7 @@ fn an_overflow_places_all_watches_anew_and_asks_for_a_full_look() {
 fn errors_of_the_backend_ask_for_a_full_look() {
     let root = TempDir::new().expect("a temporary directory");
     let (watcher, hints) = start(root.path());
-    watcher.push(Message::Event(Err(notify::Error::generic("broken"))));
+    watcher.push(Message::Event(RawHint::Backend("broken".to_owned())));
     wait_for(&hints, &WatchHint::LookAgain(WatchProblem::Backend("broken".to_owned())));
 }
 
@@ -72,8 +71,7 @@ fn a_directory_that_is_said_to_be_gone_and_is_not_stays_watched() {
     fs::create_dir_all(root.path().join("a/b")).expect("a writable directory");
     fs::write(root.path().join("a/b/old"), "x").expect("a writable file");
     let (watcher, hints) = start(root.path());
-    let event = Event::new(EventKind::Modify(ModifyKind::Name(RenameMode::From))).add_path(root.path().join("a"));
-    watcher.push(Message::Event(Ok(event)));
+    watcher.push(Message::Event(RawHint::Vanished(root.path().join("a"))));
     wait_for(&hints, &saved("a/b/old"));
     assert_eq!(watcher.watches(), 3);
     fs::write(root.path().join("a/b/new"), "x").expect("a writable file");
@@ -107,14 +105,13 @@ fn dropping_a_watcher_ends_its_threads() {
 
 /// Returns a worker that does nothing by itself, and the receiver of its hints.
 fn idle_worker(root: &Path) -> (Worker, Receiver<WatchHint>) {
-    let (handle, inbox) = open_inbox();
+    // The tests call the worker directly, so nobody reads the inbox.
+    let member = WatchHub::start().expect("a hub").join(InboxHandle::open()).expect("a member");
     let (sender, hints) = channel();
-    // The tests call the worker directly and need no inbox.
-    drop(inbox);
     let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
     let send = Box::new(move |hint| drop(sender.send(hint)));
     let count = Arc::new(AtomicUsize::new(0));
-    (Worker::start(root, matcher, &PACE, handle, count, send).expect("a directory to watch"), hints)
+    (Worker::start(root, matcher, &PACE, member, count, send).expect("a directory to watch"), hints)
 }
 
 #[test]

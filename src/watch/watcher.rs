@@ -4,26 +4,27 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use crate::ignore::Matcher;
 use crate::model::{SyncId, TreePath, WatchHint};
 use crate::watch::approvals::length_of;
 use crate::watch::error::WatchError;
-use crate::watch::inbox::{InboxHandle, Message, open_inbox};
+use crate::watch::hub::WatchHub;
+use crate::watch::inbox::{InboxHandle, Message};
 use crate::watch::path_event::PathEvent;
 use crate::watch::worker::Worker;
 
 /// The time limit for waiting for an answer from the worker.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Watches a project. Dropping it removes all watches and ends its threads.
+/// Watches a project. Dropping it removes all its watches. It shares the thread and the descriptors of its hub, and has a
+/// thread of its own only while it has something to do.
 #[derive(Debug)]
 pub struct Watcher {
     inbox: InboxHandle,
     count: Arc<AtomicUsize>,
-    thread: Option<JoinHandle<()>>,
+    hub: WatchHub,
 }
 
 /// How often the watcher polls and asks for scans.
@@ -63,7 +64,21 @@ impl WatcherHandle {
 }
 
 impl Watcher {
-    /// Places the watches of a project and starts a thread that sends hints.
+    /// Watches a project by a hub of its own. See [`Self::start_in`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::start_in`], and when the hub cannot be started.
+    pub fn start(
+        root: &Path,
+        matcher: Matcher,
+        pace: &Pace,
+        send: impl Fn(WatchHint) + Send + 'static,
+    ) -> Result<Self, WatchError> {
+        Self::start_in(&WatchHub::start()?, root, matcher, pace, send)
+    }
+
+    /// Places the watches of a project in a hub, which many projects may share, and sends hints from now on.
     ///
     /// `root` must be absolute, and its last component must not be a link. The matcher needs only the settings; the project's
     /// rules files are read here. Every change after this call has returned gives a hint. `send` must not block.
@@ -72,18 +87,34 @@ impl Watcher {
     ///
     /// When the root cannot be watched. A directory below the root that may not be read is not an error. After a limit
     /// of the kernel is reached, the remaining directories are polled ([`WatchHint::Polling`]).
-    pub fn start(
+    pub fn start_in(
+        hub: &WatchHub,
         root: &Path,
         matcher: Matcher,
         pace: &Pace,
         send: impl Fn(WatchHint) + Send + 'static,
     ) -> Result<Self, WatchError> {
         let count = Arc::new(AtomicUsize::new(0));
-        let (handle, inbox) = open_inbox();
-        let worker = Worker::start(root, matcher, pace, handle.clone(), Arc::clone(&count), Box::new(send))?;
-        let thread = Builder::new().name("proctor-watch".to_owned()).spawn(move || worker.work(&inbox));
-        let thread = thread.map_err(|source| WatchError::Thread { source })?;
-        Ok(Self { inbox: handle, count, thread: Some(thread) })
+        let inbox = InboxHandle::open();
+        let member = hub.join(inbox.clone())?;
+        let worker = Worker::start(root, matcher, pace, member, Arc::clone(&count), Box::new(send))?;
+        inbox.employ(worker);
+        Ok(Self { inbox, count, hub: hub.clone() })
+    }
+
+    /// Starts another watcher in the hub of this one, for example one with other rules that is to replace this one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::start_in`].
+    pub fn start_beside(
+        &self,
+        root: &Path,
+        matcher: Matcher,
+        pace: &Pace,
+        send: impl Fn(WatchHint) + Send + 'static,
+    ) -> Result<Self, WatchError> {
+        Self::start_in(&self.hub, root, matcher, pace, send)
     }
 
     /// Returns a handle that can be used from other threads.
@@ -114,10 +145,6 @@ impl Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.push(Message::Stop);
-        if let Some(thread) = self.thread.take() {
-            // The panic message of the worker has been printed already, and there is nothing left to stop.
-            let _panicked = thread.join();
-        }
+        self.inbox.end();
     }
 }

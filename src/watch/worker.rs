@@ -1,5 +1,6 @@
-//! The worker owns the matcher and the watches of a project. It turns events of the backend (`notify`) into hints.
+//! The worker owns the matcher and the watches of a project. It turns events of the kernel into hints.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -15,8 +16,9 @@ use crate::model::{TreePath, WatchHint, WatchProblem};
 use crate::watch::approvals::FollowedLedger;
 use crate::watch::cookie::sweep_up;
 use crate::watch::error::WatchError;
-use crate::watch::inbox::{Inbox, InboxHandle, Message, Received};
-use crate::watch::interpret::{RawHint, interpret, interpret_error};
+use crate::watch::hub::HubMember;
+use crate::watch::inbox::{InboxHandle, Message, Received};
+use crate::watch::interpret::RawHint;
 use crate::watch::mounts::{Mount, read_mounts_below};
 use crate::watch::path_event::{PathEvent, RecentPathEvents};
 use crate::watch::places::Places;
@@ -24,15 +26,15 @@ use crate::watch::placing::Report;
 use crate::watch::polling::Polling;
 use crate::watch::rules::{RulesNews, read_rules};
 use crate::watch::syncing::{EAR_TEST, Syncing};
-use crate::watch::ticker::Ticker;
+use crate::watch::ticker::TickKind;
 use crate::watch::watcher::Pace;
 
 /// How often to check whether a removed root exists again.
 const ROOT_POLL: Duration = Duration::from_millis(500);
 
-/// The time limit for waiting when nothing is expected. No behaviour depends on this value; it exists because every
-/// wait must have a limit (G7).
-const IDLE: Duration = Duration::from_secs(3600);
+/// How long the worker's thread waits for another message before it ends. The steps of one save come within milliseconds, and
+/// starting a thread takes a tenth of one.
+const LINGER: Duration = Duration::from_millis(250);
 
 pub(super) struct Worker {
     pub(super) root: PathBuf,
@@ -41,8 +43,6 @@ pub(super) struct Worker {
     pub(super) pace: Pace,
     pub(super) polling: Polling,
     pub(super) syncing: Syncing,
-    /// Kept only because dropping the ticker would end its thread.
-    _sweeper: Option<Ticker>,
     recent: RecentPathEvents,
     root_state: RootState,
     /// What git tracks, as far as the matcher knows.
@@ -53,8 +53,8 @@ pub(super) struct Worker {
     pub(super) ledger: Option<FollowedLedger>,
     /// The file systems that are mounted inside the project.
     mounts: Vec<Mount>,
-    pub(super) inbox: InboxHandle,
-    count: Arc<AtomicUsize>,
+    /// The number of files that were found in the tree while its watches were placed.
+    pub(super) files: usize,
     send: Box<dyn Fn(WatchHint) + Send>,
 }
 
@@ -67,16 +67,24 @@ enum RootState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     GoOn,
+    /// Nothing is awaited: the thread may end until the next message comes.
+    Rest,
     End,
 }
 
+impl fmt::Debug for Worker {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Worker").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
 impl Worker {
-    /// Starts the backend and places all watches.
+    /// Places all watches.
     pub(super) fn start(
         root: &Path,
         matcher: Matcher,
         pace: &Pace,
-        inbox: InboxHandle,
+        hub: HubMember,
         count: Arc<AtomicUsize>,
         send: Box<dyn Fn(WatchHint) + Send>,
     ) -> Result<Self, WatchError> {
@@ -87,8 +95,10 @@ impl Worker {
         if !fs::symlink_metadata(root).map_err(not_there)?.is_dir() {
             return Err(not_there(io::ErrorKind::NotADirectory.into()));
         }
-        let places = Places::start(root, inbox.clone(), Arc::clone(&count))?;
-        let sweeper = pace.sweep.map(|every| Ticker::start(every, inbox.clone(), Message::Sweep));
+        if let Some(every) = pace.sweep {
+            hub.start_ticks(every, TickKind::Sweep);
+        }
+        let places = Places::new(root, hub, count);
         let mut worker = Self {
             root: root.to_owned(),
             matcher,
@@ -96,15 +106,13 @@ impl Worker {
             pace: pace.clone(),
             polling: Polling::default(),
             syncing: Syncing::default(),
-            _sweeper: sweeper.transpose().map_err(|source| WatchError::Thread { source })?,
             recent: RecentPathEvents::default(),
             root_state: RootState::Watched,
             git: GitIndex::default(),
             git_directory: None,
             ledger: None,
             mounts: read_mounts_below(root),
-            inbox,
-            count,
+            files: 0,
             send,
         };
         sweep_up(root);
@@ -117,29 +125,33 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Handles messages until [`Message::Stop`] arrives or the queue is closed. Then removes all watches and waits a
-    /// bounded time for the backend's thread.
-    pub(super) fn work(mut self, inbox: &Inbox) {
-        while self.work_once(inbox) == Next::GoOn {
+    /// Handles messages until no more come for a moment, and returns the worker for a later call. Returns `None` after
+    /// [`Message::Stop`]: all watches are removed then.
+    pub(super) fn work(mut self: Box<Self>, inbox: &InboxHandle) -> Option<Box<Self>> {
+        loop {
+            match self.work_once(inbox) {
+                Next::GoOn => {}
+                Next::Rest => return Some(self),
+                Next::End => return None,
+            }
             if self.root_state == RootState::Gone && is_directory(&self.root) {
                 self.rearm(WatchProblem::RootReturned);
             }
         }
-        self.places.end();
     }
 
-    fn work_once(&mut self, inbox: &Inbox) -> Next {
+    fn work_once(&mut self, inbox: &InboxHandle) -> Next {
         let timeout = match self.root_state {
             RootState::Watched if self.awaits_cookie() => EAR_TEST,
-            RootState::Watched => IDLE,
+            RootState::Watched => LINGER,
             RootState::Gone => ROOT_POLL,
         };
         match inbox.receive(timeout) {
             Received::Message(message) => return self.handle(message),
             Received::Lost => self.rearm(WatchProblem::Overflow),
-            Received::Nothing if self.root_state == RootState::Watched && self.awaits_cookie() => self.distrust_events(),
-            Received::Nothing => {}
-            Received::Closed => return Next::End,
+            Received::Nothing if self.root_state == RootState::Gone => {}
+            Received::Nothing if self.awaits_cookie() => self.distrust_events(),
+            Received::Nothing => return Next::Rest,
         }
         Next::GoOn
     }
@@ -187,8 +199,7 @@ impl Worker {
                 let _gone = reply.send(self.recent.explain(&path));
                 Vec::new()
             }
-            Message::Event(Ok(event)) => interpret(&event),
-            Message::Event(Err(error)) => vec![interpret_error(&error)],
+            Message::Event(hint) => vec![hint],
         };
         if self.root_state == RootState::Watched {
             hints.into_iter().for_each(|hint| self.follow(hint));
@@ -344,18 +355,19 @@ impl Worker {
         }
     }
 
-    /// Places all watches again with a new backend, because after lost events the old one may have wrong paths for its watches.
+    /// Places all watches again, because after lost events some may have wrong paths.
     fn rearm(&mut self, problem: WatchProblem) {
-        match Places::start(&self.root, self.inbox.clone(), Arc::clone(&self.count)) {
-            Ok(places) => self.places = places,
-            Err(error) => self.tell(WatchHint::LookAgain(WatchProblem::Backend(error.to_string()))),
+        if let Err(error) = self.places.place_anew() {
+            self.tell(WatchHint::LookAgain(WatchProblem::Backend(error.to_string())));
         }
+        self.files = 0;
         self.matcher.forget_rules(&TreePath::root());
         self.mounts = read_mounts_below(&self.root);
         self.root_state = RootState::Watched;
         self.follow_repository();
         self.watch_ledger();
         self.place_or_tell(&TreePath::root(), Report::Nothing);
+        self.places.end_placing_anew();
         if self.places.is_root_in_place() {
             self.answer_all(problem);
         } else {

@@ -110,7 +110,7 @@ fn carry_out_under(
     ]);
     let launcher = LauncherHandle::execute(tool).expect("the launcher starts");
     let state = project.root().join("state/proctor");
-    let mut workspace = Workspace::open(&state, tool, launcher, ambient, Arc::new(|_| {})).expect("the store opens");
+    let mut workspace = Workspace::open(&state, tool, Some(launcher), ambient, Arc::new(|_| {})).expect("the store opens");
     let scope = register(&mut workspace, project, &plan, &settings);
     let request = RunRequest {
         plan: &plan,

@@ -14,18 +14,19 @@ use crate::cli::service_arguments::DaemonOptions;
 use crate::cli::setup::{self, LastSettings, Planless};
 use crate::config::Configuration;
 use crate::daemon::{
-    ControlSocket, ControlSocketError, OpeningSettings, ProjectDefinition, ProjectReader, ServiceError, ServiceHost,
+    ControlSocket, ControlSocketError, OpeningSettings, ProjectDefinition, ProjectReader, ServiceEnd, ServiceError, ServiceHost,
     ServiceManager, ServiceSettings,
 };
 use crate::evidence::ServiceLockError;
 use crate::model::CommandExit;
-use crate::process::take_passed_socket;
+use crate::process::{PassedSocket, replace_program, take_passed_socket};
 
 pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let path = environment.control_socket().ok_or_else(|| {
         CommandError::new(CommandExit::Usage, "there is no place for the control socket")
             .hint("set XDG_RUNTIME_DIR to a directory of your own, such as /run/user/$(id -u)")
     })?;
+    let passed = if environment.passed_sockets() { PassedSocket::PassedOn } else { PassedSocket::None };
     let handed_in = environment.passed_sockets().then(take_passed_socket).transpose().map_err(|error| {
         CommandError::caused(CommandExit::Usage, "the socket that was handed in cannot be used", &error)
             .hint("LISTEN_FDS and LISTEN_PID say that there is one; unset them, or have one stream socket handed in")
@@ -34,7 +35,7 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
     // The evidence store is opened here only to find the directory of the log and to lock it. The service opens the store
     // again for its own use.
     let archive = opening::open_archive(environment)?;
-    let _serves = archive.store.lock_service(socket.path()).map_err(|error| from_lock_error(&error))?;
+    let serves = archive.store.lock_service(socket.path()).map_err(|error| from_lock_error(&error))?;
     if let Err(reason) = logging::start(&archive.log_directory()) {
         render::note(&format!("note: there is no log: {reason}"));
     }
@@ -48,6 +49,7 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
             files: files(environment.state_root()),
             asker: environment.asker(),
         },
+        program: environment.program_file(),
         socket,
         manager: ServiceManager::new(environment.variable("NOTIFY_SOCKET"), watchdog.map(Duration::from_micros)),
         say: Box::new(|line| {
@@ -55,7 +57,17 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
             render::note(line);
         }),
     };
-    ServiceHost::run(settings).map_err(|error| from_service_error(&error))
+    match ServiceHost::run(settings).map_err(|error| from_service_error(&error))? {
+        ServiceEnd::Exit(exit) => Ok(exit),
+        ServiceEnd::Renew(program) => {
+            // The lock on the store ends here, and the new program takes it again.
+            drop((serves, archive));
+            let Err(error) = replace_program(&program, &["daemon"], passed);
+            // A service manager starts the service again after this exit code.
+            Err(CommandError::caused(CommandExit::OwnFault, format!("`{}` cannot be started", program.display()), &error)
+                .hint("put a program that runs there, then start the service again"))
+        }
+    }
 }
 
 fn files(state_root: &Path) -> ProjectReader {

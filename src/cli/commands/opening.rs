@@ -78,7 +78,7 @@ pub(super) fn open_store(environment: &Environment, launcher: LauncherHandle) ->
     let mut workspace = Workspace::open(
         environment.state_root(),
         environment.executable(),
-        launcher,
+        Some(launcher),
         environment.variables().clone(),
         environment.observer(),
     )

@@ -163,7 +163,7 @@ fn hang_up() -> HangUp {
 fn of_foreground(error: &ForegroundError) -> CommandError {
     let hint = match error {
         ForegroundError::Watch(error) => watch_hint(error),
-        ForegroundError::Signals(_) | ForegroundError::Runtime(_) | ForegroundError::Control(_) => {
+        ForegroundError::Signals(_) | ForegroundError::Runtime(_) => {
             "check the limits on open files (`ulimit -n`), then run the command again".to_owned()
         }
     };

@@ -18,6 +18,8 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
 /// A client's question or request.
 #[derive(Debug)]
 pub(crate) enum Call {
+    /// Sent by the watch of the service's own program file: it may have been replaced.
+    OwnProgramChanged,
     Projects(Reply<ProjectsV1>),
     /// Which projects does the service watch? In the order of their ids.
     Watched(Reply<Vec<ProjectId>>),

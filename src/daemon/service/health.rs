@@ -145,7 +145,10 @@ pub(super) fn problem_of(error: &ProjectError) -> HealthProblem {
     }
     match (error, number) {
         (
-            ProjectError::Launcher(_) | ProjectError::ServiceThread { .. } | ProjectError::LaneThread { .. },
+            ProjectError::Launcher(_)
+            | ProjectError::WorkerThread { .. }
+            | ProjectError::ServiceThread { .. }
+            | ProjectError::LaneThread { .. },
             Some(libc::EAGAIN),
         ) => HealthProblem::Processes,
         (
@@ -165,7 +168,6 @@ pub(super) fn problem_of(error: &ProjectError) -> HealthProblem {
 /// Returns the problem behind an error of the watcher.
 pub(super) fn problem_of_watcher(error: &WatchError) -> HealthProblem {
     match error {
-        WatchError::TooManyInstances => HealthProblem::Watches,
         WatchError::Relative { .. }
         | WatchError::Root { .. }
         | WatchError::Backend { .. }

@@ -4,6 +4,7 @@
 mod calls;
 mod refused;
 mod registry;
+mod renewal;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -29,12 +30,14 @@ use crate::daemon::service::health::problem_behind;
 use crate::daemon::service::host::calls::stopping;
 use crate::daemon::service::open::SessionMessage;
 use crate::daemon::service::opening::{OpeningReason, OpeningSettings, ProjectOpening, chain};
+use crate::daemon::service::program::OwnProgram;
 use crate::daemon::service::session::ProjectSession;
 use crate::daemon::service::subscribers::Subscribers;
-use crate::daemon::worker::{OpenFailure, OpenFailureKind, Worker};
+use crate::daemon::worker::{OpenFailure, OpenFailureKind, WorkPlaces, Worker, WorkerReport};
 use crate::model::{Asker, CommandExit, HealthProblem, ProjectId, Serving};
-use crate::process::{LauncherHandle, open_files_left, raise_open_files_limit};
+use crate::process::{open_files_left, raise_open_files_limit};
 use crate::project::{ProjectError, RefusedRequests, StoreReader};
+use crate::watch::WatchHub;
 
 /// The most calls that may wait for the loop. Further calls wait outside of the queue, for a few seconds at most.
 const CALLS: usize = 256;
@@ -47,12 +50,12 @@ const FEWEST_OPEN_FILES: u64 = 1024;
 const FAREWELL: Duration = Duration::from_secs(1);
 /// The descriptors that stay free for runs, however many projects are watched.
 const FOR_RUNS: u64 = 96;
-/// The descriptors that a project takes while it is watched and waits.
-const FOR_A_PROJECT: u64 = 18;
 
 /// The settings with which the service is started.
 pub struct ServiceSettings {
     pub opening: OpeningSettings,
+    /// The file from which this program was started. If another file takes its place, the service ends with [`ServiceEnd::Renew`].
+    pub program: PathBuf,
     /// The socket on which the service receives requests.
     pub socket: ControlSocket,
     /// The service manager that started the service, if one did.
@@ -70,7 +73,7 @@ pub enum ServiceError {
     /// The signal handlers could not be installed.
     #[error("failed to take over signals")]
     Signals(#[source] io::Error),
-    /// The event loop or the server could not be built.
+    /// The event loop, the server or the watcher of all projects could not be started.
     #[error("failed to start the event loop")]
     Runtime(#[source] io::Error),
 }
@@ -78,6 +81,11 @@ pub enum ServiceError {
 /// The service: it watches all served projects and answers requests about them.
 pub struct ServiceHost {
     shared: OpeningSettings,
+    /// Watches all projects.
+    hub: WatchHub,
+    program: OwnProgram,
+    /// What the workers of all projects share.
+    places: WorkPlaces,
     archive: StoreReader,
     manager: ServiceManager,
     say: Box<dyn Fn(&str)>,
@@ -101,16 +109,26 @@ pub struct ServiceHost {
     step: ServiceStep,
 }
 
+/// How the service ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServiceEnd {
+    Exit(CommandExit),
+    /// The program at this path has replaced the one that runs, and is to be executed in its place.
+    Renew(PathBuf),
+}
+
 /// Whether the service still handles requests or is closing its projects in order to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum ServiceStep {
     GoingOn,
-    Ending(CommandExit),
+    /// The service's own program was replaced: no further run begins, and the service ends when those under way have ended.
+    LettingRunsEnd,
+    Ending(ServiceEnd),
 }
 
 impl EventHost for ServiceHost {
     type Call = Call;
-    type Outcome = CommandExit;
+    type Outcome = ServiceEnd;
 
     /// Sends systemd's watchdog a sign of life. This happens nowhere else, so that systemd notices a loop that hangs.
     fn before_wait(&mut self, now: Moment) -> Option<Moment> {
@@ -119,36 +137,41 @@ impl EventHost for ServiceHost {
         self.next_moment()
     }
 
-    fn handle(&mut self, now: Moment, event: LoopEvent<Call>) -> ControlFlow<CommandExit> {
+    fn handle(&mut self, now: Moment, event: LoopEvent<Call>) -> ControlFlow<ServiceEnd> {
         match event {
             LoopEvent::Signal(signal) => self.signalled(now, signal),
             LoopEvent::Project(session_id, ProjectArrival::Hints(hints)) => {
                 self.with(session_id, |served, archive| served.hinted(now, hints, archive));
             }
             LoopEvent::Project(session_id, ProjectArrival::Report(report)) => {
+                let is_run_over = matches!(*report, WorkerReport::Over(_));
                 self.with(session_id, |served, archive| served.reported(now, *report, archive));
+                if is_run_over {
+                    self.look_at_own_program(now);
+                }
             }
             LoopEvent::Call(call) => self.called(now, call),
             LoopEvent::Woken => self.woken(now),
         }
-        match self.step {
-            ServiceStep::Ending(exit) if self.seats.is_empty() => ControlFlow::Break(exit),
-            ServiceStep::Ending(_) | ServiceStep::GoingOn => ControlFlow::Continue(()),
+        self.renew_if_due(now);
+        match &self.step {
+            ServiceStep::Ending(end) if self.seats.is_empty() => ControlFlow::Break(end.clone()),
+            ServiceStep::Ending(_) | ServiceStep::LettingRunsEnd | ServiceStep::GoingOn => ControlFlow::Continue(()),
         }
     }
 }
 
 impl ServiceHost {
-    /// Runs the service until a signal ends it. Returns the exit code.
+    /// Runs the service until a signal ends it or its program was replaced.
     ///
     /// # Errors
     /// If the service could not be started.
-    pub fn run(settings: ServiceSettings) -> Result<CommandExit, ServiceError> {
+    pub fn run(settings: ServiceSettings) -> Result<ServiceEnd, ServiceError> {
         let runtime = new_runtime().map_err(ServiceError::Runtime)?;
         runtime.block_on(Self::serve(settings))
     }
 
-    async fn serve(settings: ServiceSettings) -> Result<CommandExit, ServiceError> {
+    async fn serve(settings: ServiceSettings) -> Result<ServiceEnd, ServiceError> {
         let signals = Signals::take_over(HangUp::Reloads).map_err(ServiceError::Signals)?;
         let archive =
             StoreReader::open(&settings.opening.state_root, settings.opening.ambient.clone()).map_err(ServiceError::Store)?;
@@ -161,8 +184,15 @@ impl ServiceHost {
         let open_files = raise_open_files_limit(MOST_OPEN_FILES).unwrap_or(FEWEST_OPEN_FILES);
         let server = ControlServer::start(settings.socket, send_call.clone(), variables, open_files);
         let server = server.map_err(ServiceError::Runtime)?;
+        let hub = WatchHub::start().map_err(|error| ServiceError::Runtime(io::Error::other(error)))?;
+        let tell = send_call.clone();
+        // If the queue is full, the end of the next run is an occasion to look.
+        let program = OwnProgram::follow(&settings.program, &hub, move || drop(tell.try_send(Call::OwnProgramChanged)));
         let mut service = Self {
             shared: settings.opening,
+            hub,
+            program,
+            places: WorkPlaces::of_service(open_files),
             archive,
             manager: settings.manager,
             say: settings.say,
@@ -183,15 +213,17 @@ impl ServiceHost {
         service.open_all(clock.now())?;
         service.manager.ready();
         let mut sources = EventSources { signals, arrivals, calls, clock };
-        let exit = run_event_loop(&mut service, &mut sources).await;
+        let end = run_event_loop(&mut service, &mut sources).await;
         // Dropping the calls refuses every client that still waits. The channel `arrivals` stays open: a worker that
         // was let go sends its last report and then saves the known trees to disk. It would not save them if the report
         // had no receiver.
         drop(sources.calls);
-        service.manager.stopping();
+        if matches!(end, ServiceEnd::Exit(_)) {
+            service.manager.stopping();
+        }
         service.subscribers.end();
         server.stop(FAREWELL).await;
-        Ok(exit)
+        Ok(end)
     }
 
     /// Opens every project that the ledgers list as served and that is not in the loop yet.
@@ -230,36 +262,18 @@ impl ServiceHost {
         self.seats.insert(session_id, served);
     }
 
-    /// Starts the opening of a project. The launcher, the process that starts the project's actions, is started on this
-    /// thread, because it ends with the thread that started it. Everything else happens on the worker's thread.
+    /// Starts the opening of a project, which happens on a thread of its worker.
     fn begin_opening(&mut self, session_id: ProjectSeat, root: PathBuf, purpose: OpeningReason) -> Result<Worker, OpenFailure> {
         let arrivals = self.door.sender(session_id);
         let refused_requests = Arc::clone(self.refused_requests.entry(session_id).or_default());
-        self.check_descriptors()?;
-        let closed = |error: &(dyn std::error::Error + 'static)| {
-            let found = problem_behind(error);
-            let problem = if matches!(found, HealthProblem::Other) { HealthProblem::LauncherGone } else { found };
-            OpenFailure { reason: OpenFailureKind::OwnFault(problem), lines: vec![chain(error)] }
-        };
-        let launcher = LauncherHandle::execute(&self.shared.executable).map_err(|error| closed(&error))?;
+        check_descriptors()?;
         let report = arrivals.reports();
-        refused_requests.register_launcher(launcher.process_id().as_raw());
-        let opening = ProjectOpening { shared: self.shared.clone(), root, purpose, launcher, refused_requests, arrivals };
-        Worker::open(Box::new(move || opening.open()), report).map_err(|error| closed(&error))
-    }
-
-    /// Refuses to open another project if that would leave too few descriptors for the runs of the projects that are
-    /// open. It is better that one project is named as not watched than that no project can run its checks.
-    fn check_descriptors(&self) -> Result<(), OpenFailure> {
-        let opening = self.seats.values().filter(|served| served.is_opening()).count();
-        let wanted = FOR_RUNS + FOR_A_PROJECT * (u64::try_from(opening).unwrap_or(u64::MAX) + 1);
-        // If the number cannot be read, the opening itself finds out whether descriptors are left.
-        let left = open_files_left().unwrap_or(u64::MAX);
-        if left >= wanted {
-            return Ok(());
-        }
-        let line = format!("of the files that may be open, {left} are left, which the runs of the other projects need");
-        Err(OpenFailure { reason: OpenFailureKind::OwnFault(HealthProblem::Descriptors), lines: vec![line] })
+        let (shared, hub) = (self.shared.clone(), self.hub.clone());
+        let opening = ProjectOpening { shared, hub, root, purpose, refused_requests, arrivals };
+        Worker::open(Box::new(move || opening.open()), report, self.places.clone()).map_err(|error| {
+            let reason = OpenFailureKind::OwnFault(problem_behind(&error));
+            OpenFailure { reason, lines: vec![chain(&error)] }
+        })
     }
 
     fn signalled(&mut self, now: Moment, signal: OsSignal) {
@@ -275,7 +289,7 @@ impl ServiceHost {
             }
             OsSignal::Interrupt | OsSignal::Terminate => {
                 let exit = if signal == OsSignal::Interrupt { CommandExit::Interrupted } else { CommandExit::Proceed };
-                self.step = ServiceStep::Ending(exit);
+                self.step = ServiceStep::Ending(ServiceEnd::Exit(exit));
                 self.manager.stopping();
                 let why = stopping();
                 self.each(|served| served.end(now, &why));
@@ -284,6 +298,9 @@ impl ServiceHost {
     }
 
     fn woken(&mut self, now: Moment) {
+        if self.program.next_moment().is_some_and(|moment| moment <= now) {
+            self.look_at_own_program(now);
+        }
         let seats: Vec<ProjectSeat> = self.seats.keys().copied().collect();
         for session_id in seats {
             self.with(session_id, |served, archive| served.woken(now, archive));
@@ -345,7 +362,8 @@ impl ServiceHost {
 
     fn next_moment(&self) -> Option<Moment> {
         let fed = self.manager.watchdog_interval().map(|interval| self.fed_at.plus(interval));
-        self.seats.values().filter_map(ProjectSession::next_moment).chain(fed).min()
+        let program = self.program.next_moment().filter(|_| self.step == ServiceStep::GoingOn);
+        self.seats.values().filter_map(ProjectSession::next_moment).chain(fed).chain(program).min()
     }
 
     fn feed(&mut self, now: Moment) {
@@ -364,4 +382,16 @@ impl ServiceHost {
         let troubled = if troubled == 0 { String::new() } else { format!(", {troubled} cannot be judged: see `proctor list`") };
         self.manager.status(format!("{} projects, {running} running{troubled}", self.seats.len()));
     }
+}
+
+/// Refuses to open another project if too few descriptors are left for the runs of the projects that are open. It is better
+/// that one project is named as not watched than that no project can run its checks.
+fn check_descriptors() -> Result<(), OpenFailure> {
+    // If the number cannot be read, the opening itself finds out whether descriptors are left.
+    let left = open_files_left().unwrap_or(u64::MAX);
+    if left >= FOR_RUNS {
+        return Ok(());
+    }
+    let line = format!("of the files that may be open, {left} are left, which the runs of the other projects need");
+    Err(OpenFailure { reason: OpenFailureKind::OwnFault(HealthProblem::Descriptors), lines: vec![line] })
 }

@@ -5,10 +5,11 @@
 //! waiters and all other decisions run in the one loop. Start at [`ServiceHost`]. `session` handles one project;
 //! `waiters` (pure) decides when each client is answered.
 //!
-//! Each project also has its own launcher, the process that starts the project's actions. A shared launcher would save
-//! one process for each project. But several threads would have to talk to it at once, and its death would stop the
-//! runs of all projects instead of one. Measured: a waiting launcher costs 1.6 MB of memory (proportional set size) and
-//! no wake-ups.
+//! A project that waits has no thread, no process and no descriptor: one [`crate::watch::WatchHub`] watches all projects, and a
+//! worker that has nothing to do gives up its thread, its launcher (the process that starts the project's actions) and its
+//! open files. A few projects, those that have just done something, stay ready for a while
+//! ([`WorkPlaces`](crate::daemon::worker::WorkPlaces)). Launchers are not shared: several threads would have to talk to one at once, and
+//! its death would stop the runs of all projects instead of one.
 
 mod announce;
 mod announcement;
@@ -19,6 +20,7 @@ mod host;
 mod open;
 mod opening;
 mod pending_changes;
+mod program;
 mod session;
 mod subscribers;
 mod waiters;
@@ -26,7 +28,7 @@ mod waiters;
 pub use announce::ServiceManager;
 pub(crate) use call::{Call, ErrandCall, Peer, Question, Reply, Wait};
 pub use health::health_of;
-pub use host::{ServiceError, ServiceHost, ServiceSettings};
+pub use host::{ServiceEnd, ServiceError, ServiceHost, ServiceSettings};
 pub use opening::{OpeningSettings, ProjectReader, ReadProject};
 pub(crate) use pending_changes::LookCare;
 pub(crate) use subscribers::Subscription;

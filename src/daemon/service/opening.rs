@@ -12,10 +12,9 @@ use crate::daemon::service::health::{problem_of, problem_of_watcher};
 use crate::daemon::worker::{OpenFailure, OpenFailureKind, OpenedProject, ProjectDefinition, ReloadProject, watched_tasks};
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Asker, HealthProblem, ProjectId, Serving};
-use crate::process::LauncherHandle;
 use crate::project::{PlanlessReason, ProjectError, ProjectScope, RefusedRequests, StepObserver, Workspace, record_serving};
 use crate::tree::TreeHints;
-use crate::watch::{Pace, WatchError, Watcher};
+use crate::watch::{Pace, WatchError, WatchHub, Watcher};
 
 /// Returns the function that reads the plan and the settings of the project at a path, as often as it is called.
 pub type ReadProject = Arc<dyn Fn(&Path) -> ReloadProject + Send + Sync>;
@@ -64,7 +63,8 @@ pub(super) struct ProjectOpening {
     pub(super) shared: OpeningSettings,
     pub(super) root: PathBuf,
     pub(super) purpose: OpeningReason,
-    pub(super) launcher: LauncherHandle,
+    /// Watches all projects of the service.
+    pub(super) hub: WatchHub,
     pub(super) refused_requests: Arc<RefusedRequests>,
     pub(super) arrivals: ArrivalSender,
 }
@@ -78,7 +78,8 @@ impl ProjectOpening {
         let shared = &self.shared;
         let (state_root, executable) = (&shared.state_root, &shared.executable);
         let observer = Arc::clone(&shared.observer);
-        let opened = Workspace::open(state_root, executable, self.launcher, shared.ambient.clone(), observer);
+        // The launcher, the process that starts the project's actions, is started by the first run that needs it.
+        let opened = Workspace::open(state_root, executable, None, shared.ambient.clone(), observer);
         let mut workspace = opened.map_err(|error| from_run_error(&error))?;
         workspace.refused_requests = self.refused_requests;
         let notes = workspace.take_notes();
@@ -109,8 +110,8 @@ impl ProjectOpening {
         let matcher =
             matcher.map_err(|_| closed(OpenFailureKind::OwnFault(HealthProblem::Other), "the default patterns are wrong"))?;
         let rules = (rules.clone(), pace.clone());
-        let watcher =
-            Watcher::start(&self.root, matcher, pace, self.arrivals.hints()).map_err(|error| from_watch_error(&error))?;
+        let watcher = Watcher::start_in(&self.hub, &self.root, matcher, pace, self.arrivals.hints())
+            .map_err(|error| from_watch_error(&error))?;
         let ledger = workspace.store.ledger_path(&scope.project);
         Ok((workspace, reload, OpenedProject { scope, watcher, ledger, engine, rules, notes, notify }))
     }

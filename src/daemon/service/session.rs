@@ -14,13 +14,12 @@ use crate::api::{AddedV1, AnswerV1, ErrorV1, EventV1, ProjectV1};
 use crate::daemon::arrivals::ArrivalSender;
 use crate::daemon::effect::Notice;
 use crate::daemon::engine::{Moment, differing_lines};
-use crate::daemon::event::{Event, OsSignal, RunFinish};
+use crate::daemon::event::{Event, OsSignal};
 use crate::daemon::project_scheduler::{HostEffect, ProjectScheduler};
 use crate::daemon::service::answering::{answer, from_open_failure, refuse};
 use crate::daemon::service::call::{ErrandCall, Reply};
-use crate::daemon::service::health::{ProjectHealth, health, problem_behind};
+use crate::daemon::service::health::{ProjectHealth, health};
 use crate::daemon::service::open::{OpenProject, RunCall, SessionMessage};
-use crate::daemon::service::opening::chain;
 use crate::daemon::service::pending_changes::{LookCare, PendingChanges};
 use crate::daemon::service::waiters::{PlannedRun, Waiters};
 use crate::daemon::worker::{LookTicket, OpenFailure, OpenFailureKind, OpenedProject, Worker, WorkerReport};
@@ -112,11 +111,6 @@ impl ProjectSession {
         }
     }
 
-    /// Returns whether the project is being opened.
-    pub(super) fn is_opening(&self) -> bool {
-        matches!(self.stage, Stage::Opening(_))
-    }
-
     /// Returns whether something keeps the service from judging the project.
     pub(super) fn is_troubled(&self) -> bool {
         self.health.problem().is_some()
@@ -146,7 +140,7 @@ impl ProjectSession {
 
     /// Handles the moment at which the project wanted to be woken.
     pub(super) fn woken(&mut self, now: Moment, archive: &mut StoreReader) -> Vec<SessionMessage> {
-        let mut words = self.schedule(now, |scheduler| scheduler.wake(now));
+        let mut words = self.schedule(|scheduler| scheduler.wake(now));
         if let Stage::Open(open) = &mut self.stage
             && open.look_again.take_if(|moment| *moment <= now).is_some()
         {
@@ -196,7 +190,7 @@ impl ProjectSession {
             WorkerReport::Closed(why) => self.could_not_open(now, why),
             WorkerReport::Progress(progress) => self.progressed(now, progress),
             of_scheduling @ (WorkerReport::Settings(_) | WorkerReport::Rules(..)) => {
-                self.schedule(now, |scheduler| scheduler.take_report(now, of_scheduling))
+                self.schedule(|scheduler| scheduler.take_report(now, of_scheduling))
             }
             WorkerReport::Looked(ticket, looked) => self.looked(now, ticket, *looked, archive),
             WorkerReport::Over(over) => self.over(now, over, archive),
@@ -339,18 +333,18 @@ impl ProjectSession {
     }
 
     fn handle(&mut self, now: Moment, event: Event) -> Vec<SessionMessage> {
-        self.schedule(now, |scheduler| scheduler.handle(now, event))
+        self.schedule(|scheduler| scheduler.handle(now, event))
     }
 
     /// Calls `act` with the scheduler if the project is open, and performs the effects that the scheduler leaves to the
     /// service.
-    fn schedule(&mut self, now: Moment, act: impl FnOnce(&mut ProjectScheduler) -> Vec<HostEffect>) -> Vec<SessionMessage> {
+    fn schedule(&mut self, act: impl FnOnce(&mut ProjectScheduler) -> Vec<HostEffect>) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         let effects = act(&mut open.scheduler);
-        effects.into_iter().flat_map(|effect| self.perform(now, effect)).collect()
+        effects.into_iter().flat_map(|effect| self.perform(effect)).collect()
     }
 
-    fn perform(&mut self, now: Moment, effect: HostEffect) -> Vec<SessionMessage> {
+    fn perform(&mut self, effect: HostEffect) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         let root = self.root.display();
         match effect {
@@ -358,12 +352,6 @@ impl ProjectSession {
                 (open.running, open.trigger) = (task, trigger);
                 (open.activity, open.planned) = (Activity::Running, PlannedRun::Nothing);
                 open.differing.clear();
-            }
-            HostEffect::NotOrdered { task, error } => {
-                let found = health(problem_behind(&error), chain(&error), None, clock::now());
-                let mut words = self.troubled(now, found, Some(&task));
-                words.extend(self.handle(now, Event::Finished(RunFinish::Failed)));
-                return words;
             }
             HostEffect::Rearmed => {
                 open.pending_changes = PendingChanges::everything();

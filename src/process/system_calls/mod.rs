@@ -89,12 +89,22 @@ pub(super) fn end_forked(code: u8) -> ! {
     unsafe { libc::_exit(i32::from(code)) }
 }
 
+/// The first descriptor that a service manager passes (`sd_listen_fds(3)`).
+const FIRST_PASSED: RawFd = 3;
+
+/// Lets the program that this process executes next inherit the socket that the service manager passed: descriptor 3, which
+/// [`take_passed_socket`] leaves open.
+pub(super) fn pass_socket_on() -> io::Result<()> {
+    // SAFETY: fcntl takes three integers here and no pointer, and F_SETFD closes nothing.
+    let outcome = unsafe { libc::fcntl(FIRST_PASSED, libc::F_SETFD, 0) };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Returns the first socket that the service manager passed (`sd_listen_fds(3)`): descriptor 3, if it is a socket.
 ///
 /// # Errors
 /// When descriptor 3 is not open or is no socket.
 pub fn take_passed_socket() -> io::Result<OwnedFd> {
-    const FIRST_PASSED: RawFd = 3;
     let link = std::fs::read_link(format!("/proc/self/fd/{FIRST_PASSED}"))?;
     if !link.as_os_str().as_bytes().starts_with(b"socket:") {
         return Err(io::Error::other("descriptor 3 is no socket"));

@@ -28,7 +28,7 @@ fn filled() -> (TestIndex, AllLedgerLines) {
     }
     let lines: AllLedgerLines = test.lines.iter().map(|(project, lines)| (project.clone(), lines.clone())).collect();
     let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
-    test.index.tables.borrow().connection.query_row(checkpoint, [], |_| Ok(())).unwrap();
+    test.index.tables.borrow().as_ref().unwrap().connection.query_row(checkpoint, [], |_| Ok(())).unwrap();
     (test, lines)
 }
 
@@ -78,7 +78,14 @@ fn a_value_that_nobody_wrote_is_mended_and_without_the_lines_it_is_an_error() {
     let (mut test, lines) = filled();
     let expected = answers(&test.index).unwrap();
     let spoil = |index: &StoreIndex| {
-        index.tables.borrow().connection.execute("UPDATE runs SET status = 'FINE' WHERE sequence = 7", []).unwrap();
+        index
+            .tables
+            .borrow()
+            .as_ref()
+            .unwrap()
+            .connection
+            .execute("UPDATE runs SET status = 'FINE' WHERE sequence = 7", [])
+            .unwrap();
     };
     spoil(&test.index);
     assert!(matches!(answers(&test.index), Err(IndexError::Value { .. })));
@@ -94,7 +101,7 @@ fn an_index_that_another_process_has_mended_is_not_set_aside_again() {
     let expected = answers(&test.index).unwrap();
     let mut other = StoreIndex::open(&test.path, everything_counts).unwrap().index;
     let spoil = "UPDATE runs SET status = 'FINE' WHERE sequence = 7";
-    test.index.tables.borrow().connection.execute(spoil, []).unwrap();
+    test.index.tables.borrow().as_ref().unwrap().connection.execute(spoil, []).unwrap();
     test.index.repair_with(mending(&lines, |_| ()));
     other.repair_with(mending(&lines, |_| panic!("it was mended before")));
     assert_eq!(answers(&test.index).unwrap(), expected);

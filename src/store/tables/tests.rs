@@ -18,7 +18,14 @@ fn an_index_is_private_and_kept() {
     assert_eq!(again.set_aside, None);
     assert_eq!(again.index.runs(&project("shop-00000001"), None, 10).unwrap().len(), 1);
     let setting = |name: &str| {
-        again.index.tables.borrow().connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+        again
+            .index
+            .tables
+            .borrow()
+            .as_ref()
+            .unwrap()
+            .connection
+            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
     };
     assert_eq!(setting("journal_mode").unwrap(), rusqlite::types::Value::Text("wal".to_owned()));
     assert_eq!(setting("synchronous").unwrap(), rusqlite::types::Value::Integer(1));
@@ -27,7 +34,7 @@ fn an_index_is_private_and_kept() {
 #[test]
 fn a_newer_version_is_refused_and_left_as_it_is() {
     let test = TestIndex::new();
-    test.index.tables.borrow().connection.pragma_update(None, "user_version", 99).unwrap();
+    test.index.tables.borrow().as_ref().unwrap().connection.pragma_update(None, "user_version", 99).unwrap();
     match StoreIndex::open(&test.path, everything_counts) {
         Err(IndexError::Newer { found, known, .. }) => assert_eq!((found, known), (99, 13)),
         other => panic!("{other:?}"),
@@ -142,6 +149,13 @@ fn the_write_ahead_log_outlives_the_last_connection_and_stays_short() {
 
 /// Moves the write-ahead log's content into the file, and removes the log.
 fn close_with_everything_in_one_file(index: StoreIndex) {
-    index.tables.borrow().connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).unwrap();
+    index
+        .tables
+        .borrow()
+        .as_ref()
+        .unwrap()
+        .connection
+        .set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)
+        .unwrap();
     drop(index);
 }

@@ -13,6 +13,7 @@ impl ServiceHost {
     pub(super) fn called(&mut self, now: Moment, call: Call) {
         let is_ending = matches!(self.step, ServiceStep::Ending(_));
         match call {
+            Call::OwnProgramChanged => self.look_at_own_program(now),
             Call::RemovalRecorded { project, recorded, reply } => self.tell_removal(*project, recorded, reply),
             late if is_ending => refuse_call(late, stopping()),
             Call::Projects(reply) => {
@@ -65,6 +66,7 @@ impl ServiceHost {
 
 fn refuse_call(call: Call, why: ErrorV1) {
     match call {
+        Call::OwnProgramChanged => {}
         Call::Projects(reply) => drop(reply.send(Err(why))),
         Call::Watched(reply) => drop(reply.send(Err(why))),
         Call::Add { reply, .. } => drop(reply.send(Err(why))),

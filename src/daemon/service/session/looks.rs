@@ -96,7 +96,7 @@ impl ProjectSession {
             return words;
         }
         words.extend(match (outcome.need, is_first && !to_run.is_empty()) {
-            (_, true) => self.schedule(now, |scheduler| scheduler.begin_without(&not_to_run)),
+            (_, true) => self.schedule(|scheduler| scheduler.begin_without(&not_to_run)),
             (WaiterNeed::Run(task), false) => self.handle(now, Event::Awaited(task)),
             (WaiterNeed::Nothing | WaiterNeed::LookLater, false) => Vec::new(),
         });

@@ -72,7 +72,7 @@ impl ProjectSession {
             }
             Progress::Note(note) => SessionMessage::Say(format!("{project}: {note}")),
             Progress::ChecksOver => {
-                return self.schedule(now, |scheduler| scheduler.take_report(now, WorkerReport::Progress(progress)));
+                return self.schedule(|scheduler| scheduler.take_report(now, WorkerReport::Progress(progress)));
             }
             Progress::ProcessPrepared { .. }
             | Progress::ServiceReady { .. }
@@ -81,7 +81,7 @@ impl ProjectSession {
             | Progress::Recovered { .. } => return Vec::new(),
         };
         let mut words = vec![word];
-        words.extend(self.schedule(now, |scheduler| scheduler.take_report(now, WorkerReport::Progress(progress))));
+        words.extend(self.schedule(|scheduler| scheduler.take_report(now, WorkerReport::Progress(progress))));
         words
     }
 
@@ -113,7 +113,7 @@ impl ProjectSession {
             }
             HealthAfterRun::Unknown => Vec::new(),
         });
-        words.extend(self.schedule(now, |scheduler| scheduler.take_report(now, WorkerReport::Over(over))));
+        words.extend(self.schedule(|scheduler| scheduler.take_report(now, WorkerReport::Over(over))));
         self.settle_run(announcement, refusal);
         if is_troubled {
             self.answer_blocked(archive);

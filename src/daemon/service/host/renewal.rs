@@ -1,0 +1,37 @@
+//! The service starts its own program anew when the file was replaced: no further run begins, the runs under way end, and then the
+//! new program takes the place of this process. What was saved meanwhile is judged by the new one.
+
+use crate::daemon::engine::Moment;
+use crate::daemon::service::host::calls::stopping;
+use crate::daemon::service::host::{ServiceEnd, ServiceHost, ServiceStep};
+use crate::daemon::service::program::ProgramState;
+
+impl ServiceHost {
+    /// Looks whether the service's own program file was replaced. If it was, no further run begins.
+    pub(super) fn look_at_own_program(&mut self, now: Moment) {
+        if self.step == ServiceStep::GoingOn && self.program.look(now) == ProgramState::Replaced {
+            self.step = ServiceStep::LettingRunsEnd;
+            self.places.hold_runs();
+            let path = self.program.path().display();
+            let running = match self.places.runs() {
+                0 => String::new(),
+                1 => " when the run under way has ended".to_owned(),
+                runs => format!(" when the {runs} runs under way have ended"),
+            };
+            (self.say)(&format!(
+                "`{path}` is another program than the one that runs (version {}): it is started{running}",
+                env!("CARGO_PKG_VERSION")
+            ));
+        }
+    }
+
+    /// Closes all projects, so that the new program can be started, if no run is under way any more.
+    pub(super) fn renew_if_due(&mut self, now: Moment) {
+        if self.step == ServiceStep::LettingRunsEnd && self.places.runs() == 0 {
+            self.step = ServiceStep::Ending(ServiceEnd::Renew(self.program.path().to_owned()));
+            self.manager.reloading();
+            let why = stopping();
+            self.each(|served| served.end(now, &why));
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Notices that the service's own program file was replaced, for example by an update, so that the service can start the new one.
+//!
+//! The file is not looked at from time to time: a watch tells of a change of the old file's name, and the end of each run is an
+//! occasion to look.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::daemon::engine::Moment;
+use crate::watch::{FollowedFile, WatchHub};
+
+/// How long another file must stay as it is before it counts as the new program: it may still be written.
+const SETTLING: Duration = Duration::from_secs(1);
+/// The longest pause between two looks while the file is gone or not ready.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The service's own program file.
+pub(super) struct OwnProgram {
+    path: PathBuf,
+    /// The device and inode of the file from which this process was started; `None` if they could not be read.
+    own: Option<FileIdentity>,
+    /// What was found instead, and whether it is looked at again.
+    change: Option<ProgramChange>,
+    /// `None` if the file could not be watched: the ends of runs are then the only occasions to look.
+    _followed: Option<FollowedFile>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileIdentity {
+    device: u64,
+    inode: u64,
+}
+
+/// What another file must not change in for a moment before it is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileStamp {
+    identity: FileIdentity,
+    bytes: u64,
+    changed: (i64, i64),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct ProgramChange {
+    /// The other file; `None` while there is none that could be started.
+    found: Option<FileStamp>,
+    pause: Duration,
+    again: Moment,
+}
+
+/// Whether the service's program file is still the one that runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProgramState {
+    Same,
+    /// The file is gone or being written: it is looked at again at [`OwnProgram::next_moment`].
+    Unsettled,
+    /// Another program is there, complete and executable.
+    Replaced,
+}
+
+impl OwnProgram {
+    /// Begins to watch the file. `changed` is called from another thread at every event of it, and must not block.
+    pub(super) fn follow(path: &Path, hub: &WatchHub, changed: impl Fn() + Send + 'static) -> Self {
+        let own = read(path).map(|metadata| FileIdentity::of(&metadata));
+        let followed = hub.follow_file(path, changed).ok();
+        Self { path: path.to_owned(), own, change: None, _followed: followed }
+    }
+
+    /// Returns the path from which the new program is started.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns when the file is to be looked at again.
+    pub(super) fn next_moment(&self) -> Option<Moment> {
+        self.change.map(|change| change.again)
+    }
+
+    /// Looks at the file.
+    pub(super) fn look(&mut self, now: Moment) -> ProgramState {
+        self.judge(now, read(&self.path).as_ref().map(|metadata| (FileStamp::of(metadata), is_executable(metadata))))
+    }
+
+    /// Decides by what was found at the path: the file, and whether it may be executed.
+    fn judge(&mut self, now: Moment, found: Option<(FileStamp, bool)>) -> ProgramState {
+        let Some(own) = self.own else { return ProgramState::Same };
+        if found.is_some_and(|(stamp, _)| stamp.identity == own) {
+            self.change = None;
+            return ProgramState::Same;
+        }
+        let ready = found.filter(|(_, is_executable)| *is_executable).map(|(stamp, _)| stamp);
+        let before = self.change;
+        if let (Some(before), Some(_)) = (before, ready)
+            && before.found == ready
+        {
+            if before.again <= now {
+                return ProgramState::Replaced;
+            }
+            return ProgramState::Unsettled;
+        }
+        let pause = match (before, ready) {
+            (_, Some(_)) | (None, None) => SETTLING,
+            (Some(before), None) => before.pause.saturating_mul(2).min(LONGEST_PAUSE),
+        };
+        self.change = Some(ProgramChange { found: ready, pause, again: now.plus(pause) });
+        ProgramState::Unsettled
+    }
+}
+
+impl FileIdentity {
+    fn of(metadata: &Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino() }
+    }
+}
+
+impl FileStamp {
+    fn of(metadata: &Metadata) -> Self {
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        Self { identity: FileIdentity::of(metadata), bytes: metadata.len(), changed }
+    }
+}
+
+fn read(path: &Path) -> Option<Metadata> {
+    fs::metadata(path).ok().filter(Metadata::is_file)
+}
+
+fn is_executable(metadata: &Metadata) -> bool {
+    metadata.permissions().mode() & 0o111 != 0 && metadata.len() > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: FileIdentity = FileIdentity { device: 1, inode: 1 };
+
+    fn program() -> OwnProgram {
+        OwnProgram { path: PathBuf::from("/usr/bin/proctor"), own: Some(OWN), change: None, _followed: None }
+    }
+
+    fn file(inode: u64, bytes: u64) -> FileStamp {
+        FileStamp { identity: FileIdentity { device: 1, inode }, bytes, changed: (0, 0) }
+    }
+
+    #[test]
+    fn another_file_counts_when_it_has_stayed_as_it_is_and_can_be_executed() {
+        let mut program = program();
+        assert_eq!(program.judge(Moment(0), Some((file(1, 9), true))), ProgramState::Same);
+        assert_eq!(program.next_moment(), None, "nothing is looked at again");
+        assert_eq!(program.judge(Moment(10), Some((file(2, 1), true))), ProgramState::Unsettled);
+        assert_eq!(program.next_moment(), Some(Moment(1010)));
+        assert_eq!(program.judge(Moment(1010), Some((file(2, 5), true))), ProgramState::Unsettled, "it is still written");
+        assert_eq!(program.judge(Moment(1500), Some((file(2, 5), true))), ProgramState::Unsettled, "an event came");
+        assert_eq!(program.judge(Moment(2010), Some((file(2, 5), false))), ProgramState::Unsettled, "not executable");
+        assert_eq!(program.judge(Moment(5000), Some((file(2, 5), true))), ProgramState::Unsettled);
+        assert_eq!(program.judge(Moment(6000), Some((file(2, 5), true))), ProgramState::Replaced);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_looked_for_more_and_more_rarely_and_the_old_one_may_come_back() {
+        let mut program = program();
+        let mut now = Moment(0);
+        let mut pauses = Vec::new();
+        for _ in 0..8 {
+            assert_eq!(program.judge(now, None), ProgramState::Unsettled);
+            let again = program.next_moment().unwrap();
+            pauses.push((again.0 - now.0) / 1000);
+            now = again;
+        }
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60]);
+        assert_eq!(program.judge(now, Some((file(1, 9), true))), ProgramState::Same);
+        assert_eq!(program.next_moment(), None);
+    }
+
+    #[test]
+    fn a_program_of_unknown_identity_is_never_replaced() {
+        let mut program = OwnProgram { own: None, ..program() };
+        assert_eq!(program.judge(Moment(0), Some((file(2, 9), true))), ProgramState::Same);
+    }
+}
