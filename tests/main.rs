@@ -33,6 +33,7 @@ mod faults;
 mod freshness;
 mod full_disk;
 mod fuzzed;
+mod git_objects;
 mod govern;
 mod harness;
 mod hostile_texts;
