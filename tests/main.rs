@@ -19,6 +19,7 @@ mod attacks;
 mod bad_input;
 mod cheats;
 mod check_freshness;
+mod commits;
 mod common;
 mod conditions_captured;
 mod counters;
