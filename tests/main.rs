@@ -34,6 +34,7 @@ mod faults;
 mod freshness;
 mod full_disk;
 mod fuzzed;
+mod gate;
 mod git_objects;
 mod govern;
 mod harness;
