@@ -52,9 +52,9 @@
 //! tree, watch                          → model, git, ignore
 //! process, store                       → model
 //! snapshot                             → model, ignore, tree, process
-//! evidence                             → model, report
+//! evidence                             → model, report, git
 //! sandbox                              → model, config, process, evidence, report
-//! project                              → model, ignore, config, spec, verdict, routing, report, tree, process, evidence, store, sandbox, snapshot
+//! project                              → model, git, ignore, config, spec, verdict, routing, report, tree, process, evidence, store, sandbox, snapshot
 //! run                                  → model, git, config, spec, tools, verdict, routing, review, report, tree, process, evidence, store, sandbox, snapshot, project
 //! collaboration                        → model, config, spec, routing, report, tree, process, evidence, store, sandbox, project, run
 //! workflow                             → model, governance, review, process, evidence, store

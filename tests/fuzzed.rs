@@ -8,6 +8,8 @@
 mod condition;
 #[path = "../fuzz/properties/configuration.rs"]
 mod configuration;
+#[path = "../fuzz/properties/git.rs"]
+mod git;
 #[path = "../fuzz/properties/interpretation.rs"]
 mod interpretation;
 #[path = "../fuzz/properties/junit.rs"]
@@ -33,6 +35,7 @@ const TARGETS: &[Target] = &[
     Target("specification", &["fixtures/specifications"], specification::hold),
     Target("condition", &["fuzz/seeds/condition"], condition::hold),
     Target("configuration", &["fuzz/seeds/configuration"], configuration::hold),
+    Target("git", &["fuzz/seeds/git"], git::hold),
     Target("junit", &["fixtures/tools/pytest"], junit::hold),
     Target("pytest", &["fixtures/tools/pytest"], |bytes| interpretation::hold(Some(Tool::Pytest), bytes)),
     Target("tsc", &["fixtures/tools/tsc"], |bytes| interpretation::hold(Some(Tool::Tsc), bytes)),

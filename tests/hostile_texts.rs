@@ -240,6 +240,8 @@ fn no_argument_of_a_command_line_comes_back_as_it_is() {
         vec!["run", "--check", &whole],
         vec!["export", &whole],
         vec!["anchor", "--file", &whole],
+        vec!["gate", &whole],
+        vec!["gate", "--policy-from", &whole],
         vec!["remove", &whole],
         vec!["tdd", "show", &whole],
         vec!["status", &whole],

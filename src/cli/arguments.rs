@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 
 use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
 use crate::cli::evidence_arguments::{ArchiveOptions, ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
+use crate::cli::gate_arguments::GateOptions;
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::help::group_commands;
 use crate::cli::project_place::ProjectPlace;
@@ -67,6 +68,7 @@ pub(crate) enum Command {
     Approve(ApproveOptions),
     Review(ReviewOptions),
     Govern(GovernOptions),
+    Gate(GateOptions),
 }
 
 /// Run the checks once and seal the evidence
@@ -410,6 +412,7 @@ impl Command {
             Self::Plan(options) => options.json,
             Self::Review(options) => options.json,
             Self::Govern(options) => options.json,
+            Self::Gate(options) => options.json,
             Self::Watch(_)
             | Self::Init(_)
             | Self::Log(_)

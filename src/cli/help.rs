@@ -13,7 +13,10 @@ struct Group {
 /// The groups in the order of the help. A test checks that every command is in exactly one group.
 const GROUPS: &[Group] = &[
     Group { heading: "Every day", commands: &["run", "watch", "status", "wait", "show", "log", "init", "plan", "why", "doctor"] },
-    Group { heading: "Evidence", commands: &["verify", "export", "key", "anchor", "checkpoint", "archive", "prune", "tree"] },
+    Group {
+        heading: "Evidence",
+        commands: &["gate", "verify", "export", "key", "anchor", "checkpoint", "archive", "prune", "tree"],
+    },
     Group { heading: "Service", commands: &["add", "remove", "list", "daemon", "service", "api"] },
     Group { heading: "Specifications and agents", commands: &["check", "schema", "approve", "tdd", "tasks", "request"] },
     Group { heading: "Reviews", commands: &["review", "govern"] },

@@ -14,6 +14,7 @@ mod env_file;
 mod environment;
 mod error;
 mod evidence_arguments;
+mod gate_arguments;
 mod govern_arguments;
 mod help;
 mod installation;
@@ -81,6 +82,7 @@ pub fn main() -> ExitCode {
 fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandExit, CommandError> {
     match arguments.command {
         Command::Review(options) => commands::review::execute(&options, environment),
+        Command::Gate(options) => commands::gate::execute(&options, environment),
         Command::Govern(options) => commands::govern::execute(&options, environment),
         Command::Run(options) => commands::run::execute(&options, environment),
         Command::Watch(options) => commands::watch::execute(&options, environment),

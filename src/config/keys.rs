@@ -110,6 +110,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             table("routing"),
             table("policy"),
             table("approval"),
+            table("gate"),
             table("govern"),
             table("specification"),
         ],
@@ -277,6 +278,15 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("on_protected_change", Later(&["human-review", "show"])),
             key("require_signature", Later(&["true", "false"])),
             key("allowed_signers", Changed),
+        ],
+    ),
+    (
+        "gate",
+        &[
+            key("tasks", Removed),
+            key("checks", Changed),
+            key("isolation", Later(&["namespace", "cgroup", "landlock", "process-group"])),
+            key("max_age", Higher),
         ],
     ),
     (

@@ -11,6 +11,7 @@ use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaul
 use crate::config::approval::read_approval;
 use crate::config::default_text::default_text;
 use crate::config::duration::duration_text;
+use crate::config::gate::read_gate;
 use crate::config::govern::read_govern;
 use crate::config::paths::{ignore_pattern, link_name, task_list};
 use crate::config::policy::read_policy;
@@ -97,6 +98,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         routing: read_routing(top, document),
         policy: read_policy(top, document),
         approval: read_approval(&top.table(document, "approval"), document),
+        gate: read_gate(&top.table(document, "gate"), document),
         govern: read_govern(&top.table(document, "govern"), document),
         specification: read_specification_settings(&top.table(document, "specification"), document),
         allowed: JudgedSettings::default(),

@@ -7,9 +7,9 @@ use crate::config::file_variables::FileVariables;
 use crate::config::specification::SpecificationSettings;
 use crate::config::written_value::WrittenValue;
 use crate::model::{
-    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, JudgedSettings, LimitEnforcement,
-    OnChange, OnSurvivors, PackageCredentials, ParallelChecks, PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service,
-    SkipWhileUnchanged, SystemCallFilter, TaskId, Tool,
+    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, GatePolicy, JudgedSettings,
+    LimitEnforcement, OnChange, OnSurvivors, PackageCredentials, ParallelChecks, PolicyCategory, RetentionLimits, Reuse,
+    RoutingSettings, Service, SkipWhileUnchanged, SystemCallFilter, TaskId, Tool,
 };
 
 /// All settings of `proctor.toml`. Two configurations are equal if they have the same values, even if the values are
@@ -37,6 +37,8 @@ pub struct Configuration {
     pub govern: GovernSettings,
     pub specification: SpecificationSettings,
     pub approval: ApprovalSettings,
+    /// `[gate]`
+    pub gate: GatePolicy,
     /// What the user's own configuration allows for this project. The reader of `proctor.toml` leaves it empty, because
     /// a project cannot allow itself anything.
     pub allowed: JudgedSettings,

@@ -47,8 +47,8 @@ pub fn find_git_location(project_root: &Path) -> Option<GitLocation> {
 }
 
 /// Returns the git directory of the project's working tree, which contains its `HEAD`, and the directory that all
-/// worktrees share.
-pub(super) fn find_git_directories(project_root: &Path) -> Option<(PathBuf, PathBuf)> {
+/// worktrees share; `None` if the project is in no git repository.
+pub fn find_git_directories(project_root: &Path) -> Option<(PathBuf, PathBuf)> {
     find_location_and_git_directory(project_root).map(|(location, git_directory)| (git_directory, location.common_directory))
 }
 

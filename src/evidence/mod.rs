@@ -109,7 +109,7 @@ pub use export::{EXPORTED_KEY, EXPORTED_SIGNERS, allowed_signers, export_run, is
 #[cfg(feature = "test-fakes")]
 pub use failure_injection::{FailureInjection, InjectedFailure};
 pub use file_observation::{ContentRequest, observe_file};
-pub use git::{ExcludeOutcome, GitLocation, exclude_link, find_git_location, git_common_directory};
+pub use git::{ExcludeOutcome, GitLocation, exclude_link, find_git_directories, find_git_location, git_common_directory};
 pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, read_file, read_report, stream_file};
 pub use keys::{Endorsement, KeyProblem, KeyRecord, KeyRing, KnownKey, LedgerPosition, read_key_ring, rotate_key};
 pub use ledger::Ledger;

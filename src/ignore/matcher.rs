@@ -272,6 +272,13 @@ impl Matcher {
         self.judge(scope, path, is_directory).0
     }
 
+    /// Returns whether an entry of a commit belongs to the tree of a checkout of this commit. Git tracks everything in it, so no
+    /// rules file and no setting excludes a file, and of the directories only those are left out whose names never belong to a
+    /// tree. The caller has asked the same about the directories above.
+    pub fn selects_committed(&self, path: &[u8], is_directory: bool) -> bool {
+        self.find_built_in_rule(path, is_directory).is_none()
+    }
+
     /// Goes down to a path other than the root and stops at the first ancestor that a walk would not enter.
     fn descend(&self, path: &[u8], is_directory: bool) -> Descent {
         let mut scope = self.root_scope();
@@ -352,14 +359,8 @@ impl Matcher {
         path: &[u8],
         is_directory: bool,
     ) -> (TreeMembership, Option<DecisionReason<'rules>>) {
-        let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        if let Some(row) = find_always_out(&path[name_start..]) {
-            return (TreeMembership::Out, Some(DecisionReason::AlwaysOut(row)));
-        }
-        // The task list shows verdicts. If it belonged to the tree, writing a verdict into it would change the tree
-        // digest and make that verdict stale.
-        if let Some(list) = self.task_list.as_deref().filter(|list| list.as_bytes() == path && !is_directory) {
-            return (TreeMembership::Out, Some(DecisionReason::TaskList(list)));
+        if let Some(reason) = self.find_built_in_rule(path, is_directory) {
+            return (TreeMembership::Out, Some(reason));
         }
         let (is_excluded, reason) = match scope.ground {
             SurroundingTree::Leading | SurroundingTree::Ignored => (true, None),
@@ -376,6 +377,18 @@ impl Matcher {
         } else {
             (TreeMembership::Out, reason)
         }
+    }
+
+    /// Returns the rule that excludes a path whatever the rules files, the settings and git's index say.
+    fn find_built_in_rule(&self, path: &[u8], is_directory: bool) -> Option<DecisionReason<'_>> {
+        let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        if let Some(row) = find_always_out(&path[name_start..]) {
+            return Some(DecisionReason::AlwaysOut(row));
+        }
+        // The task list shows verdicts. If it belonged to the tree, writing a verdict into it would change the tree
+        // digest and make that verdict stale.
+        let list = self.task_list.as_deref().filter(|list| list.as_bytes() == path && !is_directory);
+        list.map(DecisionReason::TaskList)
     }
 
     /// Returns whether git tracks this file, or something below this directory.

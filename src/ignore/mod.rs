@@ -29,6 +29,7 @@
 //! as a problem. In the settings it is an error.
 
 mod always;
+mod attributes;
 mod caches;
 mod class;
 mod decision;
@@ -44,6 +45,7 @@ mod why;
 
 pub use crate::model::NameRule;
 pub use always::{ALWAYS_OUT, AlwaysOut};
+pub use attributes::{ATTRIBUTES_FILE, AttributesFile, CheckoutChange, checkout_changes};
 pub use caches::{CACHES_IN_ENVIRONMENTS, CacheInEnvironment, CacheKind, cache_kind};
 pub use class::{IgnoredClass, class_of, is_by_product, may_be_input};
 pub use decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};

@@ -25,6 +25,7 @@ mod exit_code;
 mod finding;
 mod freshness;
 mod further_test_counts;
+mod gate_policy;
 mod governance;
 mod health;
 mod identity;
@@ -102,6 +103,7 @@ pub use freshness::{
     StaleReason, VerdictStatus, WaitStep, compute_freshness,
 };
 pub use further_test_counts::FurtherTestCounts;
+pub use gate_policy::GatePolicy;
 pub use governance::GovernanceRecord;
 pub use health::{HealthProblem, ServiceTrouble};
 pub use identity::IdentityWriter;

@@ -7,7 +7,7 @@
 //! ledger; `freshness` finds out whether the last verdict still applies; `environment_digest` identifies a run's tools;
 //! `checked_index` updates the index; `store_reader` reads sealed runs, and `ledger_runs` finds them in the ledger; `archiving` and
 //! `retention` archive and remove old runs; `task_list` updates `tasks.md`; `examination`, `snapshot_trial` and `machine` serve
-//! `proctor doctor`; `known_trees` holds the last known tree index of each project.
+//! `proctor doctor`; `gate` reads what `proctor gate` judges from; `known_trees` holds the last known tree index of each project.
 
 mod approval;
 mod approval_request;
@@ -22,6 +22,7 @@ mod environment_digest;
 mod error;
 mod examination;
 mod freshness;
+mod gate;
 mod kept_paths;
 mod known_approvals;
 mod known_trees;
@@ -74,6 +75,7 @@ pub(crate) use environment_digest::{
 pub use error::{ProjectError, system_error_behind};
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use freshness::{DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason};
+pub use gate::{ProjectRepository, RunsOnTree};
 pub(crate) use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub(crate) use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound};

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{
     CurrentApproval, Digest, KnownCheck, LedgerLine, ProgramHistory, ProjectId, RunId, Sequence, Serving, TaskId, TddState,
-    ViolationRecord,
+    TreeDigest, ViolationRecord,
 };
 use crate::store::current::CurrentState;
 use crate::store::tables::{Tables, set_aside};
@@ -91,6 +91,8 @@ questions! {
     /// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that
     /// may be reused.
     run_on_inputs(project: &ProjectId, task: &TaskId, check: &str, inputs: Digest) -> Option<IndexedRun>;
+    /// Returns the number of the oldest line about a run on a tree; `None` if no run was on this tree.
+    oldest_run_on_tree(project: &ProjectId, tree: TreeDigest) -> Option<Sequence>;
     /// Returns the checks of a task's last plan in the plan's order, each with its last result. Empty if the ledger's lines
     /// do not name the checks.
     checks(project: &ProjectId, task: &TaskId) -> Vec<KnownCheck>;

@@ -144,6 +144,13 @@ impl Tables {
         self.read_runs(&statement, values).map(|runs| runs.into_iter().next())
     }
 
+    /// Returns the number of the oldest line about a run on a tree; `None` if no run was on this tree.
+    pub(super) fn oldest_run_on_tree(&self, project: &ProjectId, tree: TreeDigest) -> Result<Option<Sequence>, IndexError> {
+        let statement = "SELECT sequence FROM runs WHERE project = ?1 AND tree_digest = ?2 ORDER BY sequence LIMIT 1";
+        let rows = self.read_rows(statement, params![project.as_str(), tree.0.hex()], |row| row.get::<_, i64>(0))?;
+        Ok(rows.first().map(|sequence| Sequence(from_integer(*sequence))))
+    }
+
     /// Returns the TDD state of a task. A task without a state in the ledger has the state of a task that never
     /// started.
     pub(super) fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, IndexError> {

@@ -28,6 +28,8 @@
 //! `.gitignore` leaves no trace. The root alone may be empty. Sockets, pipes and devices contribute nothing; they and what could
 //! not be read are named in [`TreeIndex::issues`]. Owners, times, other mode bits and extended attributes do not count.
 //!
+//! The same digest is computed for the content of a commit, from git's objects ([`committed_tree`]).
+//!
 //! docs/reference/tree-digest.md has an independent implementation in Python, which the tests run against this one.
 //!
 //! # What a rescan trusts
@@ -38,6 +40,7 @@
 
 mod apply;
 mod changes;
+mod committed;
 mod compare;
 mod content;
 mod digest;
@@ -58,6 +61,7 @@ mod unchanged;
 mod walk;
 
 pub use changes::{ContentChange, content_changes};
+pub use committed::{CommitRefusal, CommittedTree, committed_tree};
 pub use compare::{changed_paths, compare};
 pub use digest::{DigestedEntry, compute_directory_digest};
 pub use error::TreeError;

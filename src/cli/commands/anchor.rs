@@ -8,6 +8,7 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup;
 use crate::evidence::{AnchorFileError, AnchorRefusal, GitAnchorError, Store, read_log, write_anchor, write_git_anchor};
+use crate::git::GitReadError;
 use crate::model::CommandExit;
 use crate::process::clock;
 
@@ -47,14 +48,18 @@ pub(super) fn from_git_error(error: &GitAnchorError) -> CommandError {
     let exit = match error {
         GitAnchorError::Refused { source, .. } => return from_anchor_refusal(source, error.to_string()),
         GitAnchorError::Evidence(error) => return from_evidence_error(error),
-        GitAnchorError::Object { .. } => CommandExit::EvidenceWrong,
-        GitAnchorError::NoRepository { .. }
+        GitAnchorError::Read(GitReadError::Object { .. }) => CommandExit::EvidenceWrong,
+        GitAnchorError::Read(GitReadError::Unreadable { .. }) => CommandExit::OwnFault,
+        GitAnchorError::Read(
+            GitReadError::NoObjects { .. }
+            | GitReadError::Format { .. }
+            | GitReadError::Name(_)
+            | GitReadError::Linked { .. }
+            | GitReadError::NotAFile { .. }
+            | GitReadError::TooLong { .. },
+        )
+        | GitAnchorError::NoRepository { .. }
         | GitAnchorError::NothingCommitted { .. }
-        | GitAnchorError::Format { .. }
-        | GitAnchorError::Linked { .. }
-        | GitAnchorError::NotAFile { .. }
-        | GitAnchorError::TooLong { .. }
-        | GitAnchorError::Name(_)
         | GitAnchorError::Locked { .. } => CommandExit::Usage,
     };
     CommandError::of(exit, error).hint(error.hint())

@@ -14,6 +14,7 @@ use crate::evidence::{
     Anchor, CheckpointSigner, EvidenceFault, FaultKind, GitAnchorError, LedgerLog, check_anchor, notes_reference, read_anchor,
     read_git_anchors,
 };
+use crate::git::GitReadError;
 use crate::model::{CommandExit, Digest, ProjectId};
 
 /// An anchor holds if the ledger still begins with the lines that the anchor signed. At most this many anchors that
@@ -66,7 +67,7 @@ pub(super) fn read_notes(
             faults.push(EvidenceFault::new(FaultKind::AnchorMissing, reference, "the repository has no such notes"));
             Ok(Vec::new())
         }
-        Err(error @ GitAnchorError::Object { .. }) => {
+        Err(error @ GitAnchorError::Read(GitReadError::Object { .. })) => {
             faults.push(EvidenceFault::new(FaultKind::AnchorUnreadable, reference, error.to_string()));
             Ok(Vec::new())
         }

@@ -14,6 +14,8 @@ pub(crate) mod doctor;
 pub(crate) mod export;
 mod fix;
 mod follow_service;
+pub(crate) mod gate;
+mod gate_policy;
 pub(crate) mod govern;
 mod hand_over;
 pub(crate) mod init;

@@ -3,13 +3,11 @@
 //!
 //! # What it owns
 //!
-//! This module reads and writes the parts of git's files that a note needs.
+//! This module writes the parts of git's files that a note needs, and reads notes. [`crate::git`] reads objects and references.
 //!
-//! * `object`: parses objects (pure).
-//! * `delta`: applies the deltas in a pack (pure).
-//! * `directory`: opens files without following a link.
-//! * `pack` and `database`: read objects and write new ones.
-//! * `reference`: reads and changes references.
+//! * `directory`: makes directories and files without following a link.
+//! * `database`: writes objects.
+//! * `reference`: changes references.
 //! * `repository`: finds the repository's directories.
 //! * `notes`: writes checkpoints and reads them.
 //!
@@ -20,12 +18,9 @@
 //! repository is followed. Notes of other programs are read but never changed.
 
 mod database;
-mod delta;
 mod directory;
 mod error;
 mod notes;
-mod object;
-mod pack;
 mod reference;
 mod repository;
 

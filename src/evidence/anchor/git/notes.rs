@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::anchor::Anchor;
-use crate::evidence::anchor::git::error::{GitAnchorError, ObjectProblem};
-use crate::evidence::anchor::git::object::{GitObject, GitTreeEntry, ObjectId, ObjectKind};
-use crate::evidence::anchor::git::reference::{self, LockedReference, ReferenceName};
+use crate::evidence::anchor::git::database::write_object;
+use crate::evidence::anchor::git::error::GitAnchorError;
+use crate::evidence::anchor::git::reference::LockedReference;
 use crate::evidence::anchor::git::repository::Repository;
 use crate::evidence::{LedgerLog, SignedCheckpoint};
+use crate::git::{GitObject, GitReadError, GitTreeEntry, ObjectId, ObjectKind, ObjectProblem, ReferenceName, read_reference};
 use crate::model::{ProjectId, Timestamp};
 
 /// The prefix of the references of all projects; the project's id follows.
@@ -37,7 +38,7 @@ pub fn notes_reference(project: &ProjectId) -> String {
 pub fn read_git_anchors(root: &Path, reference: &str) -> Result<Option<Vec<Anchor>>, GitAnchorError> {
     let repository = Repository::open(root)?;
     let name = ReferenceName::parse(reference)?;
-    let Some(tip) = reference::read(&repository.common, &name)? else { return Ok(None) };
+    let Some(tip) = read_reference(&repository.storage.common, &name)? else { return Ok(None) };
     let notes = read_notes(&repository, tip)?;
     anchors(&repository, &name, &notes).map(Some)
 }
@@ -56,21 +57,21 @@ pub fn write_git_anchor(
     let repository = Repository::open(root)?;
     let commit = repository.head()?;
     let name = ReferenceName::parse(&notes_reference(log.project()))?;
-    let lock = LockedReference::lock(&repository.common, &name)?;
-    let tip = reference::read(&repository.common, &name)?;
+    let lock = LockedReference::lock(&repository.storage.common, &name)?;
+    let tip = read_reference(&repository.storage.common, &name)?;
     let notes = tip.map_or(Ok(Notes::default()), |tip| read_notes(&repository, tip))?;
     for anchor in anchors(&repository, &name, &notes)? {
         let place = anchor.place.display().to_string();
         anchor.replaceable_by(log).map_err(|source| GitAnchorError::Refused { place, source })?;
     }
-    let note = repository.objects.write(&GitObject::blob(head.to_text().into_bytes()))?;
+    let note = write_object(&repository.storage.objects, &GitObject::blob(head.to_text().into_bytes()))?;
     let hex = commit.hex().into_bytes();
     let others = notes.top.into_iter().filter(|entry| entry.name != hex);
     let entries = others.chain([GitTreeEntry::file(hex.clone(), note)]).collect();
-    let tree = repository.objects.write(&GitObject::tree(entries))?;
+    let tree = write_object(&repository.storage.objects, &GitObject::tree(entries))?;
     let message = format!("{} lines of {} anchored", log.size(), log.project());
     let seconds = now.as_millis().div_euclid(1000);
-    let tip = repository.objects.write(&GitObject::commit(tree, tip, seconds, &message))?;
+    let tip = write_object(&repository.storage.objects, &GitObject::commit(tree, tip, seconds, &message))?;
     lock.set(tip)?;
     Ok(AnchoredNote { reference: name.as_str().to_owned(), commit: commit.hex() })
 }
@@ -84,7 +85,7 @@ struct Notes {
 }
 
 fn read_notes(repository: &Repository, tip: ObjectId) -> Result<Notes, GitAnchorError> {
-    let tree = repository.objects.read(tip)?.commit_tree().ok_or_else(|| wrong_kind(tip))?;
+    let tree = repository.storage.objects.read(tip)?.commit_tree().ok_or_else(|| wrong_kind(tip))?;
     let mut notes = Notes { top: read_tree(repository, tree)?, by_commit: BTreeMap::new() };
     let mut waiting: Vec<(Vec<u8>, GitTreeEntry)> = notes.top.iter().cloned().map(|entry| (Vec::new(), entry)).collect();
     while let Some((above, entry)) = waiting.pop() {
@@ -99,12 +100,12 @@ fn read_notes(repository: &Repository, tip: ObjectId) -> Result<Notes, GitAnchor
 }
 
 fn read_tree(repository: &Repository, id: ObjectId) -> Result<Vec<GitTreeEntry>, GitAnchorError> {
-    repository.objects.read(id)?.entries().ok_or_else(|| wrong_kind(id))
+    repository.storage.objects.read(id)?.entries().ok_or_else(|| wrong_kind(id))
 }
 
 fn anchors(repository: &Repository, name: &ReferenceName, notes: &Notes) -> Result<Vec<Anchor>, GitAnchorError> {
     let read = |(commit, note): (&ObjectId, &ObjectId)| {
-        let object = repository.objects.read(*note)?;
+        let object = repository.storage.objects.read(*note)?;
         let content = if object.kind == ObjectKind::Blob { object.content } else { return Err(wrong_kind(*note)) };
         let place = PathBuf::from(format!("{}:{}", name.as_str(), &commit.hex()[..12]));
         Ok(Anchor { place, found: SignedCheckpoint::parse(&content) })
@@ -113,5 +114,5 @@ fn anchors(repository: &Repository, name: &ReferenceName, notes: &Notes) -> Resu
 }
 
 fn wrong_kind(id: ObjectId) -> GitAnchorError {
-    GitAnchorError::Object { id: id.hex(), problem: ObjectProblem::Kind }
+    GitAnchorError::Read(GitReadError::Object { id: id.hex(), problem: ObjectProblem::Kind })
 }

@@ -1,8 +1,10 @@
-//! The content of git objects, as bytes (gitformat-pack(5), git-mktree(1), git-commit-tree(1)). Pure.
+//! The content of git objects, as bytes (gitformat-pack(5), git-mktree(1), git-commit-tree(1), git-mktag(1)). Pure.
 
 use std::fmt;
 
 use sha1::{Digest as _, Sha1};
+
+use crate::model::EntryKind;
 
 /// The length of an object's hash in bytes.
 pub(super) const ID_BYTES: usize = 20;
@@ -12,38 +14,55 @@ const TREE_MODE: &[u8] = b"40000";
 /// The author of the commits by which proctor changes the notes.
 const AUTHOR: &str = "proctor <proctor@localhost>";
 
-/// The name of an object: the SHA-1 of its kind, length and content.
+/// The name of a git object: the SHA-1 of its kind, length and content.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct ObjectId([u8; ID_BYTES]);
+pub struct ObjectId([u8; ID_BYTES]);
 
-/// The kinds of objects that notes consist of.
+/// The kinds of git objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ObjectKind {
+pub enum ObjectKind {
+    /// The content of a file, or the target of a symbolic link.
     Blob,
+    /// The entries of a directory.
     Tree,
     Commit,
+    /// An annotated tag, which names another object.
+    Tag,
 }
 
+/// A git object: its kind, and its content without the header that is hashed with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct GitObject {
-    pub(super) kind: ObjectKind,
-    pub(super) content: Vec<u8>,
+pub struct GitObject {
+    pub kind: ObjectKind,
+    pub content: Vec<u8>,
 }
 
+/// An entry of a tree object. Its name is as it was read, and may be one that git itself would not write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct GitTreeEntry {
+pub struct GitTreeEntry {
+    /// The octal digits of the entry's mode, which also says what kind of entry it is.
     mode: Vec<u8>,
-    pub(super) name: Vec<u8>,
-    pub(super) id: ObjectId,
+    pub name: Vec<u8>,
+    pub id: ObjectId,
+}
+
+/// What a tree entry stands for, by its mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GitEntryKind {
+    /// A file, a link or a directory of the commit.
+    Own(EntryKind),
+    /// A commit of another repository, which is checked out in a directory of this name.
+    Submodule,
 }
 
 impl ObjectId {
-    pub(super) fn from_bytes(bytes: [u8; ID_BYTES]) -> Self {
+    /// Makes a name of the bytes of a SHA-1.
+    pub fn from_bytes(bytes: [u8; ID_BYTES]) -> Self {
         Self(bytes)
     }
 
     /// Parses 40 lower-case hexadecimal digits.
-    pub(super) fn parse(hex: &str) -> Option<Self> {
+    pub fn parse(hex: &str) -> Option<Self> {
         let digits = hex.as_bytes();
         let is_digit = |digit: &u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(digit);
         if digits.len() != 2 * ID_BYTES || !digits.iter().all(is_digit) {
@@ -56,11 +75,13 @@ impl ObjectId {
         Some(Self(bytes))
     }
 
-    pub(super) fn as_bytes(&self) -> &[u8; ID_BYTES] {
+    /// Returns the bytes of the SHA-1.
+    pub fn as_bytes(&self) -> &[u8; ID_BYTES] {
         &self.0
     }
 
-    pub(super) fn hex(self) -> String {
+    /// Returns the 40 lower-case hexadecimal digits by which git shows the name.
+    pub fn hex(self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
@@ -72,42 +93,50 @@ impl fmt::Debug for ObjectId {
 }
 
 impl ObjectKind {
-    fn word(self) -> &'static str {
+    const ALL: [Self; 4] = [Self::Blob, Self::Tree, Self::Commit, Self::Tag];
+
+    /// Returns the kind's name, as git writes it in objects.
+    pub fn word(self) -> &'static str {
         match self {
             Self::Blob => "blob",
             Self::Tree => "tree",
             Self::Commit => "commit",
+            Self::Tag => "tag",
         }
     }
 }
 
 impl GitObject {
     /// Returns the bytes of a loose object before compression: kind and length, then the content.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let head = format!("{} {}\0", self.kind.word(), self.content.len());
         [head.as_bytes(), &self.content].concat()
     }
 
-    /// Parses a loose object. Returns `None` if it is damaged, or a tag.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+    /// Parses a loose object. Returns `None` if it is damaged.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         let end = bytes.iter().position(|byte| *byte == 0)?;
         let (word, length) = std::str::from_utf8(&bytes[..end]).ok()?.split_once(' ')?;
-        let kind = [ObjectKind::Blob, ObjectKind::Tree, ObjectKind::Commit].into_iter().find(|kind| kind.word() == word)?;
+        let kind = ObjectKind::ALL.into_iter().find(|kind| kind.word() == word)?;
         let content = bytes[end + 1..].to_vec();
         (length.parse() == Ok(content.len())).then_some(Self { kind, content })
     }
 
-    pub(super) fn id(&self) -> ObjectId {
-        ObjectId(Sha1::digest(self.to_bytes()).into())
+    /// Computes the object's name.
+    pub fn id(&self) -> ObjectId {
+        let mut hasher = Sha1::new();
+        hasher.update(format!("{} {}\0", self.kind.word(), self.content.len()));
+        hasher.update(&self.content);
+        ObjectId(hasher.finalize().into())
     }
 
     /// Makes the object for a file with this content.
-    pub(super) fn blob(content: Vec<u8>) -> Self {
+    pub(crate) fn blob(content: Vec<u8>) -> Self {
         Self { kind: ObjectKind::Blob, content }
     }
 
     /// Makes a tree. Entries are sorted as git sorts them: a directory as if its name ended with a slash.
-    pub(super) fn tree(mut entries: Vec<GitTreeEntry>) -> Self {
+    pub(crate) fn tree(mut entries: Vec<GitTreeEntry>) -> Self {
         let key = |entry: &GitTreeEntry| [entry.name.as_slice(), if entry.is_tree() { b"/" } else { b"" }].concat();
         entries.sort_by_key(key);
         let bytes = |entry: &GitTreeEntry| [entry.mode.as_slice(), b" ", &entry.name, b"\0", entry.id.as_bytes()].concat();
@@ -115,7 +144,7 @@ impl GitObject {
     }
 
     /// Makes a commit; the time is in seconds since 1970.
-    pub(super) fn commit(tree: ObjectId, parent: Option<ObjectId>, seconds: i64, message: &str) -> Self {
+    pub(crate) fn commit(tree: ObjectId, parent: Option<ObjectId>, seconds: i64, message: &str) -> Self {
         let parent = parent.map_or(String::new(), |parent| format!("parent {}\n", parent.hex()));
         let who = format!("author {AUTHOR} {seconds} +0000\ncommitter {AUTHOR} {seconds} +0000");
         let text = format!("tree {}\n{parent}{who}\n\n{message}\n", tree.hex());
@@ -123,7 +152,7 @@ impl GitObject {
     }
 
     /// Returns the entries of a tree, or `None` if the object is not a tree or is damaged.
-    pub(super) fn entries(&self) -> Option<Vec<GitTreeEntry>> {
+    pub fn entries(&self) -> Option<Vec<GitTreeEntry>> {
         let (mut rest, mut entries) = (self.content_if(ObjectKind::Tree)?, Vec::new());
         while !rest.is_empty() {
             let space = rest.iter().position(|byte| *byte == b' ')?;
@@ -137,9 +166,20 @@ impl GitObject {
     }
 
     /// Returns the tree of a commit, or `None` if the object is not a commit or is damaged.
-    pub(super) fn commit_tree(&self) -> Option<ObjectId> {
+    pub fn commit_tree(&self) -> Option<ObjectId> {
         let first = self.content_if(ObjectKind::Commit)?.split(|byte| *byte == b'\n').next()?;
-        ObjectId::parse(std::str::from_utf8(first).ok()?.strip_prefix("tree ")?)
+        to_id(first.strip_prefix(b"tree ")?)
+    }
+
+    /// Returns the parents of a commit in their order, or `None` if the object is not a commit or is damaged.
+    pub fn commit_parents(&self) -> Option<Vec<ObjectId>> {
+        let lines = self.content_if(ObjectKind::Commit)?.split(|byte| *byte == b'\n').skip(1);
+        lines.map_while(|line| line.strip_prefix(b"parent ")).map(to_id).collect()
+    }
+
+    /// Returns the object that a tag names, or `None` if the object is not a tag or is damaged.
+    pub fn tagged(&self) -> Option<ObjectId> {
+        to_id(self.content_if(ObjectKind::Tag)?.split(|byte| *byte == b'\n').next()?.strip_prefix(b"object ")?)
     }
 
     fn content_if(&self, kind: ObjectKind) -> Option<&[u8]> {
@@ -147,12 +187,31 @@ impl GitObject {
     }
 }
 
+fn to_id(digits: &[u8]) -> Option<ObjectId> {
+    ObjectId::parse(std::str::from_utf8(digits).ok()?)
+}
+
 impl GitTreeEntry {
-    pub(super) fn file(name: Vec<u8>, id: ObjectId) -> Self {
+    /// Returns what the entry stands for; `None` if no version of git writes such a mode.
+    pub fn kind(&self) -> Option<GitEntryKind> {
+        let is_octal = self.mode.len() <= 6 && self.mode.iter().all(|digit| (b'0'..=b'7').contains(digit));
+        let mode = u32::from_str_radix(std::str::from_utf8(&self.mode).ok()?, 8).ok().filter(|_| is_octal)?;
+        match mode & 0o170_000 {
+            0o100_000 if mode & 0o100 != 0 => Some(GitEntryKind::Own(EntryKind::Executable)),
+            0o100_000 => Some(GitEntryKind::Own(EntryKind::File)),
+            0o120_000 => Some(GitEntryKind::Own(EntryKind::Link)),
+            0o040_000 => Some(GitEntryKind::Own(EntryKind::Directory)),
+            0o160_000 => Some(GitEntryKind::Submodule),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn file(name: Vec<u8>, id: ObjectId) -> Self {
         Self { mode: FILE_MODE.to_vec(), name, id }
     }
 
-    pub(super) fn is_tree(&self) -> bool {
+    /// Returns whether the entry is a directory.
+    pub fn is_tree(&self) -> bool {
         self.mode == TREE_MODE
     }
 }
@@ -194,7 +253,12 @@ mod tests {
         }
         let cut = GitObject { kind: ObjectKind::Tree, content: tree.content[..tree.content.len() - 1].to_vec() };
         assert_eq!(cut.entries(), None);
-        assert_eq!(GitObject::parse(b"tag 0\0"), None);
+        assert_eq!(GitObject::parse(b"other 0\0"), None);
+        let parents = GitObject { kind: ObjectKind::Commit, content: [&commit.content[..46], b"parent x\n"].concat() };
+        assert_eq!((commit.commit_parents(), parents.commit_parents()), (Some(vec![blob.id()]), None));
+        let tag = format!("object {}\ntype commit\ntag v1\n", commit.id().hex()).into_bytes();
+        assert_eq!(GitObject { kind: ObjectKind::Tag, content: tag }.tagged(), Some(commit.id()));
+        assert_eq!(commit.tagged(), None);
         for bad in
             ["", "E69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "e69de29bb2d1d6434b8b29ae775ad8c2e48c539", "ref: refs/heads/main"]
         {

@@ -1,0 +1,92 @@
+//! Compares the configuration of a commit with that of a trusted commit: what the commit asks less for, or asks in another way.
+
+use crate::config::judged::{judged_settings, weaker_when};
+use crate::config::settings::{ActionSettings, Check, Configuration, Prerequisite};
+
+/// Returns the names of the settings, checks and prerequisites with which `commit` may be easier to prove than with `trusted`, sorted.
+/// Further checks, and settings that are stricter, are not among them.
+pub fn lowered(trusted: &Configuration, commit: &Configuration) -> Vec<String> {
+    let mut names = Vec::new();
+    let (before, now) = (judged_settings(trusted).values, judged_settings(commit).values);
+    // The plan does not hold what the gate asks for, so any other wording of it is a matter for the trusted side.
+    let is_lowered = |key: &String| match (before.get(key), now.get(key), weaker_when(key)) {
+        (Some(before), Some(now), Some(when)) if !key.starts_with("gate.") => when.is_weaker(before, now),
+        (before, now, _) => before != now,
+    };
+    names.extend(before.keys().filter(|key| is_lowered(key)).cloned());
+    // Checks that proctor finds by itself, and written ones, cannot be compared.
+    if trusted.checks.is_empty() != commit.checks.is_empty() {
+        names.push("check".to_owned());
+    }
+    for check in &trusted.checks {
+        if !commit.checks.iter().any(|other| plain_check(other) == plain_check(check)) {
+            names.push(format!("check `{}`", check.action.name.value));
+        }
+    }
+    let prerequisites: Vec<Prerequisite> = commit.prerequisites.iter().map(plain_prerequisite).collect();
+    for prerequisite in &trusted.prerequisites {
+        if !prerequisites.contains(&plain_prerequisite(prerequisite)) {
+            names.push(format!("prerequisite `{}`", prerequisite.action.name.value));
+        }
+    }
+    let others = [
+        ("policy", trusted.policy != commit.policy),
+        ("approval", trusted.approval != commit.approval),
+        ("defaults", trusted.defaults != commit.defaults),
+        ("tasks.file", trusted.tasks != commit.tasks),
+        ("evidence.link", trusted.evidence.link != commit.evidence.link),
+    ];
+    names.extend(others.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned()));
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Returns the check without its place in the file.
+fn plain_check(check: &Check) -> Check {
+    Check { action: plain_action(&check.action), ..check.clone() }
+}
+
+fn plain_prerequisite(prerequisite: &Prerequisite) -> Prerequisite {
+    Prerequisite { action: plain_action(&prerequisite.action), ..prerequisite.clone() }
+}
+
+fn plain_action(action: &ActionSettings) -> ActionSettings {
+    ActionSettings { key_path: String::new(), ..action.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::read;
+
+    const TRUSTED: &str = "[[check]]\nname = \"a\"\ncommand = [\"true\"]\n[[check]]\nname = \"b\"\ncommand = [\"make\", \"b\"]\n\
+        timeout = \"5m\"\n[sandbox]\nmode = \"require\"\n";
+
+    fn names(change: impl Fn(&str) -> String) -> Vec<String> {
+        let read = |text: &str| read(text, "proctor.toml").expect("a right text");
+        lowered(&read(TRUSTED), &read(&change(TRUSTED)))
+    }
+
+    #[test]
+    fn what_a_commit_asks_less_for_is_named() {
+        for (from, to, expected) in [
+            ("[\"make\", \"b\"]", "[\"true\"]", &["check `b`"][..]),
+            ("\"5m\"", "\"1h\"", &["check `b`"]),
+            ("\"require\"", "\"auto\"", &["sandbox.mode"]),
+            ("[sandbox]", "[gate]\nchecks = [\"a\"]\n[sandbox]", &["gate.checks"]),
+            ("[sandbox]", "[policy]\nlinting = \"never\"\n[sandbox]", &["policy"]),
+            ("[sandbox]", "[tasks]\nfile = \"notes/other.md\"\n[sandbox]", &["tasks.file"]),
+        ] {
+            assert_eq!(names(|text| text.replace(from, to)), expected, "{to}");
+        }
+        assert_eq!(names(|_| String::new()), ["check", "check `a`", "check `b`", "sandbox.mode"]);
+    }
+
+    #[test]
+    fn a_further_check_another_order_and_comments_lower_nothing() {
+        let further = "[[check]]\nname = \"c\"\ncommand = [\"false\"]\n";
+        assert_eq!(names(|text| format!("# why\n{further}{text}")), Vec::<String>::new());
+        assert_eq!(names(str::to_owned), Vec::<String>::new());
+    }
+}

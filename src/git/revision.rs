@@ -1,0 +1,254 @@
+//! Finds the commit that a revision names, such as `HEAD~2`, `v1.0` or `main@{upstream}` (gitrevisions(7)).
+
+use crate::git::error::GitReadError;
+use crate::git::object::ObjectId;
+use crate::git::reference::{ReferenceName, read_head_name, read_reference};
+use crate::git::storage::GitStorage;
+
+/// The longest revision that is read, in bytes.
+const LONGEST: usize = 4096;
+/// The most generations that `~N` goes back.
+const MOST_GENERATIONS: u32 = 100_000;
+/// The fewest digits of an abbreviated object name. Git has the same limit.
+const SHORTEST_NAME: usize = 4;
+/// The most objects with the same abbreviated name that are looked at.
+const MOST_CANDIDATES: usize = 64;
+/// The places in which a short name of a reference is looked for, in git's order. `*` stands for the name.
+const PLACES: [&str; 5] = ["refs/*", "refs/tags/*", "refs/heads/*", "refs/remotes/*", "refs/remotes/*/HEAD"];
+/// The references that every worktree has for itself.
+const OF_ONE_WORKTREE: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
+
+/// Why a revision names no commit.
+#[derive(Debug, thiserror::Error)]
+pub enum RevisionError {
+    #[error("`{revision}` names no commit, branch or tag of this repository")]
+    Unknown { revision: String },
+    #[error("nothing is committed yet on the checked-out branch")]
+    NothingCommitted,
+    #[error(
+        "`{}` is not understood: after a name only `~N`, `^N`, `^{{}}`, `^{{commit}}` and `@{{upstream}}` are read",
+        revision
+    )]
+    Syntax { revision: String },
+    #[error("`{revision}` is the beginning of more than one commit's name")]
+    Ambiguous { revision: String },
+    #[error("commit {commit} has no parent number {number}")]
+    NoParent {
+        /// The commit's hash in hexadecimal digits.
+        commit: String,
+        /// Counted from 1.
+        number: usize,
+    },
+    #[error("the branch `{branch}` has no upstream")]
+    NoUpstream { branch: String },
+    #[error(transparent)]
+    Git(#[from] GitReadError),
+}
+
+/// What follows a name in a revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RevisionStep {
+    /// `~N`: N times the first parent.
+    Ancestor(u32),
+    /// `^N`: the parent with this number, counted from 1; 0 means the commit itself.
+    Parent(usize),
+}
+
+impl GitStorage {
+    /// Returns the commit that a revision names. A tag stands for the commit that it names.
+    ///
+    /// # Errors
+    /// When the revision is not understood or names no commit, or an object or reference cannot be read.
+    pub fn resolve(&self, revision: &str) -> Result<ObjectId, RevisionError> {
+        let (name, upstream, steps) = split(revision)?;
+        let mut commit = match upstream {
+            Upstream::Asked => self.upstream_of(name)?,
+            Upstream::NotAsked => self.resolve_name(name)?,
+        };
+        for step in steps {
+            commit = self.take(commit, step)?;
+        }
+        Ok(self.peel(commit)?.0)
+    }
+
+    /// Returns the full name of the reference that the checked-out branch follows; `None` if no branch is checked out, or it
+    /// follows none.
+    ///
+    /// # Errors
+    /// When `HEAD` cannot be read.
+    pub fn upstream_of_head(&self) -> Result<Option<ReferenceName>, GitReadError> {
+        let head = read_head_name(&self.git_directory)?;
+        let branch = head.as_ref().and_then(|name| name.as_str().strip_prefix("refs/heads/"));
+        Ok(branch.and_then(|branch| self.upstream_name(branch)))
+    }
+
+    /// Returns whether a local branch has this name.
+    ///
+    /// # Errors
+    /// When the reference cannot be read.
+    pub fn is_branch(&self, name: &str) -> Result<bool, GitReadError> {
+        match ReferenceName::parse(&format!("refs/heads/{name}")) {
+            Ok(reference) => Ok(self.read(&reference)?.is_some()),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Returns the reference that a branch follows, by the repository's configuration; `None` if it follows none.
+    pub fn upstream_name(&self, branch: &str) -> Option<ReferenceName> {
+        let remote = self.config.value("branch", Some(branch), "remote")?;
+        let merged = self.config.value("branch", Some(branch), "merge")?;
+        if remote == "." {
+            return ReferenceName::parse(merged).ok();
+        }
+        let tracked = |rule: &str| {
+            let (from, to) = rule.trim_start_matches('+').split_once(':')?;
+            match (from.split_once('*'), to.split_once('*')) {
+                (Some((before, after)), Some((begin, end))) => {
+                    let middle = merged.strip_prefix(before)?.strip_suffix(after)?;
+                    Some(format!("{begin}{middle}{end}"))
+                }
+                (None, None) if from == merged => Some(to.to_owned()),
+                _ => None,
+            }
+        };
+        let name = self.config.all("remote", Some(remote), "fetch").find_map(tracked)?;
+        ReferenceName::parse(&name).ok()
+    }
+
+    fn upstream_of(&self, name: &str) -> Result<ObjectId, RevisionError> {
+        let no_upstream = || RevisionError::NoUpstream { branch: if name.is_empty() { "HEAD" } else { name }.to_owned() };
+        let reference = match name {
+            "" | "@" | "HEAD" => self.upstream_of_head()?,
+            branch => self.upstream_name(branch.strip_prefix("refs/heads/").unwrap_or(branch)),
+        };
+        let reference = reference.ok_or_else(no_upstream)?;
+        self.read(&reference)?.ok_or_else(no_upstream)
+    }
+
+    fn resolve_name(&self, name: &str) -> Result<ObjectId, RevisionError> {
+        if matches!(name, "HEAD" | "@") {
+            return self.head()?.ok_or(RevisionError::NothingCommitted);
+        }
+        if let Some(id) = ObjectId::parse(&name.to_ascii_lowercase()) {
+            return Ok(id);
+        }
+        let full = name.starts_with("refs/").then(|| name.to_owned());
+        let places = PLACES.iter().map(|place| place.replacen('*', name, 1));
+        for place in full.into_iter().chain(places) {
+            let Ok(reference) = ReferenceName::parse(&place) else { continue };
+            if let Some(id) = self.read(&reference)? {
+                return Ok(id);
+            }
+        }
+        self.find_abbreviated(name)
+    }
+
+    /// Reads a reference of this working tree or of the whole repository.
+    fn read(&self, reference: &ReferenceName) -> Result<Option<ObjectId>, GitReadError> {
+        let is_own = OF_ONE_WORKTREE.iter().any(|place| reference.as_str().starts_with(place));
+        read_reference(if is_own { &self.git_directory } else { &self.common }, reference)
+    }
+
+    /// Returns the commit whose name begins with these digits. As in git, only commits and their tags count.
+    fn find_abbreviated(&self, digits: &str) -> Result<ObjectId, RevisionError> {
+        let digits = digits.to_ascii_lowercase();
+        let unknown = || RevisionError::Unknown { revision: digits.clone() };
+        if digits.len() < SHORTEST_NAME || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Err(unknown());
+        }
+        let candidates = self.objects.find_abbreviated(&digits, MOST_CANDIDATES)?;
+        let mut commits = candidates.into_iter().filter(|id| self.peel(*id).is_ok());
+        match (commits.next(), commits.next()) {
+            (None, _) => Err(unknown()),
+            (Some(commit), None) => Ok(commit),
+            (Some(_), Some(_)) => Err(RevisionError::Ambiguous { revision: digits }),
+        }
+    }
+
+    fn take(&self, from: ObjectId, step: RevisionStep) -> Result<ObjectId, RevisionError> {
+        let (times, number) = match step {
+            RevisionStep::Ancestor(times) => (times, 1),
+            RevisionStep::Parent(number) => (u32::from(number > 0), number),
+        };
+        let mut commit = self.peel(from)?.0;
+        for _ in 0..times {
+            let parents = self.objects.read(commit)?.commit_parents().unwrap_or_default();
+            let parent = number.checked_sub(1).and_then(|position| parents.get(position));
+            commit = *parent.ok_or_else(|| RevisionError::NoParent { commit: commit.hex(), number })?;
+        }
+        Ok(commit)
+    }
+}
+
+/// Whether a revision asks for the upstream of the branch that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Upstream {
+    Asked,
+    NotAsked,
+}
+
+/// Splits a revision into a name, `@{upstream}`, and the steps from there.
+fn split(revision: &str) -> Result<(&str, Upstream, Vec<RevisionStep>), RevisionError> {
+    let wrong = || RevisionError::Syntax { revision: revision.chars().take(100).collect() };
+    if revision.is_empty() || revision.len() > LONGEST {
+        return Err(wrong());
+    }
+    let end = revision.find(['~', '^']).unwrap_or(revision.len());
+    let (named, mut rest) = revision.split_at(end);
+    let (name, upstream) = match named.find("@{") {
+        None => (named, Upstream::NotAsked),
+        Some(start) => match named[start..].to_ascii_lowercase().as_str() {
+            "@{upstream}" | "@{u}" => (&named[..start], Upstream::Asked),
+            _ => return Err(wrong()),
+        },
+    };
+    if name.is_empty() && upstream == Upstream::NotAsked {
+        return Err(wrong());
+    }
+    let mut steps = Vec::new();
+    while let Some(sign) = rest.chars().next() {
+        rest = &rest[sign.len_utf8()..];
+        if let Some(after) = rest.strip_prefix("{}").or_else(|| rest.strip_prefix("{commit}")).filter(|_| sign == '^') {
+            rest = after;
+            steps.push(RevisionStep::Parent(0));
+            continue;
+        }
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let number: u32 = if digits == 0 { 1 } else { rest[..digits].parse().map_err(|_| wrong())? };
+        rest = &rest[digits..];
+        steps.push(match sign {
+            '~' if number <= MOST_GENERATIONS => RevisionStep::Ancestor(number),
+            '^' => RevisionStep::Parent(number as usize),
+            _ => return Err(wrong()),
+        });
+    }
+    Ok((name, upstream, steps))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_revision_is_a_name_and_steps() {
+        use RevisionStep::{Ancestor, Parent};
+        let found = |text| split(text).ok().map(|(name, upstream, steps)| (name.to_owned(), upstream, steps));
+        let expected = |name: &str, upstream, steps: &[RevisionStep]| Some((name.to_owned(), upstream, steps.to_vec()));
+        assert_eq!(found("HEAD"), expected("HEAD", Upstream::NotAsked, &[]));
+        assert_eq!(found("v1^{}~3^2^"), expected("v1", Upstream::NotAsked, &[Parent(0), Ancestor(3), Parent(2), Parent(1)]));
+        assert_eq!(found("a/b@{U}~"), expected("a/b", Upstream::Asked, &[Ancestor(1)]));
+        assert_eq!(found("@{upstream}"), expected("", Upstream::Asked, &[]));
+        for bad in ["", "~1", "a@{1}", "a@{u}x", "a~99999999999", "a^{tree}", "a^{", "a~100001"] {
+            assert_eq!(found(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_revision_makes_it_panic(text in "[a@{}~^0-9/.é]{0,20}") {
+            let _ = split(&text);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The objects, references and configuration of one repository, opened for reading.
+
+use std::path::Path;
+
+use crate::git::config_file::GitConfig;
+use crate::git::database::ObjectDatabase;
+use crate::git::directory::GitDirectory;
+use crate::git::error::{GitReadError, ObjectProblem};
+use crate::git::object::{GitObject, GitTreeEntry, ObjectId, ObjectKind};
+use crate::git::reference;
+
+/// Unsupported storage formats: a key of `[extensions]`, its value, and a description.
+const FORMATS: [(&str, &str, &str); 2] =
+    [("objectformat", "sha256", "objects under SHA-256 names"), ("refstorage", "reftable", "references in reftable files")];
+
+/// The longest configuration of a repository that is read, in bytes.
+const LONGEST_CONFIG: u64 = 1 << 20;
+
+/// The longest chain of tags that name other tags.
+const MOST_TAGS: u32 = 16;
+
+/// What a repository stores: objects, references, and its configuration.
+#[derive(Debug)]
+pub struct GitStorage {
+    /// The directory of the working tree's own files, such as its `HEAD`.
+    pub git_directory: GitDirectory,
+    /// The directory that all worktrees of the repository share.
+    pub common: GitDirectory,
+    pub objects: ObjectDatabase,
+    pub(super) config: GitConfig,
+}
+
+impl GitStorage {
+    /// Opens a repository. `git_directory` is the directory of the working tree's own files, `common` the directory that all
+    /// worktrees share.
+    ///
+    /// # Errors
+    /// When a directory is missing or is a link, or the repository has a format that is not supported.
+    pub fn open(git_directory: &Path, common: &Path) -> Result<Self, GitReadError> {
+        let (git_directory, common) = (GitDirectory::open(git_directory)?, GitDirectory::open(common)?);
+        let config = common.text("config", LONGEST_CONFIG)?.unwrap_or_default();
+        if let Some(what) = foreign_format(&config) {
+            return Err(GitReadError::Format { what });
+        }
+        let objects = ObjectDatabase::open(&common)?;
+        Ok(Self { git_directory, common, objects, config: GitConfig::parse(&config) })
+    }
+
+    /// Returns the checked-out commit; `None` if nothing is committed yet.
+    ///
+    /// # Errors
+    /// When a reference cannot be read, has a wrong name, or leads in a circle.
+    pub fn head(&self) -> Result<Option<ObjectId>, GitReadError> {
+        reference::read_head(&self.git_directory, &self.common)
+    }
+
+    /// Returns the commit that an object is, or that it names as a tag.
+    ///
+    /// # Errors
+    /// When an object cannot be read, or is neither a commit nor a tag of a commit.
+    pub fn peel(&self, id: ObjectId) -> Result<(ObjectId, GitObject), GitReadError> {
+        let mut at = id;
+        for _ in 0..MOST_TAGS {
+            let object = self.objects.read(at)?;
+            match object.kind {
+                ObjectKind::Commit => return Ok((at, object)),
+                ObjectKind::Tag => at = object.tagged().ok_or_else(|| wrong(at, ObjectProblem::Damaged))?,
+                ObjectKind::Blob | ObjectKind::Tree => break,
+            }
+        }
+        Err(wrong(id, ObjectProblem::Kind))
+    }
+
+    /// Returns the tree of a commit.
+    ///
+    /// # Errors
+    /// When the object cannot be read, or is no commit.
+    pub fn tree_of(&self, commit: ObjectId) -> Result<ObjectId, GitReadError> {
+        self.objects.read(commit)?.commit_tree().ok_or_else(|| wrong(commit, ObjectProblem::Kind))
+    }
+
+    /// Returns the entries of a tree.
+    ///
+    /// # Errors
+    /// When the object cannot be read, or is no tree.
+    pub fn entries(&self, tree: ObjectId) -> Result<Vec<GitTreeEntry>, GitReadError> {
+        let object = self.objects.read(tree)?;
+        let problem = if object.kind == ObjectKind::Tree { ObjectProblem::Damaged } else { ObjectProblem::Kind };
+        object.entries().ok_or_else(|| wrong(tree, problem))
+    }
+
+    /// Returns the content of a file or a link.
+    ///
+    /// # Errors
+    /// When the object cannot be read, or is no blob.
+    pub fn blob(&self, id: ObjectId) -> Result<Vec<u8>, GitReadError> {
+        let object = self.objects.read(id)?;
+        if object.kind == ObjectKind::Blob { Ok(object.content) } else { Err(wrong(id, ObjectProblem::Kind)) }
+    }
+
+    /// Returns whether the repository was cloned without a part of its history or of its objects.
+    pub fn lacks_objects_by_design(&self) -> bool {
+        let is_shallow = matches!(self.common.file("shallow"), Ok(Some(_)));
+        is_shallow || self.config.has_value("extensions", None, "partialclone") || self.config.has_promisor()
+    }
+
+    /// Returns whether the repository's own configuration asks git to change line endings when it checks files out.
+    pub fn converts_line_endings(&self) -> bool {
+        let value = |key| self.config.value("core", None, key).unwrap_or_default().to_ascii_lowercase();
+        matches!(value("autocrlf").as_str(), "true" | "yes" | "on" | "1") || value("eol") == "crlf"
+    }
+}
+
+fn wrong(id: ObjectId, problem: ObjectProblem) -> GitReadError {
+    GitReadError::Object { id: id.hex(), problem }
+}
+
+/// Returns the unsupported format of a repository, if it has one. The key is refused in any section of the file, so that no
+/// mistake in reading sections lets it pass.
+fn foreign_format(config: &str) -> Option<&'static str> {
+    let keys = config.lines().filter_map(|line| line.split_once('=')).map(|(key, value)| (key.trim(), value.trim()));
+    let known_format = |(key, value): (&str, &str)| {
+        FORMATS
+            .iter()
+            .find(|(name, kept, _)| key.eq_ignore_ascii_case(name) && value.trim_matches('"').eq_ignore_ascii_case(kept))
+    };
+    keys.filter_map(known_format).next().map(|(_, _, what)| *what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unsupported_format_is_recognised_by_its_key() {
+        assert_eq!(foreign_format("[core]\n\tbare = false\n[extensions]\n\tobjectFormat = sha1\n"), None);
+        assert_eq!(foreign_format("[extensions]\n\tobjectFormat = sha256\n"), Some("objects under SHA-256 names"));
+        assert_eq!(foreign_format("[extensions]\n\trefStorage = \"reftable\"\n"), Some("references in reftable files"));
+    }
+}
