@@ -42,6 +42,7 @@ mod outcome;
 mod path;
 mod plan;
 mod policy;
+mod post;
 mod problem;
 mod process;
 mod program_record;
@@ -134,6 +135,7 @@ pub use plan::{
     ParallelChecks, Plan, PlanNote, PlanOrigin, PlanSettings, Reuse, SkipWhileUnchanged, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
+pub use post::Post;
 pub use problem::{BrokenRule, Gravity, Problem, TextPosition};
 pub use process::{
     ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, HelperDeath, LimitEnforcement, LimitKind, ResourceLimits,

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
-use crate::model::{SyncId, TreePath};
+use crate::model::{Post, SyncId, TreePath};
 use crate::watch::interpret::RawHint;
 use crate::watch::path_event::PathEvent;
 use crate::watch::ticker::TickerTicket;
@@ -55,22 +55,7 @@ struct Inbox {
 struct Queue {
     messages: VecDeque<Message>,
     has_lost: bool,
-    post: Post,
-}
-
-/// Who handles the messages.
-#[derive(Debug)]
-enum Post {
-    /// There is no worker yet.
-    Vacant,
-    /// No thread. The next message starts one.
-    Resting(Box<Worker>),
-    /// A thread was started, which takes the worker from here.
-    Starting(Box<Worker>),
-    /// A thread handles the messages.
-    Working,
-    /// The worker has ended. Messages are dropped.
-    Ended,
+    post: Post<Worker>,
 }
 
 /// What [`InboxHandle::receive`] returns after it has waited for a message.

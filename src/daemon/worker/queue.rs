@@ -10,7 +10,7 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use crate::daemon::worker::{WorkerState, WorkerTask};
-use crate::model::StopReason;
+use crate::model::{Post, StopReason};
 use crate::process::{Control, ControlError, ControlHandle};
 
 /// The queue of requests to a project's worker. Clones share it.
@@ -27,7 +27,7 @@ struct Shared {
 #[derive(Debug)]
 struct QueueState {
     tasks: VecDeque<WorkerTask>,
-    post: Post,
+    post: Post<WorkerState>,
     /// Set when the worker's handle is dropped: the thread ends after the requests that are in the queue.
     is_closed: bool,
     run: RunUnderWay,
@@ -42,18 +42,6 @@ struct RunUnderWay {
     handle: Option<ControlHandle>,
     /// The stops that were requested before the run began.
     early: Vec<StopReason>,
-}
-
-/// Who carries out the requests.
-enum Post {
-    /// No thread. The next request starts one.
-    Resting(Box<WorkerState>),
-    /// A thread was started, which takes the worker from here.
-    Starting(Box<WorkerState>),
-    /// A thread carries out the requests.
-    Working,
-    /// The worker has ended. Requests are dropped.
-    Ended,
 }
 
 /// What the worker's thread does next.
@@ -84,7 +72,7 @@ impl TaskQueue {
         Ok(queue)
     }
 
-    fn new(post: Post) -> Self {
+    fn new(post: Post<WorkerState>) -> Self {
         let state = QueueState { tasks: VecDeque::new(), post, is_closed: false, run: RunUnderWay::default(), idle_work: None };
         Self(Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }))
     }
@@ -260,16 +248,5 @@ impl Drop for WorkingPost<'_> {
         state.post = Post::Ended;
         state.tasks.clear();
         self.0.0.changed.notify_all();
-    }
-}
-
-impl std::fmt::Debug for Post {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::Resting(_) => "Resting",
-            Self::Starting(_) => "Starting",
-            Self::Working => "Working",
-            Self::Ended => "Ended",
-        })
     }
 }
