@@ -88,7 +88,6 @@ const MANY: &str = "120";
 /// service, a crash and an update of the program lose nothing.
 #[test]
 #[ignore = "long tier"]
-#[expect(clippy::print_stdout, reason = "it says what the service took, for whoever reads its output")]
 fn many_projects_at_the_usual_limit_of_open_files_are_judged_and_then_cost_nothing() {
     let count = env::var("PROCTOR_MANY_PROJECTS").unwrap_or_else(|_| MANY.to_owned());
     let Some(said) = inside("many.sh", Owner::Person, &[&count, "200", "30"]) else { return };

@@ -9,6 +9,7 @@ use crate::config::{HomeAccess, ProtectionMode};
 use crate::evidence::find_git_location;
 use crate::model::{Access, ActionPhase, PackageCredentials, Place};
 use crate::sandbox::arrange::{CandidatePlace, FoundPlaces, PlaceRule, is_allowed, is_kernel};
+use crate::sandbox::bound_sockets::bound_sockets;
 use crate::sandbox::credentials::{CREDENTIAL_VARIABLES, CREDENTIALS, HiddenFrom};
 use crate::sandbox::path_cache::{Found, PathCache};
 use crate::sandbox::rules::{CACHE_VARIABLES, MEMORY, OVERLAY_HOME, PRIVATE, PRIVATE_TMPDIR, PathBase, RUN_TIME, RUN_TIME_DOORS};
@@ -39,6 +40,7 @@ pub(super) fn find_places(request: &SandboxRequest<'_>) -> Result<FoundPlaces, S
     looking.overlay();
     looking.caches();
     looking.settings()?;
+    looking.sockets();
     looking.visible();
     Ok(looking.survey)
 }
@@ -161,6 +163,18 @@ impl PlaceFinder<'_, '_> {
     fn shown(&self) -> Vec<PathBuf> {
         let settings = self.request.settings.visible.iter();
         settings.filter_map(|path| self.expand("visible", path).ok()?.canonicalize().ok()).collect()
+    }
+
+    /// Hides the sockets of the machine's daemons, wherever they lie. Those in the project, in directories that a person opened for
+    /// writing, and in what the project's actions share stay: they belong to the project, or are open by a person's choice.
+    fn sockets(&mut self) {
+        let opened = self.survey.candidates.iter().filter(|candidate| candidate.place.access == Access::Writable);
+        let own = [&self.survey.project, &self.survey.store].into_iter().chain(opened.map(|candidate| &candidate.place.path));
+        let own: Vec<PathBuf> = own.cloned().chain([self.request.scratch.to_owned()]).collect();
+        for socket in bound_sockets() {
+            let found = self.path_cache.found(&socket).filter(|(real, _)| !own.iter().any(|own| real.starts_with(own)));
+            self.add_found(found, PlaceRule::RunTime, Access::Hidden);
+        }
     }
 
     fn overlay(&mut self) {

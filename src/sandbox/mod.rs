@@ -5,6 +5,7 @@
 //! mounted or started here: `process/` gets the list of places and does that.
 
 mod arrange;
+mod bound_sockets;
 mod credentials;
 mod denied_write;
 mod environment;

@@ -83,6 +83,7 @@ impl StoreIndex {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test plays whoever writes a ledger")]
 mod tests {
     use std::fs;
 

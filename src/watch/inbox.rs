@@ -117,7 +117,7 @@ impl InboxHandle {
                     Err(_refused) => Post::Resting(worker),
                 }
             }
-            other => other,
+            other @ (Post::Vacant | Post::Resting(_) | Post::Starting(_) | Post::Working | Post::Ended) => other,
         };
         self.0.changed.notify_all();
     }
@@ -126,7 +126,7 @@ impl InboxHandle {
         let mut queue = self.lock();
         let worker = match std::mem::replace(&mut queue.post, Post::Working) {
             Post::Starting(worker) => worker,
-            other => {
+            other @ (Post::Vacant | Post::Resting(_) | Post::Working | Post::Ended) => {
                 queue.post = other;
                 return;
             }

@@ -25,10 +25,13 @@ pub enum RawHint {
     Touched(PathBuf),
 }
 
+/// Makes the hint that a kind of event gives for a path.
+type Meaning = fn(PathBuf) -> RawHint;
+
 /// The meaning of each kind of event, in the order in which several kinds of one event are reported.
 ///
 /// A hard link, a symbolic link or a special file gives `IN_CREATE` and no later event, so a created path must be examined.
-const MEANINGS: [(AddWatchFlags, fn(PathBuf) -> RawHint); 9] = [
+const MEANINGS: [(AddWatchFlags, Meaning); 9] = [
     (AddWatchFlags::IN_MOVED_FROM, RawHint::Vanished),
     (AddWatchFlags::IN_MOVED_TO, RawHint::Appeared),
     (AddWatchFlags::IN_MOVE_SELF, RawHint::Vanished),

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 
 use serde_json::Value;
 
-use crate::common::{Project, fake_tool, proctor};
+use crate::common::{Project, directory_outside_of_temporary_ones, fake_tool, proctor};
 
 /// A project whose check runs a shell script of the project and always succeeds.
 fn scripted(script: &str) -> Project {
@@ -40,6 +40,22 @@ fn a_check_writes_its_project_and_its_output_directory_and_nothing_else() {
     let isolation = isolation(&project);
     assert_eq!(isolation["level"], "namespace", "{isolation}");
     assert!(isolation["openChannels"].as_array().is_some_and(|open| open.iter().any(|channel| channel == "network")));
+}
+
+/// A daemon may have its socket anywhere, and a read-only file system keeps nobody from connecting.
+#[test]
+fn no_socket_of_a_daemon_is_reached_wherever_it_lies() {
+    let Some(elsewhere) = directory_outside_of_temporary_ones() else { return };
+    let socket = elsewhere.path().join("a daemon.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+    listener.set_nonblocking(true).expect("it listens");
+    let project = Project::new()
+        .toml("[[check]]\nname = \"connect\"\ncommand = [\"python3\", \"connect.py\"]\n")
+        .file("connect.py", "import socket\nclient = socket.socket(socket.AF_UNIX)\nclient.connect(open('where').read())\n")
+        .file("where", &socket.display().to_string());
+    let output = project.proctor(["run"]).status(1);
+    assert!(listener.accept().is_err(), "the check reached the daemon: {}", output.snapshot());
+    assert_eq!(isolation(&project)["level"], "namespace");
 }
 
 #[test]

@@ -43,7 +43,6 @@ struct Counts {
 
 #[test]
 #[ignore = "long tier"]
-#[expect(clippy::print_stdout, reason = "a soak says what it did, for whoever reads its output")]
 fn random_saves_kills_and_full_disks_lose_nothing_and_every_last_content_is_judged() {
     let seed = std::env::var("PROCTOR_SOAK_SEED").map_or(0x5EED_0F50_A45E_ED01, |text| text.parse().expect("a number"));
     println!("PROCTOR_SOAK_SEED={seed}");

@@ -106,7 +106,7 @@ impl TaskQueue {
                     }
                 }
             }
-            other => other,
+            other @ (Post::Vacant | Post::Resting(_) | Post::Starting(_) | Post::Working | Post::Ended) => other,
         };
         self.0.changed.notify_all();
     }
@@ -115,7 +115,7 @@ impl TaskQueue {
         let mut state = self.lock();
         let worker = match std::mem::replace(&mut state.post, Post::Working) {
             Post::Starting(worker) => worker,
-            other => {
+            other @ (Post::Vacant | Post::Resting(_) | Post::Working | Post::Ended) => {
                 state.post = other;
                 return;
             }
@@ -196,7 +196,7 @@ impl TaskQueue {
         }
         let post = match std::mem::replace(&mut state.post, Post::Ended) {
             resting @ Post::Resting(_) => resting,
-            other => std::mem::replace(&mut state.post, other),
+            other @ (Post::Vacant | Post::Starting(_) | Post::Working | Post::Ended) => std::mem::replace(&mut state.post, other),
         };
         self.0.changed.notify_all();
         drop(state);
