@@ -89,8 +89,6 @@ fn the_digest_of_a_commit_is_that_of_a_clean_checkout() {
         (b"sub/.gitignore", b"*\n"),
         (b"sub/project/proctor.toml", b""),
         (b"sub/project/src/x.py", b"print()\r\n"),
-        (b"node_modules/left/index.js", b"never part of a tree"),
-        (b"cache/__pycache__/x.pyc", b"never part of a tree"),
         (b"docs/tasks.md", b"the task list"),
         (b".gitattributes", b"* text=auto\n*.png binary\n*.md diff=markdown\n"),
         (b"image.png", b"\x89PNG\r\n\x1a\n"),
@@ -120,6 +118,7 @@ fn the_digest_of_a_commit_is_that_of_a_clean_checkout() {
 
 #[test]
 fn where_the_content_of_a_checkout_is_not_that_of_the_commit_a_word_says_why() {
+    let long = "# nothing\n".repeat(30_000);
     for (files, expected) in [
         (&[(".gitattributes", "*.bat text eol=crlf\n"), ("run.bat", "a\n")][..], Some("eol")),
         (&[(".gitattributes", "*.bat text eol=crlf\n"), ("run.sh", "a\n"), ("empty.bat", "")], None),
@@ -137,6 +136,12 @@ fn where_the_content_of_a_checkout_is_not_that_of_the_commit_a_word_says_why() {
         (&[(".gitattributes", "*.bin filter=lfs\n"), ("x.bin", "content")], None),
         (&[("notes", "version https://git-lfs.github.com/spec/v1\n")], None),
         (&[(".gitattributes", "* export-subst export-ignore\n"), ("x", "$Format:%H$")], None),
+        // What is in no tree must be in no commit: another content would have the same digest.
+        (&[("node_modules/left/index.js", "committed all the same")], Some("left-out")),
+        (&[("cache/__pycache__/x.pyc", "committed all the same")], Some("left-out")),
+        // The file below takes back what the one above says.
+        (&[(".gitattributes", "* -text eol=crlf\n"), ("d/.gitattributes", "*.txt text\n"), ("d/x.txt", "a\n")], Some("eol")),
+        (&[(".gitattributes", &long), ("x", "a")], Some("too-large")),
     ] {
         let home = repository();
         for (name, content) in files {

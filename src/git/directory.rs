@@ -80,7 +80,8 @@ impl GitDirectory {
         if bytes.len() as u64 > cap {
             return Err(GitReadError::TooLong { path: path(), cap });
         }
-        Ok(String::from_utf8(bytes).ok())
+        // A byte that is no text makes one line wrong, and not the whole file.
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     /// Returns a path to the entry `name` of this directory. The path leads through the directory's open descriptor, so

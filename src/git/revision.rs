@@ -82,6 +82,16 @@ impl GitStorage {
         Ok(branch.and_then(|branch| self.upstream_name(branch)))
     }
 
+    /// Returns whether the configuration says that a branch, or without a name the checked-out one, follows another.
+    ///
+    /// # Errors
+    /// When `HEAD` cannot be read.
+    pub fn is_said_to_follow(&self, branch: Option<&str>) -> Result<bool, GitReadError> {
+        let head = read_head_name(&self.git_directory)?;
+        let of_head = head.as_ref().and_then(|name| name.as_str().strip_prefix("refs/heads/"));
+        Ok(branch.or(of_head).is_some_and(|branch| self.config.value("branch", Some(branch), "merge").is_some()))
+    }
+
     /// Returns whether a local branch has this name.
     ///
     /// # Errors

@@ -46,10 +46,10 @@ enum Setting {
 }
 
 impl AttributesFile {
-    /// Parses an attributes file. A file that asks for no change has no lines afterwards.
+    /// Parses an attributes file. A file that says nothing about the content of files has no lines afterwards.
     pub fn parse(text: &[u8]) -> Self {
         let lines: Vec<(Vec<u8>, Vec<Setting>)> = text.split(|byte| *byte == b'\n').filter_map(parse_line).collect();
-        if !lines.iter().flat_map(|(_, settings)| settings).any(|setting| setting.asks_for_change()) {
+        if !lines.iter().flat_map(|(_, settings)| settings).any(|setting| setting.matters()) {
             return Self::default();
         }
         let source = PatternSource::File(ATTRIBUTES_FILE.to_owned());
@@ -159,9 +159,10 @@ fn parse_setting(word: &str) -> Option<Setting> {
 }
 
 impl Setting {
-    fn asks_for_change(self) -> bool {
+    fn matters(self) -> bool {
         match self {
-            Self::MayBeText(_) => false,
+            // It undoes what a file above says of this content.
+            Self::MayBeText(value) => value,
             Self::Change(_, is_asked) => is_asked,
             Self::Filter(change) => change.is_some(),
         }

@@ -272,6 +272,11 @@ impl Matcher {
         self.judge(scope, path, is_directory).0
     }
 
+    /// Returns whether a path is the task list, which belongs to no tree, because proctor writes verdicts into it.
+    pub fn is_task_list(&self, path: &[u8]) -> bool {
+        self.task_list.as_deref().is_some_and(|list| list.as_bytes() == path)
+    }
+
     /// Returns whether an entry of a commit belongs to the tree of a checkout of this commit. Git tracks everything in it, so no
     /// rules file and no setting excludes a file, and of the directories only those are left out whose names never belong to a
     /// tree. The caller has asked the same about the directories above.

@@ -40,6 +40,7 @@ mod observation;
 pub mod os_text;
 mod outcome;
 mod path;
+mod percent;
 mod plan;
 mod policy;
 mod post;
@@ -130,6 +131,7 @@ pub use outcome::{
     OverallStatus, PartialReason, PolicyApplied, ResultType, Severity, TaskStatus,
 };
 pub use path::{PathError, TreePath};
+pub use percent::decode_percent;
 pub use plan::{
     Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors,
     ParallelChecks, Plan, PlanNote, PlanOrigin, PlanSettings, Reuse, SkipWhileUnchanged, SpecificationSource,

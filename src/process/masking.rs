@@ -12,13 +12,16 @@ const MASK: u8 = b'*';
 #[derive(Debug, Clone, Default)]
 pub(super) struct StreamMask {
     secrets: Vec<Vec<u8>>,
+    /// The bytes that are held back, as they were read: a longer secret may begin with a shorter one, which is masked already.
     held: Vec<u8>,
+    /// The same bytes with what is masked of them.
+    masked: Vec<u8>,
 }
 
 impl StreamMask {
     /// Returns the mask of a stream in which these values must not appear, the longest first.
     pub(super) fn new(secrets: &[Vec<u8>]) -> Self {
-        Self { secrets: secrets.iter().filter(|secret| !secret.is_empty()).cloned().collect(), held: Vec::new() }
+        Self { secrets: secrets.iter().filter(|secret| !secret.is_empty()).cloned().collect(), held: Vec::new(), masked: Vec::new() }
     }
 
     /// Returns whether nothing is masked, so the stream need not pass through here.
@@ -30,22 +33,22 @@ impl StreamMask {
     /// whether a secret begins there.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
-        self.mask_held();
+        self.masked.extend_from_slice(bytes);
+        for secret in &self.secrets {
+            for place in memchr::memmem::find_iter(&self.held, secret) {
+                self.masked[place..place + secret.len()].fill(MASK);
+            }
+        }
         let kept = self.held.len() - self.longest_beginning();
-        let rest = self.held.split_off(kept);
-        std::mem::replace(&mut self.held, rest)
+        self.held.drain(..kept);
+        let rest = self.masked.split_off(kept);
+        std::mem::replace(&mut self.masked, rest)
     }
 
     /// Returns what was held back, at the end of the stream.
     pub(super) fn finish(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.held)
-    }
-
-    fn mask_held(&mut self) {
-        for secret in &self.secrets {
-            let places: Vec<usize> = memchr::memmem::find_iter(&self.held, secret).collect();
-            places.into_iter().for_each(|place| self.held[place..place + secret.len()].fill(MASK));
-        }
+        self.held.clear();
+        std::mem::take(&mut self.masked)
     }
 
     /// Returns the length of the longest end of the held bytes by which a secret begins.
@@ -97,6 +100,17 @@ mod tests {
             assert_eq!(seen.len(), text.len(), "{cut}");
             assert!(!String::from_utf8_lossy(&seen).contains("hush"), "{cut}: {}", String::from_utf8_lossy(&seen));
             assert!(seen.ends_with(b"c hus"), "{cut}: a beginning alone is no secret");
+        }
+    }
+
+    #[test]
+    fn a_secret_that_begins_with_another_is_masked_whole_wherever_the_stream_is_cut() {
+        let secrets = [b"svc".to_vec(), b"svc:very".to_vec(), b"ab".to_vec(), b"bcd".to_vec()];
+        let text = b"x svc:very y abcd z svc";
+        for cut in 0..=text.len() {
+            let mut mask = StreamMask::new(&secrets);
+            let seen = [mask.push(&text[..cut]), mask.push(&text[cut..]), mask.finish()].concat();
+            assert_eq!(String::from_utf8_lossy(&seen), "x ******** y **** z ***", "{cut}");
         }
     }
 

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
+use crate::model::decode_percent;
 use crate::sandbox::Secrets;
 
 /// The options of a connection string, each with the variable that means the same.
@@ -145,18 +146,7 @@ fn expand(reference: &str, known: &KnownVariables<'_>) -> Result<String, String>
 /// Returns a text with `%XX` replaced by the byte that it stands for.
 fn decoded(text: &str) -> Result<String, String> {
     let wrong = || "the connection string has a `%` without two hexadecimal digits of a text".to_owned();
-    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
-    while let Some((first, behind)) = rest.split_first() {
-        if *first == b'%' {
-            let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok()).ok_or_else(wrong)?;
-            bytes.push(u8::from_str_radix(digits, 16).map_err(|_| wrong())?);
-            rest = &behind[2..];
-        } else {
-            bytes.push(*first);
-            rest = behind;
-        }
-    }
-    String::from_utf8(bytes).map_err(|_| wrong())
+    decode_percent(text).and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(wrong)
 }
 
 #[cfg(test)]

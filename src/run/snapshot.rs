@@ -19,6 +19,7 @@ use crate::run::kept_files::{KeptFiles, KeptOutcome};
 use crate::run::seen_layers::SeenLayers;
 use crate::run::written_configuration::WrittenConfiguration;
 use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError, digest_of};
+use crate::tools::is_lock_file;
 use crate::tree::TreeIndex;
 
 /// The most written entries that a report lists. Further entries are only counted.
@@ -218,7 +219,8 @@ impl RunSnapshot {
         if entries.is_empty() {
             return Ok(NotedWrites { dropped_cache, changed: Vec::new() });
         }
-        let changed = if is_linter { changed_in_tree(&self.base.tree, &mount.written.upper, &entries)? } else { Vec::new() };
+        let mut changed = if is_linter { changed_in_tree(&self.base.tree, &mount.written.upper, &entries)? } else { Vec::new() };
+        changed.retain(|path| !is_lock_file(path));
         self.bytecode.note_written(&action.id, &self.base, &entries);
         if changed.is_empty() {
             self.layers.keep(&mount.written, &action.id);

@@ -168,9 +168,15 @@ impl PlaceFinder<'_, '_> {
     /// Hides the sockets of the machine's daemons, wherever they lie. Those in the project, in directories that a person opened for
     /// writing, and in what the project's actions share stay: they belong to the project, or are open by a person's choice.
     fn sockets(&mut self) {
-        let opened = self.survey.candidates.iter().filter(|candidate| candidate.place.access == Access::Writable);
+        let is_opened = |candidate: &&CandidatePlace| {
+            candidate.rule == PlaceRule::Setting
+                && candidate.place.access == Access::Writable
+                && is_allowed(candidate, &self.survey)
+        };
+        let opened = self.survey.candidates.iter().filter(is_opened);
         let own = [&self.survey.project, &self.survey.store].into_iter().chain(opened.map(|candidate| &candidate.place.path));
-        let own: Vec<PathBuf> = own.cloned().chain([self.request.scratch.to_owned()]).collect();
+        let shared = [Some(self.request.scratch), self.request.own_caches].into_iter().flatten().map(Path::to_owned);
+        let own: Vec<PathBuf> = own.cloned().chain(shared).collect();
         for socket in bound_sockets() {
             let found = self.path_cache.found(&socket).filter(|(real, _)| !own.iter().any(|own| real.starts_with(own)));
             self.add_found(found, PlaceRule::RunTime, Access::Hidden);

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::model::{
     ExchangeOutcome, FileObservation, FileState, FoundFile, HttpAnswer, HttpBody, HttpRequest, Interpretation, Observation,
-    Survivor, SystemFault,
+    Survivor, SystemFault, decode_percent,
 };
 
 /// The byte that stands for each byte of a secret. The length stays, so positions in a log and its parts stay right.
@@ -196,6 +196,8 @@ fn ways_to_write(value: &OsStr) -> Vec<Vec<u8>> {
     let password = value.to_str().and_then(password_in);
     let mut ways: Vec<Vec<u8>> = [value.as_bytes().to_vec()].into_iter().chain(lines).collect();
     ways.extend(password.map(|password| password.as_bytes().to_vec()));
+    // A program that takes the address apart has the password itself, of which the address may only have a way to write it.
+    ways.extend(password.and_then(decode_percent));
     let texts: Vec<String> = ways.iter().filter_map(|way| String::from_utf8(way.clone()).ok()).collect();
     for text in texts {
         let json = Value::String(text.clone()).to_string();
@@ -228,6 +230,13 @@ mod tests {
             vec![Survivor { pid: 1, argv: vec!["curl".to_owned(), "-H".to_owned(), "token: ann-mary".to_owned()], age: None }];
         secrets.mask_survivors(&mut survivors);
         assert_eq!(survivors[0].argv[2], "token: ********");
+    }
+
+    #[test]
+    fn the_password_of_an_address_is_masked_as_it_is_written_and_as_it_is_meant() {
+        let secrets = secrets(&[("DATABASE_URL", "postgres://me:s%40cret@db/x")]);
+        let said = secrets.mask_text("s%40cret s@cret postgres://me:s%40cret@db/x me".to_owned());
+        assert!(!said.contains("cret") && said.ends_with(" me"), "{said}");
     }
 
     #[test]

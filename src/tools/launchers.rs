@@ -84,6 +84,10 @@ const SCRIPT_RUNNERS: &[&str] = &[
 /// Programs that set variables for the program behind them.
 const SETTERS: &[&str] = &["cross-env", "cross-env-shell", "dotenv"];
 
+/// Commands that scripts put around others.
+const WORDS_OF_SHELLS: &[&str] =
+    &["[", ":", "cd", "echo", "exit", "export", "false", "printf", "set", "test", "true", "umask", "unset"];
+
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash"];
 
 /// Options of `python` that take the next word as their value.
@@ -247,6 +251,17 @@ pub(super) fn visit_programs(argv: &[String], visit: &mut dyn FnMut(&[String])) 
             Step::Done(_) | Step::Unknown => return,
         };
     }
+}
+
+/// Returns whether a program does nothing by itself to a project's files: it starts another one, or is a word of the shell.
+pub(super) fn only_starts_others(name: &str) -> bool {
+    LAUNCHERS.iter().any(|launcher| launcher.program == name)
+        || SHELLS.contains(&name)
+        || SETTERS.contains(&name)
+        || WORDS_OF_SHELLS.contains(&name)
+        || is_python(name)
+        || name == "node"
+        || name == "nodejs"
 }
 
 enum Step {

@@ -4,19 +4,16 @@
 //! what was mended. So such a check fails. What decides is what the tool wrote, and not its options: a configuration file can
 //! switch mending on too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Action, CategoryCode, FindingKind, FindingLevel, Interpretation, TreePath};
 use crate::shell::simple_commands;
-use crate::tools::launchers::visit_programs;
+use crate::tools::launchers::{only_starts_others, visit_programs};
 use crate::tools::package_json::script_name;
 use crate::tools::table::ROWS;
 
 /// How many changed files the reason names.
 const NAMED: usize = 5;
-
-/// How many scripts of `package.json` may call each other.
-const MOST_SCRIPTS: usize = 8;
 
 /// Linters and formatters that proctor knows only by name. Programs with subcommands have those that lint or format.
 const OTHERS: &[(&str, &[&str])] = &[
@@ -74,23 +71,87 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("zig", &["fmt"]),
 ];
 
-/// Returns whether a check runs a linter or a formatter. `scripts` has the scripts of the `package.json` in the check's directory.
+/// Words by which linters and formatters are told to change files.
+const MENDING_WORDS: &[&str] = &["--fix", "--in-place", "--inplace", "--write", "-i", "-w", "fix", "fmt", "format"];
+/// Formatters that change files where no word forbids it.
+const MENDING_PROGRAMS: &[&str] =
+    &["black", "cargo-fmt", "flynt", "isort", "mdformat", "nixfmt", "pre-commit", "pyupgrade", "rustfmt", "stylua", "usort"];
+/// Words by which they are told to change none.
+const LOOKING_WORDS: &[&str] = &["--check", "--check-only", "--diff", "--dry-run", "--list-different", "-c", "-l"];
+
+/// Files in which package managers note what they found. `uv run` and `cargo clippy` write them anew before the linter begins.
+const LOCK_FILES: &[&str] = &[
+    "Cargo.lock",
+    "Gemfile.lock",
+    "bun.lock",
+    "bun.lockb",
+    "composer.lock",
+    "go.sum",
+    "package-lock.json",
+    "pdm.lock",
+    "pnpm-lock.yaml",
+    "poetry.lock",
+    "uv.lock",
+    "yarn.lock",
+];
+
+/// The programs that a command calls, as far as its words and the scripts of `package.json` show them.
+#[derive(Debug, Default)]
+struct Calls {
+    linters: Vec<Vec<String>>,
+    /// Whether anything else is called, such as tests or a build, which may change files for reasons of its own.
+    has_others: bool,
+    /// The scripts that were looked into.
+    scripts: BTreeSet<String>,
+}
+
+/// Returns whether a check runs a linter or a formatter. A command that runs something else too counts only if its words tell the
+/// linter to change files. `scripts` has the scripts of the `package.json` in the check's directory.
 pub fn runs_linter(action: &Action, scripts: &BTreeMap<String, String>) -> bool {
-    is_linter(action.tool.findings().map(|facts| facts.kind)) || calls_linter(&action.command.argv, scripts, MOST_SCRIPTS)
+    is_linter(action.tool.findings().map(|facts| facts.kind)) || calls_linter(&action.command.argv, scripts)
 }
 
 fn is_linter(kind: Option<FindingKind>) -> bool {
     matches!(kind, Some(FindingKind::Lint | FindingKind::Formatting))
 }
 
-fn calls_linter(argv: &[String], scripts: &BTreeMap<String, String>, left: usize) -> bool {
-    let mut found = false;
-    visit_programs(argv, &mut |call| {
-        let script = script_name(call).and_then(|name| scripts.get(name)).filter(|_| left > 0);
-        found |= is_call_of_linter(call)
-            || script.is_some_and(|text| simple_commands(text).iter().any(|command| calls_linter(command, scripts, left - 1)));
-    });
-    found
+fn calls_linter(argv: &[String], scripts: &BTreeMap<String, String>) -> bool {
+    let mut calls = Calls::default();
+    calls.add(argv, scripts);
+    if calls.has_others { calls.linters.iter().any(|call| is_told_to_mend(call)) } else { !calls.linters.is_empty() }
+}
+
+impl Calls {
+    fn add(&mut self, argv: &[String], scripts: &BTreeMap<String, String>) {
+        visit_programs(argv, &mut |call| {
+            let named = script_name(call).filter(|name| scripts.contains_key(*name));
+            if let Some(name) = named {
+                // npm runs what stands before and behind a script with it.
+                for name in [format!("pre{name}"), name.to_owned(), format!("post{name}")] {
+                    if let Some(text) = scripts.get(&name)
+                        && self.scripts.insert(name)
+                    {
+                        simple_commands(text).iter().for_each(|command| self.add(command, scripts));
+                    }
+                }
+            } else if is_call_of_linter(call) {
+                self.linters.push(call.to_vec());
+            } else {
+                self.has_others |= call.first().is_some_and(|program| !only_starts_others(program));
+            }
+        });
+    }
+}
+
+fn is_told_to_mend(call: &[String]) -> bool {
+    let Some((program, words)) = call.split_first() else { return false };
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.split('=').next().unwrap_or_default()));
+    !has(LOOKING_WORDS) && (has(MENDING_WORDS) || MENDING_PROGRAMS.contains(&program.as_str()))
+}
+
+/// Returns whether a file is one in which a package manager notes what it found.
+pub fn is_lock_file(path: &TreePath) -> bool {
+    LOCK_FILES.iter().any(|name| name.as_bytes() == path.name())
 }
 
 /// Returns whether a command, which begins with the program itself, is a call of a linter or formatter.
@@ -143,9 +204,13 @@ mod tests {
             ("test", "node run.js"),
             ("loop", "npm run loop"),
             ("format", "prettier --write ."),
+            ("preunit", "eslint --fix ."),
+            ("unit", "mocha"),
+            ("all", "eslint . && npm run build && mocha"),
+            ("build", "webpack"),
         ];
         let scripts = scripts.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
-        calls_linter(&split_words(command).expect("words"), &scripts, MOST_SCRIPTS)
+        calls_linter(&split_words(command).expect("words"), &scripts)
     }
 
     #[test]
@@ -173,6 +238,9 @@ mod tests {
             "npm run format",
             "yarn format",
             "npm exec -- biome check --write",
+            "npm run unit",
+            "sh -c 'ruff check --fix . && pytest'",
+            "sh -c 'black . && pytest'",
         ] {
             assert!(is_seen(command), "{command}");
         }
@@ -190,6 +258,10 @@ mod tests {
             "npm run none",
             "python -m build",
             "bash -c 'echo eslint --fix'",
+            // What the tests or the build beside a linter write is their own matter.
+            "npm run all",
+            "sh -c 'ruff check . && pytest'",
+            "sh -c 'black --check . && pytest'",
         ] {
             assert!(!is_seen(command), "{command}");
         }

@@ -66,7 +66,7 @@ pub(crate) use discover::{
 pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;
 pub use interpret::{Input, interpret, name_what_hung};
-pub use mending::{judge_mended, runs_linter};
+pub use mending::{is_lock_file, judge_mended, runs_linter};
 pub use neutral_words::differs_in_neutral_words_only;
 pub(crate) use package_json::{script_name, scripts};
 pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};

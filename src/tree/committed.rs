@@ -21,6 +21,8 @@ use crate::tree::read::{is_too_deep, push_name};
 
 /// The most entries of a commit that are read. Git objects can be made so that a small repository stands for any number of files.
 const MOST_ENTRIES: u64 = 5_000_000;
+/// The largest `.gitattributes` of a commit that is read, in bytes. Each line becomes a pattern in memory.
+const LONGEST_ATTRIBUTES_OF_COMMIT: usize = 256 * 1024;
 /// The largest `info/attributes` that is read, in bytes; git has the same limit.
 const LONGEST_ATTRIBUTES: u64 = 100 << 20;
 /// The beginning of a pointer that git LFS puts in place of a file's content.
@@ -61,6 +63,11 @@ pub enum CommitRefusal {
     TooDeep { path: TreePath },
     #[error("the commit has more than five million entries")]
     TooManyEntries,
+    #[error("the `.gitattributes` of the directory `{path}` is longer than 256 KiB")]
+    LongAttributes { path: TreePath },
+    /// Two commits that differ there would have one tree digest.
+    #[error("`{path}` is committed, and entries with this name belong to no tree, so no verdict is about its content")]
+    LeftOut { path: TreePath },
     /// The repository was cloned without all of its objects.
     #[error("the clone is shallow or partial and lacks object {id}")]
     LackingClone {
@@ -84,6 +91,8 @@ impl CommitRefusal {
             Self::Converted { attribute, .. } => attribute,
             Self::TooDeep { .. } => "too-deep",
             Self::TooManyEntries => "too-many-entries",
+            Self::LongAttributes { .. } => "too-large",
+            Self::LeftOut { .. } => "left-out",
             Self::LackingClone { .. } => "lacking-clone",
             Self::OddEntry { .. } => "odd-entry",
             Self::Git(error) => match error {
@@ -226,6 +235,9 @@ impl CommitWalk<'_> {
             before = Some(entry.name.clone());
             let is_directory = matches!(kind, GitEntryKind::Own(EntryKind::Directory) | GitEntryKind::Submodule);
             if !self.matcher.selects_committed(&self.path[self.project_start..], is_directory) {
+                if is_directory || !self.matcher.is_task_list(&self.path[self.project_start..]) {
+                    return Err(CommitRefusal::LeftOut { path: to_tree_path(&self.path) });
+                }
                 continue;
             }
             let found = match kind {
@@ -270,7 +282,11 @@ impl CommitWalk<'_> {
         let is_file =
             |entry: &&GitTreeEntry| matches!(entry.kind(), Some(GitEntryKind::Own(EntryKind::File | EntryKind::Executable)));
         if let Some(entry) = found.filter(is_file) {
-            let file = AttributesFile::parse(&self.storage.blob(entry.id)?);
+            let text = self.storage.blob(entry.id)?;
+            if text.len() > LONGEST_ATTRIBUTES_OF_COMMIT {
+                return Err(CommitRefusal::LongAttributes { path: to_tree_path(&self.path) });
+            }
+            let file = AttributesFile::parse(&text);
             if !file.is_empty() {
                 let start = if self.path.is_empty() { 0 } else { self.path.len() + 1 };
                 let above = self.attributes.iter().cloned();

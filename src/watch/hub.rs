@@ -20,6 +20,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent, WatchDescriptor};
 use nix::sys::timerfd::{ClockId, TimerFd, TimerFlags};
+use nix::unistd::{AccessFlags, access};
 
 use crate::watch::error::WatchError;
 use crate::watch::inbox::{InboxHandle, Message};
@@ -38,6 +39,9 @@ const EVENTS: AddWatchFlags = AddWatchFlags::IN_CREATE
     .union(AddWatchFlags::IN_DELETE_SELF)
     .union(AddWatchFlags::IN_MOVE_SELF)
     .union(AddWatchFlags::IN_DONT_FOLLOW);
+
+/// After how many milliseconds a thread is asked for again that the system refused.
+const THREAD_RETRY_MS: u16 = 1_000;
 
 /// Watches the directories of any number of projects with one inotify instance and one thread. Clones share them. Both
 /// end with the last clone and the last watcher that uses them.
@@ -193,6 +197,8 @@ impl HubMember {
     /// Watches the directory or file at a path, and returns the kernel's error if that fails. Without an inotify instance it
     /// fails with `EMFILE`. If this watcher watches the same inode by another path already, the new path replaces the old one.
     pub(super) fn watch(&self, path: &Path) -> Result<(), Errno> {
+        // A file system that is slow to answer, or hangs, is asked before the table is locked, which all projects share.
+        let _answered = access(path, AccessFlags::R_OK);
         // The table stays locked until the new watch is in it. The thread hands on no event in between, so none is lost.
         let mut table = self.hub().lock();
         let inotify = table.inotify.clone().ok_or(Errno::EMFILE)?;
@@ -276,6 +282,14 @@ impl Listener {
             Self::File(changed) => changed(),
         }
     }
+
+    /// Asks again for a thread that the system refused. Returns whether messages still wait for one.
+    fn retry(&self) -> bool {
+        match self {
+            Self::Project(inbox) => inbox.retry(),
+            Self::File(_) => false,
+        }
+    }
 }
 
 impl fmt::Debug for Listener {
@@ -303,8 +317,10 @@ impl Hub {
             }
             table.send_ticks(&self.timer);
             let inotify = table.inotify.clone();
+            let waiting = table.members.values().filter(|member| member.listener.retry()).count();
             drop(table);
-            if wait(&self.timer, inotify.as_deref())
+            let limit = if waiting > 0 { PollTimeout::from(THREAD_RETRY_MS) } else { PollTimeout::NONE };
+            if wait(&self.timer, inotify.as_deref(), limit)
                 && let Some(inotify) = inotify
             {
                 self.read(&inotify);
@@ -331,12 +347,12 @@ impl Hub {
     }
 }
 
-/// Waits for the timer or for events. Returns whether events can be read.
-fn wait(timer: &TimerFd, inotify: Option<&Inotify>) -> bool {
+/// Waits for the timer or for events, at most for `limit`. Returns whether events can be read.
+fn wait(timer: &TimerFd, inotify: Option<&Inotify>, limit: PollTimeout) -> bool {
     let mut awaited = vec![PollFd::new(timer.as_fd(), PollFlags::POLLIN)];
     awaited.extend(inotify.map(|inotify| PollFd::new(inotify.as_fd(), PollFlags::POLLIN)));
     // After an interruption the caller reads the table and waits again.
-    let _interrupted = poll(&mut awaited, PollTimeout::NONE);
+    let _interrupted = poll(&mut awaited, limit);
     awaited.get(1).is_some_and(|events| events.any().unwrap_or(false))
 }
 

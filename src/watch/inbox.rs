@@ -97,6 +97,16 @@ impl InboxHandle {
         self.add(&mut self.lock(), message);
     }
 
+    /// Tries again to start a thread for messages that wait because the system refused one. Returns whether they still wait.
+    pub(super) fn retry(&self) -> bool {
+        let mut queue = self.lock();
+        let waits = |queue: &Queue| matches!(queue.post, Post::Resting(_)) && (!queue.messages.is_empty() || queue.has_lost);
+        if waits(&queue) {
+            self.wake_worker(&mut queue);
+        }
+        waits(&queue)
+    }
+
     fn add(&self, queue: &mut Queue, message: Message) {
         if matches!(queue.post, Post::Ended) {
             return;
@@ -106,7 +116,7 @@ impl InboxHandle {
     }
 
     /// Wakes the worker's thread, or starts one if there is something to do. If the system refuses a thread, the next
-    /// message tries again; nothing that is queued is lost.
+    /// message and the hub try again; nothing that is queued is lost.
     fn wake_worker(&self, queue: &mut Queue) {
         let is_idle = queue.messages.is_empty() && !queue.has_lost;
         queue.post = match std::mem::replace(&mut queue.post, Post::Vacant) {

@@ -65,7 +65,7 @@ impl Worker {
             self.look_into(&directory, report, &mut waiting);
         }
         self.poll_from_here();
-        self.places.hub().note_files(self.files);
+        self.places.hub().note_files(self.files.values().sum());
         failure
     }
 
@@ -108,11 +108,12 @@ impl Worker {
             }
             return;
         };
+        let mut files = 0;
         for entry in entries.flatten() {
             let path = directory.join(entry.file_name().as_bytes());
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let membership = self.matcher.membership(&scope, &path, is_directory);
-            self.files += usize::from(!is_directory && membership.belongs());
+            files += usize::from(!is_directory && membership.belongs());
             if is_directory && membership.is_walked() {
                 waiting.push(path);
             } else if report == Report::Saves && !is_directory && membership.belongs() {
@@ -121,6 +122,7 @@ impl Worker {
                 self.tell_if_ignored(&path, is_directory);
             }
         }
+        self.files.insert(directory.clone(), files);
     }
 }
 

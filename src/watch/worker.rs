@@ -1,5 +1,6 @@
 //! The worker owns the matcher and the watches of a project. It turns events of the kernel into hints.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -53,8 +54,8 @@ pub(super) struct Worker {
     pub(super) ledger: Option<FollowedLedger>,
     /// The file systems that are mounted inside the project.
     mounts: Vec<Mount>,
-    /// The number of files that were found in the tree while its watches were placed.
-    pub(super) files: usize,
+    /// The number of files that were found in each directory of the tree when it was last walked.
+    pub(super) files: BTreeMap<TreePath, usize>,
     send: Box<dyn Fn(WatchHint) + Send>,
 }
 
@@ -112,7 +113,7 @@ impl Worker {
             git_directory: None,
             ledger: None,
             mounts: read_mounts_below(root),
-            files: 0,
+            files: BTreeMap::new(),
             send,
         };
         sweep_up(root);
@@ -360,7 +361,7 @@ impl Worker {
         if let Err(error) = self.places.place_anew() {
             self.tell(WatchHint::LookAgain(WatchProblem::Backend(error.to_string())));
         }
-        self.files = 0;
+        self.files.clear();
         self.matcher.forget_rules(&TreePath::root());
         self.mounts = read_mounts_below(&self.root);
         self.root_state = RootState::Watched;

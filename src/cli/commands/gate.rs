@@ -252,7 +252,12 @@ fn refusal_hint(refusal: &CommitRefusal) -> &'static str {
         }
         CommitRefusal::LargeFilePointer { .. } => "`proctor status` judges a checkout, in which git LFS has put the content",
         CommitRefusal::Converted { .. } => "`proctor status` judges a checkout, in which git has converted the content",
-        CommitRefusal::TooDeep { .. } | CommitRefusal::TooManyEntries => "`proctor status` judges a checkout",
+        CommitRefusal::TooDeep { .. } | CommitRefusal::TooManyEntries | CommitRefusal::LongAttributes { .. } => {
+            "`proctor status` judges a checkout"
+        }
+        CommitRefusal::LeftOut { .. } => {
+            "`git rm -r --cached` takes it out of what is committed; `proctor why PATH` names the rule"
+        }
         CommitRefusal::LackingClone { .. } => {
             "`git fetch --unshallow` fetches a whole history; or clone without `--depth` and `--filter`"
         }

@@ -64,7 +64,15 @@ pub(super) fn trusted(
         } else {
             storage.upstream_of_head().map_err(|error| from_git_read_error(&error))?
         };
-        let Some(upstream) = upstream else { return Ok(Trusted::Defaults) };
+        let Some(upstream) = upstream else {
+            let branch = is_branch.then_some(revision);
+            if storage.is_said_to_follow(branch).map_err(|error| from_git_read_error(&error))? {
+                let message = "the branch follows one of a remote repository that is not fetched here";
+                return Err(CommandError::new(CommandExit::Usage, message)
+                    .hint("`git remote set-branches --add origin NAME` and `git fetch` bring it, or name what you trust: --policy-from REV|FILE"));
+            }
+            return Ok(Trusted::Defaults);
+        };
         let commit = storage.resolve(upstream.as_str()).map_err(|error| {
             from_revision_error(&error).hint("fetch the upstream of the branch, or name what you trust: --policy-from REV|FILE")
         })?;

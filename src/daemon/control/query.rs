@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::api::{ErrorKindV1, ErrorV1, Route};
 use crate::config::parse_duration;
 use crate::daemon::service::Wait;
-use crate::model::{TaskId, TreePath};
+use crate::model::{TaskId, TreePath, decode_percent};
 
 /// The longest timeout that a client may request.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -65,22 +65,6 @@ pub(super) fn parse_path(given: &[(&str, &str)]) -> Result<TreePath, ErrorV1> {
     };
     let bytes = decode_percent(text).ok_or_else(|| wrong("path", text, "`%` begins two hexadecimal digits"))?;
     TreePath::try_from(bytes.as_slice()).map_err(|error| ErrorV1::new(ErrorKindV1::BadRequest, error.to_string(), hint))
-}
-
-fn decode_percent(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut left = text.bytes();
-    while let Some(byte) = left.next() {
-        match byte {
-            b'%' => {
-                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                let (high, low) = (digit(left.next())?, digit(left.next())?);
-                bytes.push(u8::try_from(high * 16 + low).ok()?);
-            }
-            _ => bytes.push(byte),
-        }
-    }
-    Some(bytes)
 }
 
 fn wrong(name: &str, value: &str, hint: &str) -> ErrorV1 {

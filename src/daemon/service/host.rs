@@ -121,8 +121,12 @@ pub enum ServiceEnd {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ServiceStep {
     GoingOn,
-    /// The service's own program was replaced: no further run begins, and the service ends when those under way have ended.
-    LettingRunsEnd,
+    /// The service's own program was replaced: the service ends when no run is under way. Until `turn` no further run begins, or
+    /// runs begin again, by `are_held`: a long run of one project does not keep all others from being judged.
+    LettingRunsEnd {
+        turn: Moment,
+        are_held: bool,
+    },
     Ending(ServiceEnd),
 }
 
@@ -156,7 +160,7 @@ impl EventHost for ServiceHost {
         self.renew_if_due(now);
         match &self.step {
             ServiceStep::Ending(end) if self.seats.is_empty() => ControlFlow::Break(end.clone()),
-            ServiceStep::Ending(_) | ServiceStep::LettingRunsEnd | ServiceStep::GoingOn => ControlFlow::Continue(()),
+            ServiceStep::Ending(_) | ServiceStep::LettingRunsEnd { .. } | ServiceStep::GoingOn => ControlFlow::Continue(()),
         }
     }
 }
@@ -363,7 +367,11 @@ impl ServiceHost {
     fn next_moment(&self) -> Option<Moment> {
         let fed = self.manager.watchdog_interval().map(|interval| self.fed_at.plus(interval));
         let program = self.program.next_moment().filter(|_| self.step == ServiceStep::GoingOn);
-        self.seats.values().filter_map(ProjectSession::next_moment).chain(fed).chain(program).min()
+        let turn = match self.step {
+            ServiceStep::LettingRunsEnd { turn, .. } => Some(turn),
+            ServiceStep::GoingOn | ServiceStep::Ending(_) => None,
+        };
+        self.seats.values().filter_map(ProjectSession::next_moment).chain(fed).chain(program).chain(turn).min()
     }
 
     fn feed(&mut self, now: Moment) {

@@ -93,6 +93,12 @@ impl WorkPlaces {
         self.lock().is_held = true;
     }
 
+    /// Lets runs begin again.
+    pub(in crate::daemon) fn release_runs(&self) {
+        self.lock().is_held = false;
+        self.0.freed[PlaceKind::Run as usize].notify_all();
+    }
+
     /// Returns the number of runs under way.
     pub(in crate::daemon) fn runs(&self) -> usize {
         self.lock().runs
@@ -151,6 +157,8 @@ mod tests {
         places.hold_runs();
         assert!(places.try_take(PlaceKind::Run).is_none(), "no further run begins");
         assert_eq!(places.runs(), 7);
+        places.release_runs();
+        assert!(places.try_take(PlaceKind::Run).is_some(), "runs begin again");
         taken.clear();
         assert_eq!(places.runs(), 0);
     }

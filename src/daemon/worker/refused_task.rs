@@ -8,12 +8,17 @@ use crate::daemon::effect::Order;
 use crate::daemon::errand::ErrandTrouble;
 use crate::daemon::event::RunFinish;
 use crate::daemon::worker::{FinishedRun, RunFailure, WorkerReport, WorkerState, WorkerTask};
-use crate::project::ProjectError;
+use crate::project::{ProjectError, RunOutcome};
 
 impl FinishedRun {
     /// Returns the end of a run that was not carried out.
     pub(super) fn failed(order: &Order, finished: RunFinish, trouble: RunFailure) -> Self {
         Self { finished, copied: None, carried: Err(trouble), task: order.task.clone() }
+    }
+
+    /// Returns the end of a run that had not begun when a newer save came.
+    pub(super) fn withdrawn(order: &Order) -> Self {
+        Self { finished: RunFinish::Stopped, copied: None, carried: Ok(RunOutcome::Withdrawn), task: order.task.clone() }
     }
 }
 

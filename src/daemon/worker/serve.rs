@@ -7,6 +7,7 @@ use crate::daemon::event::RunFinish;
 use crate::daemon::worker::places::PlaceKind;
 use crate::daemon::worker::queue::{NextTask, TaskQueue};
 use crate::daemon::worker::{FinishedRun, RunFailure, WorkerReport, WorkerState, WorkerTask};
+use crate::model::StopReason;
 use crate::project::ProjectError;
 
 /// The time limit for compiling Python modules after a run, while no request waits. A new request ends the compilation
@@ -69,6 +70,9 @@ impl WorkerState {
     fn run_ordered(&mut self, order: &Order, queue: &TaskQueue) -> FinishedRun {
         // A run that was stopped while it waited for its place leaves no trace.
         if let (Some(_), Some(reason)) = (&self.places, queue.stopped_early()) {
+            if reason == StopReason::Superseded {
+                return FinishedRun::withdrawn(order);
+            }
             return FinishedRun::failed(order, RunFinish::Stopped, RunFailure::Run(ProjectError::StoppedWaiting(reason)));
         }
         match queue.begin_run() {

@@ -13,7 +13,7 @@ use crate::evidence::error::failed;
 use crate::evidence::files::list_directory;
 use crate::evidence::names::MANIFEST_NAME;
 use crate::evidence::retention::purge::remove_project_directory;
-use crate::evidence::{EvidenceError, FileOperation, Ledger, ProjectLock, StoredRun};
+use crate::evidence::{EvidenceError, FileOperation, Ledger, ProjectLock, StoredRun, list_runs};
 use crate::model::{Asker, LedgerBody, LedgerLine, PruneRecord, PrunedRun, TaskId, Timestamp};
 
 /// The most runs that one ledger line names. The longest such line is far shorter than a reader accepts.
@@ -50,7 +50,8 @@ pub fn prune_runs(
 /// existed.
 pub(in crate::evidence) fn finish_last_pruning(lock: &ProjectLock, last: &LedgerLine) -> Result<usize, EvidenceError> {
     let removed = remove_named(lock, last.body.pruned_runs())?;
-    if matches!(last.body, LedgerBody::Purged(_)) {
+    // A run that is there now began after the purge, and its process may have died before it wrote a line.
+    if matches!(last.body, LedgerBody::Purged(_)) && list_runs(lock.store(), lock.project(), None)?.is_empty() {
         remove_project_directory(lock)?;
     }
     Ok(removed)

@@ -119,6 +119,20 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_began_after_a_purge_and_died_is_sealed_as_interrupted() {
+        let test = TestStore::new();
+        test.run(1, &[], OverallStatus::Success);
+        let (lock, mut ledger, _) = test.open();
+        let plan = plan_purge(&survey_runs(&test.store, &test.project, Sizes::Measured).unwrap());
+        purge_runs(&lock, &mut ledger, plan, &asker(), now()).unwrap();
+        drop((lock, ledger));
+        drop(test.begin(9));
+        assert_eq!(verified(&test).unfinished.iter().filter(|work| work.kind == UnfinishedKind::Purging).count(), 0);
+        let (_lock, _ledger, interrupted) = test.open();
+        assert_eq!(interrupted, [run_id(9)]);
+    }
+
+    #[test]
     fn a_purge_whose_process_died_is_unfinished_work_and_finished_by_the_next_writer() {
         let test = TestStore::new();
         (1..=3).for_each(|number| drop(test.run(number, &[], OverallStatus::Success)));

@@ -1,9 +1,9 @@
 //! Judges what is left of a project that a person removed with its evidence (`proctor remove --purge`).
 
-use crate::evidence::Store;
 use crate::evidence::verification::check_ledger::ParsedLedger;
 use crate::evidence::verification::verify_store::relative;
 use crate::evidence::verification::{FaultKind, UnfinishedKind, UnfinishedWork, VerificationResult};
+use crate::evidence::{Store, StoredRun, list_runs};
 use crate::model::{LedgerBody, ProjectId, PruneReason};
 
 impl VerificationResult {
@@ -13,9 +13,11 @@ impl VerificationResult {
         let pruned = read.lines.iter().flat_map(|(_, line)| line.body.pruned_runs());
         self.purged = pruned.filter(|run| run.why == PruneReason::Purged).count() as u64;
         let directory = store.project_directory(project);
-        let is_unfinished =
-            read.last().is_some_and(|line| matches!(line.body, LedgerBody::Purged(_))) && directory.symlink_metadata().is_ok();
-        if !is_unfinished {
+        let Some(purge) = read.last().filter(|line| matches!(line.body, LedgerBody::Purged(_))) else { return };
+        let is_named = |run: &StoredRun| purge.body.pruned_runs().iter().any(|pruned| pruned.run_id == run.run_id);
+        // A run that the line does not name began after the purge.
+        let is_over = list_runs(store, project, None).is_ok_and(|runs| runs.iter().any(|run| !is_named(run)));
+        if is_over || directory.symlink_metadata().is_err() {
             return;
         }
         self.faults.retain(|fault| !matches!(fault.kind, FaultKind::LatestWrong | FaultKind::NameWrong));

@@ -1,16 +1,22 @@
 //! The service starts its own program anew when the file was replaced: no further run begins, the runs under way end, and then the
-//! new program takes the place of this process. What was saved meanwhile is judged by the new one.
+//! new program takes the place of this process. What was saved meanwhile is judged by the new one. If a run takes long, other
+//! projects are judged by the old one meanwhile.
+
+use std::time::Duration;
 
 use crate::daemon::engine::Moment;
 use crate::daemon::service::host::calls::stopping;
 use crate::daemon::service::host::{ServiceEnd, ServiceHost, ServiceStep};
 use crate::daemon::service::program::ProgramState;
 
+/// How long no run begins while those under way are waited for. Then runs begin for as long again.
+const HOLDING: Duration = Duration::from_secs(60);
+
 impl ServiceHost {
     /// Looks whether the service's own program file was replaced. If it was, no further run begins.
     pub(super) fn look_at_own_program(&mut self, now: Moment) {
         if self.step == ServiceStep::GoingOn && self.program.look(now) == ProgramState::Replaced {
-            self.step = ServiceStep::LettingRunsEnd;
+            self.step = ServiceStep::LettingRunsEnd { turn: now.plus(HOLDING), are_held: true };
             self.places.hold_runs();
             let path = self.program.path().display();
             let running = match self.places.runs() {
@@ -27,7 +33,17 @@ impl ServiceHost {
 
     /// Closes all projects, so that the new program can be started, if no run is under way any more.
     pub(super) fn renew_if_due(&mut self, now: Moment) {
-        if self.step == ServiceStep::LettingRunsEnd && self.places.runs() == 0 {
+        let ServiceStep::LettingRunsEnd { turn, are_held } = self.step else { return };
+        if self.places.runs() > 0 {
+            if turn <= now {
+                if are_held {
+                    self.places.release_runs()
+                } else {
+                    self.places.hold_runs()
+                }
+                self.step = ServiceStep::LettingRunsEnd { turn: now.plus(HOLDING), are_held: !are_held };
+            }
+        } else {
             self.step = ServiceStep::Ending(ServiceEnd::Renew(self.program.path().to_owned()));
             self.manager.reloading();
             let why = stopping();
