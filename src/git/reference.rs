@@ -55,7 +55,7 @@ pub(super) fn read_head_name(git_directory: &GitDirectory) -> Result<Option<Refe
 /// Returns the object that a reference names, or `None` if the reference does not exist.
 ///
 /// # Errors
-/// As for [`read_head`].
+/// When the reference cannot be read, has a wrong name, or leads in a circle.
 pub fn read_reference(common: &GitDirectory, name: &ReferenceName) -> Result<Option<ObjectId>, GitReadError> {
     read_steps(common, name, MOST_STEPS)
 }

@@ -46,12 +46,17 @@ enum Setting {
 }
 
 impl AttributesFile {
-    /// Parses an attributes file. A file that says nothing about the content of files has no lines afterwards.
+    /// Parses an attributes file above which no other one asks for a change. A file that asks for no change has no lines
+    /// afterwards.
     pub fn parse(text: &[u8]) -> Self {
+        let asks =
+            |line: &[u8]| parse_line(line).is_some_and(|(_, settings)| settings.iter().any(|setting| setting.asks_for_change()));
+        if text.split(|byte| *byte == b'\n').any(asks) { Self::parse_below(text) } else { Self::default() }
+    }
+
+    /// Parses an attributes file that can take back what a file above it says.
+    pub fn parse_below(text: &[u8]) -> Self {
         let lines: Vec<(Vec<u8>, Vec<Setting>)> = text.split(|byte| *byte == b'\n').filter_map(parse_line).collect();
-        if !lines.iter().flat_map(|(_, settings)| settings).any(|setting| setting.matters()) {
-            return Self::default();
-        }
         let source = PatternSource::File(ATTRIBUTES_FILE.to_owned());
         let compile = |(pattern, settings): (Vec<u8>, Vec<Setting>)| {
             let (pattern, _problems) = PatternList::parse(&source, &pattern);
@@ -159,10 +164,9 @@ fn parse_setting(word: &str) -> Option<Setting> {
 }
 
 impl Setting {
-    fn matters(self) -> bool {
+    fn asks_for_change(self) -> bool {
         match self {
-            // It undoes what a file above says of this content.
-            Self::MayBeText(value) => value,
+            Self::MayBeText(_) => false,
             Self::Change(_, is_asked) => is_asked,
             Self::Filter(change) => change.is_some(),
         }

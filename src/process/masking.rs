@@ -21,7 +21,11 @@ pub(super) struct StreamMask {
 impl StreamMask {
     /// Returns the mask of a stream in which these values must not appear, the longest first.
     pub(super) fn new(secrets: &[Vec<u8>]) -> Self {
-        Self { secrets: secrets.iter().filter(|secret| !secret.is_empty()).cloned().collect(), held: Vec::new(), masked: Vec::new() }
+        Self {
+            secrets: secrets.iter().filter(|secret| !secret.is_empty()).cloned().collect(),
+            held: Vec::new(),
+            masked: Vec::new(),
+        }
     }
 
     /// Returns whether nothing is masked, so the stream need not pass through here.

@@ -286,7 +286,8 @@ impl CommitWalk<'_> {
             if text.len() > LONGEST_ATTRIBUTES_OF_COMMIT {
                 return Err(CommitRefusal::LongAttributes { path: to_tree_path(&self.path) });
             }
-            let file = AttributesFile::parse(&text);
+            let is_highest = self.attributes.is_empty();
+            let file = if is_highest { AttributesFile::parse(&text) } else { AttributesFile::parse_below(&text) };
             if !file.is_empty() {
                 let start = if self.path.is_empty() { 0 } else { self.path.len() + 1 };
                 let above = self.attributes.iter().cloned();

@@ -80,7 +80,7 @@ pub(super) fn remove_project_directory(lock: &ProjectLock) -> Result<(), Evidenc
 mod tests {
     use super::*;
     use crate::evidence::retention::{Sizes, survey_runs};
-    use crate::evidence::testing::{TestStore, asker, now, run_id};
+    use crate::evidence::testing::{TestStore, asker, now, put, run_id};
     use crate::evidence::{UnfinishedKind, VerificationResult, VerificationScope, publish_latest, verify_keys, verify_project};
     use crate::model::OverallStatus;
 
@@ -126,7 +126,9 @@ mod tests {
         let plan = plan_purge(&survey_runs(&test.store, &test.project, Sizes::Measured).unwrap());
         purge_runs(&lock, &mut ledger, plan, &asker(), now()).unwrap();
         drop((lock, ledger));
-        drop(test.begin(9));
+        let run = test.begin(9);
+        put(&run.path().join("STEP.1-a.log"), b"said");
+        drop(run);
         assert_eq!(verified(&test).unfinished.iter().filter(|work| work.kind == UnfinishedKind::Purging).count(), 0);
         let (_lock, _ledger, interrupted) = test.open();
         assert_eq!(interrupted, [run_id(9)]);
