@@ -196,9 +196,12 @@ fn without_a_sandbox_a_hostile_check_weakens_nothing_for_the_next_run() {
     assert_eq!((value("FAULTS"), value("JOURNAL")), ("0", "1"), "{said:#?}");
     assert_eq!(value("RETURNED"), "3", "{said:#?}");
     assert!(value("SAID").contains("not tested any more: src/calc.py"), "{said:#?}");
+    // A run that its own saves stopped leaves no report. Then only the service knows what that run changed, and a command with other
+    // variables, which runs by itself, names what leaves the tree.
     let told = format!("{} {}", value("SAID").replace('`', "\""), value("REPORT"));
+    let is_told_by_the_service = !value("REPORT").is_empty() || !value("SAID").contains("running here instead");
     for path in ["proctor.toml", ".gitignore", ".git", "lib/.git"] {
-        assert!(told.contains(&format!("\"{path}\"")), "{path}: {said:#?}");
+        assert!(!is_told_by_the_service || told.contains(&format!("\"{path}\"")), "{path}: {said:#?}");
     }
     assert_eq!((value("PAINTED"), value("SURVIVED"), value("VERIFIED")), ("0", "0", "yes"), "{said:#?}");
     assert!(value("RUNS").parse::<u32>().is_ok_and(|runs| runs <= 4), "{said:#?}");
