@@ -238,7 +238,8 @@ fn two_first_runs_at_once_register_the_project_once() {
         assert_eq!(registrations, 1, "{outputs:#?}");
         let bodies = kept(&project).chained_bodies();
         let kinds: Vec<&str> = bodies.iter().map(|body| body["kind"].as_str().unwrap()).collect();
-        assert_eq!(kinds, ["registered", "run", "run"]);
+        // The second run may have taken over the result of the first.
+        assert!(kinds == ["registered", "run"] || kinds == ["registered", "run", "run"], "{kinds:?}");
         kept(&project).check();
     }
 }

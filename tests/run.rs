@@ -29,6 +29,7 @@ mod reading;
 mod registration;
 mod reuse;
 mod services;
+mod shared;
 mod side_by_side;
 mod side_by_side_auto;
 mod snapshot;

@@ -96,7 +96,7 @@ fn many_projects_at_the_usual_limit_of_open_files_are_judged_and_then_cost_nothi
         let first = value(name).split(' ').next().unwrap_or_default();
         first.parse().unwrap_or_else(|error| panic!("{name}: {error}: {said:#?}"))
     };
-    for name in ["IDLE", "RESIDENT", "PROPORTIONAL", "DESCRIPTORS", "THREADS", "PROCESSES"] {
+    for name in ["IDLE", "RESIDENT", "PROPORTIONAL", "DESCRIPTORS", "FILES", "THREADS", "PROCESSES"] {
         println!("{count} projects: {name} {}", value(name));
     }
     assert_eq!((value("LIMIT"), value("JUDGED")), ("1024 1024", count.as_str()));

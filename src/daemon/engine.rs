@@ -129,6 +129,11 @@ impl Engine {
         &self.settings.tasks
     }
 
+    /// Returns whether the tree is being compared only because the time for it has come, and nobody has been told of it.
+    pub fn is_sweeping(&self) -> bool {
+        matches!(self.stage, Stage::Looking(LookPurpose::Sweep(_)))
+    }
+
     /// Handles an event. Returns what the host (the foreground watch or the service) must do.
     pub fn handle(&mut self, now: Moment, event: Event) -> Vec<Effect> {
         match event {
@@ -322,8 +327,8 @@ impl Engine {
     }
 
     fn on_finished(&mut self, now: Moment, finished: RunFinish) -> Vec<Effect> {
+        let was_sweep = self.is_sweeping();
         let stage = std::mem::replace(&mut self.stage, Stage::Idle);
-        let was_sweep = matches!(stage, Stage::Looking(LookPurpose::Sweep(_)));
         let has_verdict = matches!(finished, RunFinish::Verdict { .. } | RunFinish::Partial { .. });
         let is_older = has_verdict && matches!(stage, Stage::Running(StopProgress::LetFinish));
         if let Some(exit) = self.leaving {

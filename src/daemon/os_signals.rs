@@ -5,7 +5,7 @@ use std::io;
 use tokio::io::AsyncReadExt as _;
 
 use crate::daemon::event::OsSignal;
-use crate::process::signal_pipe;
+use crate::process::{release_signals, signal_pipe};
 
 /// How a watch handles SIGHUP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,17 @@ impl Signals {
         let terminating: &[i32] = if hang_up == HangUp::Ends { &[SIGTERM, SIGHUP] } else { &[SIGTERM] };
         let reload = (hang_up == HangUp::Reloads).then(|| arrivals_of(&[SIGHUP])).transpose()?;
         Ok(Self { interrupt: arrivals_of(&[SIGINT])?, terminate: arrivals_of(terminating)?, reload })
+    }
+
+    /// Gives SIGINT and SIGTERM their default effect again: they end this process. Returns the one that had arrived and was not handled.
+    pub(super) fn release(&self) -> Option<OsSignal> {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        release_signals(&[SIGINT, SIGTERM]);
+        let has_arrived = |arrivals: &tokio::net::UnixStream| arrivals.try_read(&mut [0]).is_ok_and(|bytes| bytes > 0);
+        if has_arrived(&self.terminate) {
+            return Some(OsSignal::Terminate);
+        }
+        has_arrived(&self.interrupt).then_some(OsSignal::Interrupt)
     }
 
     pub(super) async fn next(&mut self) -> OsSignal {

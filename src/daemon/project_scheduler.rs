@@ -158,6 +158,11 @@ impl ProjectScheduler {
         self.watcher.handle()
     }
 
+    /// Returns whether the tree is being compared only because the time for it has come.
+    pub(super) fn is_sweeping(&self) -> bool {
+        self.engine.is_sweeping()
+    }
+
     /// Returns the tasks that run on a save.
     pub(super) fn watched_tasks(&self) -> &[TaskId] {
         self.engine.watched_tasks()

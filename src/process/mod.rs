@@ -81,7 +81,7 @@ pub use port_holder::{read_port_holders, read_port_strangers};
 pub use program::resolve_program;
 pub use protocol::{Isolation, LaunchedChild};
 pub use restart::{PassedSocket, replace_program};
-pub use signals::{ignores_hang_up, report_file_size_limit, signal_controls, signal_pipe};
+pub use signals::{ignores_hang_up, release_signals, report_file_size_limit, signal_controls, signal_pipe};
 pub use supervise::{SuperviseError, supervise};
 pub use system_call_filter::filter_obstacle;
 pub use system_calls::take_passed_socket;

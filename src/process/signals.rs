@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
 use crate::model::StopReason;
+use crate::process::system_calls::restore_default;
 use crate::process::{Control, ControlError};
 
 const SIGNALS: [(i32, StopReason); 3] =
@@ -64,6 +65,12 @@ pub fn signal_pipe(signals: &[i32]) -> io::Result<UnixStream> {
         signal_hook::low_level::pipe::register(*signal, write.try_clone()?)?;
     }
     Ok(read)
+}
+
+/// Gives signals their default effect again. A signal that arrived before is in the pipe of [`signal_pipe`], and one that arrives later
+/// ends this process.
+pub fn release_signals(signals: &[i32]) {
+    signals.iter().copied().for_each(restore_default);
 }
 
 #[cfg(test)]

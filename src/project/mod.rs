@@ -44,6 +44,7 @@ mod run_preparation;
 mod same_program;
 mod selection;
 mod settings_approval;
+mod shared_run;
 mod snapshot_storage;
 mod snapshot_trial;
 mod specifications;
@@ -93,6 +94,7 @@ pub use retention::{PruningOutcome, plan_pruning, prune};
 pub use retest_refusal::RetestRefusal;
 pub use selection::Selection;
 pub(crate) use selection::{SelectedChecks, path_filter, select_checks};
+pub use shared_run::SharedRun;
 pub use snapshot_storage::{
     RemovedSnapshots, SnapshotUsage, SnapshotsToRemove, discard_snapshots, evidence_bytes, remove_snapshots, snapshot_usage,
 };

@@ -85,6 +85,11 @@ impl StoreReader {
         self.store.log_directory()
     }
 
+    /// Closes the index until it is used again, so that a reader that waits holds no descriptors.
+    pub fn close_files(&mut self) {
+        self.index.close_file();
+    }
+
     /// Returns the messages about opening the store, such as that the index was set aside and rebuilt.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.opening_notes)

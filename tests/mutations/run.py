@@ -244,6 +244,10 @@ def main(words: list[str]) -> int:
     arguments.add_argument("--list", action="store_true", help="print the cases and run none")
     options = arguments.parse_args(words)
 
+    # A shell starts what it runs in the background with SIGINT ignored, and so it would be ignored in every tested tool.
+    for number, action in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_DFL)):
+        signal.signal(number, action)
+
     built = [projects.REPOSITORY / "target" / profile / "proctor" for profile in ("release", "debug")]
     found = sorted((path for path in built if path.exists()), key=lambda path: path.stat().st_mtime)
     program = options.proctor or (found[-1] if found else None)

@@ -103,9 +103,11 @@ fn two_first_runs_at_once_register_one_project() {
         assert_eq!(output.status, 0, "{}", output.snapshot());
     }
     assert_eq!(project.store().project_ids().len(), 1);
-    assert_eq!(project.store().committed_runs().len(), 3);
+    // Those that waited for the run of another share its result.
+    let runs = project.store().committed_runs().len();
+    assert!((1..=3).contains(&runs), "{runs}");
     let kinds: Vec<_> = project.store().ledger().iter().map(|line| line["body"]["kind"].clone()).collect();
-    assert_eq!(kinds, ["registered", "run", "run", "run"]);
+    assert_eq!(kinds, [vec!["registered"], vec!["run"; runs]].concat());
 }
 
 #[test]

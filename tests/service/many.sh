@@ -77,6 +77,7 @@ echo "IDLE $(($(ticks) - before)) hundredths of a second in $seconds s"
 echo "RESIDENT $(sum VmRSS status) KiB"
 echo "PROPORTIONAL $(sum Pss smaps_rollup) KiB"
 echo "DESCRIPTORS $(ls "/proc/$(main)/fd" | wc -l)"
+echo "FILES $(readlink "/proc/$(main)/fd/"* | sed "s#$many/[0-9]*#PROJECT#; s#$HOME#~#; s/[0-9][0-9]*/N/g" | sort | uniq -c | sort -rn | awk '{ n = $1; $1 = ""; printf "%s:%s, ", $0, n }')"
 echo "THREADS $(ls "/proc/$(main)/task" | wc -l)"
 echo "PROCESSES $(processes | wc -l)"
 

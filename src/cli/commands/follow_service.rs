@@ -44,7 +44,7 @@ pub(super) fn follow_service(
             EventV1::RunFinished { project, task, run_id: Some(run_id), outcome, exit_code } if project == served.project.id => {
                 let run_id = Some(run_id);
                 let answer = RunAnswerV1 { project, task, outcome, run_id, exit_code, problems: Vec::new() };
-                let told = hand_over::show((&shown, RunOutput::Screen), environment, loaded, &settings, &served, &answer);
+                let told = hand_over::show((&shown, RunOutput::Screen), environment, loaded, &settings, &answer);
                 if let Err(error) = told {
                     render::error(&error);
                 }

@@ -1,5 +1,7 @@
 //! Lets the service carry out a run, and shows the result as if the run had been made here (S2).
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
@@ -12,12 +14,12 @@ use crate::cli::error::CommandError;
 use crate::cli::live_line::LiveLine;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::service::{self, ServedProject};
+use crate::cli::service;
 use crate::cli::setup::LoadedProject;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::client::ClientError;
-use crate::model::{CommandExit, Digest, OverallStatus, PlanNote, PlanOrigin};
+use crate::model::{CommandExit, Digest, OverallStatus, PlanNote, PlanOrigin, ProjectId};
 use crate::project::{ProjectSettings, RecordedRun, StoreReader};
 use crate::report::EXECUTION_REPORT_FILE;
 use crate::sandbox::{EnvironmentAdditions, passed_on};
@@ -50,7 +52,7 @@ pub(super) fn hand_over(
     let request = RunRequestV1 {
         task,
         checks: checks(loaded, &options.checks),
-        environment: Some(variables(environment, &settings.environment)),
+        environment: Some(variables(environment.variables(), &settings.environment)),
     };
     let path = format!("/v1/projects/{}/runs", served.project.id);
     let is_live = output == RunOutput::Screen && terminal::is_output_terminal() && !environment.has_dumb_terminal();
@@ -60,7 +62,7 @@ pub(super) fn hand_over(
         live.end();
     }
     match answered {
-        Ok(answer) => show((options, output), environment, loaded, &settings, &served, &answer).map(Some),
+        Ok(answer) => show((options, output), environment, loaded, &settings, &answer).map(Some),
         Err(ClientError::Refused(error)) if error.kind == ErrorKindV1::EnvironmentDiffers => {
             render::note(&format!("note: {}; running here instead", error.message));
             Ok(None)
@@ -83,42 +85,42 @@ fn style(environment: &Environment) -> Style {
     Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal())
 }
 
-/// Returns the variables that checks would get from this environment, as digests without values.
+/// Returns the variables that checks would get in this environment of a process, as digests without values.
 ///
 /// Secrets that fill placeholders are among them: the service fills its own.
-fn variables(environment: &Environment, settings: &EnvironmentAdditions) -> Vec<VariableV1> {
-    let digest = |value: &std::ffi::OsStr| Digest::of(value.as_bytes());
-    let listed = passed_on(environment.variables()).into_iter();
+pub(super) fn variables(environment: &BTreeMap<OsString, OsString>, settings: &EnvironmentAdditions) -> Vec<VariableV1> {
+    let digest = |value: &OsStr| Digest::of(value.as_bytes());
+    let listed = passed_on(environment).into_iter();
     let listed =
         listed.map(|(name, value)| VariableV1 { name: name.to_string_lossy().into_owned(), digest: Some(digest(value)) });
     let by_settings = settings
         .pass
         .iter()
         .chain(&settings.secrets)
-        .map(|name| VariableV1 { name: name.clone(), digest: environment.variable(name).map(digest) });
+        .map(|name| VariableV1 { name: name.clone(), digest: environment.get(OsStr::new(name)).map(|value| digest(value)) });
     let mut variables: Vec<VariableV1> = listed.chain(by_settings).collect();
     variables.sort();
     variables.dedup();
     variables
 }
 
-/// Shows a run that the service has made.
+/// Shows a run that the service or another command has made.
 pub(super) fn show(
     (options, output): (&RunOptions, RunOutput),
     environment: &Environment,
     loaded: &LoadedProject,
     settings: &ProjectSettings,
-    served: &ServedProject,
     answer: &RunAnswerV1,
 ) -> Result<RunEnd, CommandError> {
+    let project = &answer.project;
     let exit = CommandExit::from_code(answer.exit_code);
     let Some(run_id) = &answer.run_id else { return Err(without_report(answer, exit)) };
     let mut archive = opening::open_archive(environment)?;
     archive.find_project(&loaded.root).map_err(|error| super::from_run_error(&error))?;
-    let run = archive.find(&served.project.id, Some(run_id.as_str())).map_err(|error| super::from_run_error(&error))?;
+    let run = archive.find(project, Some(run_id.as_str())).map_err(|error| super::from_run_error(&error))?;
     let run = run.ok_or_else(|| without_report(answer, CommandExit::OwnFault))?;
-    let (bytes, report) = archive.report(&served.project.id, &run).map_err(|error| super::from_run_error(&error))?;
-    let report_path = archive.place(&served.project.id, &run).join(EXECUTION_REPORT_FILE);
+    let (bytes, report) = archive.report(project, &run).map_err(|error| super::from_run_error(&error))?;
+    let report_path = archive.place(project, &run).join(EXECUTION_REPORT_FILE);
     let is_latest = report.execution_summary.overall_status.counts();
     let link = settings.link.as_deref();
     let path = screen::report_path(&loaded.root, link, &run.task, &report_path, is_latest);
@@ -135,7 +137,7 @@ pub(super) fn show(
     for result in screen::results(&report) {
         screen::action(result, options.failures, style).iter().for_each(render::line);
     }
-    let told = told_notes(&archive, loaded, served, &run);
+    let told = told_notes(&archive, loaded, project, &run);
     screen::unmet(&report).iter().for_each(render::line);
     screen::notes(&report, &told).iter().for_each(render::line);
     screen::logs(&report, Some(&path)).iter().for_each(render::line);
@@ -151,11 +153,10 @@ pub(super) fn show(
 }
 
 /// Returns those notes about the discovery of the checks that the previous run of the same task already had.
-fn told_notes(archive: &StoreReader, loaded: &LoadedProject, served: &ServedProject, run: &RecordedRun) -> Vec<PlanNote> {
+fn told_notes(archive: &StoreReader, loaded: &LoadedProject, project: &ProjectId, run: &RecordedRun) -> Vec<PlanNote> {
     if loaded.plan.origin != PlanOrigin::Discovered {
         return Vec::new();
     }
-    let project = &served.project.id;
     let is_before = |one: &RecordedRun| one.task == run.task && one.run_id.number() < run.run_id.number();
     let before = archive.runs(project, EARLIER_RUNS).ok().and_then(|runs| runs.into_iter().find(is_before));
     let before = before.and_then(|before| archive.report(project, &before).ok()).map(|(_, report)| report.notes);

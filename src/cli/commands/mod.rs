@@ -33,6 +33,7 @@ pub(crate) mod run;
 mod run_all;
 pub(crate) mod schema;
 pub(crate) mod service;
+mod share_run;
 pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod tasks;

@@ -37,12 +37,13 @@ pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Res
         render::line("nothing was removed");
         return Ok(CommandExit::PersonNeeded);
     };
-    leave_alone(environment, &project, &scope, lock_wait)?;
+    let was_watched = leave_alone(environment, &project, &scope, lock_wait)?;
     let purged = purge(environment.state_root(), &scope, &plan, lock_wait).map_err(|error| super::from_run_error(&error))?;
     let Some(purged) = purged else {
+        let watched = if was_watched { ", and the service leaves it alone" } else { "" };
         return Err(CommandError::new(
             CommandExit::PersonNeeded,
-            format!("{} has other runs now: nothing was purged", project.id),
+            format!("{} has other runs now: nothing was purged{watched}", project.id),
         )
         .hint("run the command again: it shows what is there"));
     };

@@ -47,7 +47,7 @@ pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Re
     // The service knows no values of this command line.
     if let Some(served) = service::serving(environment, &root).filter(|_| environment.values().is_empty()) {
         match ask(&served, &request) {
-            Ok(answer) => return show_asked(options, environment, &root, &served, &answer),
+            Ok(answer) => return show_asked(options, environment, &root, &answer),
             // No service listens, so this process answers. After any other error the service may have begun to act on
             // the request; answering here as well could act on the request twice.
             Err(error @ ClientError::Absent { .. }) => service::say_unusable(&error),
@@ -89,7 +89,6 @@ fn show_asked(
     options: &RequestOptions,
     environment: &Environment,
     root: &Path,
-    served: &ServedProject,
     answer: &AgentAnswerV1,
 ) -> Result<CommandExit, CommandError> {
     match answer {
@@ -99,7 +98,7 @@ fn show_asked(
             let settings = opening::settings(environment, &loaded)?;
             let options = &run_options(options, root);
             let shown = (options, RunOutput::of(options));
-            hand_over::show(shown, environment, &loaded, &settings, served, run).map(|end| end.exit)
+            hand_over::show(shown, environment, &loaded, &settings, run).map(|end| end.exit)
         }
         AgentAnswerV1::Computed { .. } | AgentAnswerV1::Checked { .. } => Ok(show(options, answer)),
     }

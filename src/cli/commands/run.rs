@@ -9,6 +9,7 @@ use crate::cli::commands::hand_over::hand_over;
 use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::refuse::refuse;
 use crate::cli::commands::run_all;
+use crate::cli::commands::share_run::share_run;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
@@ -95,17 +96,22 @@ pub(super) fn run_task(
     (environment, control): (&Environment, &Control),
     output: RunOutput,
 ) -> Result<RunEnd, CommandError> {
-    let RunResources { workspace, scope, settings, style } = opening;
+    let RunResources { settings, style, .. } = opening;
     if options.fresh_caches {
         settings.sandbox.caches = CachesMode::Fresh;
     }
-    let (settings, style) = (&*settings, *style);
+    let style = *style;
+    let mut screen = ProgressScreen::new(style, options.failures, audience(output, environment));
+    if let Some(end) = share_run((options, output), (environment, control), loaded, opening, &mut screen)? {
+        return Ok(end);
+    }
+    let RunResources { workspace, scope, settings, .. } = opening;
+    let settings = &*settings;
     let mut request = RunRequest {
         checks: selection(loaded, &options.checks),
         phase: options.phase,
         ..RunRequest::new(&loaded.plan, settings, scope, TriggerKind::Request, control)
     };
-    let mut screen = ProgressScreen::new(style, options.failures, audience(output, environment));
     let mut run_plan = |workspace: &mut Workspace, request: &RunRequest<'_>| {
         workspace.run_plan(request, &mut |progress| screen.show(&progress)).map_err(|error| super::from_run_error(&error))
     };

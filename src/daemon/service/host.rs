@@ -50,6 +50,8 @@ const FEWEST_OPEN_FILES: u64 = 1024;
 const FAREWELL: Duration = Duration::from_secs(1);
 /// The descriptors that stay free for runs, however many projects are watched.
 const FOR_RUNS: u64 = 96;
+/// How long after the last event the service closes its index.
+const RESTS_AFTER: Duration = Duration::from_secs(30);
 
 /// The settings with which the service is started.
 pub struct ServiceSettings {
@@ -106,6 +108,8 @@ pub struct ServiceHost {
     /// Sends calls to the loop. A thread that does part of a call's work reports its result by this sender.
     send_call: Sender<Call>,
     fed_at: Moment,
+    /// When the service closes its index, unless something happens before. `None` while the index is closed.
+    rests_at: Option<Moment>,
     step: ServiceStep,
 }
 
@@ -137,11 +141,15 @@ impl EventHost for ServiceHost {
     /// Sends systemd's watchdog a sign of life. This happens nowhere else, so that systemd notices a loop that hangs.
     fn before_wait(&mut self, now: Moment) -> Option<Moment> {
         self.feed(now);
+        self.rest(now);
         self.say_status();
         self.next_moment()
     }
 
     fn handle(&mut self, now: Moment, event: LoopEvent<Call>) -> ControlFlow<ServiceEnd> {
+        if !matches!(event, LoopEvent::Woken) || self.rests_at.is_none() {
+            self.rests_at = Some(now.plus(RESTS_AFTER));
+        }
         match event {
             LoopEvent::Signal(signal) => self.signalled(now, signal),
             LoopEvent::Project(session_id, ProjectArrival::Hints(hints)) => {
@@ -210,6 +218,7 @@ impl ServiceHost {
             door,
             send_call,
             fed_at: Moment(0),
+            rests_at: Some(Moment(0).plus(RESTS_AFTER)),
             step: ServiceStep::GoingOn,
         };
         (service.say)(&format!("listening on {shown}"));
@@ -227,7 +236,12 @@ impl ServiceHost {
         }
         service.subscribers.end();
         server.stop(FAREWELL).await;
-        Ok(end)
+        // Who stops the service while its program is replaced means the new program too.
+        let is_renewed = matches!(end, ServiceEnd::Renew(_));
+        Ok(match is_renewed.then(|| sources.signals.release()).flatten() {
+            Some(signal) => ServiceEnd::Exit(exit_after(signal)),
+            None => end,
+        })
     }
 
     /// Opens every project that the ledgers list as served and that is not in the loop yet.
@@ -292,8 +306,7 @@ impl ServiceHost {
                 self.manager.ready();
             }
             OsSignal::Interrupt | OsSignal::Terminate => {
-                let exit = if signal == OsSignal::Interrupt { CommandExit::Interrupted } else { CommandExit::Proceed };
-                self.step = ServiceStep::Ending(ServiceEnd::Exit(exit));
+                self.step = ServiceStep::Ending(ServiceEnd::Exit(exit_after(signal)));
                 self.manager.stopping();
                 let why = stopping();
                 self.each(|served| served.end(now, &why));
@@ -371,7 +384,25 @@ impl ServiceHost {
             ServiceStep::LettingRunsEnd { turn, .. } => Some(turn),
             ServiceStep::GoingOn | ServiceStep::Ending(_) => None,
         };
-        self.seats.values().filter_map(ProjectSession::next_moment).chain(fed).chain(program).chain(turn).min()
+        self.seats
+            .values()
+            .filter_map(ProjectSession::next_moment)
+            .chain(fed)
+            .chain(program)
+            .chain(turn)
+            .chain(self.rests_at)
+            .min()
+    }
+
+    /// Closes the index once nothing has happened for a while.
+    ///
+    /// SQLite keeps the descriptors of closed connections for as long as the process has any other connection to the same file
+    /// (closing one of them would release the locks of all). A service that kept its own connection would hold as many
+    /// descriptors as there were ever connections at the same time.
+    fn rest(&mut self, now: Moment) {
+        if self.rests_at.take_if(|moment| *moment <= now).is_some() {
+            self.archive.close_files();
+        }
     }
 
     fn feed(&mut self, now: Moment) {
@@ -389,6 +420,13 @@ impl ServiceHost {
         }
         let troubled = if troubled == 0 { String::new() } else { format!(", {troubled} cannot be judged: see `proctor list`") };
         self.manager.status(format!("{} projects, {running} running{troubled}", self.seats.len()));
+    }
+}
+
+fn exit_after(signal: OsSignal) -> CommandExit {
+    match signal {
+        OsSignal::Interrupt => CommandExit::Interrupted,
+        OsSignal::Terminate | OsSignal::Reload => CommandExit::Proceed,
     }
 }
 

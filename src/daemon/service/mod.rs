@@ -7,7 +7,7 @@
 //!
 //! A project that waits has no thread, no process and no descriptor: one [`crate::watch::WatchHub`] watches all projects, and a
 //! worker that has nothing to do gives up its thread, its launcher (the process that starts the project's actions) and its
-//! open files. A few projects, those that have just done something, stay ready for a while
+//! open files. A few projects, those that have just had a run, stay ready for a while
 //! ([`WorkPlaces`](crate::daemon::worker::WorkPlaces)). Launchers are not shared: several threads would have to talk to one at once, and
 //! its death would stop the runs of all projects instead of one.
 

@@ -3,9 +3,11 @@
 //! The file is not looked at from time to time: a watch tells of a change of the old file's name, and the end of each run is an
 //! occasion to look.
 
+use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::daemon::engine::Moment;
@@ -23,8 +25,9 @@ pub(super) struct OwnProgram {
     own: Option<FileIdentity>,
     /// What was found instead, and whether it is looked at again.
     change: Option<ProgramChange>,
-    /// `None` if the file could not be watched: the ends of runs are then the only occasions to look.
-    _followed: Option<FollowedFile>,
+    /// The file, and the links by which its path leads to it. For what could not be watched, the ends of runs are the only occasions to
+    /// look.
+    _followed: Vec<FollowedFile>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,9 +64,14 @@ pub(super) enum ProgramState {
 
 impl OwnProgram {
     /// Begins to watch the file. `changed` is called from another thread at every event of it, and must not block.
-    pub(super) fn follow(path: &Path, hub: &WatchHub, changed: impl Fn() + Send + 'static) -> Self {
+    pub(super) fn follow(path: &Path, hub: &WatchHub, changed: impl Fn() + Send + Sync + 'static) -> Self {
         let own = read(path).map(|metadata| FileIdentity::of(&metadata));
-        let followed = hub.follow_file(path, changed).ok();
+        let changed = Arc::new(changed);
+        let follow = |file: PathBuf| {
+            let changed = Arc::clone(&changed);
+            hub.follow_file(&file, move || changed()).ok()
+        };
+        let followed = links_and_file(path).into_iter().filter_map(follow).collect();
         Self { path: path.to_owned(), own, change: None, _followed: followed }
     }
 
@@ -129,6 +137,22 @@ fn is_executable(metadata: &Metadata) -> bool {
     metadata.permissions().mode() & 0o111 != 0 && metadata.len() > 0
 }
 
+/// Returns the file at a path, and every link of the path: another program may take its place by a change of any of them.
+fn links_and_file(path: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::from([fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())]);
+    let mut named = vec![path.to_owned()];
+    while let Some(path) = named.pop() {
+        for ancestor in path.ancestors() {
+            if let Ok(target) = fs::read_link(ancestor)
+                && found.insert(ancestor.to_owned())
+            {
+                named.push(ancestor.parent().unwrap_or(Path::new("/")).join(target));
+            }
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,7 +160,7 @@ mod tests {
     const OWN: FileIdentity = FileIdentity { device: 1, inode: 1 };
 
     fn program() -> OwnProgram {
-        OwnProgram { path: PathBuf::from("/usr/bin/proctor"), own: Some(OWN), change: None, _followed: None }
+        OwnProgram { path: PathBuf::from("/usr/bin/proctor"), own: Some(OWN), change: None, _followed: Vec::new() }
     }
 
     fn file(inode: u64, bytes: u64) -> FileStamp {
@@ -177,5 +201,23 @@ mod tests {
     fn a_program_of_unknown_identity_is_never_replaced() {
         let mut program = OwnProgram { own: None, ..program() };
         assert_eq!(program.judge(Moment(0), Some((file(2, 9), true))), ProgramState::Same);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test plays the installer of a program")]
+    fn the_file_and_all_links_to_it_are_watched() {
+        use std::os::unix::fs::symlink;
+
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().canonicalize().unwrap().join(name);
+        fs::create_dir(at("v1")).unwrap();
+        fs::write(at("v1/proctor"), "").unwrap();
+        symlink("v1", at("current")).unwrap();
+        symlink("current/proctor", at("proctor")).unwrap();
+        assert_eq!(links_and_file(&at("proctor")), BTreeSet::from(["current", "proctor", "v1/proctor"].map(at)));
+        assert_eq!(links_and_file(&at("v1/proctor")), BTreeSet::from([at("v1/proctor")]));
+        symlink("round", at("round")).unwrap();
+        assert!(links_and_file(&at("round")).contains(&at("round")), "a link to itself ends");
+        assert_eq!(links_and_file(&at("none")), BTreeSet::from([at("none")]));
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// The most projects that are opened or compared with their verdicts at the same time.
 const MOST_LOOKS: usize = 16;
-/// The most projects that stay ready for their next save after they have done something.
+/// The most projects that stay ready for their next save after a run.
 const MOST_READY: usize = 8;
 /// The least and the most runs at the same time. The actions of all runs of the machine have a queue of their own
 /// (`[queue]`), so further runs would only wait there, with open files.

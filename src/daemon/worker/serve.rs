@@ -13,7 +13,7 @@ use crate::project::ProjectError;
 /// The time limit for compiling Python modules after a run, while no request waits. A new request ends the compilation
 /// earlier.
 const COMPILING_WHEN_IDLE: Duration = Duration::from_secs(60);
-/// How long a project of the service stays ready for its next save after it has done something.
+/// How long a project of the service stays ready for its next save after a run.
 const READY: Duration = Duration::from_secs(30);
 
 impl WorkerState {
@@ -32,6 +32,9 @@ impl WorkerState {
                 NextTask::End => return None,
             };
             let report = self.carry_out(task, queue);
+            // A comparison that found nothing new makes no run likely.
+            let is_idle = |over: &FinishedRun| matches!(over.finished, RunFinish::Unchanged | RunFinish::Untriggered);
+            let has_run = matches!(&report, WorkerReport::Over(over) if !is_idle(over));
             if !(self.report)(report) {
                 return None;
             }
@@ -42,7 +45,7 @@ impl WorkerState {
                 self.workspace.compile_modules(COMPILING_WHEN_IDLE, &control);
                 queue.end_idle_work();
             }
-            if self.ready.is_none() {
+            if has_run && self.ready.is_none() {
                 self.ready = self.places.as_ref().and_then(|places| places.try_take(PlaceKind::Ready));
             }
         }

@@ -82,6 +82,14 @@ pub(super) fn catch_silently(number: libc::c_int) {
     let _known_signal = unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) };
 }
 
+/// Gives a signal its default effect again, in place of its previous action (`sigaction(2)`).
+pub(super) fn restore_default(number: libc::c_int) {
+    // SAFETY: all-zero bytes are a valid value of this plain C structure: no flags, an empty mask, the default action.
+    let action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure lives until the call returns, and no handler is installed.
+    let _known_signal = unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) };
+}
+
 /// Ends this forked process at once, without exit handlers: the handlers belong to the parent, which runs them when it
 /// ends.
 pub(super) fn end_forked(code: u8) -> ! {

@@ -95,6 +95,8 @@ impl ProjectSession {
         let mut words = match &over.carried {
             // The run was withdrawn before it began, so no event has announced it.
             Ok(RunOutcome::Withdrawn) => Vec::new(),
+            // Nobody asked for the comparison, so nobody is told that it has found nothing.
+            Ok(RunOutcome::Unchanged | RunOutcome::Untriggered) if open.scheduler.is_sweeping() => Vec::new(),
             Ok(_) | Err(_) => vec![SessionMessage::Tell(announcement.event()), SessionMessage::Say(announcement.line())],
         };
         let end = health_after(&over);
