@@ -16,7 +16,11 @@ pub const SQLITE_ARGUMENT: &str = "__sqlite";
 pub(crate) const IN_MEMORY: &str = ":memory:";
 
 /// The clients of container engines, in the order in which they are tried.
-const CONTAINER_CLIENTS: &[&str] = &["docker", "podman"];
+const CONTAINER_CLIENTS: [&str; 2] = ["docker", PODMAN];
+
+/// The client that is tried first where the socket is podman's. Another client may take an exit code wrongly from this engine: docker 28
+/// says 0 for each container that an engine of podman 4.3 ran.
+const PODMAN: &str = "podman";
 
 /// Why a command of a container engine is not carried out without the user's word.
 const NOT_ALLOWED: &str = "whoever reaches a container engine reaches the whole machine, so your own configuration has to allow it; add \
@@ -74,9 +78,11 @@ pub(crate) fn client_start(
             if place.requires_isolation {
                 return Err(NOT_ISOLATED.to_owned());
             }
-            let is_there = |client: &&&str| resolve_program(client, place.directory, place.searched).is_ok();
-            let client = CONTAINER_CLIENTS.iter().find(is_there).unwrap_or(&CONTAINER_CLIENTS[0]);
-            let argv = [(*client).to_owned()].into_iter().chain(command.arguments.iter().cloned()).collect();
+            let is_there = |client: &&str| resolve_program(client, place.directory, place.searched).is_ok();
+            let mut clients = CONTAINER_CLIENTS;
+            clients.sort_by_key(|client| *client != PODMAN || !is_of_podman(socket));
+            let client = clients.into_iter().find(is_there).unwrap_or(clients[0]);
+            let argv = [client.to_owned()].into_iter().chain(command.arguments.iter().cloned()).collect();
             let address = format!("unix://{socket}");
             let variables = ["DOCKER_HOST", "CONTAINER_HOST"].map(|name| (name.to_owned(), address.clone())).to_vec();
             Ok(ClientStart { variables, ..plain(argv) })
@@ -92,6 +98,12 @@ pub(crate) fn client_start(
             Ok(ClientStart { report, ..plain(argv) })
         }
     }
+}
+
+/// Returns whether a socket, or what it is a link to, is named after podman, whose packages name it so.
+fn is_of_podman(socket: &str) -> bool {
+    let target = Path::new(socket).canonicalize().unwrap_or_default();
+    socket.contains(PODMAN) || target.to_string_lossy().contains(PODMAN)
 }
 
 fn sqlite(executable: &Path, query: &DatabaseQuery, path: &str) -> Vec<String> {
@@ -270,6 +282,13 @@ mod tests {
             let place = ClientPlace { executable, directory, output, searched, engine_socket, requires_isolation };
             start_at(&call, &place).err().unwrap_or_default()
         };
+        assert!(is_of_podman("/run/podman/podman.sock") && !is_of_podman("/run/engine.sock"));
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("podman.sock");
+        drop(std::os::unix::net::UnixListener::bind(&target).unwrap());
+        let link = directory.path().join("engine.sock");
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        assert!(is_of_podman(&link.to_string_lossy()), "a link to podman's socket is its socket");
         assert!(refused(None, false).contains("~/.config/proctor/config.toml"));
         assert!(refused(Some("/run/engine.sock"), true).contains("process-group"));
     }

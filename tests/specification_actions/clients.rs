@@ -40,7 +40,7 @@ fn with_client(project: Project) -> Project {
 }
 
 /// Lets the user's own configuration allow the socket of an engine.
-fn allow(project: &Project, socket: &Path) {
+pub(super) fn allow(project: &Project, socket: &Path) {
     let path = project.root().join("config/proctor/config.toml");
     let text = fs::read_to_string(&path).unwrap_or_default();
     let more = format!("[[allow]]\nprojects = [\"{}\"]\nengine_socket = \"{}\"\n", project.path().display(), socket.display());

@@ -1,16 +1,18 @@
-//! A real server of PostgreSQL, and a real Chromium (long tier). `.ci/run` installs both where they are missing.
+//! A real server of PostgreSQL, a real container engine, and a real Chromium (long tier). `.ci/run` installs them where they are missing.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::common::{Project, free_port, playwright_modules, poll};
+use crate::specification_actions::clients::allow;
 use crate::specification_actions::{entry, judged, step, with_steps};
 
 const PASSWORD: &str = "p@ss:word/1";
@@ -172,4 +174,106 @@ fn symlink_packages(project: &Project) {
     let packages = project.path().join("node_modules");
     fs::create_dir(&packages).expect("the project is ours");
     symlink(playwright_modules().join("playwright-core"), packages.join("playwright-core")).expect("the project is ours");
+}
+
+/// The service of Podman, which speaks Docker's protocol too, with its images in a temporary directory. It ends when this value is
+/// dropped.
+struct Engine {
+    directory: tempfile::TempDir,
+    service: Child,
+}
+
+impl Engine {
+    /// Starts it with one image, `local/shell:1`, which has a shell and the libraries that it needs.
+    fn start() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let configuration = "[containers]\nnetns = \"none\"\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=100:100\"]\n\
+            [engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\n";
+        fs::write(directory.path().join("containers.conf"), configuration).expect("a file");
+        let image = directory.path().join("image.tar");
+        let files = "tar --create --dereference --absolute-names --file \"$1\" /bin/sh /bin/cat $(ldd /bin/sh /bin/cat | grep -o '/lib[^ ]*' | sort -u)";
+        let packed = Command::new("sh").args(["-c", files, "sh"]).arg(&image).status();
+        assert!(packed.expect("a shell").success());
+        let mut engine =
+            Self { service: Self::podman(directory.path()).args(["--version"]).spawn().expect(NO_ENGINE), directory };
+        engine.service.wait().expect("it ends");
+        engine.run(&["import", &image.display().to_string(), "local/shell:1"]);
+        let address = format!("unix://{}", engine.socket().display());
+        engine.service = Self::podman(engine.directory.path())
+            .args(["system", "service", "--time", "0", &address])
+            .spawn()
+            .expect("a process");
+        poll(Duration::from_secs(60), "the engine", || UnixStream::connect(engine.socket()).map(drop));
+        engine
+    }
+
+    fn podman(directory: &Path) -> Command {
+        let mut command = Command::new("podman");
+        let places = [("--root", "images"), ("--runroot", "state"), ("--tmpdir", "engine")];
+        command.args(["--storage-driver", "vfs"]);
+        for (option, name) in places {
+            command.arg(option).arg(directory.join(name));
+        }
+        command.env("CONTAINERS_CONF", directory.join("containers.conf"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> String {
+        let output = Self::podman(self.directory.path()).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).output();
+        let output = output.expect("it is there");
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.directory.path().join("podman.sock")
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // What cannot be ended any more has ended.
+        let _ = self.service.kill();
+        let _ = self.service.wait();
+    }
+}
+
+const NO_ENGINE: &str = "no podman: `apt-get install podman runc`, which `.ci/run` does";
+
+fn container(verb: &str, more: &Value) -> Value {
+    let mut parameters = json!({ "dockerCommand": verb });
+    parameters.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    step("DOCKER_COMMAND", parameters)
+}
+
+#[test]
+#[ignore = "long tier"]
+fn a_real_container_engine_carries_out_what_a_specification_says() {
+    let engine = Engine::start();
+    let shell = |script: &str| {
+        let command = format!("/bin/sh -c \"{script}\"");
+        json!({ "containerOrImage": "local/shell:1", "volumes": ["./data:/data"], "environment": { "WORD": "said" }, "command": command })
+    };
+    let steps = [
+        container("run", &shell("cat /data/shop.txt; echo $WORD; echo made > /data/made.txt")),
+        container("run", &shell("echo broken >&2; exit 3")),
+        container("run", &json!({ "containerOrImage": "local/none:1" })),
+        container("ps", &json!({})),
+    ];
+    let project = with_steps(Project::new().file("data/shop.txt", "of the project\n"), &steps);
+    allow(&project, &engine.socket());
+    let output = project.proctor(["run", "--task", "T200"]).any_status();
+    let report = project.store().report("T200");
+    let said = |step: &str| entry(&report, step)["result"].clone();
+    assert_eq!(judged(&report, "STEP.1").0, "RESULT_VALID", "{}\n{:#}", output.snapshot(), said("STEP.1"));
+    assert_eq!(said("STEP.1")["stdout"], "of the project\nsaid\n");
+    assert_eq!(fs::read_to_string(project.path().join("data/made.txt")).ok().as_deref(), Some("made\n"));
+    let (code, reason) = judged(&report, "STEP.2");
+    assert_eq!((code.as_str(), said("STEP.2")["exitCode"].as_u64()), ("CLIENT_FAILED", Some(3)), "{reason}");
+    assert!(said("STEP.2")["stderr"].as_str().is_some_and(|text| text.contains("broken")), "{:#}", said("STEP.2"));
+    assert_eq!(judged(&report, "STEP.3").0, "CLIENT_FAILED", "no such image");
+    assert_eq!(judged(&report, "STEP.4").0, "RESULT_VALID");
+    assert_eq!(report["isolation"]["level"], "process-group");
+    assert_eq!(engine.run(&["ps", "--all", "--quiet"]), "", "no container is left");
 }
