@@ -83,6 +83,25 @@ fn what_a_project_writes_to_its_caches_no_other_project_reads_and_the_home_stays
     }
 }
 
+/// Without a sandbox nothing keeps a check from the home (W16), but tools that heed their variables still share no cache.
+#[test]
+fn without_a_sandbox_tools_write_to_the_caches_of_their_project_by_their_variables() {
+    let machine = machine();
+    let (home, state) = (machine.path().join("home"), machine.path().join("state"));
+    fs::create_dir_all(home.join(".cache/pip")).expect("a directory");
+    fs::write(home.join(".cache/pip/entry"), "of the home\n").expect("a file");
+    let before = files_below(&home);
+    let script = "for place in \"$XDG_CACHE_HOME\" \"$PIP_CACHE_DIR\" \"$npm_config_cache\" \"$UV_CACHE_DIR\"; do\n\
+        mkdir -p \"$place\" && echo mine > \"$place/$1\" && echo \"$place\"\ndone\n";
+    let projects = ["one", "two"].map(|name| project(&format!("set {name}\n{script}"), &home, &state, "process-group"));
+    let places = projects.each_ref().map(log);
+    for place in &places {
+        assert_eq!(place.lines().filter(|line| line.contains("/state/proctor-caches/")).count(), 4, "{place}");
+    }
+    assert!(places[0].lines().zip(places[1].lines()).all(|(one, two)| one != two), "{places:?}");
+    assert_eq!(files_below(&home), before);
+}
+
 #[test]
 fn a_cache_that_somebody_chose_is_used_and_written() {
     for level in LEVELS {

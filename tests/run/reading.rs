@@ -1,6 +1,7 @@
 //! Tests `proctor log` and `proctor show`: sealed runs can be read again, and the index can be rebuilt from the ledger.
 
 use std::fs;
+use std::path::Path;
 
 use crate::common::Project;
 use crate::run::{check, prerequisite, project, result};
@@ -25,6 +26,32 @@ fn runs_are_listed_newest_first() {
     <run>  FAILED       tree <digest>  1 blocking
     ");
     assert_eq!(project.proctor(["log", "--limit", "1"]).success().stdout.lines().count(), 1);
+}
+
+#[test]
+fn the_directory_may_follow_the_name_of_a_check_and_stand_in_place_of_every_project() {
+    let project = with_two_runs();
+    let run = project.proctor(["run", "--check", "b", "../project"]).directory("../shared").any_status();
+    assert!(run.status == 0 && run.stdout.contains("1 of 2 checks"), "{}", run.snapshot());
+    for command in [
+        &["log", "../project"][..],
+        &["show", "--project", "../project"],
+        &["show", "2", "../project"],
+        &["status", "../project"],
+    ] {
+        let output = project.proctor(command).directory("../shared").any_status();
+        assert!(output.status != 2, "{command:?}: {}", output.snapshot());
+    }
+}
+
+#[test]
+fn an_export_is_written_beside_the_project_and_not_into_it() {
+    let project = with_two_runs();
+    let tree = project.proctor(["tree"]).any_status().stdout;
+    let output = project.proctor(["export", "2"]).success();
+    assert_eq!(project.proctor(["tree"]).any_status().stdout, tree, "{}", output.snapshot());
+    let written = Path::new(output.stdout.split(" · ").next().unwrap_or_default()).to_owned();
+    assert!(written.is_dir() && !written.starts_with(project.path()), "{}", output.snapshot());
 }
 
 #[test]
