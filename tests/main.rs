@@ -32,6 +32,7 @@ mod doctor;
 mod edited_store;
 mod faults;
 
+mod compressed_ledger;
 mod freshness;
 mod full_disk;
 mod fuzzed;

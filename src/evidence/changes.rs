@@ -8,12 +8,13 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, PosixFadviseAdvice, RenameFlags, posix_fadvise, renameat2};
+use nix::fcntl::{AT_FDCWD, FallocateFlags, PosixFadviseAdvice, RenameFlags, fallocate, posix_fadvise, renameat2};
 use nix::libc;
 use nix::sys::resource::{Resource, getrlimit};
 
@@ -134,6 +135,13 @@ pub(super) fn copy_file(from: &Path, to: &Path) -> Result<(), EvidenceError> {
 
 pub(super) fn truncate(file: &File, path: &Path, length: u64) -> Result<(), EvidenceError> {
     change(FileOperation::Write, path, || file.set_len(length))
+}
+
+/// Takes a range of bytes out of a file: they are zero then, and take no room. The file keeps its length.
+pub(super) fn punch_hole(file: &File, path: &Path, range: Range<u64>) -> Result<(), EvidenceError> {
+    let offset = |bytes: u64| i64::try_from(bytes).map_err(io::Error::other);
+    let flags = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
+    change(FileOperation::Write, path, || Ok(fallocate(file, flags, offset(range.start)?, offset(range.end - range.start)?)?))
 }
 
 pub(super) fn set_mode(file: &File, path: &Path, mode: u32) -> Result<(), EvidenceError> {

@@ -62,6 +62,9 @@ pub enum EvidenceError {
     /// proctor has read lines of the ledger, and its file is gone.
     #[error("`{}` is gone, and proctor has read lines of it: No such file or directory", path.display())]
     LedgerGone { path: PathBuf },
+    /// A compressed segment of the ledger does not hold the bytes that its name says.
+    #[error("`{}` is no segment of a ledger as proctor writes it: {why}", path.display())]
+    LedgerSegment { path: PathBuf, why: String },
     /// The ledger's length differs from the length after the lock holder's last line, so another program wrote to it.
     #[error("`{}` was changed by a program that does not hold its lock", path.display())]
     LedgerChanged { path: PathBuf },
@@ -145,6 +148,9 @@ pub enum LineProblem {
         /// The short id of the key; "none" if the store had no key.
         key: String,
     },
+    /// The ledger's file has zero bytes where the line was, which a compressed segment of the ledger held.
+    #[error("the compressed segment that holds it is gone")]
+    SegmentGone,
     /// The line is not the one that was read before at the same place.
     #[error("it is not the line that proctor read there before")]
     Replaced,
@@ -158,6 +164,7 @@ impl EvidenceError {
             | Self::Archive { .. }
             | Self::LedgerOffset { .. }
             | Self::LedgerGone { .. }
+            | Self::LedgerSegment { .. }
             | Self::LedgerChanged { .. } => true,
             Self::LedgerLine { problem, .. } => !matches!(problem, LineProblem::UnknownSchema(_)),
             Self::File { .. }
@@ -190,7 +197,7 @@ impl EvidenceError {
             Self::LedgerLine { problem: LineProblem::UnknownSchema(_), .. } => {
                 "use the proctor version that wrote it, or a newer one"
             }
-            Self::LedgerLine { .. } => {
+            Self::LedgerLine { .. } | Self::LedgerSegment { .. } => {
                 "the ledger was damaged or edited: put it back from a backup, or move it aside to begin a new one without its history"
             }
             Self::LedgerOffset { .. } | Self::LedgerGone { .. } => {

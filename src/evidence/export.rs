@@ -5,8 +5,9 @@ use std::path::Path;
 use crate::evidence::archive::{ArchiveFolder, ArchiveMember, ArchiveWriter, copy_into, for_each_stored_file};
 use crate::evidence::changes::{copy_file, create_directories, create_directory, create_file, write_new};
 use crate::evidence::error::failed;
-use crate::evidence::files::{LARGEST_FILE, if_exists, list_directory, read_no_follow};
+use crate::evidence::files::{LARGEST_FILE, if_exists, list_directory};
 use crate::evidence::keys::{read_key_ring, read_signer};
+use crate::evidence::ledger_file::LedgerFile;
 use crate::evidence::ledger_tail::parse_line;
 use crate::evidence::names::{ARCHIVE_SUFFIX, EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, statements_name};
 use crate::evidence::signing::{PublicKey, SSH_IDENTITY, SSH_NAMESPACE};
@@ -132,7 +133,7 @@ fn prove_inclusion_of_run(
 
 /// Finds the ledger line of a run. Returns the line exactly as it stands in the file, with its sequence number.
 fn find_line(store: &Store, project: &ProjectId, run_id: &RunId) -> Result<(Vec<u8>, crate::model::Sequence), EvidenceError> {
-    let bytes = read_no_follow(&store.ledger_path(project))?;
+    let bytes = LedgerFile::open(&store.ledger_path(project))?.read_to_end()?;
     let found = bytes.split_inclusive(|byte| *byte == b'\n').find_map(|line| {
         let parsed = parse_line(line.strip_suffix(b"\n")?).ok()?;
         matches!(&parsed.body, LedgerBody::Run(record) if record.run_id == *run_id).then(|| (line.to_vec(), parsed.sequence))

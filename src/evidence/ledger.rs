@@ -1,25 +1,23 @@
 //! Writing a project's ledger: lines are only appended, each with one write and one sync, and each names the hash of
 //! the line before it.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::changes::{open_or_create, sync_data, sync_directory, sync_file, truncate, write_at, write_new};
-use crate::evidence::error::failed;
 use crate::evidence::keys;
+use crate::evidence::ledger_file::LedgerFile;
 use crate::evidence::ledger_tail::{ChainEnd, find_end};
 use crate::evidence::line_signature::sign_line;
 use crate::evidence::retention::finish_last_pruning;
 use crate::evidence::signing::Signer;
-use crate::evidence::{EvidenceError, FileOperation, ProjectLock};
+use crate::evidence::{EvidenceError, ProjectLock};
 use crate::model::{Asker, Digest, LEDGER_SCHEMA, LedgerBody, LedgerLine, Sequence, Timestamp};
 
 /// A project's ledger, open for appending. It holds the project's lock.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
-    file: File,
+    file: LedgerFile,
     end: ChainEnd,
     torn_line_file: Option<PathBuf>,
     finished_prunings: usize,
@@ -45,12 +43,12 @@ impl Ledger {
     pub fn open(lock: &ProjectLock) -> Result<Self, EvidenceError> {
         let path = lock.store().ledger_path(lock.project());
         let is_new = !path.exists();
-        let file = open_or_create(&path)?;
+        let file = LedgerFile::of(open_or_create(&path)?, &path);
         if is_new {
             sync_directory(&lock.store().ledger_directory())?;
         }
-        let (end, last) = find_end(&file, &path)?;
-        let torn = cut_torn_line(&file, &path, &end)?;
+        let (end, last) = find_end(&file)?;
+        let torn = cut_torn_line(&file, &end)?;
         let ended = last.map_or(Ok(0), |last| finish_last_pruning(lock, &last))?;
         Ok(Self {
             path,
@@ -82,7 +80,7 @@ impl Ledger {
         if self.health == LedgerHealth::Failed {
             return Err(EvidenceError::LedgerFailed { path: self.path.clone() });
         }
-        let length = self.file.metadata().map_err(failed(FileOperation::Read, &self.path))?.len();
+        let length = self.file.length()?;
         if length != self.end.length {
             return Err(EvidenceError::LedgerChanged { path: self.path.clone() });
         }
@@ -120,6 +118,10 @@ impl Ledger {
         self.end.length
     }
 
+    pub(super) fn ledger_file(&self) -> &LedgerFile {
+        &self.file
+    }
+
     /// Returns the file with the incomplete last line, if one was cut off when the ledger was opened.
     pub fn torn_line_file(&self) -> Option<&Path> {
         self.torn_line_file.as_deref()
@@ -137,26 +139,27 @@ impl Ledger {
     }
 
     fn write_durably(&mut self, bytes: &[u8]) -> Result<(), EvidenceError> {
-        let written = write_at(&self.file, &self.path, bytes, self.end.length);
-        let synced = written.and_then(|()| sync_data(&self.file, &self.path));
+        let written = write_at(self.file.file(), &self.path, bytes, self.end.length);
+        let synced = written.and_then(|()| sync_data(self.file.file(), &self.path));
         if synced.is_err() {
             self.health = LedgerHealth::Failed;
             // Nobody may read a line whose commit was reported as failed. If this truncation fails too, the next
             // opening finds either a torn line, which it cuts off, or a whole line, which is then valid. The caller's
             // recovery handles both.
-            let _ = truncate(&self.file, &self.path, self.end.length);
+            let _ = truncate(self.file.file(), &self.path, self.end.length);
         }
         synced
     }
 }
 
-fn cut_torn_line(file: &File, path: &Path, end: &ChainEnd) -> Result<Option<PathBuf>, EvidenceError> {
-    let total = file.metadata().map_err(failed(FileOperation::Read, path))?.len();
+fn cut_torn_line(ledger: &LedgerFile, end: &ChainEnd) -> Result<Option<PathBuf>, EvidenceError> {
+    let (file, path) = (ledger.file(), ledger.path());
+    let total = ledger.length()?;
     if total == end.length {
         return Ok(None);
     }
     let mut torn = vec![0_u8; usize::try_from(total - end.length).expect("a torn line is not longer than the longest line")];
-    file.read_exact_at(&mut torn, end.length).map_err(failed(FileOperation::Read, path))?;
+    ledger.read_exact_at(&mut torn, end.length)?;
     let aside = free_torn_name(path, end.next_sequence());
     sync_file(&write_new(&aside, &torn)?, &aside)?;
     truncate(file, path, end.length)?;

@@ -1,12 +1,12 @@
 //! Reading a ledger from front to back: strict, in order, and without the lock.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 
 use crate::evidence::error::failed;
-use crate::evidence::files::{if_exists, open_no_follow};
+use crate::evidence::files::if_exists;
 use crate::evidence::keys::{KeyRing, read_key_ring};
+use crate::evidence::ledger_file::{LedgerFile, LedgerReader};
 use crate::evidence::ledger_tail::{ChainEnd, LONGEST_LINE, end_at, parse_line, read_line_before};
 use crate::evidence::line_signature::check_signature;
 use crate::evidence::{EvidenceError, FileOperation, LineProblem, Store};
@@ -16,7 +16,7 @@ use crate::model::{Digest, LedgerLine, ProjectId};
 #[derive(Debug)]
 pub struct LedgerLines {
     path: PathBuf,
-    reader: Option<BufReader<File>>,
+    reader: Option<BufReader<LedgerReader>>,
     end: ChainEnd,
     signatures: SignatureCheck,
 }
@@ -45,8 +45,7 @@ pub fn read_signed_lines(
     lines.signatures = SignatureCheck::On { store: store.clone(), project: project.clone(), keys: None };
     if offset > 0 {
         let path = store.ledger_path(project);
-        let file = open_no_follow(&path)?;
-        let bytes = read_line_before(&file, &path, offset)?;
+        let bytes = read_line_before(&LedgerFile::open(&path)?, offset)?;
         let line = parse_line(&bytes).map_err(|problem| lines.refuse_last(problem))?;
         if !is_expected(&line) {
             return Err(lines.refuse_last(LineProblem::Replaced));
@@ -61,15 +60,14 @@ pub fn read_signed_lines(
 /// A ledger that does not exist has no lines. A torn last line is not returned, because it was never committed.
 pub fn read_lines(store: &Store, project: &ProjectId, offset: u64) -> Result<LedgerLines, EvidenceError> {
     let path = store.ledger_path(project);
-    let Some(mut file) = if_exists(open_no_follow(&path))? else {
+    let Some(ledger) = if_exists(LedgerFile::open(&path))? else {
         if offset > 0 {
             return Err(EvidenceError::LedgerGone { path });
         }
         return Ok(LedgerLines { path, reader: None, end: ChainEnd::empty(), signatures: SignatureCheck::Off });
     };
-    let end = end_at(&file, &path, offset)?;
-    file.seek(SeekFrom::Start(offset)).map_err(failed(FileOperation::Read, &path))?;
-    let reader = Some(BufReader::with_capacity(64 * 1024, file));
+    let end = end_at(&ledger, offset)?;
+    let reader = Some(BufReader::with_capacity(64 * 1024, LedgerReader { ledger, offset }));
     Ok(LedgerLines { path, reader, end, signatures: SignatureCheck::Off })
 }
 
@@ -84,15 +82,22 @@ impl LedgerLines {
         let Some(reader) = &mut self.reader else { return Ok(None) };
         let mut bytes = Vec::new();
         let read = reader.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut bytes);
-        read.map_err(failed(FileOperation::Read, &self.path))?;
+        read.map_err(|error| unread(error, &self.path))?;
+        // What a process that died left of a line may begin with zero bytes too, but no line follows it.
+        if is_taken_out(&bytes) && bytes.len() as u64 > LONGEST_LINE {
+            return Err(self.refuse(LineProblem::SegmentGone));
+        }
         if bytes.pop_if(|last| *last == b'\n').is_none() {
             if bytes.len() as u64 > LONGEST_LINE {
                 return Err(self.refuse(LineProblem::TooLong(LONGEST_LINE)));
             }
             return Ok(None);
         }
-        if bytes.contains(&0) && reader.fill_buf().map_err(failed(FileOperation::Read, &self.path))?.is_empty() {
+        if bytes.contains(&0) && reader.fill_buf().map_err(|error| unread(error, &self.path))?.is_empty() {
             return Ok(None);
+        }
+        if is_taken_out(&bytes) {
+            return Err(self.refuse(LineProblem::SegmentGone));
         }
         let line = parse_line(&bytes).map_err(|problem| self.refuse(problem))?;
         let expected = self.end.next_sequence();
@@ -116,6 +121,16 @@ impl LedgerLines {
     fn refuse(&self, problem: LineProblem) -> EvidenceError {
         EvidenceError::LedgerLine { path: self.path.clone(), line: self.end.next_sequence().0, problem }
     }
+}
+
+/// Returns whether bytes were taken out of the file because a segment holds them. Damage seldom makes so many zero bytes.
+fn is_taken_out(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0; 64])
+}
+
+/// Returns why a ledger could not be read: the error of its segment, or the system's.
+fn unread(error: io::Error, path: &Path) -> EvidenceError {
+    error.downcast::<EvidenceError>().unwrap_or_else(failed(FileOperation::Read, path))
 }
 
 impl SignatureCheck {

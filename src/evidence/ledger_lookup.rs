@@ -1,15 +1,14 @@
 //! Finding single lines of a ledger: the newest lines backwards from the end, and a line by its number. Every line that is
 //! returned was checked: its place in the chain, and its signature.
 
-use std::fs::File;
 use std::path::PathBuf;
 
-use crate::evidence::error::failed;
-use crate::evidence::files::{if_exists, open_no_follow};
+use crate::evidence::files::if_exists;
 use crate::evidence::keys::{KeyRing, read_key_ring};
+use crate::evidence::ledger_file::LedgerFile;
 use crate::evidence::ledger_tail::{ChainEnd, find_end, find_line_start, parse_line, read_line_before};
 use crate::evidence::line_signature::check_signature;
-use crate::evidence::{EvidenceError, FileOperation, LineProblem, Store};
+use crate::evidence::{EvidenceError, LineProblem, Store};
 use crate::model::{Digest, LedgerLine, ProjectId, Sequence};
 
 /// A ledger that is open for reading single lines.
@@ -18,7 +17,7 @@ pub struct LedgerLookup {
     path: PathBuf,
     project: ProjectId,
     /// `None` if the project has no ledger.
-    file: Option<File>,
+    file: Option<LedgerFile>,
     /// The last whole line.
     end: ChainEnd,
     keys: KeyRing,
@@ -40,9 +39,9 @@ impl LedgerLookup {
     /// When the ledger or the store's keys cannot be read.
     pub fn open(store: &Store, project: &ProjectId) -> Result<Self, EvidenceError> {
         let path = store.ledger_path(project);
-        let file = if_exists(open_no_follow(&path))?;
+        let file = if_exists(LedgerFile::open(&path))?;
         let end = match &file {
-            Some(file) => find_end(file, &path)?.0,
+            Some(file) => find_end(file)?.0,
             None => ChainEnd::empty(),
         };
         // The keys are read after the end of the ledger is known, so that the key of its last line is among them.
@@ -71,10 +70,10 @@ impl LedgerLookup {
     pub fn find_with_end(&self, sequence: Sequence) -> Result<Option<(u64, LedgerLine)>, EvidenceError> {
         let Some(file) = &self.file else { return Ok(None) };
         let Some(end) = self.find_end_of(file, sequence)? else { return Ok(None) };
-        let bytes = read_line_before(file, &self.path, end)?;
+        let bytes = read_line_before(file, end)?;
         let line = self.checked(&bytes, sequence)?;
         let start = end - bytes.len() as u64 - 1;
-        let before = if start == 0 { Vec::new() } else { read_line_before(file, &self.path, start)? };
+        let before = if start == 0 { Vec::new() } else { read_line_before(file, start)? };
         if line.previous != Digest::of(&before) {
             return Err(self.refuse(sequence, LineProblem::BrokenChain));
         }
@@ -90,7 +89,7 @@ impl LedgerLookup {
 
     /// Returns the offset at which the line with this number ends; `None` if the number is beyond the last line. Lines are in the
     /// order of their numbers, so the place is halved again and again.
-    fn find_end_of(&self, file: &File, sequence: Sequence) -> Result<Option<u64>, EvidenceError> {
+    fn find_end_of(&self, file: &LedgerFile, sequence: Sequence) -> Result<Option<u64>, EvidenceError> {
         if sequence == self.end.sequence && sequence.0 > 0 {
             return Ok(Some(self.end.length));
         }
@@ -100,7 +99,7 @@ impl LedgerLookup {
         let (mut from, mut until) = (0, self.end.length);
         let mut nearest = self.end.sequence;
         while from < until {
-            let start = find_line_start(file, &self.path, from + (until - from) / 2 + 1)?.max(from);
+            let start = find_line_start(file, from + (until - from) / 2 + 1)?.max(from);
             let bytes = self.line_from(file, start)?;
             let end = start + bytes.len() as u64 + 1;
             let found = self.parsed(&bytes, sequence)?.sequence;
@@ -116,15 +115,14 @@ impl LedgerLookup {
     }
 
     /// Returns the line that starts at an offset, without its newline.
-    fn line_from(&self, file: &File, start: u64) -> Result<Vec<u8>, EvidenceError> {
-        use std::os::unix::fs::FileExt as _;
+    fn line_from(&self, file: &LedgerFile, start: u64) -> Result<Vec<u8>, EvidenceError> {
         const CHUNK: u64 = 8 * 1024;
         let mut bytes: Vec<u8> = Vec::new();
         loop {
             let at = start + bytes.len() as u64;
             let size = usize::try_from(CHUNK.min(self.end.length - at)).expect("a chunk is small");
             let mut chunk = vec![0; size];
-            file.read_exact_at(&mut chunk, at).map_err(failed(FileOperation::Read, &self.path))?;
+            file.read_exact_at(&mut chunk, at)?;
             match chunk.iter().position(|byte| *byte == b'\n') {
                 Some(newline) => {
                     bytes.extend_from_slice(&chunk[..newline]);
@@ -155,7 +153,7 @@ impl LedgerLookup {
 impl NewestLines<'_> {
     fn read_next(&mut self) -> Result<Option<LedgerLine>, EvidenceError> {
         let (Some(file), true) = (&self.ledger.file, self.end > 0) else { return Ok(None) };
-        let bytes = read_line_before(file, &self.ledger.path, self.end)?;
+        let bytes = read_line_before(file, self.end)?;
         let expected = self.expected;
         let line = self.ledger.checked(&bytes, expected.map_or(Sequence(0), |(sequence, _)| sequence))?;
         if let Some((sequence, hash)) = expected {

@@ -1,15 +1,10 @@
 //! Reading a ledger from its end: its last whole line, the line that ends at a known offset, and the torn bytes behind
 //! the last line.
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
-
 use serde::Deserialize;
 
-use crate::evidence::error::failed;
-use crate::evidence::{EvidenceError, FileOperation, LineProblem};
+use crate::evidence::ledger_file::LedgerFile;
+use crate::evidence::{EvidenceError, LineProblem};
 use crate::model::{Digest, LEDGER_SCHEMA, LedgerLine, Sequence};
 
 /// The longest line that proctor writes, in bytes. A longer line is damage.
@@ -61,17 +56,17 @@ pub(super) fn parse_line(bytes: &[u8]) -> Result<LedgerLine, LineProblem> {
 /// Finds the end of the whole lines, and the last whole line. Bytes behind that line are torn: a line without its
 /// newline, or a last line with zero bytes in it, which results if the file system kept the length of the last write
 /// but lost some of its bytes.
-pub(super) fn find_end(file: &File, path: &Path) -> Result<(ChainEnd, Option<LedgerLine>), EvidenceError> {
-    let total = file.metadata().map_err(failed(FileOperation::Read, path))?.len();
-    let after_newline = find_line_start(file, path, total)?;
+pub(super) fn find_end(ledger: &LedgerFile) -> Result<(ChainEnd, Option<LedgerLine>), EvidenceError> {
+    let total = ledger.length()?;
+    let after_newline = find_line_start(ledger, total)?;
     if after_newline == 0 {
         return Ok((ChainEnd::empty(), None));
     }
-    let last = read_line_before(file, path, after_newline)?;
+    let last = read_line_before(ledger, after_newline)?;
     if after_newline == total && last.contains(&0) {
-        return end_and_line_at(file, path, after_newline - last.len() as u64 - 1);
+        return end_and_line_at(ledger, after_newline - last.len() as u64 - 1);
     }
-    end_after(&last, path, after_newline).map(|(end, line)| (end, Some(line)))
+    end_after(&last, ledger, after_newline).map(|(end, line)| (end, Some(line)))
 }
 
 /// Returns how many bytes of a ledger are whole lines, by the rules of [`find_end`].
@@ -109,67 +104,70 @@ pub(super) fn is_write_cut_short(torn: &[u8], end: &ChainEnd) -> bool {
 }
 
 /// Returns the state of the hash chain after the line that ends at `offset`.
-pub(super) fn end_at(file: &File, path: &Path, offset: u64) -> Result<ChainEnd, EvidenceError> {
-    end_and_line_at(file, path, offset).map(|(end, _)| end)
+pub(super) fn end_at(ledger: &LedgerFile, offset: u64) -> Result<ChainEnd, EvidenceError> {
+    end_and_line_at(ledger, offset).map(|(end, _)| end)
 }
 
-fn end_and_line_at(file: &File, path: &Path, offset: u64) -> Result<(ChainEnd, Option<LedgerLine>), EvidenceError> {
+fn end_and_line_at(ledger: &LedgerFile, offset: u64) -> Result<(ChainEnd, Option<LedgerLine>), EvidenceError> {
     if offset == 0 {
         return Ok((ChainEnd::empty(), None));
     }
-    let no_such_offset = || EvidenceError::LedgerOffset { path: path.to_owned(), offset };
     let mut newline = [0_u8; 1];
-    match file.read_exact_at(&mut newline, offset - 1) {
-        Ok(()) if newline == *b"\n" => {}
-        Ok(()) => return Err(no_such_offset()),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(no_such_offset()),
-        Err(error) => return Err(failed(FileOperation::Read, path)(error)),
+    if offset <= ledger.length()? {
+        ledger.read_exact_at(&mut newline, offset - 1)?;
     }
-    end_after(&read_line_before(file, path, offset)?, path, offset).map(|(end, line)| (end, Some(line)))
+    if newline != *b"\n" {
+        return Err(EvidenceError::LedgerOffset { path: ledger.path().to_owned(), offset });
+    }
+    end_after(&read_line_before(ledger, offset)?, ledger, offset).map(|(end, line)| (end, Some(line)))
 }
 
-fn end_after(line: &[u8], path: &Path, length: u64) -> Result<(ChainEnd, LedgerLine), EvidenceError> {
+fn end_after(line: &[u8], ledger: &LedgerFile, length: u64) -> Result<(ChainEnd, LedgerLine), EvidenceError> {
     match parse_line(line) {
         Ok(parsed) => Ok((ChainEnd { length, sequence: parsed.sequence, hash: Digest::of(line) }, parsed)),
         Err(problem) => {
-            let line = count_lines(path, length)?;
-            Err(EvidenceError::LedgerLine { path: path.to_owned(), line, problem })
+            let line = count_lines(ledger, length)?;
+            Err(EvidenceError::LedgerLine { path: ledger.path().to_owned(), line, problem })
         }
     }
 }
 
 /// Counts the lines in the first `length` bytes of a ledger. Reading all of them is slow, so only error messages use
 /// this.
-fn count_lines(path: &Path, length: u64) -> Result<u64, EvidenceError> {
-    let bytes = std::fs::read(path).map_err(failed(FileOperation::Read, path))?;
+fn count_lines(ledger: &LedgerFile, length: u64) -> Result<u64, EvidenceError> {
+    let bytes = ledger.read_to_end()?;
     let length = usize::try_from(length).unwrap_or(usize::MAX).min(bytes.len());
     Ok(bytes[..length].iter().filter(|byte| **byte == b'\n').count() as u64)
 }
 
 /// Returns the line whose newline is the byte before `end`, without that newline.
-pub(super) fn read_line_before(file: &File, path: &Path, end: u64) -> Result<Vec<u8>, EvidenceError> {
-    let start = find_line_start(file, path, end - 1)?;
+pub(super) fn read_line_before(ledger: &LedgerFile, end: u64) -> Result<Vec<u8>, EvidenceError> {
+    let start = find_line_start(ledger, end - 1)?;
     let length = usize::try_from(end - 1 - start).expect("a line is not longer than the longest line");
     let mut line = vec![0_u8; length];
-    file.read_exact_at(&mut line, start).map_err(failed(FileOperation::Read, path))?;
+    ledger.read_exact_at(&mut line, start)?;
     Ok(line)
 }
 
 /// Returns the start of the line that contains the byte before `end`, which is the offset behind the last newline
 /// before `end`.
-pub(super) fn find_line_start(file: &File, path: &Path, end: u64) -> Result<u64, EvidenceError> {
+pub(super) fn find_line_start(ledger: &LedgerFile, end: u64) -> Result<u64, EvidenceError> {
     let mut chunk = Vec::new();
     let mut cursor = end;
     while cursor > 0 {
         let start = cursor.saturating_sub(CHUNK);
         chunk.resize(usize::try_from(cursor - start).expect("a chunk is small"), 0);
-        file.read_exact_at(&mut chunk, start).map_err(failed(FileOperation::Read, path))?;
+        ledger.read_exact_at(&mut chunk, start)?;
         if let Some(newline) = chunk.iter().rposition(|byte| *byte == b'\n') {
             return Ok(start + newline as u64 + 1);
         }
         if end - start > LONGEST_LINE {
-            let line = count_lines(path, start)? + 1;
-            return Err(EvidenceError::LedgerLine { path: path.to_owned(), line, problem: LineProblem::TooLong(LONGEST_LINE) });
+            let line = count_lines(ledger, start)? + 1;
+            return Err(EvidenceError::LedgerLine {
+                path: ledger.path().to_owned(),
+                line,
+                problem: LineProblem::TooLong(LONGEST_LINE),
+            });
         }
         cursor = start;
     }

@@ -24,7 +24,8 @@
 //!   machine-wide queue of actions.
 //! * `run_directory`, `seal` and `publish` carry a run from its start to the link `latest`. `recovery` cleans up after a
 //!   process that died.
-//! * `ledger` writes the ledger; `ledger_lines` and `ledger_tail` read it, and `ledger_lookup` finds single lines of it.
+//! * `ledger` writes the ledger; `ledger_lines` and `ledger_tail` read it, and `ledger_lookup` finds single lines of it. `ledger_file` reads
+//!   through the compressed segments of old lines, which `ledger_compression` makes.
 //! * `background_thread`, `file_syncs` and `prepared_files` make runs faster.
 //! * `artifact` reads files that tools wrote, and `report_watch` observes a report while it is written. `output` and
 //!   `scratch_directory` own the directories that actions write to.
@@ -54,6 +55,8 @@ mod git;
 mod history;
 mod keys;
 mod ledger;
+mod ledger_compression;
+mod ledger_file;
 mod ledger_lines;
 mod ledger_lookup;
 mod ledger_tail;
@@ -113,6 +116,7 @@ pub use git::{ExcludeOutcome, GitLocation, exclude_link, find_git_directories, f
 pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, read_file, read_report, stream_file};
 pub use keys::{Endorsement, KeyProblem, KeyRecord, KeyRing, KnownKey, LedgerPosition, read_key_ring, rotate_key};
 pub use ledger::Ledger;
+pub use ledger_compression::{CompressedLines, compress_old_lines, has_old_lines};
 pub use ledger_lines::{LedgerLines, read_lines, read_signed_lines};
 pub use ledger_lookup::{LedgerLookup, NewestLines};
 pub use lock::{LockError, ProjectLock, read_boot_id};

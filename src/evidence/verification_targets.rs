@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::evidence::files::{if_exists, list_directory, read_no_follow};
+use crate::evidence::files::list_directory;
+use crate::evidence::ledger_file::read_ledger_bytes;
 use crate::evidence::{EvidenceError, Store, list_projects, list_runs};
 use crate::model::{ProjectId, RunId, TaskId};
 
@@ -47,6 +48,6 @@ pub fn known_runs(store: &Store, project: &ProjectId) -> Result<Vec<(RunId, Task
 }
 
 fn read_bodies(store: &Store, project: &ProjectId) -> Result<Vec<Value>, EvidenceError> {
-    let bytes = if_exists(read_no_follow(&store.ledger_path(project)))?.unwrap_or_default();
+    let bytes = read_ledger_bytes(&store.ledger_path(project))?.unwrap_or_default();
     Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::evidence::{
-    ArchiveRequest, Ledger, ProjectLock, RetentionSurvey, Sizes, Store, WaitDecision, finish_archiving, plan_prune, prune_runs,
-    remove_pruned_leftovers, survey_runs,
+    ArchiveRequest, Ledger, ProjectLock, RetentionSurvey, Sizes, Store, WaitDecision, compress_old_lines, finish_archiving,
+    has_old_lines, plan_prune, prune_runs, remove_pruned_leftovers, survey_runs,
 };
 use crate::model::{ProjectId, PrunedRun, RetentionLimits, RunId};
 use crate::process::clock;
@@ -85,10 +85,28 @@ impl Workspace {
     /// demand. The limits are applied only after every 16th run, and the call is meant for idle time: if another
     /// process has locked the project's evidence, nothing is done until a later run.
     pub fn keep_to_limits(&mut self) {
-        let Some((scope, limits)) = self.to_prune.take().filter(|(_, limits)| !limits.is_idle()) else { return };
+        let Some((scope, limits)) = self.to_prune.take() else { return };
+        if let Err(error) = self.compress_ledger_if_due(&scope) {
+            tracing::warn!("old lines of the ledger of {} were not compressed: {error}", scope.project);
+        }
+        if limits.is_idle() {
+            return;
+        }
         if let Err(error) = self.prune_if_due(&scope, &limits) {
             tracing::warn!("evidence of {} was not kept to its limits: {error}", scope.project);
         }
+    }
+
+    /// Compresses the old lines of the ledger of a project, if there are many and no other process has locked it.
+    fn compress_ledger_if_due(&self, scope: &ProjectScope) -> Result<(), ProjectError> {
+        if !has_old_lines(&self.store, &scope.project).map_err(ProjectError::Evidence)? {
+            return Ok(());
+        }
+        let Ok(lock) = self.store.lock(&scope.project, &mut || WaitDecision::GiveUp) else { return Ok(()) };
+        let ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
+        let done = compress_old_lines(&lock, &ledger).map_err(ProjectError::Evidence)?;
+        tracing::info!("{} bytes of the ledger of {} were compressed to {}", done.before, scope.project, done.after);
+        Ok(())
     }
 
     fn prune_if_due(&mut self, scope: &ProjectScope, limits: &RetentionLimits) -> Result<(), ProjectError> {

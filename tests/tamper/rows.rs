@@ -275,6 +275,10 @@ pub(super) const ROWS: &[Row] = &[
         with_lines(it, |lines| drop(lines.pop()));
         append(&it.ledger(), &last.as_bytes()[..last.find("\"asker\"").expect("it has one")])
     }),
+    row("a compressed segment of other lines lies beside the ledger", FaultKind::SegmentWrong, "ledger/", |it| {
+        let segment = it.ledger().with_extension("jsonl.000000000000-000000000100.zlib");
+        put(&segment, b"x")
+    }),
     row("something is written behind the last line", FaultKind::LineTorn, "ledger/", |it| append(&it.ledger(), b"{}")),
     row("the last line is there again, without its newline", FaultKind::LineTorn, "ledger/", |it| {
         let last = it.lines().pop().expect("there are lines");

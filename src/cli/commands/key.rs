@@ -94,6 +94,7 @@ pub(super) fn from_evidence_error(error: &EvidenceError) -> CommandError {
         | EvidenceError::LedgerLine { .. }
         | EvidenceError::LedgerOffset { .. }
         | EvidenceError::LedgerGone { .. }
+        | EvidenceError::LedgerSegment { .. }
         | EvidenceError::LedgerChanged { .. }
         | EvidenceError::NotAsSealed { .. }
         | EvidenceError::NotSigned { .. }

@@ -18,7 +18,8 @@ use crate::evidence::changes::{
     create_directories, make_private, remove_file, rename, rename_if_free, seal_files, sync_directory, sync_file, write_new,
 };
 use crate::evidence::error::failed;
-use crate::evidence::files::{if_exists, open_no_follow, read_no_follow};
+use crate::evidence::files::{if_exists, read_no_follow};
+use crate::evidence::ledger_file::LedgerFile;
 use crate::evidence::ledger_tail::find_end;
 use crate::evidence::signing::Signer;
 use crate::evidence::{EvidenceError, FileOperation, ProjectLock, Store, list_projects, read_signed_lines};
@@ -201,8 +202,8 @@ fn ledger_positions(store: &Store) -> Result<BTreeMap<ProjectId, LedgerPosition>
     let mut positions = BTreeMap::new();
     for project in list_projects(store)? {
         let path = store.ledger_path(&project);
-        let Some(file) = if_exists(open_no_follow(&path))? else { continue };
-        if let Ok((end, _)) = find_end(&file, &path) {
+        let Some(ledger) = if_exists(LedgerFile::open(&path))? else { continue };
+        if let Ok((end, _)) = find_end(&ledger) {
             positions.insert(project, LedgerPosition { sequence: end.sequence, hash: end.hash });
         }
     }

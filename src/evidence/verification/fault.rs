@@ -89,6 +89,7 @@ fault_kinds! {
     LineUnsigned "lineUnsigned" "the line should be signed and is not" LEDGER;
     LineSignature "lineSignature" "the signature of the line is not by the key that was in use then" LEDGER;
     LineTorn "lineTorn" "after the last line there are bytes that are neither a line nor the beginning of one" LEDGER;
+    SegmentWrong "segmentWrong" "it does not hold the lines of the ledger that its name says" LEDGER;
     ProjectDisagrees "projectDisagrees" "the ledger is another project's" LEDGER;
     ApprovalWrong "approvalWrong" "an approval that does not count" APPROVAL;
     RunTwice "runTwice" "two lines are about the same run" LEDGER;

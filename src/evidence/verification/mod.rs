@@ -18,6 +18,7 @@ mod check_pruned;
 mod check_purge;
 mod check_report;
 mod check_run;
+mod check_segments;
 mod check_signatures;
 mod check_task;
 mod fault;

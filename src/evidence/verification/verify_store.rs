@@ -11,6 +11,7 @@ use crate::evidence::verification::check_keys::{check_keys, check_takeover_lines
 use crate::evidence::verification::check_ledger::{ParsedLedger, check_ledger};
 use crate::evidence::verification::check_pruned::{PrunedRemainder, check_pruned};
 use crate::evidence::verification::check_run::{CheckedRun, RunSigner, check_access, check_file, check_run};
+use crate::evidence::verification::check_segments::put_segments_in;
 use crate::evidence::verification::check_task::check_task;
 use crate::evidence::verification::inspect::{
     InspectedDirectory, InspectedEntry, InspectionDepth, inspect_directory, inspect_entries, inspect_entry, needs_content,
@@ -21,7 +22,7 @@ use crate::evidence::verification::{EvidenceFault, FaultKind, UnfinishedKind, Un
 use crate::evidence::{EvidenceError, OpenRun, Store, StoredRun, list_runs, read_lines};
 use crate::model::{Digest, LedgerBody, LedgerLine, PackedRun, ProjectId, PrunedRun, RunId, RunLine, RunRecord, TaskId};
 
-const LEDGER_MODE: u32 = 0o600;
+pub(super) const LEDGER_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 const GONE: &str = "its directory should be gone";
 
@@ -386,7 +387,9 @@ fn read_ledger(
     let read = match inspect_entry(&path, InspectionDepth::Content) {
         InspectedEntry::File(file) => {
             faults.extend(check_file(&shown, &file, LEDGER_MODE, Some(owner(store))));
-            let mut read = check_ledger(file.content.as_deref().unwrap_or_default(), &shown, project, keys, threads, faults);
+            let mut content = file.content.unwrap_or_default();
+            put_segments_in(store, &path, &mut content, faults)?;
+            let mut read = check_ledger(&content, &shown, project, keys, threads, faults);
             if is_bare && read.all_hashes.is_empty() {
                 // The process died while it registered the project. The next registration makes another id, so no
                 // process will ever finish this ledger.
@@ -485,7 +488,7 @@ fn paths_removed_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<P
 }
 
 /// Returns the user number (uid) of the owner of the store's directory; 0 if the directory cannot be examined.
-fn owner(store: &Store) -> u32 {
+pub(super) fn owner(store: &Store) -> u32 {
     store.root().metadata().map(|metadata| metadata.uid()).unwrap_or_default()
 }
 
