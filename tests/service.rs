@@ -107,6 +107,21 @@ fn many_projects_at_the_usual_limit_of_open_files_are_judged_and_then_cost_nothi
     assert_eq!((value("LETEND"), value("RENEWED"), value("VERIFIED")), ("1 1", "same 1", "yes"), "{said:#?}");
 }
 
+/// The disk of the store gets full under an installed service, and has room again: the problem is named, and nothing that was saved
+/// meanwhile is forgotten.
+#[test]
+#[ignore = "long tier"]
+fn a_full_disk_is_named_by_an_installed_service_and_healed_by_room() {
+    let Some(said) = inside("full_disk.sh", Owner::Root, &[]) else { return };
+    let value = |name: &str| said.get(name).unwrap_or_else(|| panic!("no {name} in {said:#?}")).trim();
+    let at_least_one = |name: &str| value(name).split(' ').next_back().and_then(|count| count.parse().ok()).unwrap_or(0) > 0;
+    assert_eq!(value("FULL"), "0", "{said:#?}");
+    assert!(value("WAIT").starts_with("5 1 ") && at_least_one("WAIT"), "at once, with the problem: {said:#?}");
+    assert!(value("SERVICE").starts_with("1 ") && at_least_one("SERVICE") && at_least_one("JOURNAL"), "{said:#?}");
+    assert_eq!((value("PRUNE"), value("VERIFIED")), ("0", "0"), "{said:#?}");
+    assert!(at_least_one("HEALED"), "{said:#?}");
+}
+
 /// What is expected at one isolation level after a run with a hostile check that tries W1 to W8.
 struct ExpectedAttack {
     level: &'static str,

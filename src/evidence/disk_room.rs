@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use nix::sys::statvfs::statvfs;
 
 use crate::evidence::changes::{create_file, remove_directory, remove_file, write_all};
-use crate::evidence::files::list_directory;
+use crate::evidence::files::{if_exists, list_directory};
 use crate::evidence::names::{MANIFEST_NAME, START_RECORD_NAME};
 use crate::evidence::output::remove_outputs_of_run;
 use crate::evidence::{EvidenceError, ProjectLock, Store};
@@ -44,7 +44,10 @@ impl Store {
     /// When the file cannot be removed.
     pub fn use_reserve(&self) -> Result<(), EvidenceError> {
         let is_tight = free_bytes(self.root()).is_some_and(|free| free < RESERVE_BYTES as u64);
-        if is_tight { remove_file(&self.reserve_path()) } else { Ok(()) }
+        if is_tight {
+            if_exists(remove_file(&self.reserve_path()))?;
+        }
+        Ok(())
     }
 
     fn reserve_path(&self) -> PathBuf {

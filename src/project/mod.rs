@@ -90,7 +90,7 @@ pub use refused_requests::{RefusedBefore, RefusedRequests};
 pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving};
 pub use repaired_index::Announce;
 pub use request::{ProjectScope, ProjectSettings, QueueLimits, RunOutcome, RunRequest, SealedReport, new_matcher};
-pub use retention::{PruningOutcome, plan_pruning, prune};
+pub use retention::{PruningOutcome, make_room, plan_pruning, prune};
 pub use retest_refusal::RetestRefusal;
 pub use selection::Selection;
 pub(crate) use selection::{SelectedChecks, path_filter, select_checks};

@@ -45,6 +45,15 @@ pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLi
     Ok(pruning_outcome(&survey, runs, 0))
 }
 
+/// Gives up the store's reserve if the disk is full, so that the index can be opened, which may have to be written for that. A pruning
+/// makes a new one.
+///
+/// # Errors
+/// When the store cannot be opened, or the reserve cannot be removed.
+pub fn make_room(state_root: &Path) -> Result<(), ProjectError> {
+    Store::open(state_root).and_then(|store| store.use_reserve()).map_err(ProjectError::Evidence)
+}
+
 /// Removes the runs of a project that exceed its limits. On a full disk the store's reserve makes room for the ledger line
 /// that has to come first. Also finishes a removal that was interrupted because its
 /// process died.

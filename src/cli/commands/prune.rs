@@ -12,7 +12,7 @@ use crate::cli::render;
 use crate::cli::setup;
 use crate::config::judged_settings;
 use crate::model::{CommandExit, PlanSettings, ProjectId};
-use crate::project::{ProjectScope, PruningOutcome, RemovedSnapshots, SnapshotsToRemove, plan_pruning, prune, remove_snapshots};
+use crate::project::{ProjectScope, PruningOutcome, RemovedSnapshots, SnapshotsToRemove, make_room, plan_pruning, prune, remove_snapshots};
 
 /// The beginning of the names of the settings by which evidence is removed.
 const EVIDENCE_SETTINGS: &str = "evidence.";
@@ -20,6 +20,9 @@ const EVIDENCE_SETTINGS: &str = "evidence.";
 pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, options.place.path())?;
     let (configuration, _) = setup::configuration(&root)?;
+    if !options.dry_run {
+        make_room(environment.state_root()).map_err(|error| super::from_run_error(&error))?;
+    }
     let (mut archive, project) = opening::open_registered(environment, &root)?;
     let registered = archive.projects().map_err(|error| super::from_run_error(&error))?.into_iter().map(|project| project.id);
     let registered: BTreeSet<ProjectId> = registered.collect();
