@@ -36,6 +36,8 @@ mod freshness;
 mod full_disk;
 mod fuzzed;
 mod gate;
+mod gate_run;
+mod gate_trust;
 mod git_objects;
 mod govern;
 mod harness;

@@ -126,6 +126,22 @@ impl Environment {
         Self { values: values.to_vec(), ..self.clone() }
     }
 
+    /// Returns the environment without the programs in a directory, such as those of a virtual environment of a project.
+    #[must_use]
+    pub(crate) fn without_directories_below(&self, directory: &Path) -> Self {
+        let mut environment = self.clone();
+        if let Some(path) = self.variables.get(OsStr::new("PATH")) {
+            let left = std::env::split_paths(path).filter(|entry| !real_path(entry).starts_with(directory));
+            if let Ok(left) = std::env::join_paths(left) {
+                environment.variables.insert(OsString::from("PATH"), left);
+            }
+        }
+        if environment.variables.get(OsStr::new("VIRTUAL_ENV")).is_some_and(|place| Path::new(place).starts_with(directory)) {
+            environment.variables.remove(OsStr::new("VIRTUAL_ENV"));
+        }
+        environment
+    }
+
     /// Returns the values that the command line gives to placeholders of test specifications.
     pub(crate) fn values(&self) -> &[(String, String)] {
         &self.values
