@@ -16,6 +16,7 @@ mod approval;
 mod architecture;
 mod archiving;
 mod attacks;
+mod attest;
 mod bad_input;
 mod cheats;
 mod check_freshness;

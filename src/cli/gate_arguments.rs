@@ -21,6 +21,7 @@ use clap::{Args, ValueEnum};
 ///   proctor gate HEAD~1 --json
 ///   proctor gate my-branch --policy-from origin/main
 ///   proctor gate --run
+///   proctor gate --from-notes
 ///   proctor gate --install pre-push
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -43,6 +44,12 @@ pub(crate) struct GateOptions {
     /// Gate every branch and tag that a pre-push hook of git is told on standard input
     #[arg(long, conflicts_with_all = ["revision", "json", "install", "uninstall"])]
     pub(crate) pushed: bool,
+    /// Count what others attested in git notes too (`proctor attest`), if a trusted key signed it
+    #[arg(long, conflicts_with_all = ["install", "uninstall", "pushed"])]
+    pub(crate) from_notes: bool,
+    /// Trust the keys of this file, as ssh-keygen has them, and not those that the policy names; it must lie outside of the working tree
+    #[arg(long, value_name = "FILE", requires = "from_notes")]
+    pub(crate) signers: Option<PathBuf>,
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,

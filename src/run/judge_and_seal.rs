@@ -89,7 +89,7 @@ impl Workspace {
         report.violations = self.index.violations_since(&request.scope.project, 0).map_err(ProjectError::Index)?;
         let report = seal_hash(report);
         let record = record((&run_end, &facts.actions), &decided, &report);
-        let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
+        let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report).with_tests(&facts.actions) };
         let observer = self.observer();
         // While the files are being written to disk, the launcher can be shut down without delaying the seal.
         self.dismiss_launcher_after_last_run();

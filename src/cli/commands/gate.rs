@@ -1,10 +1,12 @@
 //! `proctor gate`: says whether a commit is proved by the runs that there are, and with `--run` makes those that are missing.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::cli::commands::gate_answer::{CommitGateV1, GateAnswer};
 use crate::cli::commands::gate_errors::{from_git_read_error, from_opening_error, from_revision_error};
+use crate::cli::commands::gate_notes::{self, Attested, NotesQuestion};
 use crate::cli::commands::gate_policy::{self, Trusted};
 use crate::cli::commands::gate_run::{self, RunOfCommit};
 use crate::cli::commands::run::RunOutput;
@@ -16,7 +18,7 @@ use crate::cli::render;
 use crate::cli::setup;
 use crate::evidence::evidence_directory;
 use crate::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
-use crate::model::{CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TreeDigest, TreePath};
+use crate::model::{ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TreeDigest, TreePath};
 use crate::process::clock;
 use crate::project::{ProjectError, ProjectRepository, StoreReader};
 use crate::tree::committed_tree;
@@ -31,6 +33,8 @@ pub(super) struct GateQuestion<'a> {
     /// The branch whose upstream is trusted; a name of no branch means the one that is checked out.
     pub(super) branch: &'a str,
     pub(super) policy_from: Option<&'a str>,
+    /// Asked if what others attested counts too.
+    pub(super) notes: Option<NotesQuestion<'a>>,
 }
 
 pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -46,7 +50,8 @@ pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Resul
     }
     let repository = open_repository(&root)?;
     let (revision, policy_from) = (options.revision.as_str(), options.policy_from.as_deref());
-    let question = GateQuestion { revision, branch: revision, policy_from };
+    let notes = options.from_notes.then_some(NotesQuestion { signers: options.signers.as_deref() });
+    let question = GateQuestion { revision, branch: revision, policy_from, notes };
     let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
     let answer = answer(&question, options.run, environment, (&root, &repository), output)?;
     if options.json {
@@ -101,18 +106,31 @@ fn judge(
     let trusted = gate_policy::trusted(repository, question.branch, question.policy_from, environment)?;
     let compared = gate_policy::compare((repository, root), commit, &trusted)?;
     // Keys that cannot be read are an error also where no statement needs them.
-    gate_policy::signers(repository, &trusted, &compared.policy)?;
+    let allowed = gate_policy::signers(repository, &trusted, &compared.policy)?;
     let matcher = opening::matcher(environment, &compared.rules)?;
     let tree = committed_tree(storage, git_tree, &repository.below, &matcher).map(|tree| tree.digest);
-    let judged = match &tree {
-        Ok(tree) => judge_runs(environment, (root, repository), &JudgedBy::new(&compared.policy, &trusted)?, *tree)?,
-        Err(_) => JudgedRuns::default(),
-    };
+    let (mut judged, mut attested) = (JudgedRuns::default(), Attested::default());
+    if let Ok(tree) = &tree {
+        let by = JudgedBy::new(&compared.policy, &trusted)?;
+        if let Some(notes) = &question.notes {
+            let allowed = notes.signers.map_or(Ok(allowed), |file| gate_notes::signers_of_file(environment, root, file))?;
+            let signers =
+                opening::open_archive(environment)?.gate_signers(allowed).map_err(|error| super::from_run_error(&error))?;
+            attested = gate_notes::read(repository, &signers, (git_tree, *tree), clock::now())?;
+        }
+        judged = judge_runs(environment, (root, repository), &by, (*tree, &attested.claims))?;
+        if !matches!(overall_state(&judged.judgements), GateState::Proved | GateState::Red) {
+            let unaccepted = by.with_rules(repository, |rules| gate_notes::unaccepted(rules, &attested.claims));
+            attested.refused.extend(unaccepted);
+        }
+    }
     let JudgedRuns { judgements, elsewhere, has_other_format } = judged;
     let state = match (overall_state(&judgements), &tree) {
         (_, Err(_)) => GateState::NotAccepted,
         (GateState::Red, Ok(_)) => GateState::Red,
         (_, Ok(_)) if !compared.lowered.is_empty() => GateState::NotAccepted,
+        // Somebody has said something of this content, and it does not count.
+        (GateState::NotTested, Ok(_)) if !attested.refused.is_empty() => GateState::NotAccepted,
         (state, Ok(_)) => state,
     };
     Ok(GateAnswer {
@@ -133,6 +151,8 @@ fn judge(
         is_head: storage.head().ok().flatten() == Some(commit),
         converts_line_endings: storage.converts_line_endings(),
         not_run: None,
+        attested: attested.claims.iter().filter(|claim| is_of_another_store(claim)).map(|claim| claim.run.clone()).collect(),
+        refused_attestations: attested.refused,
     })
 }
 
@@ -156,6 +176,11 @@ impl<'a> JudgedBy<'a> {
     }
 
     fn judge(&self, repository: &ProjectRepository, claims: &[GateClaim]) -> Vec<GateJudgement> {
+        self.with_rules(repository, |rules| judge_gate(rules, claims))
+    }
+
+    /// Passes the rules on, which name functions that live as long as this call.
+    fn with_rules<T>(&self, repository: &ProjectRepository, judge: impl FnOnce(&GateRules<'_>) -> T) -> T {
         let is_tracked = |path: &str| match self.trusted.commit() {
             // What cannot be read may be there.
             Some(commit) => repository.entry_of(commit, path.trim_end_matches('/')).map_or(true, |entry| entry.is_some()),
@@ -167,7 +192,7 @@ impl<'a> JudgedBy<'a> {
             is_accepted_input: &|path| self.accepts(path),
             is_tracked_by_trusted: &is_tracked,
         };
-        judge_gate(&rules, claims)
+        judge(&rules)
     }
 
     /// Returns whether the policy accepts that checks read an ignored file. A directory ends with a slash.
@@ -189,24 +214,35 @@ struct JudgedRuns {
     has_other_format: bool,
 }
 
-/// Judges the runs on a tree: those of this project, and if they leave something unproved, also those of the same directory in the
-/// repository's other worktrees.
+/// Judges the runs on a tree, and what others attested of it: the runs of this project, and if they leave something unproved, also
+/// those of the same directory in the repository's other worktrees.
 fn judge_runs(
     environment: &Environment,
     (root, repository): (&Path, &ProjectRepository),
     by: &JudgedBy<'_>,
-    tree: TreeDigest,
+    (tree, attested): (TreeDigest, &[GateClaim]),
 ) -> Result<JudgedRuns, CommandError> {
     let failed = |error: ProjectError| super::from_run_error(&error);
     let mut archive: StoreReader = opening::open_archive(environment)?;
     let own: Option<ProjectId> = archive.find_project(root).map_err(failed)?;
     let runs = archive.claims_on_tree(own.as_ref(), (&[], root), tree).map_err(failed)?;
-    let judgements = by.judge(repository, &runs.claims);
+    let judgements = by.judge(repository, &together(runs.claims, attested));
     if matches!(overall_state(&judgements), GateState::Proved | GateState::Red) {
         return Ok(JudgedRuns { judgements, elsewhere: BTreeMap::new(), has_other_format: runs.has_other_format });
     }
     let others = archive.projects_of_repository(root).map_err(failed)?;
     let all = archive.claims_on_tree(own.as_ref(), (&others, root), tree).map_err(failed)?;
-    let judgements = by.judge(repository, &all.claims);
+    let judgements = by.judge(repository, &together(all.claims, attested));
     Ok(JudgedRuns { judgements, elsewhere: all.elsewhere, has_other_format: all.has_other_format })
+}
+
+fn is_of_another_store(claim: &GateClaim) -> bool {
+    matches!(claim.origin.signer, ClaimSigner::Allowed { .. })
+}
+
+/// Returns the claims of this store and of others, newest first. An own run that was attested too is there twice, which changes nothing.
+fn together(mut claims: Vec<GateClaim>, attested: &[GateClaim]) -> Vec<GateClaim> {
+    claims.extend_from_slice(attested);
+    claims.sort_by_key(|claim| Reverse(claim.origin.ended));
+    claims
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::cli::commands::gate_errors::WHOLE_CLONE;
+use crate::cli::commands::gate_notes::RefusedAttestation;
 use crate::cli::style::{Line, Style, Tone};
 use crate::config::duration_text;
 use crate::git::ObjectId;
@@ -38,6 +39,10 @@ pub(super) struct GateAnswer {
     pub(super) converts_line_endings: bool,
     /// Why `--run` ran nothing although something is missing.
     pub(super) not_run: Option<NotRun>,
+    /// The runs of other stores that were attested, by a key which the policy names.
+    pub(super) attested: Vec<RunId>,
+    /// Why attestations in git notes do not count.
+    pub(super) refused_attestations: Vec<RefusedAttestation>,
 }
 
 /// Why `--run` ran nothing.
@@ -65,6 +70,9 @@ impl GateAnswer {
         match &self.tree {
             Err(refusal) => lines.push(Line::from(format!("  {} ({})", with_causes(refusal), refusal.word()))),
             Ok(_) => lines.extend(self.judgements.iter().map(judgement_line)),
+        }
+        for RefusedAttestation { word, message } in &self.refused_attestations {
+            lines.push(Line::from(format!("  an attestation does not count: {message} ({word})")));
         }
         if !self.lowered.is_empty() {
             lines.push(Line::from(format!("  the commit asks for less than the trusted one: {}", self.lowered.join(", "))));
@@ -114,6 +122,7 @@ impl GateAnswer {
         }
         for run in self.judgements.iter().filter(|judged| judged.state == GateState::Red).flat_map(|judged| &judged.runs) {
             commands.push(match self.elsewhere.get(run) {
+                None if self.attested.contains(run) => format!("whoever attested {run} has its logs: `proctor show {run}` there"),
                 None => format!("`proctor show {run}` shows what failed"),
                 Some(directory) => format!("`{}` has the logs of {run} that say what failed", directory.display()),
             });
@@ -234,6 +243,8 @@ pub(super) struct CommitGateV1<'a> {
     required: Vec<GateRequiredV1<'a>>,
     /// Why `--run` ran nothing although something is missing; `None` if it ran, and without `--run`.
     not_run: Option<&'a NotRun>,
+    /// Why attestations in git notes do not count, each reason once and at most 20; empty without `--from-notes`.
+    refused_attestations: &'a [RefusedAttestation],
     next: Vec<String>,
 }
 
@@ -323,6 +334,7 @@ impl<'a> CommitGateV1<'a> {
                 Err(_) => Vec::new(),
             },
             not_run: answer.not_run.as_ref(),
+            refused_attestations: &answer.refused_attestations,
             next: answer.commands(),
         }
     }

@@ -117,6 +117,7 @@ pub(super) fn answer(options: &GateOptions, root: &Path, environment: &Environme
             revision: &revision,
             branch: branch.unwrap_or(&revision),
             policy_from: options.policy_from.as_deref(),
+            notes: None,
         };
         render::line(&format!("{}:", reference.local));
         let answer = gate::answer(&question, options.run, environment, (root, &repository), RunOutput::Screen)?;
