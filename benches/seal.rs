@@ -44,6 +44,7 @@ fn main() {
             passed: vec!["STEP.1 bench".to_owned()],
             warned: Vec::new(),
             failed: Vec::new(),
+            tests: Vec::new(),
         };
         let content = SealInput { report: vec![b'r'; REPORT_BYTES], record: record(&run_id, &task), attested };
         let start = Instant::now();

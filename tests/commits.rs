@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use proctor::ignore::{Matcher, MatcherSettings};
 use proctor::model::{Timestamp, TreePath};
 use proctor::project::ProjectRepository;
-use proctor::tree::{CommitRefusal, CommittedTree, TreeIndex, committed_tree};
+use proctor::tree::{CommitRefusal, CommittedTree, TreeIndex, committed_tree, committed_tree_within};
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use tempfile::TempDir;
 
@@ -125,6 +125,9 @@ fn where_the_content_of_a_checkout_is_not_that_of_the_commit_a_word_says_why() {
         (&[("d/.gitattributes", "* ident\n"), ("d/x.c", "/* $Id$ */\n")], Some("ident")),
         (&[("d/.gitattributes", "* ident\n"), ("d/x.c", "/* none */\n"), ("x.c", "$Id$")], None),
         (&[(".gitattributes", "x working-tree-encoding=UTF-16LE\n"), ("y", "a")], None),
+        // Git converts the encoding of a file that is no text as well.
+        (&[(".gitattributes", "y -text working-tree-encoding=UTF-16LE\n"), ("y", "a\0b\0")], Some("working-tree-encoding")),
+        (&[(".gitattributes", "y binary ident\n"), ("y", "$Id$")], Some("ident")),
         (&[(".gitattributes", "secret filter=git-crypt\n"), ("secret", "sealed")], Some("filter")),
         (
             &[
@@ -167,6 +170,21 @@ fn where_the_content_of_a_checkout_is_not_that_of_the_commit_a_word_says_why() {
     write(home.path(), b".gitattributes", b"sub/x eol=crlf\n");
     commit_all(home.path());
     assert_eq!(of_commit(&sub, &matcher(&[], None)).unwrap_err().word(), "eol");
+}
+
+#[test]
+fn so_many_bytes_are_read_and_no_more() {
+    let home = repository();
+    for name in ["a", "b", "c"] {
+        write(home.path(), name.as_bytes(), &[b'x'; 1000]);
+    }
+    commit_all(home.path());
+    let repository = ProjectRepository::open(&home.path().canonicalize().unwrap()).unwrap().expect("a repository");
+    let storage = &repository.storage;
+    let tree = storage.tree_of(storage.head().unwrap().expect("a commit")).unwrap();
+    let within = |most| committed_tree_within((storage, most), tree, &repository.below, &matcher(&[], None));
+    assert_eq!(within(3000).unwrap().files, 3);
+    assert_eq!(within(2999).unwrap_err().word(), "too-large", "one blob stands for three files");
 }
 
 #[test]

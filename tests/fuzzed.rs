@@ -4,6 +4,8 @@
 //! An input that breaks a rule is put under `fuzz/found/TARGET/`, with a name that says what was wrong. From then on
 //! this test tries that input too.
 
+#[path = "../fuzz/properties/attestation.rs"]
+mod attestation;
 #[path = "../fuzz/properties/condition.rs"]
 mod condition;
 #[path = "../fuzz/properties/configuration.rs"]
@@ -33,6 +35,7 @@ struct Target(&'static str, &'static [&'static str], fn(&[u8]));
 
 const TARGETS: &[Target] = &[
     Target("specification", &["fixtures/specifications"], specification::hold),
+    Target("attestation", &["fuzz/seeds/attestation"], attestation::hold),
     Target("condition", &["fuzz/seeds/condition"], condition::hold),
     Target("configuration", &["fuzz/seeds/configuration"], configuration::hold),
     Target("git", &["fuzz/seeds/git"], git::hold),

@@ -7,24 +7,24 @@ use serde_json::Value;
 
 use crate::common::{Output, Project, poll};
 
-const CHECKS: &str = "[[check]]\nname = \"good\"\ncommand = [\"grep\", \"-q\", \"good\", \"shop.txt\"]\n\
+pub(crate) const CHECKS: &str = "[[check]]\nname = \"good\"\ncommand = [\"grep\", \"-q\", \"good\", \"shop.txt\"]\n\
     [[check]]\nname = \"there\"\ncommand = [\"cat\", \"shop.txt\"]\n";
 
 /// Settings for git: an identity for commits, and the name of the first branch.
 const IDENTITY: [&str; 6] = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"];
 
 #[track_caller]
-fn git(project: &Project, arguments: &[&str]) -> Output {
+pub(crate) fn git(project: &Project, arguments: &[&str]) -> Output {
     project.command(Path::new("git"), IDENTITY.iter().chain(arguments)).success()
 }
 
-fn commit(project: &Project, file: &str, text: &str) {
+pub(crate) fn commit(project: &Project, file: &str, text: &str) {
     project.save(file, text);
     git(project, &["add", "."]);
     git(project, &["commit", "--quiet", "-m", "a change"]);
 }
 
-fn in_repository() -> Project {
+pub(crate) fn in_repository() -> Project {
     let project = Project::new().toml(CHECKS);
     git(&project, &["init", "--quiet"]);
     commit(&project, "shop.txt", "good\n");
@@ -33,14 +33,14 @@ fn in_repository() -> Project {
 
 /// Asks for the exit code and the document.
 #[track_caller]
-fn gate(project: &Project, arguments: &[&str], status: i32) -> Value {
+pub(crate) fn gate(project: &Project, arguments: &[&str], status: i32) -> Value {
     let output = project.proctor(["gate", "--json"].iter().chain(arguments)).status(status);
     let document = output.json();
     assert_eq!(document["exitCode"], status, "{document}");
     document
 }
 
-fn reasons(document: &Value) -> Vec<String> {
+pub(crate) fn reasons(document: &Value) -> Vec<String> {
     let required = document["required"].as_array().expect("a list");
     let reasons = required.iter().flat_map(|one| one["reasons"].as_array().expect("a list"));
     reasons.map(|reason| reason.as_str().expect("a text").to_owned()).collect()
@@ -191,9 +191,24 @@ fn what_cannot_be_judged_is_said() {
     git(&bare, &["init", "--quiet"]);
     assert!(bare.proctor(["gate"]).status(2).stderr.contains("nothing is committed yet"));
     let project = in_repository();
-    for (revision, said) in [("nothing", "names no commit"), ("HEAD@{1}", "is not understood"), ("HEAD~9", "no parent")] {
+    let mistyped = "0123456789abcdef0123456789abcdef01234567";
+    for (revision, said) in [
+        ("nothing", "names no commit"),
+        (mistyped, "names no commit"),
+        ("HEAD@{1}", "is not understood"),
+        ("HEAD~9", "no parent"),
+    ] {
         let output = project.proctor(["gate", revision]).status(2);
         assert!(output.stderr.contains(said), "{}", output.stderr);
+    }
+    // What a shallow clone lacks is no damage and no mistake.
+    commit(&project, "shop.txt", "good and newer\n");
+    let url = format!("file://{}", project.path().display());
+    let shallow = project.shared("shallow").to_str().expect("text").to_owned();
+    git(&project, &["clone", "--quiet", "--depth", "1", &url, &shallow]);
+    for revision in ["HEAD~1", mistyped] {
+        let lacking = project.proctor(["gate", "--project", &shallow, revision]).status(3);
+        assert!(lacking.stderr.contains("--unshallow"), "{}", lacking.stderr);
     }
     // A file and a branch of one name: nobody may choose for the person which is meant.
     project.save("release", "[gate]\n");

@@ -6,6 +6,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
+use crate::cli::attest_arguments::AttestOptions;
 use crate::cli::evidence_arguments::{ArchiveOptions, ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
 use crate::cli::gate_arguments::GateOptions;
 use crate::cli::govern_arguments::GovernOptions;
@@ -69,6 +70,7 @@ pub(crate) enum Command {
     Review(ReviewOptions),
     Govern(GovernOptions),
     Gate(GateOptions),
+    Attest(AttestOptions),
 }
 
 /// Run the checks once and seal the evidence
@@ -420,6 +422,7 @@ impl Command {
             | Self::Key(_)
             | Self::Checkpoint(_)
             | Self::Anchor(_)
+            | Self::Attest(_)
             | Self::Prune(_)
             | Self::Archive(_)
             | Self::Daemon(_)

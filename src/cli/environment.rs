@@ -11,6 +11,7 @@ use crate::config::SHORTEST_SECRET;
 use crate::evidence::FailureInjection;
 use crate::model::{Asker, CommandExit, IsolationLevel};
 use crate::project::StepObserver;
+use crate::report::OutgoingRedactor;
 use crate::run::SQLITE_ARGUMENT;
 use crate::sandbox::real_path;
 use crate::workflow::PointObserver;
@@ -126,6 +127,22 @@ impl Environment {
         Self { values: values.to_vec(), ..self.clone() }
     }
 
+    /// Returns the environment without the programs in a directory, such as those of a virtual environment of a project.
+    #[must_use]
+    pub(crate) fn without_directories_below(&self, directory: &Path) -> Self {
+        let mut environment = self.clone();
+        if let Some(path) = self.variables.get(OsStr::new("PATH")) {
+            let left = std::env::split_paths(path).filter(|entry| !real_path(entry).starts_with(directory));
+            if let Ok(left) = std::env::join_paths(left) {
+                environment.variables.insert(OsString::from("PATH"), left);
+            }
+        }
+        if environment.variables.get(OsStr::new("VIRTUAL_ENV")).is_some_and(|place| Path::new(place).starts_with(directory)) {
+            environment.variables.remove(OsStr::new("VIRTUAL_ENV"));
+        }
+        environment
+    }
+
     /// Returns the values that the command line gives to placeholders of test specifications.
     pub(crate) fn values(&self) -> &[(String, String)] {
         &self.values
@@ -232,6 +249,16 @@ impl Environment {
     }
 
     /// Returns the user and process that made the request, for the ledger (S3).
+    /// Returns the redactor for texts that leave the store: it knows this machine's name, its user and the home directory.
+    pub(crate) fn outgoing_redactor(&self) -> OutgoingRedactor {
+        let text = |name: &str| self.variable(name).and_then(OsStr::to_str);
+        let account = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten().map(|user| user.name);
+        let users: Vec<&str> = [text("USER"), text("LOGNAME"), account.as_deref()].into_iter().flatten().collect();
+        let system = nix::sys::utsname::uname().ok();
+        let host = system.as_ref().and_then(|system| system.nodename().to_str()).unwrap_or_default();
+        OutgoingRedactor::new(text("HOME"), &users, host)
+    }
+
     pub(crate) fn asker(&self) -> Asker {
         Asker {
             pid: std::process::id(),

@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// Say whether a commit is proved: whether its checks passed on exactly its content
 ///
 /// The tree digest of the commit's content is computed from git's objects, without git and without a checkout, and looked up among the
 /// sealed runs of the project. So a verdict counts that was given before the commit was made, amended, squashed or rebased, if the content
-/// is the same. Nothing is run or recorded.
+/// is the same. Without `--run`, nothing is run or recorded.
 ///
-/// What counts is `[gate]` in the `proctor.toml` of a trusted commit: the upstream of the branch, or what `--policy-from` names; never that
-/// of the commit itself. A commit that asks for less than the trusted one is not accepted.
+/// What counts is `[gate]` in the `proctor.toml` of a trusted commit: the upstream of the branch, else the default branch of the remote, or
+/// what `--policy-from` names; never that of the commit itself. A commit that asks for less than the trusted one is not accepted.
 ///
 /// Exit codes: 0 proved; 1 a check failed on this content; 5 not tested; 3 tested, but not as the policy asks, or the commit cannot be
 /// judged; each with what is missing and the command that mends it.
@@ -20,6 +20,9 @@ use clap::Args;
 ///   proctor gate
 ///   proctor gate HEAD~1 --json
 ///   proctor gate my-branch --policy-from origin/main
+///   proctor gate --run
+///   proctor gate --from-notes
+///   proctor gate --install pre-push
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct GateOptions {
@@ -29,10 +32,35 @@ pub(crate) struct GateOptions {
     /// Take the policy from this commit, or from a file like `proctor.toml`
     #[arg(long, value_name = "REV|FILE")]
     pub(crate) policy_from: Option<String>,
+    /// Run what is missing on a checkout of the commit that proctor makes for itself; files, index and HEAD of the project stay as they are
+    #[arg(long)]
+    pub(crate) run: bool,
+    /// Write a hook of git that gates what is pushed; asks before it replaces one
+    #[arg(long, value_enum, value_name = "HOOK", conflicts_with_all = ["revision", "run", "json", "policy_from"])]
+    pub(crate) install: Option<GateHook>,
+    /// Remove the hook that `--install` wrote, and put back the one that it replaced
+    #[arg(long, value_enum, value_name = "HOOK", conflicts_with_all = ["revision", "run", "json", "policy_from", "install"])]
+    pub(crate) uninstall: Option<GateHook>,
+    /// Gate every branch and tag that a pre-push hook of git is told on standard input
+    #[arg(long, conflicts_with_all = ["revision", "json", "install", "uninstall"])]
+    pub(crate) pushed: bool,
+    /// Count what others attested in git notes too (`proctor attest`), if a trusted key signed it
+    #[arg(long, conflicts_with_all = ["install", "uninstall", "pushed"])]
+    pub(crate) from_notes: bool,
+    /// Trust the keys of this file, as ssh-keygen has them, and not those that the policy names; it must lie outside of the working tree
+    #[arg(long, value_name = "FILE", requires = "from_notes")]
+    pub(crate) signers: Option<PathBuf>,
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,
     /// Print the answer as one JSON document
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A hook of git that `proctor gate --install` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GateHook {
+    /// Before commits are pushed
+    PrePush,
 }

@@ -15,7 +15,7 @@ const GROUPS: &[Group] = &[
     Group { heading: "Every day", commands: &["run", "watch", "status", "wait", "show", "log", "init", "plan", "why", "doctor"] },
     Group {
         heading: "Evidence",
-        commands: &["gate", "verify", "export", "key", "anchor", "checkpoint", "archive", "prune", "tree"],
+        commands: &["gate", "attest", "verify", "export", "key", "anchor", "checkpoint", "archive", "prune", "tree"],
     },
     Group { heading: "Service", commands: &["add", "remove", "list", "daemon", "service", "api"] },
     Group { heading: "Specifications and agents", commands: &["check", "schema", "approve", "tdd", "tasks", "request"] },

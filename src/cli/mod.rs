@@ -5,6 +5,7 @@
 
 mod anchor_arguments;
 mod arguments;
+mod attest_arguments;
 mod commands;
 mod doctor_evidence;
 mod doctor_findings;
@@ -82,6 +83,7 @@ pub fn main() -> ExitCode {
 fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandExit, CommandError> {
     match arguments.command {
         Command::Review(options) => commands::review::execute(&options, environment),
+        Command::Attest(options) => commands::attest::execute(&options, environment),
         Command::Gate(options) => commands::gate::execute(&options, environment),
         Command::Govern(options) => commands::govern::execute(&options, environment),
         Command::Run(options) => commands::run::execute(&options, environment),

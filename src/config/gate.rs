@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::config::section::{Document, Section};
-use crate::config::values::{WrongValue, choice, duration, filled_text, list, or_off};
+use crate::config::values::{WrongValue, boolean, choice, duration, filled_text, list, or_off, text};
 use crate::model::{GatePolicy, IsolationLevel, TaskId};
 
 const LEVELS: &[(&str, IsolationLevel)] = &[
@@ -33,6 +33,12 @@ pub(super) fn read_gate(section: &Section<'_>, document: &mut Document<'_>) -> G
         checks: section.setting(document, "checks", list(filled_text("\"unit\""), "[\"unit\", \"types\"]")).value,
         isolation: section.setting(document, "isolation", choice(LEVELS)).value,
         max_age: section.setting(document, "max_age", age).value,
+        platforms: section.setting(document, "platforms", list(platform, "[\"linux-x86_64\"]")).value,
+        fresh_caches: section.setting(document, "fresh_caches", boolean).value,
+        ignored_inputs: section
+            .setting(document, "ignored_inputs", list(filled_text("\".env\""), "[\".env\", \"/data/\"]"))
+            .value,
+        signers: Some(section.setting(document, "signers", file_below).value).filter(|file| !file.is_empty()),
     }
 }
 
@@ -42,6 +48,26 @@ fn task(value: &Spanned<DeValue<'_>>) -> Result<TaskId, WrongValue> {
         .map_err(|_| WrongValue::new(format!("`{name}` is no task")).hint("write `default`, or a task's id such as `T117`"))
 }
 
+/// Reads a platform's name: the kernel, a hyphen and the processor.
+fn platform(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
+    let name = filled_text("\"linux-x86_64\"")(value)?;
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match name.split_once('-') {
+        Some((system, processor)) if is_word(system) && is_word(processor) => Ok(name),
+        _ => Err(WrongValue::new(format!("`{name}` is no platform")).hint("write `linux-x86_64` or `linux-aarch64`")),
+    }
+}
+
+/// Reads the path of a file in the project, which may be empty.
+fn file_below(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
+    let path = text("\"allowed_signers\"")(value)?;
+    if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+        return Err(WrongValue::new(format!("`{path}` is no file of the project, and the file is read from the trusted commit"))
+            .hint("name a file below the project's directory, for example `allowed_signers`"));
+    }
+    Ok(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,17 +75,31 @@ mod tests {
 
     #[test]
     fn every_setting_is_read_and_no_list_of_tasks_is_empty() {
-        let text = "[gate]\ntasks = [\"T117\"]\nchecks = [\"types\"]\nisolation = \"cgroup\"\nmax_age = \"2h\"\n";
+        let text = "[gate]\ntasks = [\"T117\"]\nchecks = [\"types\"]\nisolation = \"cgroup\"\nmax_age = \"2h\"\n\
+            platforms = [\"linux-x86_64\"]\nfresh_caches = true\nignored_inputs = [\".env\"]\nsigners = \"keys/signers\"\n";
         let expected = GatePolicy {
             tasks: vec![TaskId::try_from("T117").unwrap()],
             checks: vec!["types".to_owned()],
             isolation: IsolationLevel::Cgroup,
             max_age: Some(Duration::from_secs(7200)),
+            platforms: vec!["linux-x86_64".to_owned()],
+            fresh_caches: true,
+            ignored_inputs: vec![".env".to_owned()],
+            signers: Some("keys/signers".to_owned()),
         };
         assert_eq!(read(text, "proctor.toml").unwrap().gate, expected);
         let defaults = read("", "proctor.toml").unwrap().gate;
         assert_eq!((defaults.tasks, defaults.isolation), (vec![TaskId::default_task()], IsolationLevel::ProcessGroup));
-        for wrong in ["tasks = []", "tasks = [\"a b\"]", "isolation = \"strong\"", "max_age = \"0s\"", "signers = []"] {
+        assert_eq!((defaults.fresh_caches, defaults.signers), (false, None));
+        for wrong in [
+            "tasks = []",
+            "tasks = [\"a b\"]",
+            "isolation = \"strong\"",
+            "max_age = \"0s\"",
+            "signers = []",
+            "signers = \"../keys\"",
+            "platforms = [\"linux\"]",
+        ] {
             assert!(read(&format!("[gate]\n{wrong}\n"), "proctor.toml").is_err(), "{wrong}");
         }
     }

@@ -287,6 +287,10 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("checks", Changed),
             key("isolation", Later(&["namespace", "cgroup", "landlock", "process-group"])),
             key("max_age", Higher),
+            key("platforms", Removed),
+            key("fresh_caches", Later(&["true", "false"])),
+            key("ignored_inputs", Added),
+            key("signers", Changed),
         ],
     ),
     (

@@ -36,11 +36,13 @@
 //! * `history` reads runs back, `sealed_files` compares them with the ledger, `archive` keeps a run in one file, and `export` copies a run for other people.
 //! * `retention` removes runs. `verification` finds out whether evidence was changed; `verification_targets` lists what
 //!   can be verified.
+//! * `attestation` tells other people what runs say of a commit's content, and reads what others tell.
 //! * `transparency` presents the ledger as a transparency log. `anchor` keeps the log's head in another place.
 
 mod anchor;
 mod archive;
 mod artifact;
+mod attestation;
 mod background_thread;
 mod changes;
 mod disk_room;
@@ -96,14 +98,19 @@ mod workflow_lock;
 pub(crate) mod testing;
 
 pub use anchor::{
-    Anchor, AnchorFileError, AnchorRefusal, AnchoredNote, GitAnchorError, notes_reference, read_anchor, read_git_anchors,
-    write_anchor, write_git_anchor,
+    ATTESTATIONS, Anchor, AnchorFileError, AnchorRefusal, AnchoredNote, AttestationNote, FETCHED_ATTESTATIONS, GitAnchorError,
+    NoteChange, add_attestations, notes_reference, read_anchor, read_attestation_notes, read_git_anchors, write_anchor,
+    write_git_anchor,
 };
 pub use archive::{
     ArchiveExemption, ArchiveOutcome, ArchivePlan, ArchiveProblem, ArchiveRefusal, ArchiveRequest, archive_runs,
     finish_archiving, is_archived, plan_archive,
 };
 pub use artifact::{Artifact, ArtifactRefusal, TakenReport, create_unnamed_file, read_artifact, take_report_file};
+pub use attestation::{
+    AttestationRefusal, Attestor, CommitClaim, NamedTests, ReadAttestation, VerificationSummary, named_tests, read_attestations,
+    write_attestation_bundle,
+};
 pub use background_thread::{BackgroundJob, BackgroundThread};
 pub use disk_room::remove_half_of_run;
 pub use durable_steps::{DurableStep, DurableStepObserver};

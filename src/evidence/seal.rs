@@ -12,7 +12,7 @@ use crate::evidence::files::{hash_file, list_directory};
 use crate::evidence::manifest::render_manifest;
 use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, statements_name};
 use crate::evidence::output::remove_outputs_of_run;
-use crate::evidence::signing::{Envelope, RunStatements, Signer, sign_for_ssh};
+use crate::evidence::signing::{Envelope, RunStatements, Signer, StatementForm, sign_for_ssh};
 use crate::evidence::{
     BackgroundJob, DurableStep, DurableStepObserver, EvidenceError, FileOperation, Ledger, RunDirectory, Store,
 };
@@ -145,7 +145,7 @@ pub(super) fn seal_synced(
 /// statements.
 fn signatures(input: &SealInput, files: &BTreeMap<Vec<u8>, Digest>, signer: &Signer) -> [(String, Vec<u8>); 2] {
     let SealInput { report, record, attested } = input;
-    let statements = RunStatements { record, attested, report_digest: Digest::of(report), files };
+    let statements = RunStatements { form: StatementForm::OfTree, record, attested, report_digest: Digest::of(report), files };
     let envelopes = statements.to_payloads().map(|payload| Envelope::sign(&payload, signer).to_line());
     [(SIGNATURE_NAME.to_owned(), sign_for_ssh(report, signer)), (statements_name(&record.run_id), envelopes.concat())]
 }

@@ -52,7 +52,8 @@ pub(super) fn record(run_id: &RunId, task: &TaskId, report: &[u8], status: Overa
 }
 
 fn attested(project: &ProjectId) -> AttestedRun {
-    AttestedRun { project: project.clone(), isolation: None, passed: Vec::new(), warned: Vec::new(), failed: Vec::new() }
+    let (passed, warned, failed) = (Vec::new(), Vec::new(), Vec::new());
+    AttestedRun { project: project.clone(), isolation: None, passed, warned, failed, tests: Vec::new() }
 }
 
 /// Returns the input for sealing an interrupted run, with a short text in place of the report.

@@ -71,6 +71,17 @@ impl GitConfig {
         self.values.iter().any(|value| value.section == "remote" && value.key == "promisor")
     }
 
+    /// Returns the names of all remote repositories, each once.
+    pub(super) fn remotes(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for value in self.values.iter().filter(|value| value.section == "remote") {
+            if let Some(name) = value.subsection.as_deref().filter(|name| !names.contains(name)) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
     pub(super) fn has_value(&self, section: &str, subsection: Option<&str>, key: &str) -> bool {
         self.value(section, subsection, key).is_some()
     }

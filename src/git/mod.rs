@@ -9,6 +9,7 @@
 //!   index is a value with a reason ([`GitIndexProblem`]), and never an error that ends a command: without an index, the rules
 //!   files alone decide.
 //! * `directory`: opens files of a repository without following a symbolic link, because the tested code may have put one there.
+//! * `new_index`: makes the index of a checkout that proctor writes itself.
 //! * `object`, `delta`: parse objects (pure). `pack`, `database`: read them. An object is accepted only if its content has the
 //!   hash that is its name. Sizes, lengths of chains and numbers of files are limited, so that a repository that was made to
 //!   harm ends in an error value.
@@ -22,6 +23,7 @@ mod delta;
 mod directory;
 mod error;
 mod index_file;
+mod new_index;
 mod object;
 mod pack;
 mod reading;
@@ -35,6 +37,7 @@ pub use database::ObjectDatabase;
 pub use directory::GitDirectory;
 pub use error::{GitReadError, ObjectProblem};
 pub use index_file::{GitIndexProblem, IndexContent, parse_index};
+pub use new_index::index_of_files;
 pub use object::{GitEntryKind, GitObject, GitTreeEntry, ObjectId, ObjectKind};
 pub use reading::{GitIndex, read_git_index};
 pub use reference::{ReferenceName, read_reference};

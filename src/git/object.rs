@@ -144,10 +144,10 @@ impl GitObject {
     }
 
     /// Makes a commit; the time is in seconds since 1970.
-    pub(crate) fn commit(tree: ObjectId, parent: Option<ObjectId>, seconds: i64, message: &str) -> Self {
-        let parent = parent.map_or(String::new(), |parent| format!("parent {}\n", parent.hex()));
+    pub(crate) fn commit(tree: ObjectId, parents: impl IntoIterator<Item = ObjectId>, seconds: i64, message: &str) -> Self {
+        let parents: String = parents.into_iter().map(|parent| format!("parent {}\n", parent.hex())).collect();
         let who = format!("author {AUTHOR} {seconds} +0000\ncommitter {AUTHOR} {seconds} +0000");
-        let text = format!("tree {}\n{parent}{who}\n\n{message}\n", tree.hex());
+        let text = format!("tree {}\n{parents}{who}\n\n{message}\n", tree.hex());
         Self { kind: ObjectKind::Commit, content: text.into_bytes() }
     }
 
@@ -208,6 +208,10 @@ impl GitTreeEntry {
 
     pub(crate) fn file(name: Vec<u8>, id: ObjectId) -> Self {
         Self { mode: FILE_MODE.to_vec(), name, id }
+    }
+
+    pub(crate) fn directory(name: Vec<u8>, id: ObjectId) -> Self {
+        Self { mode: TREE_MODE.to_vec(), name, id }
     }
 
     /// Returns whether the entry is a directory.

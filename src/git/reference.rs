@@ -52,6 +52,15 @@ pub(super) fn read_head_name(git_directory: &GitDirectory) -> Result<Option<Refe
     text.trim_end().strip_prefix("ref: ").map(ReferenceName::parse).transpose()
 }
 
+/// Returns the reference that a symbolic reference names; `None` if it does not exist or names an object.
+///
+/// # Errors
+/// When the reference cannot be read, or names what is no reference.
+pub(super) fn read_symbolic(common: &GitDirectory, name: &ReferenceName) -> Result<Option<ReferenceName>, GitReadError> {
+    let text = common.text(name.as_str(), LONGEST_REFERENCE)?.unwrap_or_default();
+    text.trim_end().strip_prefix("ref: ").map(ReferenceName::parse).transpose()
+}
+
 /// Returns the object that a reference names, or `None` if the reference does not exist.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! Finds the commit that a revision names, such as `HEAD~2`, `v1.0` or `main@{upstream}` (gitrevisions(7)).
 
-use crate::git::error::GitReadError;
-use crate::git::object::ObjectId;
-use crate::git::reference::{ReferenceName, read_head_name, read_reference};
+use crate::git::error::{GitReadError, ObjectProblem};
+use crate::git::object::{GitObject, ObjectId};
+use crate::git::reference::{ReferenceName, read_head_name, read_reference, read_symbolic};
 use crate::git::storage::GitStorage;
 
 /// The longest revision that is read, in bytes.
@@ -41,6 +41,13 @@ pub enum RevisionError {
     },
     #[error("the branch `{branch}` has no upstream")]
     NoUpstream { branch: String },
+    /// The repository was cloned without a part of its history.
+    #[error("the clone is shallow or partial and lacks object {id}, which `{revision}` leads to")]
+    LackingClone {
+        revision: String,
+        /// The object's hash in hexadecimal digits.
+        id: String,
+    },
     #[error(transparent)]
     Git(#[from] GitReadError),
 }
@@ -60,6 +67,17 @@ impl GitStorage {
     /// # Errors
     /// When the revision is not understood or names no commit, or an object or reference cannot be read.
     pub fn resolve(&self, revision: &str) -> Result<ObjectId, RevisionError> {
+        self.resolve_in_whole_clone(revision).map_err(|error| {
+            if let RevisionError::Git(GitReadError::Object { id, problem: ObjectProblem::Missing }) = &error
+                && self.lacks_objects_by_design()
+            {
+                return RevisionError::LackingClone { revision: revision.to_owned(), id: id.clone() };
+            }
+            error
+        })
+    }
+
+    fn resolve_in_whole_clone(&self, revision: &str) -> Result<ObjectId, RevisionError> {
         let (name, upstream, steps) = split(revision)?;
         let mut commit = match upstream {
             Upstream::Asked => self.upstream_of(name)?,
@@ -69,6 +87,22 @@ impl GitStorage {
             commit = self.take(commit, step)?;
         }
         Ok(self.peel(commit)?.0)
+    }
+
+    /// Returns the full name of the branch that a remote repository calls its default one, as it was when the remote was cloned:
+    /// that of `origin`, or of the only remote. `None` if this is not known.
+    ///
+    /// # Errors
+    /// When a reference cannot be read.
+    pub fn default_branch_of_remote(&self) -> Result<Option<ReferenceName>, GitReadError> {
+        let remotes = self.config.remotes();
+        let remote = match remotes[..] {
+            [only] => only,
+            _ => "origin",
+        };
+        let Ok(head) = ReferenceName::parse(&format!("refs/remotes/{remote}/HEAD")) else { return Ok(None) };
+        let Some(branch) = read_symbolic(&self.common, &head)? else { return Ok(None) };
+        Ok(self.read(&branch)?.map(|_| branch))
     }
 
     /// Returns the full name of the reference that the checked-out branch follows; `None` if no branch is checked out, or it
@@ -140,7 +174,14 @@ impl GitStorage {
             return self.head()?.ok_or(RevisionError::NothingCommitted);
         }
         if let Some(id) = ObjectId::parse(&name.to_ascii_lowercase()) {
-            return Ok(id);
+            return match self.objects.read(id) {
+                // A whole clone has every commit that anybody can mean, so the name was mistyped.
+                Err(GitReadError::Object { problem: ObjectProblem::Missing, .. }) if !self.lacks_objects_by_design() => {
+                    Err(RevisionError::Unknown { revision: name.to_owned() })
+                }
+                Err(error) => Err(error.into()),
+                Ok(GitObject { .. }) => Ok(id),
+            };
         }
         let full = name.starts_with("refs/").then(|| name.to_owned());
         let places = PLACES.iter().map(|place| place.replacen('*', name, 1));

@@ -104,6 +104,13 @@ impl GitStorage {
         is_shallow || self.config.has_value("extensions", None, "partialclone") || self.config.has_promisor()
     }
 
+    /// Returns the directory of hooks that the configuration names (`core.hooksPath`); `None` if it names none. `others` are the texts
+    /// of the user's and the machine's configuration, the one that counts less first.
+    pub fn hooks_path(&self, others: &[String]) -> Option<String> {
+        let named = |config: &GitConfig| config.value("core", None, "hookspath").map(str::to_owned);
+        named(&self.config).or_else(|| others.iter().rev().find_map(|text| named(&GitConfig::parse(text))))
+    }
+
     /// Returns whether the repository's own configuration asks git to change line endings when it checks files out.
     pub fn converts_line_endings(&self) -> bool {
         let value = |key| self.config.value("core", None, key).unwrap_or_default().to_ascii_lowercase();

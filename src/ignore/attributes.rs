@@ -37,7 +37,7 @@ struct AttributesLine {
 /// An attribute that a line sets. The last line that matches a path and sets an attribute decides about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Setting {
-    /// Whether git treats the file as text. Only in a text are line endings and encodings converted.
+    /// Whether git treats the file as text. Only in a text are line endings converted.
     MayBeText(bool),
     /// Whether this change is asked for.
     Change(CheckoutChange, bool),
@@ -89,7 +89,8 @@ pub fn checkout_changes<'a>(files: impl Iterator<Item = (&'a AttributesFile, &'a
             }
         }
     }
-    changes.retain(|change| may_be_text || *change == CheckoutChange::Ident);
+    // Git converts the encoding of a file, and puts the blob's name in place of `$Id$`, also where the file is no text.
+    changes.retain(|change| may_be_text || *change != CheckoutChange::LineEndings);
     changes.into_iter().chain(filter).collect()
 }
 
@@ -188,7 +189,8 @@ mod tests {
         use CheckoutChange::{Encoding, Filter, Ident, LargeFile, LineEndings};
         let text = "* text=auto\n*.bat text eol=crlf # not a comment\n# a comment\n/keep.bat eol=lf\n*.bin binary\n*.bin eol=crlf\n\
             \"a b\\\"\\303\\251\" ident\n*.c ident\ndocs/*.c -ident\n*.psd filter=lfs diff=lfs -text\nsecret filter=git-crypt\n\
-            *.txt working-tree-encoding=UTF-16 working-tree-encoding=utf-8\n*.u working-tree-encoding=UTF-16\ndir/ ident\n!x ident\n";
+            *.txt working-tree-encoding=UTF-16 working-tree-encoding=utf-8\n*.u working-tree-encoding=UTF-16\ndir/ ident\n!x ident\n\
+            *.v -text working-tree-encoding=UTF-16\n*.w binary ident eol=crlf\n";
         for (path, expected) in [
             ("a/run.bat", &[LineEndings][..]),
             ("keep.bat", &[]),
@@ -201,6 +203,8 @@ mod tests {
             ("secret", &[Filter]),
             ("x.txt", &[]),
             ("x.u", &[Encoding]),
+            ("x.v", &[Encoding]),
+            ("x.w", &[Ident]),
             ("dir/file", &[]),
             ("x", &[]),
         ] {

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ApprovalRecord, ArchiveRecord, CheckRecord, CommandExit, Digest, GovernanceRecord, IsolationLevel, OverallResult,
-    OverallStatus, Phase, PlanTerms, ProgramRecord, ProjectId, PruneRecord, PrunedRun, PurgeRecord, RouteEntry, RunId, Sequence,
-    TaskId, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
+    OverallStatus, Phase, PlanTerms, ProgramRecord, ProjectId, PruneRecord, PrunedRun, PurgeRecord, RouteEntry, RunConditions,
+    RunId, Sequence, TaskId, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
 };
 
 /// The name and version of the format, in the `schema` field of every line.
@@ -275,6 +275,9 @@ pub struct RunRecord {
     /// not known: in older lines, and for a run whose process died.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Vec<ProgramRecord>>,
+    /// What the results may depend on beside the tree. `None` in older lines, and for a run whose process died.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Box<RunConditions>>,
     /// The earlier runs from which results were reused, sorted. The files of these runs are part of the proof of this
     /// verdict. Older lines have no such list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -360,6 +363,7 @@ impl RunRecord {
             inputs: BTreeMap::new(),
             results: None,
             programs: None,
+            conditions: None,
             reused: Vec::new(),
             started: time.0,
             ended: time.1,

@@ -55,6 +55,7 @@ mod retention;
 mod review;
 mod route;
 mod run;
+mod run_conditions;
 mod service;
 mod shown;
 mod size;
@@ -105,7 +106,7 @@ pub use freshness::{
     StaleReason, VerdictStatus, WaitStep, compute_freshness,
 };
 pub use further_test_counts::FurtherTestCounts;
-pub use gate_policy::GatePolicy;
+pub use gate_policy::{ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, GateClaim, GatePolicy};
 pub use governance::GovernanceRecord;
 pub use health::{HealthProblem, ServiceTrouble};
 pub use identity::IdentityWriter;
@@ -157,6 +158,7 @@ pub use route::{
     RoutingSettings, TddState,
 };
 pub use run::{Trigger, TriggerKind};
+pub use run_conditions::{CachesSeen, IgnoredFiles, MOST_IGNORED_NAMED, RunConditions};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};
 pub use size::ByteSize;

@@ -1,12 +1,16 @@
 //! Reads what `proctor gate` judges from: the commit and the trusted commit from git's objects, and the runs on the commit's tree from
-//! the ledger.
+//! the ledger, as claims.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::evidence::{self, LedgerLookup};
 use crate::git::{GitEntryKind, GitReadError, GitStorage, ObjectId};
-use crate::model::{EntryKind, ProjectId, RunLine, RunRecord, TreeDigest, TreeFormat, TreePath};
+use crate::model::{
+    CheckOutcome, CheckRecord, ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, EntryKind, GateClaim, IsolationLevel,
+    OverallStatus, ProjectId, RunId, RunLine, RunRecord, TreeDigest, TreeFormat, TreePath,
+};
 use crate::project::approval::CONFIGURATION_FILE;
 use crate::project::checked_index::{catch_up, catch_up_and_name};
 use crate::project::error::ProjectError;
@@ -21,11 +25,13 @@ pub struct ProjectRepository {
     pub below: TreePath,
 }
 
-/// The sealed runs on one tree.
+/// What the ledgers of this store say of the sealed runs on one tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunsOnTree {
+pub struct ClaimsOnTree {
     /// The runs, newest first.
-    pub runs: Vec<RunRecord>,
+    pub claims: Vec<GateClaim>,
+    /// The projects of the runs that are not of the project itself.
+    pub elsewhere: BTreeMap<RunId, ProjectId>,
     /// Whether the newest run of the project names its tree in an earlier format, which cannot be compared.
     pub has_other_format: bool,
 }
@@ -47,22 +53,37 @@ impl ProjectRepository {
     /// # Errors
     /// When an object cannot be read.
     pub fn blob_of(&self, commit: ObjectId, path: &str) -> Result<Option<ObjectId>, GitReadError> {
-        let mut at = self.storage.tree_of(commit)?;
+        let found = self.entry_of(commit, path)?;
+        let is_file = |(kind, _): &(EntryKind, ObjectId)| matches!(kind, EntryKind::File | EntryKind::Executable);
+        Ok(found.filter(is_file).map(|(_, id)| id))
+    }
+
+    /// Returns the tree of the project's directory in a commit; `None` if the commit has no such directory.
+    ///
+    /// # Errors
+    /// When an object cannot be read.
+    pub fn project_tree_of(&self, commit: ObjectId) -> Result<Option<ObjectId>, GitReadError> {
+        let found = self.entry_of(commit, "")?;
+        Ok(found.filter(|(kind, _)| *kind == EntryKind::Directory).map(|(_, id)| id))
+    }
+
+    /// Returns the kind and the object of what a commit has at a path from the project's root; `None` if it has nothing there, or a
+    /// submodule. Links are not followed.
+    ///
+    /// # Errors
+    /// When an object cannot be read.
+    pub fn entry_of(&self, commit: ObjectId, path: &str) -> Result<Option<(EntryKind, ObjectId)>, GitReadError> {
+        let mut at = (EntryKind::Directory, self.storage.tree_of(commit)?);
         let names = self.below.as_bytes().split(|byte| *byte == b'/').chain(path.as_bytes().split(|byte| *byte == b'/'));
-        let names: Vec<&[u8]> = names.filter(|name| !name.is_empty() && *name != b".").collect();
-        for (position, name) in names.iter().enumerate() {
-            let is_last = position + 1 == names.len();
-            let Some(entry) = self.storage.entries(at)?.into_iter().find(|entry| entry.name == *name) else { return Ok(None) };
-            let kind = entry.kind();
-            if is_last && matches!(kind, Some(GitEntryKind::Own(EntryKind::File | EntryKind::Executable))) {
-                return Ok(Some(entry.id));
-            }
-            if is_last || kind != Some(GitEntryKind::Own(EntryKind::Directory)) {
+        for name in names.filter(|name| !name.is_empty() && *name != b".") {
+            if at.0 != EntryKind::Directory {
                 return Ok(None);
             }
-            at = entry.id;
+            let Some(entry) = self.storage.entries(at.1)?.into_iter().find(|entry| entry.name == name) else { return Ok(None) };
+            let Some(GitEntryKind::Own(kind)) = entry.kind() else { return Ok(None) };
+            at = (kind, entry.id);
         }
-        Ok(None)
+        Ok(Some(at))
     }
 
     /// Returns the content of the project's `proctor.toml` in a commit; `None` if the commit has none.
@@ -76,7 +97,8 @@ impl ProjectRepository {
 }
 
 impl StoreReader {
-    /// Returns the registered projects whose directories are in the repository that contains `root`, such as its other worktrees.
+    /// Returns the registered projects whose directories are in the repository that contains `root`: its other worktrees, and other
+    /// directories of them. A directory may be gone by now.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -88,29 +110,49 @@ impl StoreReader {
         Ok(projects.filter(is_here).map(|project| project.id).collect())
     }
 
-    /// Returns the sealed runs of some projects on a tree, newest first. Each line of a ledger is checked that is read.
+    /// Returns what the ledgers say of the sealed runs on a tree, newest first: the runs of the project itself, and those of `others`
+    /// that were made in the same directory of a working tree. Another directory with the same content is another project, whose
+    /// checks may be others. Each line of a ledger is checked that is read.
     ///
     /// The index tells only how far back a ledger must be read. Another program that removes rows from it can so hide runs, and the
     /// tree then counts as not tested; it cannot hide a failure and leave an older success of the same project.
     ///
     /// # Errors
     /// When a ledger or the index cannot be read, or a line is not as proctor wrote it.
-    pub fn runs_on_tree(&mut self, projects: &[ProjectId], tree: TreeDigest) -> Result<RunsOnTree, ProjectError> {
-        let mut found = RunsOnTree { runs: Vec::new(), has_other_format: false };
-        for project in projects {
-            self.add_runs(project, tree, &mut found)?;
+    pub fn claims_on_tree(
+        &mut self,
+        own: Option<&ProjectId>,
+        (others, root): (&[ProjectId], &Path),
+        tree: TreeDigest,
+    ) -> Result<ClaimsOnTree, ProjectError> {
+        let mut found = ClaimsOnTree { claims: Vec::new(), elsewhere: BTreeMap::new(), has_other_format: false };
+        if let Some(own) = own {
+            let (runs, has_other_format) = self.runs_on_tree(own, tree)?;
+            found.has_other_format = has_other_format;
+            found.claims.extend(runs.iter().map(|run| to_claim(run, &runs)));
         }
-        if projects.len() > 1 {
-            found.runs.sort_by_key(|run| Reverse(run.ended));
+        let directory = directory_in_repository(root);
+        for other in others.iter().filter(|other| Some(*other) != own) {
+            let (runs, _) = self.runs_on_tree(other, tree)?;
+            let is_there = |run: &&RunRecord| {
+                directory.is_some() && run.conditions.as_ref().is_some_and(|conditions| conditions.directory == directory)
+            };
+            found.elsewhere.extend(runs.iter().filter(is_there).map(|run| (run.run_id.clone(), other.clone())));
+            found.claims.extend(runs.iter().filter(is_there).map(|run| to_claim(run, &runs)));
+        }
+        if !others.is_empty() {
+            found.claims.sort_by_key(|claim| Reverse(claim.origin.ended));
         }
         Ok(found)
     }
 
-    fn add_runs(&mut self, project: &ProjectId, tree: TreeDigest, found: &mut RunsOnTree) -> Result<(), ProjectError> {
+    /// Returns the sealed runs of a project on a tree, newest first, and whether the project's newest run names its tree in an earlier
+    /// format, which cannot be compared.
+    fn runs_on_tree(&mut self, project: &ProjectId, tree: TreeDigest) -> Result<(Vec<RunRecord>, bool), ProjectError> {
         catch_up(&self.store, &mut self.index, project)?;
         let oldest = self.index.oldest_run_on_tree(project, tree).map_err(ProjectError::Index)?;
         let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
-        let mut is_newest = true;
+        let (mut found, mut has_other_format, mut is_newest) = (Vec::new(), false, true);
         for line in ledger.newest() {
             let line = line.map_err(ProjectError::Evidence)?;
             // Without a run on this tree, only the newest run is of interest, for its format.
@@ -119,13 +161,97 @@ impl StoreReader {
             }
             let Some(RunLine::Sealed(record)) = line.body.about_runs() else { continue };
             if is_newest {
-                found.has_other_format |= record.tree_format != TreeFormat::CURRENT && record.tree_digest.is_some();
+                has_other_format = record.tree_format != TreeFormat::CURRENT && record.tree_digest.is_some();
                 is_newest = false;
             }
             if record.tree_digest == Some(tree) && record.tree_format == TreeFormat::CURRENT {
-                found.runs.push(record.clone());
+                found.push(record.clone());
             }
         }
-        Ok(())
+        Ok((found, has_other_format))
+    }
+}
+
+/// Returns the directory of a project in git's working tree, empty for the root of the working tree; `None` outside of a repository.
+pub(crate) fn directory_in_repository(root: &Path) -> Option<String> {
+    let location = evidence::find_git_location(root)?;
+    let below = root.strip_prefix(location.work_tree).ok()?;
+    Some(below.to_string_lossy().into_owned())
+}
+
+/// Returns what the ledger claims of a run. `runs` are the runs of the same project on the same tree: the origin of a reused result is
+/// among them.
+fn to_claim(record: &RunRecord, runs: &[RunRecord]) -> GateClaim {
+    let verdict = match record.overall_status {
+        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed => record.overall_result,
+        OverallStatus::SpecificationError | OverallStatus::Interrupted | OverallStatus::Superseded | OverallStatus::Moved => None,
+    };
+    let checks =
+        record.results.as_ref().map(|records| records.iter().map(|check| to_claimed_check(record, check, runs)).collect());
+    GateClaim {
+        run: record.run_id.clone(),
+        task: record.task.clone(),
+        plan: record.plan_digest,
+        verdict,
+        exit: record.exit,
+        checks,
+        origin: to_origin(record),
+    }
+}
+
+fn to_claimed_check(record: &RunRecord, check: &CheckRecord, runs: &[RunRecord]) -> ClaimedCheck {
+    let result = match &check.outcome {
+        CheckOutcome::CarriedOut { blocking } => Some(ClaimedResult { blocking: *blocking, origin: Some(to_origin(record)) }),
+        CheckOutcome::Reused { blocking, run_id, other_tree: None } => {
+            let is_own =
+                |other: &&CheckRecord| matches!(other.outcome, CheckOutcome::CarriedOut { .. }) && other.name == check.name;
+            let carried_out =
+                |run: &&RunRecord| run.run_id == *run_id && run.results.iter().flatten().any(|other| is_own(&other));
+            Some(ClaimedResult { blocking: *blocking, origin: runs.iter().find(carried_out).map(to_origin) })
+        }
+        CheckOutcome::Reused { other_tree: Some(_), .. } | CheckOutcome::LeftOut | CheckOutcome::Skipped => None,
+    };
+    ClaimedCheck { name: check.name.clone(), result }
+}
+
+fn to_origin(record: &RunRecord) -> ClaimOrigin {
+    ClaimOrigin {
+        run: record.run_id.clone(),
+        signer: ClaimSigner::OwnStore,
+        level: record.isolation.unwrap_or(IsolationLevel::Namespace),
+        ended: record.ended,
+        conditions: record.conditions.as_deref().cloned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ActionId, Blocking, Digest, TaskId, Timestamp};
+
+    fn run(number: u64, outcome: CheckOutcome, isolation: IsolationLevel) -> RunRecord {
+        let time = Timestamp::from_millis(i64::try_from(number).expect("small") * 1000);
+        let check = CheckRecord { id: ActionId::numbered("STEP", 1), name: "tests".to_owned(), outcome };
+        let (id, status) = (RunId::new(Timestamp::from_millis(0), number), OverallStatus::Success);
+        RunRecord {
+            results: Some(vec![check]),
+            isolation: Some(isolation),
+            ..RunRecord::without_verdict(id, TaskId::default_task(), Digest::of(b"report"), status, (time, time))
+        }
+    }
+
+    #[test]
+    fn a_reused_result_is_one_of_the_run_that_carried_the_check_out() {
+        let blocking = Blocking::Allowed;
+        let first = run(1, CheckOutcome::CarriedOut { blocking }, IsolationLevel::ProcessGroup);
+        let reused = |from: &RunId| CheckOutcome::Reused { blocking, run_id: from.clone(), other_tree: None };
+        let second = run(2, reused(&first.run_id), IsolationLevel::Namespace);
+        let runs = [second.clone(), first.clone()];
+        let origin = |claim: &GateClaim| claim.checks.as_ref().and_then(|checks| checks[0].result.clone()?.origin);
+        let found = origin(&to_claim(&second, &runs)).expect("the run is known");
+        assert_eq!((found.run, found.level, found.ended), (first.run_id.clone(), IsolationLevel::ProcessGroup, first.ended));
+        assert_eq!(origin(&to_claim(&second, std::slice::from_ref(&second))), None, "an unknown run is no origin");
+        let third = run(3, reused(&second.run_id), IsolationLevel::Namespace);
+        assert_eq!(origin(&to_claim(&third, &[third.clone(), second, first])), None, "it did not carry the check out");
     }
 }

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::evidence::{Store, read_boot_id};
 pub(crate) use crate::ignore::{CACHES_IN_ENVIRONMENTS, ShownOutputs, is_by_product};
 use crate::ignore::{Matcher, MatcherSettings, Selects};
-use crate::model::{ByteSize, Digest, EntryKind, ProjectId, Timestamp, TreeDigest, TreePath};
+use crate::model::{ByteSize, Digest, EntryKind, IgnoredFiles, ProjectId, Timestamp, TreeDigest, TreePath};
 use crate::process::clock;
 use crate::project::environment_digest::environment_entries;
 use crate::project::error::ProjectError;
+use crate::project::ignored_files::{environments_below, ignored_in_snapshot};
 use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
 use crate::snapshot::{CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, obstacle, remove_directory};
 use crate::tree::{TreeEntry, TreeHints, TreeIndex};
@@ -55,6 +56,8 @@ pub(crate) struct SnapshotBase {
     pub(crate) environments: Vec<PathBuf>,
     /// The digest of the copied ignored inputs (files that git ignores but checks read).
     pub(crate) inputs: TreeDigest,
+    /// The ignored files that checks see, by name.
+    pub(crate) ignored: IgnoredFiles,
     /// The states of the two copies, of the tree and of the ignored inputs. They decide which caches of earlier runs
     /// still fit. `None` if unknown.
     pub(crate) generations: Option<[CopyGeneration; 2]>,
@@ -107,7 +110,11 @@ impl ProjectCopies {
         };
         let directory = store.snapshot_directory(&scope.project);
         match self.try_update(&directory, settings, scope, (index, outputs))? {
-            Ok(CopiesOutcome::Current(base)) => Ok(CopiesOutcome::Current(Box::new(SnapshotBase { environments, ..*base }))),
+            Ok(CopiesOutcome::Current(mut base)) => {
+                base.ignored.others = environments_below(&scope.root, &environments);
+                base.environments = environments;
+                Ok(CopiesOutcome::Current(base))
+            }
             Ok(other) => Ok(other),
             Err(error @ SnapshotError::Project { .. }) => Err(ProjectError::Snapshot(error)),
             Err(error) => {
@@ -171,13 +178,14 @@ impl CopiesOfProject {
             let outputs = &self.settings.outputs;
             let copied = self.inputs.bring_inputs_up_to(&index, time_of_copying(directory), &|path| outputs.contains(path));
             let inputs = index.digest();
+            let ignored = ignored_in_snapshot((tree, &index), outputs, self.settings.task_list.as_deref());
             self.inputs_index = Some(index);
             match copied {
                 Ok(CopyOutcome::Current) => {
                     let copies = vec![self.inputs.base(), self.tree.base()];
                     let generations = self.tree.generation().zip(self.inputs.generation()).map(<[CopyGeneration; 2]>::from);
                     let (directory, tree, environments) = (directory.to_owned(), tree.clone(), Vec::new());
-                    let base = SnapshotBase { directory, copies, tree, environments, inputs, generations };
+                    let base = SnapshotBase { directory, copies, tree, environments, inputs, ignored, generations };
                     return Ok(Ok(CopiesOutcome::Current(Box::new(base))));
                 }
                 Ok(CopyOutcome::Moved(paths)) => self.unread_inputs.add(TreeHints::Only(paths)),

@@ -24,6 +24,7 @@ mod file_names;
 mod hash;
 mod hidden;
 mod interrupted;
+mod outgoing;
 mod plain_text;
 mod records;
 mod redact;
@@ -35,7 +36,7 @@ mod unrun;
 mod wire;
 
 pub use action_result::{ActionDisposition, ActionResult, ExecutedAction, ReusedAction};
-pub use attested::{AttestedRun, attested};
+pub use attested::{AttestedRun, AttestedTests, attested};
 pub use build::{GENERATED_BY, build, test_specification};
 pub use build_action::{action_result, earlier_attempt};
 pub use build_debt::{DEBT_SCHEMA, build_debt, with_debt};
@@ -52,6 +53,7 @@ pub use file_names::{
 };
 pub use hash::{report_hash, seal_debt_hash, seal_hash};
 pub use interrupted::interrupted_report;
+pub use outgoing::OutgoingRedactor;
 pub use plain_text::plain_text;
 pub use records::{
     ACTION_SCHEMA, DIAGNOSTICS_SCHEMA, RUN_SCHEMA, TEST_RESULTS_SCHEMA, action_record, diagnostics_record, run_start_details,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::config::ProtectionMode;
 use crate::evidence::ScratchDirectory;
-use crate::model::{Action, ProjectId, StopReason, TestedPlace, Timestamp};
+use crate::model::{Action, CachesSeen, IgnoredFiles, ProjectId, StopReason, TestedPlace, Timestamp};
 use crate::process::Control;
 use crate::project::{
     CopiesOutcome, ExaminationRequest, ModulesToCompile, ProjectError, RunRequest, SnapshotBase, Workspace, obstacle_of_settings,
@@ -255,6 +255,14 @@ impl CheckPlace {
     /// Returns whether the checks run on a snapshot.
     pub(crate) fn is_snapshot(&self) -> bool {
         matches!(self, Self::Snapshot(_))
+    }
+
+    /// Returns the ignored files and the caches that checks on the snapshot see; `None` if checks work in the project.
+    pub(crate) fn seen_beside_the_tree(&self) -> Option<(IgnoredFiles, CachesSeen)> {
+        match self {
+            Self::Snapshot(snapshot) => Some(snapshot.seen_beside_the_tree()),
+            Self::Project | Self::InPlace(_) => None,
+        }
     }
 
     /// Copies the files that `writes` of the checks names to the project. Without a snapshot nothing is copied, because

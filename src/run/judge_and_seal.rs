@@ -7,8 +7,8 @@ use crate::config::HomeAccess;
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
     Action, ActionPhase, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs, EvidenceFile,
-    HelperDeath, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus,
-    TddState, Timestamp, TreeComparison, TreeFormat,
+    HelperDeath, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunConditions, RunRecord, StopReason,
+    TaskStatus, TddState, Timestamp, TreeComparison, TreeFormat,
 };
 use crate::process::clock;
 use crate::project::ProjectError;
@@ -48,6 +48,8 @@ pub(crate) struct RunEnd<'a> {
     pub(crate) protected: Option<ProtectedFilesStatus>,
     /// Whether the checks ran on a snapshot, and if not, the reason.
     pub(crate) snapshot: SnapshotV2,
+    /// What the results may depend on beside the tree.
+    pub(crate) conditions: RunConditions,
     /// What was copied from the snapshot to the project.
     pub(crate) kept: KeptOutcome,
 }
@@ -87,7 +89,7 @@ impl Workspace {
         report.violations = self.index.violations_since(&request.scope.project, 0).map_err(ProjectError::Index)?;
         let report = seal_hash(report);
         let record = record((&run_end, &facts.actions), &decided, &report);
-        let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
+        let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report).with_tests(&facts.actions) };
         let observer = self.observer();
         // While the files are being written to disk, the launcher can be shut down without delaying the seal.
         self.dismiss_launcher_after_last_run();
@@ -390,6 +392,7 @@ fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudge
         inputs: if counts { inputs(run_end, actions) } else { BTreeMap::new() },
         results: (counts && !context.request.is_typed()).then(|| check_records(actions)),
         programs: Some(program_records(actions, &context.unchanged_since_approval)),
+        conditions: Some(Box::new(run_end.conditions.clone())),
         reused: report.reused.iter().map(|reused| reused.run_id.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
         started: context.started,
         ended: decided.ended,

@@ -21,6 +21,7 @@ mod check_records;
 mod client_start;
 mod compile_modules;
 mod concurrency;
+mod conditions;
 mod connection_variables;
 mod criteria_facts;
 mod debt;

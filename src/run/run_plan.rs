@@ -12,6 +12,7 @@ use crate::process::clock;
 use crate::project::{Progress, ProjectError, RunOutcome, RunRequest, SelectedChecks, Workspace, select_checks};
 use crate::report::{ActionResult, SkipReason};
 use crate::run::check_place::CheckPlace;
+use crate::run::conditions::IgnoredBefore;
 use crate::run::environment::{LookedTwice, SurveyProgress};
 use crate::run::guarded_files::GuardedFiles;
 use crate::run::judge_and_seal::{RunEnd, prerequisites_met};
@@ -196,6 +197,7 @@ impl Workspace {
         directory.start_record(&records::start(&context)).map_err(ProjectError::Evidence)?;
         self.observer()(DurableStep::RunRecordWritten);
         let protected = self.begin_protected_scan(request.plan, index);
+        let ignored = IgnoredBefore::look(request, &place, index);
         let mut performer = Performer::new(self, lock, (&context, &mut place), &mut directory, show);
         let PerformedActions { performed, stopped, died, known, prepared } = perform_all(&context, &mut performer, index)?;
         if ends_in_usage_error(&performed) {
@@ -245,8 +247,20 @@ impl Workspace {
             }
         }
         let snapshot = place.facts(&names_in_place(&performed));
-        let run_end =
-            RunEnd { context: &context, performed, comparison, stopped, died, surveyed, inputs, protected, snapshot, kept };
+        let conditions = ignored.conditions(request, &place, index);
+        let run_end = RunEnd {
+            context: &context,
+            performed,
+            comparison,
+            stopped,
+            died,
+            surveyed,
+            inputs,
+            protected,
+            snapshot,
+            conditions,
+            kept,
+        };
         let carried = self.judge_and_seal(run_end, directory, ledger, lock)?;
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         if matches!(carried, RunOutcome::Judged(_)) {

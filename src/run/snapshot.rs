@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::config::CachesMode;
 use crate::evidence::read_boot_id;
 use crate::model::{
-    Action, ActionId, ActionPhase, ByteSize, EndedAction, EntryKind, EnvironmentMount, ProjectId, Sandbox, SnapshotMount,
-    StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
+    Action, ActionId, ActionPhase, ByteSize, CachesSeen, EndedAction, EntryKind, EnvironmentMount, IgnoredFiles, ProjectId,
+    Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
 };
 use crate::process::{Layers, WrittenChange, WrittenEntry, written_entries};
 use crate::project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, decides_the_verdict, is_by_product};
@@ -106,6 +106,15 @@ impl RunSnapshot {
     /// Returns the digest of the copied ignored inputs.
     pub(super) fn inputs(&self) -> TreeDigest {
         self.base.inputs
+    }
+
+    /// Returns the ignored files and the caches that checks see.
+    pub(super) fn seen_beside_the_tree(&self) -> (IgnoredFiles, CachesSeen) {
+        let caches = match self.caches.mode() {
+            CachesMode::Kept => CachesSeen::Kept,
+            CachesMode::Fresh => CachesSeen::Fresh,
+        };
+        (self.base.ignored.clone(), caches)
     }
 
     /// Replaces the base, after prerequisites changed the project.

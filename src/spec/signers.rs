@@ -12,6 +12,9 @@ use crate::model::AllowedSigner;
 /// only are skipped.
 const NAMESPACE: &str = "proctor-approval";
 
+/// The namespace of statements about commits, of which `[gate] signers` names the keys.
+const STATEMENT_NAMESPACE: &str = "proctor-evidence@v1";
+
 /// The types of keys whose signatures can be checked, with the number of fields in the key.
 const KINDS: &[(&str, usize)] = &[("ssh-ed25519", 2), ("sk-ssh-ed25519@openssh.com", 3)];
 
@@ -21,29 +24,41 @@ const KIND_STARTS: &[&str] = &["ssh-", "sk-", "ecdsa-"];
 /// The length of an Ed25519 key in bytes. A text with a key of another length is refused.
 const KEY_BYTES: usize = 32;
 
-/// Parses the whole file.
+/// Parses a file of keys whose signed statements about commits count (`signers` of `[gate]`).
+///
+/// # Errors
+/// As for [`parse_signers`].
+pub fn statement_signers(text: &str) -> Result<Vec<AllowedSigner>, (usize, String)> {
+    parse_keys(text, STATEMENT_NAMESPACE)
+}
+
+/// Parses a file of keys that may approve.
 ///
 /// # Errors
 /// Returns the number of the first wrong line, counted from 1, and what is wrong.
 pub(super) fn parse_signers(text: &str) -> Result<Vec<AllowedSigner>, (usize, String)> {
+    parse_keys(text, NAMESPACE)
+}
+
+fn parse_keys(text: &str, namespace: &str) -> Result<Vec<AllowedSigner>, (usize, String)> {
     let mut signers: Vec<AllowedSigner> = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let signer = parse_line(line).map_err(|why| (number, why))?;
+        let signer = parse_line(line, namespace).map_err(|why| (number, why))?;
         signers.extend(signer.filter(|signer| signers.iter().all(|known| known.key != signer.key)));
     }
     Ok(signers)
 }
 
 /// Parses one line; `None` if the line's key is only for other namespaces.
-fn parse_line(line: &str) -> Result<Option<AllowedSigner>, String> {
+fn parse_line(line: &str, namespace: &str) -> Result<Option<AllowedSigner>, String> {
     let (principals, rest) = line.split_once(char::is_whitespace).ok_or("it names no key")?;
     let rest = rest.trim_start();
     let (options, rest) = if KIND_STARTS.iter().any(|start| rest.starts_with(start)) { ("", rest) } else { split_options(rest) };
-    let is_for_us = obey(options)?;
+    let is_for_us = obey(options, namespace)?;
     let mut words = rest.split_whitespace();
     let (kind, blob) = (words.next().ok_or("it names no key")?, words.next().ok_or("it holds no key")?);
     let fields = KINDS.iter().find(|(known, _)| *known == kind).map(|(_, fields)| *fields);
@@ -67,16 +82,16 @@ fn split_options(text: &str) -> (&str, &str) {
     end.map_or((text, ""), |end| (&text[..end], text[end..].trim_start()))
 }
 
-/// Returns whether a key with these options may approve. Any option except `namespaces` is an error.
-fn obey(options: &str) -> Result<bool, String> {
+/// Returns whether a key with these options may sign in a namespace. Any option except `namespaces` is an error.
+fn obey(options: &str, namespace: &str) -> Result<bool, String> {
     const REFUSED: &str = "is not obeyed here: give such a key no option but `namespaces`";
     let Some(option) = Some(options).filter(|options| !options.is_empty()) else { return Ok(true) };
     let names = option.strip_prefix("namespaces=\"").and_then(|rest| rest.strip_suffix('"'));
     let names = names.filter(|names| !names.contains('"')).ok_or_else(|| format!("`{option}` {REFUSED}"))?;
     if names.contains(['*', '?', '!']) {
-        return Err(format!("`{option}` holds a pattern: write the namespaces out, here `{NAMESPACE}`"));
+        return Err(format!("`{option}` holds a pattern: write the namespaces out, here `{namespace}`"));
     }
-    Ok(names.split(',').any(|name| name == NAMESPACE))
+    Ok(names.split(',').any(|name| name == namespace))
 }
 
 /// Returns whether a text is a key of a type in SSH's encoding: fields with their lengths before them, first the type's
@@ -107,6 +122,14 @@ mod tests {
         );
         let signers = parse_signers(&text).expect("they are right");
         assert_eq!(signers, [AllowedSigner { principals: "lead@example.org".to_owned(), key: KEY.to_owned() }]);
+    }
+
+    #[test]
+    fn a_key_for_statements_is_none_for_approvals() {
+        let text = format!("ci@example.org namespaces=\"proctor-evidence@v1\" {KEY}\n");
+        assert_eq!(statement_signers(&text).map(|signers| signers.len()), Ok(1));
+        assert_eq!(parse_signers(&text), Ok(Vec::new()));
+        assert_eq!(statement_signers(&text.replace("evidence@v1", "approval")), Ok(Vec::new()));
     }
 
     #[test]

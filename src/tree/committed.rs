@@ -8,7 +8,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 use crate::git::{
@@ -21,6 +21,8 @@ use crate::tree::read::{is_too_deep, push_name};
 
 /// The most entries of a commit that are read. Git objects can be made so that a small repository stands for any number of files.
 const MOST_ENTRIES: u64 = 5_000_000;
+/// The most bytes of files that are read. Small objects can stand for large files, and one object for many files.
+const MOST_BYTES: u64 = 16 << 30;
 /// The largest `.gitattributes` of a commit that is read, in bytes. Each line becomes a pattern in memory.
 const LONGEST_ATTRIBUTES_OF_COMMIT: usize = 256 * 1024;
 /// The largest `info/attributes` that is read, in bytes; git has the same limit.
@@ -63,6 +65,8 @@ pub enum CommitRefusal {
     TooDeep { path: TreePath },
     #[error("the commit has more than five million entries")]
     TooManyEntries,
+    #[error("the files of the commit have more than {most} bytes")]
+    TooManyBytes { most: u64 },
     #[error("the `.gitattributes` of the directory `{path}` is longer than 256 KiB")]
     LongAttributes { path: TreePath },
     /// Two commits that differ there would have one tree digest.
@@ -91,7 +95,7 @@ impl CommitRefusal {
             Self::Converted { attribute, .. } => attribute,
             Self::TooDeep { .. } => "too-deep",
             Self::TooManyEntries => "too-many-entries",
-            Self::LongAttributes { .. } => "too-large",
+            Self::LongAttributes { .. } | Self::TooManyBytes { .. } => "too-large",
             Self::LeftOut { .. } => "left-out",
             Self::LackingClone { .. } => "lacking-clone",
             Self::OddEntry { .. } => "odd-entry",
@@ -127,7 +131,20 @@ pub fn committed_tree(
     below: &TreePath,
     matcher: &Matcher,
 ) -> Result<CommittedTree, CommitRefusal> {
-    match read_commit(storage, root, below, matcher) {
+    committed_tree_within((storage, MOST_BYTES), root, below, matcher)
+}
+
+/// Computes the tree digest of a commit as [`committed_tree`] does, and reads at most this number of bytes of files.
+///
+/// # Errors
+/// When the digest cannot be told.
+pub fn committed_tree_within(
+    (storage, most_bytes): (&GitStorage, u64),
+    root: ObjectId,
+    below: &TreePath,
+    matcher: &Matcher,
+) -> Result<CommittedTree, CommitRefusal> {
+    match read_commit((storage, most_bytes), root, below, matcher) {
         Err(CommitRefusal::Git(GitReadError::Object { id, problem: ObjectProblem::Missing }))
             if storage.lacks_objects_by_design() =>
         {
@@ -138,7 +155,7 @@ pub fn committed_tree(
 }
 
 fn read_commit(
-    storage: &GitStorage,
+    (storage, most_bytes): (&GitStorage, u64),
     root: ObjectId,
     below: &TreePath,
     matcher: &Matcher,
@@ -154,7 +171,14 @@ fn read_commit(
     };
     let top = walk.read(root, below)?;
     let own = own_attributes(storage)?;
-    let reading = LeafReading { matcher, project_start: walk.project_start, own: own.as_ref(), leaves: &walk.leaves };
+    let reading = LeafReading {
+        matcher,
+        project_start: walk.project_start,
+        own: own.as_ref(),
+        leaves: &walk.leaves,
+        most_bytes,
+        bytes: AtomicU64::new(0),
+    };
     let digests = reading.read_all(storage)?;
     let digest = assemble(&top, &digests).unwrap_or_else(|| compute_directory_digest(std::iter::empty()));
     let files = digests.iter().filter(|digest| digest.is_some()).count() as u64;
@@ -306,6 +330,10 @@ struct LeafReading<'a> {
     /// The attributes that only this repository has.
     own: Option<&'a AttributesFile>,
     leaves: &'a [CommittedLeaf],
+    /// The most bytes that all threads together read.
+    most_bytes: u64,
+    /// How many bytes were read.
+    bytes: AtomicU64,
 }
 
 /// The digest of a leaf; `None` for proctor's own link to the evidence, which belongs to no tree.
@@ -348,7 +376,15 @@ impl LeafReading<'_> {
     }
 
     fn read(&self, objects: &ObjectDatabase, leaf: &CommittedLeaf) -> Result<LeafDigest, CommitRefusal> {
+        let too_many = || CommitRefusal::TooManyBytes { most: self.most_bytes };
+        if self.bytes.load(Ordering::Relaxed) > self.most_bytes {
+            return Err(too_many());
+        }
         let object = objects.read(leaf.id)?;
+        let length = object.content.len() as u64;
+        if self.bytes.fetch_add(length, Ordering::Relaxed) + length > self.most_bytes {
+            return Err(too_many());
+        }
         if object.kind != ObjectKind::Blob {
             let problem = ObjectProblem::Kind;
             return Err(CommitRefusal::Git(GitReadError::Object { id: leaf.id.hex(), problem }));
@@ -400,7 +436,7 @@ fn assemble(directory: &CommittedDirectory, digests: &[LeafDigest]) -> Option<Di
 }
 
 /// Returns whether a name may be that of an entry in a directory. Git checks out no other.
-fn is_clean(name: &[u8]) -> bool {
+pub(super) fn is_clean(name: &[u8]) -> bool {
     !name.is_empty() && name != b"." && name != b".." && !name.eq_ignore_ascii_case(b".git") && !name.contains(&b'/')
 }
 

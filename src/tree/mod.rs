@@ -40,6 +40,7 @@
 
 mod apply;
 mod changes;
+mod checkout;
 mod committed;
 mod compare;
 mod content;
@@ -61,7 +62,8 @@ mod unchanged;
 mod walk;
 
 pub use changes::{ContentChange, content_changes};
-pub use committed::{CommitRefusal, CommittedTree, committed_tree};
+pub use checkout::{CheckoutError, check_out};
+pub use committed::{CommitRefusal, CommittedTree, committed_tree, committed_tree_within};
 pub use compare::{changed_paths, compare};
 pub use digest::{DigestedEntry, compute_directory_digest};
 pub use error::TreeError;

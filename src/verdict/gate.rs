@@ -1,14 +1,18 @@
-//! Judges from the runs on a commit's tree whether the commit is proved (P6). Pure.
+//! Judges from claims about runs on a commit's tree whether the commit is proved (P6). Pure.
 //!
-//! The newest result of a check on this tree counts. A result that the policy does not accept is passed over, and an older one counts
-//! in its place; but a failure that is newer than every accepted result counts as a failure.
+//! A claim is a run of this store's ledger or somebody's signed statement ([`GateClaim`]). The newest result of a check on this tree
+//! counts. A result that the policy does not accept is passed over, and an older one counts in its place; but a failure that is newer
+//! than every accepted result counts as a failure.
 
 use std::fmt;
 
 use crate::model::{
-    Blocking, CheckOutcome, CheckRecord, CommandExit, GatePolicy, IsolationLevel, OverallResult, OverallStatus, RunId, RunRecord,
-    TaskId, Timestamp,
+    Blocking, CachesSeen, ClaimOrigin, ClaimSigner, ClaimedCheck, CommandExit, GateClaim, GatePolicy, IgnoredFiles,
+    IsolationLevel, OverallResult, RunId, TaskId, Timestamp,
 };
+
+/// The most paths that a reason names.
+const NAMED: usize = 5;
 
 /// Whether a commit is proved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,6 +43,9 @@ pub struct GateJudgement {
     pub runs: Vec<RunId>,
     /// Why it is not proved; empty if it is.
     pub reasons: Vec<GateReason>,
+    /// Files that the deciding runs could read, that a clone of the commit lacks, and that the policy accepts: ignored files, and
+    /// directories of installed packages. Sorted.
+    pub also_read: Vec<String>,
 }
 
 /// Why something that a policy requires is not proved.
@@ -58,6 +65,35 @@ pub enum GateReason {
     PersonNeeded { run: RunId },
     /// The ledger's line, of an earlier version of proctor, does not say which checks the run covers.
     UnnamedChecks { run: RunId },
+    /// The checks could read ignored files that a clone of the commit lacks, and that the policy does not accept.
+    UntrackedInputs {
+        run: RunId,
+        paths: Vec<String>,
+        /// How many such files are not among `paths`.
+        more: u64,
+    },
+    /// Which ignored files the checks could read is not recorded.
+    UnknownInputs { run: RunId },
+    /// The checks could read files that the trusted commit has, and that the judged commit does not have but ignores.
+    NewlyIgnored { run: RunId, paths: Vec<String> },
+    /// The policy asks for results without caches of earlier runs.
+    KeptCaches { run: RunId },
+    /// A result was reused, and the run that carried the check out is not known.
+    UnknownOrigin { run: RunId, check: String },
+    /// Only somebody has results whose key the policy does not name.
+    UntrustedSigner { run: RunId, key: String },
+    /// On this platform, which the policy asks for, something is not proved.
+    OnPlatform { platform: String, reason: Box<GateReason> },
+}
+
+/// By what claims are judged.
+pub struct GateRules<'a> {
+    pub policy: &'a GatePolicy,
+    pub now: Timestamp,
+    /// Returns whether the policy accepts that checks read this ignored file. A directory ends with a slash.
+    pub is_accepted_input: &'a dyn Fn(&str) -> bool,
+    /// Returns whether the trusted commit has something at this path. A directory ends with a slash.
+    pub is_tracked_by_trusted: &'a dyn Fn(&str) -> bool,
 }
 
 impl GateState {
@@ -106,108 +142,241 @@ impl fmt::Display for GateReason {
             Self::UnnamedChecks { run } => {
                 write!(formatter, "{run} is of an earlier version, which did not record the checks that it covers")
             }
+            Self::UntrackedInputs { run, paths, more } => {
+                write!(formatter, "{run} could read ignored files that the commit lacks: {}", listed(paths, *more))
+            }
+            Self::UnknownInputs { run } => write!(formatter, "which ignored files {run} could read is not recorded"),
+            Self::NewlyIgnored { run, paths } => {
+                let paths = listed(paths, 0);
+                write!(formatter, "{run} could read files that the trusted commit has and this one ignores: {paths}")
+            }
+            Self::KeptCaches { run } => {
+                write!(
+                    formatter,
+                    "{run} found caches of earlier runs, and `fresh_caches` asks for a run on a snapshot without them"
+                )
+            }
+            Self::UnknownOrigin { run, check } => {
+                write!(formatter, "{run} reused a result of `{check}`, and the run that it came from is not known")
+            }
+            Self::UntrustedSigner { run, key } => {
+                write!(formatter, "{run} was signed by the key {key}, which `signers` does not name")
+            }
+            Self::OnPlatform { platform, reason } => write!(formatter, "on {platform}: {reason}"),
         }
     }
 }
 
-/// Judges what a policy requires, from the sealed runs on a commit's tree, newest first.
-pub fn judge_gate(policy: &GatePolicy, runs: &[RunRecord], now: Timestamp) -> Vec<GateJudgement> {
-    let of_tasks = |tasks: &[TaskId]| -> Vec<&RunRecord> { runs.iter().filter(|run| tasks.contains(&run.task)).collect() };
-    if policy.checks.is_empty() {
-        let judge = |task: &TaskId| {
-            let (state, runs, reasons) = judge_task(policy, &of_tasks(std::slice::from_ref(task)), now);
-            GateJudgement { subject: GateSubject::Task(task.clone()), state, runs, reasons }
-        };
-        return policy.tasks.iter().map(judge).collect();
+impl GateReason {
+    /// Returns the word for documents that programs read.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NotRun => "not-run",
+            Self::ChecksNotRun(_) => "checks-not-run",
+            Self::Failed { .. } => "failed",
+            Self::Weaker { .. } => "weaker",
+            Self::TooOld { .. } => "expired",
+            Self::PersonNeeded { .. } => "person-needed",
+            Self::UnnamedChecks { .. } => "unnamed-checks",
+            Self::UntrackedInputs { .. } => "untracked-inputs",
+            Self::UnknownInputs { .. } => "unknown-inputs",
+            Self::NewlyIgnored { .. } => "newly-ignored",
+            Self::KeptCaches { .. } => "kept-caches",
+            Self::UnknownOrigin { .. } => "unknown-origin",
+            Self::UntrustedSigner { .. } => "foreign",
+            Self::OnPlatform { reason, .. } => reason.word(),
+        }
     }
-    let runs = of_tasks(&policy.tasks);
-    let judge = |name: &String| {
-        let (state, runs, reasons) = judge_check(policy, name, &runs, now);
-        GateJudgement { subject: GateSubject::Check(name.clone()), state, runs, reasons }
+
+    /// Returns the reason without the platform that it holds for.
+    pub fn on_any_platform(&self) -> &Self {
+        if let Self::OnPlatform { reason, .. } = self { reason.on_any_platform() } else { self }
+    }
+}
+
+fn listed(paths: &[String], more: u64) -> String {
+    let named = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+    match more + paths.len().saturating_sub(NAMED) as u64 {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+/// Judges what a policy requires, from the claims about runs on a commit's tree, newest first.
+pub fn judge_gate(rules: &GateRules<'_>, claims: &[GateClaim]) -> Vec<GateJudgement> {
+    let policy = rules.policy;
+    let of_task = |task: &TaskId| {
+        judge_platforms(rules, claims, GateSubject::Task(task.clone()), std::slice::from_ref(task), |claims| {
+            judge_task(rules, task, claims)
+        })
     };
-    policy.checks.iter().map(judge).collect()
+    if policy.checks.is_empty() {
+        return policy.tasks.iter().map(of_task).collect();
+    }
+    let of_check = |name: &String| {
+        judge_platforms(rules, claims, GateSubject::Check(name.clone()), &policy.tasks, |claims| judge_check(rules, name, claims))
+    };
+    policy.checks.iter().map(of_check).collect()
 }
 
 /// Returns the state of the whole commit: the worst state of what the policy requires.
 pub fn overall_state(judgements: &[GateJudgement]) -> GateState {
-    let states = [GateState::Red, GateState::NotAccepted, GateState::NotTested];
-    let has = |state: &GateState| judgements.iter().any(|judgement| judgement.state == *state);
-    let proved = if judgements.is_empty() { GateState::NotTested } else { GateState::Proved };
-    states.into_iter().find(has).unwrap_or(proved)
+    worst_state(judgements.iter().map(|judgement| judgement.state))
 }
 
-type Judged = (GateState, Vec<RunId>, Vec<GateReason>);
+/// Returns the worst of some states; without any, that nothing was tested.
+pub fn worst_state(states: impl Iterator<Item = GateState>) -> GateState {
+    let rank = |state: &GateState| match state {
+        GateState::Proved => 0,
+        GateState::NotTested => 1,
+        GateState::NotAccepted => 2,
+        GateState::Red => 3,
+    };
+    states.max_by_key(rank).unwrap_or(GateState::NotTested)
+}
 
-fn judge_task(policy: &GatePolicy, runs: &[&RunRecord], now: Timestamp) -> Judged {
+/// Judges one thing that the policy requires: on each platform that the policy names, or by all claims.
+fn judge_platforms(
+    rules: &GateRules<'_>,
+    claims: &[GateClaim],
+    subject: GateSubject,
+    tasks: &[TaskId],
+    judge: impl Fn(&[&GateClaim]) -> GateJudgement,
+) -> GateJudgement {
+    let of_tasks: Vec<&GateClaim> = claims.iter().filter(|claim| tasks.contains(&claim.task)).collect();
+    let judge = |claims: &[&GateClaim]| with_strangers(judge(&trusted(claims)), claims);
+    let judged = if rules.policy.platforms.is_empty() {
+        vec![judge(&of_tasks)]
+    } else {
+        let on = |platform: &String| {
+            let is_there =
+                |claim: &&&GateClaim| claim.origin.conditions.as_ref().is_some_and(|conditions| conditions.platform == *platform);
+            let mut judged = judge(&of_tasks.iter().filter(is_there).copied().collect::<Vec<_>>());
+            let named = |reason| GateReason::OnPlatform { platform: platform.clone(), reason: Box::new(reason) };
+            judged.reasons = judged.reasons.into_iter().map(named).collect();
+            judged
+        };
+        rules.policy.platforms.iter().map(on).collect()
+    };
+    let state = worst_state(judged.iter().map(|judged| judged.state));
+    let mut together = GateJudgement { subject, state, runs: Vec::new(), reasons: Vec::new(), also_read: Vec::new() };
+    for judged in judged {
+        let new: Vec<RunId> = judged.runs.into_iter().filter(|run| !together.runs.contains(run)).collect();
+        together.runs.extend(new);
+        together.reasons.extend(judged.reasons);
+        together.also_read.extend(judged.also_read);
+    }
+    together.also_read.sort();
+    together.also_read.dedup();
+    together
+}
+
+/// Returns the claims of those whom the policy names. Nobody else can prove anything, and nobody else can hide a result.
+fn trusted<'c>(claims: &[&'c GateClaim]) -> Vec<&'c GateClaim> {
+    claims.iter().filter(|claim| !matches!(claim.origin.signer, ClaimSigner::NotAllowed { .. })).copied().collect()
+}
+
+/// Names a stranger's passed run where there is no other result.
+fn with_strangers(judged: GateJudgement, claims: &[&GateClaim]) -> GateJudgement {
+    let strange = claims.iter().filter(|claim| claim.verdict == Some(OverallResult::Passed)).find_map(|claim| {
+        let ClaimSigner::NotAllowed { key } = &claim.origin.signer else { return None };
+        Some(GateReason::UntrustedSigner { run: claim.run.clone(), key: key.clone() })
+    });
+    match strange {
+        Some(reason) if judged.state == GateState::NotTested => unproved(judged.subject, vec![reason]),
+        Some(_) | None => judged,
+    }
+}
+
+fn judge_task(rules: &GateRules<'_>, task: &TaskId, claims: &[&GateClaim]) -> GateJudgement {
+    let subject = || GateSubject::Task(task.clone());
     let mut reasons = Vec::new();
-    for (position, run) in runs.iter().enumerate() {
-        match result(run) {
+    for (position, claim) in claims.iter().enumerate() {
+        match claim.verdict {
             None => {}
-            Some(OverallResult::Failed) if reasons.is_empty() => return failed(run, blocking_checks(run)),
+            Some(OverallResult::Failed) if reasons.is_empty() => return failed(subject(), claim, blocking_checks(claim)),
             Some(OverallResult::Failed) => break,
-            Some(OverallResult::Passed) => match objection(policy, run, now) {
-                Some(reason) => reasons.push(reason),
-                None => match missing_checks(run) {
-                    None => reasons.push(GateReason::UnnamedChecks { run: run.run_id.clone() }),
-                    Some(missing) => {
-                        let same_plan: Vec<&RunRecord> =
-                            runs[position + 1..].iter().copied().filter(|other| is_same_plan(other, run)).collect();
-                        let found: Vec<(String, Judged)> = missing
-                            .into_iter()
-                            .map(|name| {
-                                let judged = judge_check(policy, &name, &same_plan, now);
-                                (name, judged)
-                            })
-                            .collect();
-                        if let Some((_, red)) = found.iter().find(|(_, (state, _, _))| *state == GateState::Red) {
-                            return red.clone();
-                        }
-                        let open: Vec<&(String, Judged)> =
-                            found.iter().filter(|(_, (state, _, _))| *state != GateState::Proved).collect();
-                        if open.is_empty() {
-                            let mut deciding = vec![run.run_id.clone()];
-                            for run in found.iter().flat_map(|(_, (_, runs, _))| runs) {
-                                if !deciding.contains(run) {
-                                    deciding.push(run.clone());
-                                }
-                            }
-                            return (GateState::Proved, deciding, Vec::new());
-                        }
-                        reasons.push(GateReason::ChecksNotRun(open.into_iter().map(|(name, _)| name.clone()).collect()));
-                    }
-                },
-            },
+            Some(OverallResult::Passed) => {
+                let Some(checks) = &claim.checks else {
+                    let unnamed = GateReason::UnnamedChecks { run: claim.run.clone() };
+                    reasons.push(origin_objection(rules, &claim.origin).or_else(|| person_objection(claim)).unwrap_or(unnamed));
+                    continue;
+                };
+                if let Some(reason) = objection(rules, claim, checks) {
+                    reasons.push(reason);
+                    continue;
+                }
+                let same_plan: Vec<&GateClaim> =
+                    claims[position + 1..].iter().copied().filter(|other| is_same_plan(other, claim)).collect();
+                let missing = checks.iter().filter(|check| check.result.is_none());
+                let found: Vec<(&str, GateJudgement)> =
+                    missing.map(|check| (check.name.as_str(), judge_check(rules, &check.name, &same_plan))).collect();
+                if let Some((_, red)) = found.iter().find(|(_, judged)| judged.state == GateState::Red) {
+                    return GateJudgement { subject: subject(), ..red.clone() };
+                }
+                let mut open = found.iter().filter(|(_, judged)| judged.state != GateState::Proved).peekable();
+                if open.peek().is_none() {
+                    return proved((rules, subject()), claim, checks, found.into_iter().map(|(_, judged)| judged));
+                }
+                reasons.push(GateReason::ChecksNotRun(open.map(|(name, _)| (*name).to_owned()).collect()));
+            }
         }
     }
-    unproved(reasons)
+    unproved(subject(), reasons)
 }
 
-fn judge_check(policy: &GatePolicy, name: &str, runs: &[&RunRecord], now: Timestamp) -> Judged {
+fn judge_check(rules: &GateRules<'_>, name: &str, claims: &[&GateClaim]) -> GateJudgement {
+    let subject = || GateSubject::Check(name.to_owned());
     let mut reasons = Vec::new();
-    for run in runs {
-        let Some(blocking) = check_result(run, name) else { continue };
-        match blocking {
-            Blocking::Blocks if reasons.is_empty() => return failed(run, vec![name.to_owned()]),
+    for claim in claims.iter().filter(|claim| claim.verdict.is_some()) {
+        let named = claim.checks.iter().flatten().filter(|check| check.name == name);
+        let Some(check) = named.into_iter().find(|check| check.result.is_some()) else { continue };
+        let Some(result) = &check.result else { continue };
+        let checks = std::slice::from_ref(check);
+        match result.blocking {
+            Blocking::Blocks if reasons.is_empty() => return failed(subject(), claim, vec![name.to_owned()]),
             Blocking::Blocks => break,
-            Blocking::Allowed => match objection(policy, run, now) {
+            Blocking::Allowed => match objection(rules, claim, checks) {
                 Some(reason) => reasons.push(reason),
-                None => return (GateState::Proved, vec![run.run_id.clone()], Vec::new()),
+                None => return proved((rules, subject()), claim, checks, std::iter::empty()),
             },
         }
     }
     if reasons.is_empty() {
         reasons.push(GateReason::ChecksNotRun(vec![name.to_owned()]));
     }
-    unproved(reasons)
+    unproved(subject(), reasons)
 }
 
-fn failed(run: &RunRecord, checks: Vec<String>) -> Judged {
-    let run = run.run_id.clone();
-    (GateState::Red, vec![run.clone()], vec![GateReason::Failed { run, checks }])
+/// Returns that a claim proves something, together with what proves the checks that it lacks.
+fn proved(
+    (rules, subject): (&GateRules<'_>, GateSubject),
+    claim: &GateClaim,
+    checks: &[ClaimedCheck],
+    others: impl Iterator<Item = GateJudgement>,
+) -> GateJudgement {
+    let (mut runs, mut also_read) = (vec![claim.run.clone()], Vec::new());
+    for origin in origins(claim, checks) {
+        let ignored = origin.conditions.as_ref().and_then(|conditions| conditions.ignored.as_ref());
+        also_read.extend(ignored.into_iter().flat_map(|ignored| ignored.paths.iter().chain(&ignored.others).cloned()));
+    }
+    for judged in others {
+        let new: Vec<RunId> = judged.runs.into_iter().filter(|run| !runs.contains(run)).collect();
+        runs.extend(new);
+        also_read.extend(judged.also_read);
+    }
+    debug_assert!(objection(rules, claim, checks).is_none(), "what the policy does not accept proves nothing");
+    GateJudgement { subject, state: GateState::Proved, runs, reasons: Vec::new(), also_read }
+}
+
+fn failed(subject: GateSubject, claim: &GateClaim, checks: Vec<String>) -> GateJudgement {
+    let run = claim.run.clone();
+    let reasons = vec![GateReason::Failed { run: run.clone(), checks }];
+    GateJudgement { subject, state: GateState::Red, runs: vec![run], reasons, also_read: Vec::new() }
 }
 
 /// Returns the judgement where no run proves anything. Only the first reason is kept: it is about the newest run.
-fn unproved(reasons: Vec<GateReason>) -> Judged {
+fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
     let reason = reasons.into_iter().next().unwrap_or(GateReason::NotRun);
     let state = match reason {
         GateReason::NotRun | GateReason::ChecksNotRun(_) => GateState::NotTested,
@@ -215,62 +384,89 @@ fn unproved(reasons: Vec<GateReason>) -> Judged {
         | GateReason::Weaker { .. }
         | GateReason::TooOld { .. }
         | GateReason::PersonNeeded { .. }
-        | GateReason::UnnamedChecks { .. } => GateState::NotAccepted,
+        | GateReason::UnnamedChecks { .. }
+        | GateReason::UntrackedInputs { .. }
+        | GateReason::UnknownInputs { .. }
+        | GateReason::NewlyIgnored { .. }
+        | GateReason::KeptCaches { .. }
+        | GateReason::UnknownOrigin { .. }
+        | GateReason::UntrustedSigner { .. }
+        | GateReason::OnPlatform { .. } => GateState::NotAccepted,
     };
-    (state, Vec::new(), vec![reason])
+    GateJudgement { subject, state, runs: Vec::new(), reasons: vec![reason], also_read: Vec::new() }
 }
 
-/// Returns why the policy does not accept a run that passed.
-fn objection(policy: &GatePolicy, run: &RunRecord, now: Timestamp) -> Option<GateReason> {
-    let level = run.isolation.unwrap_or(IsolationLevel::Namespace);
-    let run_id = || run.run_id.clone();
-    if level > policy.isolation {
-        return Some(GateReason::Weaker { run: run_id(), level, least: policy.isolation });
+/// Returns why the policy does not accept these results of a run that passed. A reused result counts as what it was in the run that
+/// carried the check out.
+fn objection(rules: &GateRules<'_>, claim: &GateClaim, checks: &[ClaimedCheck]) -> Option<GateReason> {
+    let unknown = checks.iter().find(|check| check.result.as_ref().is_some_and(|result| result.origin.is_none()));
+    if let Some(check) = unknown {
+        return Some(GateReason::UnknownOrigin { run: claim.run.clone(), check: check.name.clone() });
     }
-    let age = now.as_millis().saturating_sub(run.ended.as_millis());
-    if policy.max_age.is_some_and(|most| u128::try_from(age).is_ok_and(|age| age > most.as_millis())) {
-        return Some(GateReason::TooOld { run: run_id(), ended: run.ended });
+    origins(claim, checks).find_map(|origin| origin_objection(rules, origin)).or_else(|| person_objection(claim))
+}
+
+/// Returns how the runs were made that carried these checks out. A run without any result counts itself.
+fn origins<'c>(claim: &'c GateClaim, checks: &'c [ClaimedCheck]) -> impl Iterator<Item = &'c ClaimOrigin> {
+    let mut found: Vec<&ClaimOrigin> = Vec::new();
+    for origin in checks.iter().filter_map(|check| check.result.as_ref()?.origin.as_ref()) {
+        if found.iter().all(|known| known.run != origin.run) {
+            found.push(origin);
+        }
     }
+    if found.is_empty() {
+        found.push(&claim.origin);
+    }
+    found.into_iter()
+}
+
+fn person_objection(claim: &GateClaim) -> Option<GateReason> {
     // Where a check is asked for by its name, another check of its run may have failed.
-    let is_accepted = run.exit.is_none_or(|exit| matches!(exit, CommandExit::Proceed | CommandExit::CodeNeedsWork));
-    (!is_accepted).then(|| GateReason::PersonNeeded { run: run_id() })
+    let is_accepted = claim.exit.is_none_or(|exit| matches!(exit, CommandExit::Proceed | CommandExit::CodeNeedsWork));
+    (!is_accepted).then(|| GateReason::PersonNeeded { run: claim.run.clone() })
 }
 
-/// Returns the verdict of a run; `None` for a run that says nothing about its tree.
-fn result(run: &RunRecord) -> Option<OverallResult> {
-    match run.overall_status {
-        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed => run.overall_result,
-        OverallStatus::SpecificationError | OverallStatus::Interrupted | OverallStatus::Superseded | OverallStatus::Moved => None,
+fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateReason> {
+    let policy = rules.policy;
+    let run = || origin.run.clone();
+    if let ClaimSigner::NotAllowed { key } = &origin.signer {
+        return Some(GateReason::UntrustedSigner { run: run(), key: key.clone() });
+    }
+    if origin.level > policy.isolation {
+        return Some(GateReason::Weaker { run: run(), level: origin.level, least: policy.isolation });
+    }
+    let age = rules.now.as_millis().saturating_sub(origin.ended.as_millis());
+    if policy.max_age.is_some_and(|most| u128::try_from(age).is_ok_and(|age| age > most.as_millis())) {
+        return Some(GateReason::TooOld { run: run(), ended: origin.ended });
+    }
+    let caches = origin.conditions.as_ref().and_then(|conditions| conditions.caches);
+    if policy.fresh_caches && caches != Some(CachesSeen::Fresh) {
+        return Some(GateReason::KeptCaches { run: run() });
+    }
+    match origin.conditions.as_ref().and_then(|conditions| conditions.ignored.as_ref()) {
+        None => Some(GateReason::UnknownInputs { run: run() }),
+        Some(ignored) => ignored_objection(rules, origin, ignored),
     }
 }
 
-/// Returns what a run on this tree says about a check; `None` if it says nothing.
-fn check_result(run: &RunRecord, name: &str) -> Option<Blocking> {
-    result(run)?;
-    run.results.iter().flatten().filter(|record| record.name == name).find_map(own_result)
-}
-
-/// Returns a check's result if it was carried out on the run's own tree.
-fn own_result(record: &CheckRecord) -> Option<Blocking> {
-    match &record.outcome {
-        CheckOutcome::CarriedOut { blocking } | CheckOutcome::Reused { blocking, other_tree: None, .. } => Some(*blocking),
-        CheckOutcome::Reused { other_tree: Some(_), .. } | CheckOutcome::LeftOut | CheckOutcome::Skipped => None,
+fn ignored_objection(rules: &GateRules<'_>, origin: &ClaimOrigin, ignored: &IgnoredFiles) -> Option<GateReason> {
+    let all = ignored.paths.iter().chain(&ignored.others);
+    let lost: Vec<String> = all.filter(|path| (rules.is_tracked_by_trusted)(path)).cloned().collect();
+    if !lost.is_empty() {
+        return Some(GateReason::NewlyIgnored { run: origin.run.clone(), paths: lost });
     }
+    let paths: Vec<String> = ignored.paths.iter().filter(|path| !(rules.is_accepted_input)(path)).cloned().collect();
+    let more = ignored.unnamed();
+    (!paths.is_empty() || more > 0).then(|| GateReason::UntrackedInputs { run: origin.run.clone(), paths, more })
 }
 
-/// Returns the checks of a run's plan that have no result on the run's tree; `None` if the run does not name its checks.
-fn missing_checks(run: &RunRecord) -> Option<Vec<String>> {
-    let records = run.results.as_deref()?;
-    Some(records.iter().filter(|record| own_result(record).is_none()).map(|record| record.name.clone()).collect())
+fn blocking_checks(claim: &GateClaim) -> Vec<String> {
+    let is_blocking = |check: &&ClaimedCheck| check.result.as_ref().is_some_and(|result| result.blocking == Blocking::Blocks);
+    claim.checks.iter().flatten().filter(is_blocking).map(|check| check.name.clone()).collect()
 }
 
-fn blocking_checks(run: &RunRecord) -> Vec<String> {
-    let records = run.results.iter().flatten().filter(|record| own_result(record) == Some(Blocking::Blocks));
-    records.map(|record| record.name.clone()).collect()
-}
-
-fn is_same_plan(one: &RunRecord, other: &RunRecord) -> bool {
-    one.plan_digest.is_some() && one.plan_digest == other.plan_digest
+fn is_same_plan(one: &GateClaim, other: &GateClaim) -> bool {
+    one.plan.is_some() && one.plan == other.plan
 }
 
 #[cfg(test)]

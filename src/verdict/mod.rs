@@ -34,5 +34,5 @@ pub use classify::{ActionFacts, classify, judge_invalid};
 pub use completion::{ActionCounts, RunFlow, RunVerdict, judge_run};
 pub use criteria::{SeenAction, SeenAnswer, SeenFile, judge_criteria};
 pub use exit::{CyclePosition, command_exit};
-pub use gate::{GateJudgement, GateReason, GateState, GateSubject, judge_gate, overall_state};
+pub use gate::{GateJudgement, GateReason, GateRules, GateState, GateSubject, judge_gate, overall_state, worst_state};
 pub use history::{PassedBefore, TestHistory, VanishedTests};

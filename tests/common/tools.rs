@@ -39,6 +39,12 @@ pub(crate) fn python_signatures() -> PathBuf {
     install_python(Path::new("python3"), "python-signatures", &packages)
 }
 
+/// Returns the interpreter of an environment with the definitions of in-toto's statements, which reads them strictly.
+#[track_caller]
+pub(crate) fn python_attestations() -> PathBuf {
+    install_python(Path::new("python3"), "python-attestations", &["in-toto-attestation==0.9.3", "protobuf==7.36.2"])
+}
+
 /// Returns the interpreter of an environment with pytest and pytest-cov. It is separate because a plugin changes how pytest behaves.
 #[track_caller]
 pub(crate) fn python_plugins() -> PathBuf {
@@ -216,7 +222,7 @@ fn install_once(name: &str, stamp: &str, install: impl FnOnce(&Path)) -> PathBuf
 #[track_caller]
 fn expect_to_work(command: &mut Command, what: &str, index: &str) {
     let hint = format!(
-        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip isolated_tools --skip readme --skip pytest_scenarios --skip tdd:: --skip run::python --skip signatures::securesystemslib --skip real_projects`)"
+        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip isolated_tools --skip readme --skip pytest_scenarios --skip tdd:: --skip run::python --skip signatures::securesystemslib --skip attest::a_clone --skip attest::the_statements --skip real_projects`)"
     );
     let output =
         command.output().unwrap_or_else(|error| panic!("could not install {what}: could not start {command:?}: {error}; {hint}"));

@@ -1,48 +1,59 @@
-//! `proctor gate`: says whether a commit is proved by the runs that there are. Nothing is run or recorded.
+//! `proctor gate`: says whether a commit is proved by the runs that there are, and with `--run` makes those that are missing.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Serialize;
-
-use crate::cli::commands::{gate_policy, opening};
+use crate::cli::commands::gate_answer::{CommitGateV1, GateAnswer};
+use crate::cli::commands::gate_errors::{from_git_read_error, from_opening_error, from_revision_error};
+use crate::cli::commands::gate_notes::{self, Attested, NotesQuestion};
+use crate::cli::commands::gate_policy::{self, Trusted};
+use crate::cli::commands::gate_run::{self, RunOfCommit};
+use crate::cli::commands::run::RunOutput;
+use crate::cli::commands::{gate_hook, opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::gate_arguments::GateOptions;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::cli::style::{Line, Style, Tone};
-use crate::config::duration_text;
-use crate::git::{GitReadError, ObjectId, RevisionError};
-use crate::model::{CommandExit, Digest, GatePolicy, RunId, TreeDigest};
+use crate::evidence::evidence_directory;
+use crate::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
+use crate::model::{ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TreeDigest, TreePath};
 use crate::process::clock;
-use crate::project::{ProjectError, ProjectRepository};
-use crate::tree::{CommitRefusal, committed_tree};
-use crate::verdict::{GateJudgement, GateReason, GateState, GateSubject, judge_gate, overall_state};
+use crate::project::{ProjectError, ProjectRepository, StoreReader};
+use crate::tree::committed_tree;
+use crate::verdict::{GateJudgement, GateRules, GateState, judge_gate, overall_state};
 
-/// The answer of `proctor gate`.
-struct GateAnswer {
-    state: GateState,
-    revision: String,
-    commit: ObjectId,
-    git_tree: ObjectId,
-    /// The digest of the commit's content, or why it cannot be told.
-    tree: Result<TreeDigest, CommitRefusal>,
-    policy: GatePolicy,
-    /// Where the policy comes from, in words.
-    policy_from: String,
-    /// The settings, checks and prerequisites with which the commit asks for less than the trusted one.
-    lowered: Vec<String>,
-    judgements: Vec<GateJudgement>,
-    has_other_format: bool,
-    /// Whether the commit is the one that is checked out.
-    is_head: bool,
-    converts_line_endings: bool,
+/// The name of a file that no pattern is likely to mean, to ask whether a pattern means all files of a directory.
+const ANY_FILE: &[u8] = b"\x01proctor\x01";
+
+/// Which commit is asked about, and by which policy.
+pub(super) struct GateQuestion<'a> {
+    pub(super) revision: &'a str,
+    /// The branch whose upstream is trusted; a name of no branch means the one that is checked out.
+    pub(super) branch: &'a str,
+    pub(super) policy_from: Option<&'a str>,
+    /// Asked if what others attested counts too.
+    pub(super) notes: Option<NotesQuestion<'a>>,
 }
 
 pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
+    if let Some(hook) = options.install {
+        return gate_hook::install(hook, &root, environment);
+    }
+    if let Some(hook) = options.uninstall {
+        return gate_hook::uninstall(hook, &root, environment);
+    }
+    if options.pushed {
+        return gate_hook::answer(options, &root, environment);
+    }
     let repository = open_repository(&root)?;
-    let answer = judge(options, environment, &root, &repository)?;
+    let (revision, policy_from) = (options.revision.as_str(), options.policy_from.as_deref());
+    let notes = options.from_notes.then_some(NotesQuestion { signers: options.signers.as_deref() });
+    let question = GateQuestion { revision, branch: revision, policy_from, notes };
+    let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
+    let answer = answer(&question, options.run, environment, (&root, &repository), output)?;
     if options.json {
         render::document(&CommitGateV1::of(&answer));
     } else {
@@ -52,39 +63,79 @@ pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Resul
     Ok(answer.state.exit())
 }
 
+/// Answers a question. If something is missing and `is_run` says so, runs it first.
+pub(super) fn answer(
+    question: &GateQuestion<'_>,
+    is_run: bool,
+    environment: &Environment,
+    place: (&Path, &ProjectRepository),
+    output: RunOutput,
+) -> Result<GateAnswer, CommandError> {
+    // The launcher is started while this process has a single thread.
+    let launcher = if is_run { Some(opening::start_launcher(environment)?) } else { None };
+    let answer = judge(question, environment, place)?;
+    let Some(launcher) = launcher else { return Ok(answer) };
+    let missing = gate_run::missing_runs(&answer);
+    if missing.is_empty() {
+        return Ok(answer);
+    }
+    match gate_run::run_missing(&answer, &missing, launcher, (environment, place), output)? {
+        RunOfCommit::Made => judge(question, environment, place),
+        RunOfCommit::NotRun(why) => Ok(GateAnswer { not_run: Some(why), ..answer }),
+    }
+}
+
 pub(super) fn open_repository(root: &Path) -> Result<ProjectRepository, CommandError> {
-    ProjectRepository::open(root).map_err(|error| from_git_read_error(&error))?.ok_or_else(|| {
-        CommandError::new(CommandExit::Usage, format!("`{}` is in no git repository", root.display()))
-            .hint("`proctor status` says whether the files as they are now are tested")
-    })
+    ProjectRepository::open(root).map_err(|error| from_opening_error(&error))?.ok_or_else(|| no_repository(root))
+}
+
+/// Returns the error that a project is in no git repository.
+pub(super) fn no_repository(root: &Path) -> CommandError {
+    CommandError::new(CommandExit::Usage, format!("`{}` is in no git repository", root.display()))
+        .hint("`proctor status` says whether the files as they are now are tested")
 }
 
 fn judge(
-    options: &GateOptions,
+    question: &GateQuestion<'_>,
     environment: &Environment,
-    root: &Path,
-    repository: &ProjectRepository,
+    (root, repository): (&Path, &ProjectRepository),
 ) -> Result<GateAnswer, CommandError> {
     let storage = &repository.storage;
-    let commit = storage.resolve(&options.revision).map_err(|error| from_revision_error(&error))?;
-    let git_tree = storage.tree_of(commit).map_err(|error| from_git_read_error(&error))?;
-    let trusted = gate_policy::trusted(repository, &options.revision, options.policy_from.as_deref(), environment)?;
-    let compared = gate_policy::compare(repository, commit, &trusted)?;
+    let commit = storage.resolve(question.revision).map_err(|error| from_revision_error(storage, &error))?;
+    let git_tree = storage.tree_of(commit).map_err(|error| from_git_read_error(storage, &error))?;
+    let trusted = gate_policy::trusted(repository, question.branch, question.policy_from, environment)?;
+    let compared = gate_policy::compare((repository, root), commit, &trusted)?;
+    // Keys that cannot be read are an error also where no statement needs them.
+    let allowed = gate_policy::signers(repository, &trusted, &compared.policy)?;
     let matcher = opening::matcher(environment, &compared.rules)?;
     let tree = committed_tree(storage, git_tree, &repository.below, &matcher).map(|tree| tree.digest);
-    let (judgements, has_other_format) = match &tree {
-        Ok(tree) => judge_runs(environment, root, &compared.policy, *tree)?,
-        Err(_) => (Vec::new(), false),
-    };
+    let (mut judged, mut attested) = (JudgedRuns::default(), Attested::default());
+    if let Ok(tree) = &tree {
+        let by = JudgedBy::new(&compared.policy, &trusted)?;
+        if let Some(notes) = &question.notes {
+            let allowed = notes.signers.map_or(Ok(allowed), |file| gate_notes::signers_of_file(environment, root, file))?;
+            let signers =
+                opening::open_archive(environment)?.gate_signers(allowed).map_err(|error| super::from_run_error(&error))?;
+            attested = gate_notes::read(repository, &signers, (git_tree, *tree), clock::now())?;
+        }
+        judged = judge_runs(environment, (root, repository), &by, (*tree, &attested.claims))?;
+        if !matches!(overall_state(&judged.judgements), GateState::Proved | GateState::Red) {
+            let unaccepted = by.with_rules(repository, |rules| gate_notes::unaccepted(rules, &attested.claims));
+            attested.refused.extend(unaccepted);
+        }
+    }
+    let JudgedRuns { judgements, elsewhere, has_other_format } = judged;
     let state = match (overall_state(&judgements), &tree) {
         (_, Err(_)) => GateState::NotAccepted,
         (GateState::Red, Ok(_)) => GateState::Red,
         (_, Ok(_)) if !compared.lowered.is_empty() => GateState::NotAccepted,
+        // Somebody has said something of this content, and it does not count.
+        (GateState::NotTested, Ok(_)) if !attested.refused.is_empty() => GateState::NotAccepted,
         (state, Ok(_)) => state,
     };
     Ok(GateAnswer {
         state,
-        revision: options.revision.clone(),
+        revision: question.revision.to_owned(),
         commit,
         git_tree,
         tree,
@@ -92,272 +143,106 @@ fn judge(
         policy_from: trusted.words(),
         lowered: compared.lowered,
         judgements,
+        elsewhere: elsewhere
+            .into_iter()
+            .map(|(run, project)| (run, evidence_directory(environment.state_root()).join(project.as_str())))
+            .collect(),
         has_other_format,
         is_head: storage.head().ok().flatten() == Some(commit),
         converts_line_endings: storage.converts_line_endings(),
+        not_run: None,
+        attested: attested.claims.iter().filter(|claim| is_of_another_store(claim)).map(|claim| claim.run.clone()).collect(),
+        refused_attestations: attested.refused,
     })
 }
 
-/// Judges the runs on a tree: those of this project, and if they leave something untested, also those of the repository's other
-/// worktrees. Also returns whether the project's last run has a tree digest in an earlier format.
+/// By what the runs on a commit's tree are judged.
+struct JudgedBy<'a> {
+    policy: &'a GatePolicy,
+    trusted: &'a Trusted,
+    /// Its patterns mean the ignored files that the policy accepts.
+    accepted: Matcher,
+}
+
+impl<'a> JudgedBy<'a> {
+    fn new(policy: &'a GatePolicy, trusted: &'a Trusted) -> Result<Self, CommandError> {
+        let settings = MatcherSettings { ignore: policy.ignored_inputs.clone(), ..MatcherSettings::default() };
+        let accepted = Matcher::new(&settings).map_err(|problems| {
+            let wrong: Vec<String> = problems.iter().map(|one| format!("`{}`: {}", one.pattern, one.problem)).collect();
+            let message = format!("`ignored_inputs` of `[gate]`: {}", wrong.join("; "));
+            CommandError::new(CommandExit::SpecificationWrong, message).hint("write patterns as in `.gitignore`")
+        })?;
+        Ok(Self { policy, trusted, accepted })
+    }
+
+    fn judge(&self, repository: &ProjectRepository, claims: &[GateClaim]) -> Vec<GateJudgement> {
+        self.with_rules(repository, |rules| judge_gate(rules, claims))
+    }
+
+    /// Passes the rules on, which name functions that live as long as this call.
+    fn with_rules<T>(&self, repository: &ProjectRepository, judge: impl FnOnce(&GateRules<'_>) -> T) -> T {
+        let is_tracked = |path: &str| match self.trusted.commit() {
+            // What cannot be read may be there.
+            Some(commit) => repository.entry_of(commit, path.trim_end_matches('/')).map_or(true, |entry| entry.is_some()),
+            None => false,
+        };
+        let rules = GateRules {
+            policy: self.policy,
+            now: clock::now(),
+            is_accepted_input: &|path| self.accepts(path),
+            is_tracked_by_trusted: &is_tracked,
+        };
+        judge(&rules)
+    }
+
+    /// Returns whether the policy accepts that checks read an ignored file. A directory ends with a slash.
+    fn accepts(&self, path: &str) -> bool {
+        let (path, is_directory) = path.strip_suffix('/').map_or((path, false), |path| (path, true));
+        let Ok(path) = TreePath::try_from(path) else { return false };
+        let is_meant = |path: &TreePath, is_directory| self.accepted.decide(path, is_directory).verdict == IgnoreVerdict::Out;
+        is_meant(&path, is_directory) || (is_directory && is_meant(&path.join(ANY_FILE), false))
+    }
+}
+
+/// What the runs on a commit's tree came to.
+#[derive(Default)]
+struct JudgedRuns {
+    judgements: Vec<GateJudgement>,
+    /// The projects of the runs that are not of the project itself.
+    elsewhere: BTreeMap<RunId, ProjectId>,
+    /// Whether the project's last run has a tree digest in an earlier format.
+    has_other_format: bool,
+}
+
+/// Judges the runs on a tree, and what others attested of it: the runs of this project, and if they leave something unproved, also
+/// those of the same directory in the repository's other worktrees.
 fn judge_runs(
     environment: &Environment,
-    root: &Path,
-    policy: &GatePolicy,
-    tree: TreeDigest,
-) -> Result<(Vec<GateJudgement>, bool), CommandError> {
+    (root, repository): (&Path, &ProjectRepository),
+    by: &JudgedBy<'_>,
+    (tree, attested): (TreeDigest, &[GateClaim]),
+) -> Result<JudgedRuns, CommandError> {
     let failed = |error: ProjectError| super::from_run_error(&error);
-    let mut archive = opening::open_archive(environment)?;
-    let own = archive.find_project(root).map_err(failed)?;
-    let runs = archive.runs_on_tree(own.as_slice(), tree).map_err(failed)?;
-    let judgements = judge_gate(policy, &runs.runs, clock::now());
-    if overall_state(&judgements) != GateState::NotTested {
-        return Ok((judgements, runs.has_other_format));
+    let mut archive: StoreReader = opening::open_archive(environment)?;
+    let own: Option<ProjectId> = archive.find_project(root).map_err(failed)?;
+    let runs = archive.claims_on_tree(own.as_ref(), (&[], root), tree).map_err(failed)?;
+    let judgements = by.judge(repository, &together(runs.claims, attested));
+    if matches!(overall_state(&judgements), GateState::Proved | GateState::Red) {
+        return Ok(JudgedRuns { judgements, elsewhere: BTreeMap::new(), has_other_format: runs.has_other_format });
     }
-    let mut projects = archive.projects_of_repository(root).map_err(failed)?;
-    projects.extend(own.filter(|own| !projects.contains(own)));
-    let all = archive.runs_on_tree(&projects, tree).map_err(failed)?;
-    Ok((judge_gate(policy, &all.runs, clock::now()), runs.has_other_format))
+    let others = archive.projects_of_repository(root).map_err(failed)?;
+    let all = archive.claims_on_tree(own.as_ref(), (&others, root), tree).map_err(failed)?;
+    let judgements = by.judge(repository, &together(all.claims, attested));
+    Ok(JudgedRuns { judgements, elsewhere: all.elsewhere, has_other_format: all.has_other_format })
 }
 
-/// Converts an error of reading a repository into a command error.
-pub(super) fn from_git_read_error(error: &GitReadError) -> CommandError {
-    let exit = match error {
-        GitReadError::Object { .. } => CommandExit::EvidenceWrong,
-        GitReadError::Unreadable { .. } => CommandExit::OwnFault,
-        GitReadError::NoObjects { .. }
-        | GitReadError::Format { .. }
-        | GitReadError::Name(_)
-        | GitReadError::Linked { .. }
-        | GitReadError::NotAFile { .. }
-        | GitReadError::TooLong { .. } => CommandExit::Usage,
-    };
-    CommandError::of(exit, error).hint("`git fsck` says what is wrong with the repository")
+fn is_of_another_store(claim: &GateClaim) -> bool {
+    matches!(claim.origin.signer, ClaimSigner::Allowed { .. })
 }
 
-/// Converts an error about a revision into a command error.
-pub(super) fn from_revision_error(error: &RevisionError) -> CommandError {
-    let hint = match error {
-        RevisionError::Git(error) => return from_git_read_error(error),
-        RevisionError::Unknown { .. } => "`git log --oneline --all` lists commits, `git branch --all` the branches",
-        RevisionError::NothingCommitted => "commit something first",
-        RevisionError::Syntax { .. } => "`git rev-parse REV` prints the full name of a commit, which can be used in its place",
-        RevisionError::Ambiguous { .. } => "write more digits of the name",
-        RevisionError::NoParent { .. } => "`git log` shows the commits before it",
-        RevisionError::NoUpstream { .. } => "`git branch --set-upstream-to=origin/BRANCH` sets one",
-    };
-    CommandError::of(CommandExit::Usage, error).hint(hint)
-}
-
-impl GateAnswer {
-    /// Returns the lines for people.
-    fn lines(&self, style: Style) -> Vec<Line> {
-        let (words, tone) = match (self.state, &self.tree) {
-            (GateState::Proved, _) => ("proved", Tone::Good),
-            (GateState::Red, _) => ("red", Tone::Bad),
-            (GateState::NotTested, _) => ("not tested", Tone::Doubtful),
-            (GateState::NotAccepted, Ok(_)) => ("not accepted", Tone::Doubtful),
-            (GateState::NotAccepted, Err(_)) => ("refused", Tone::Doubtful),
-        };
-        let commit = &self.commit.hex()[..12];
-        let named = if self.commit.hex().starts_with(&self.revision) { String::new() } else { format!("{} ", self.revision) };
-        let tree = self.tree.as_ref().map(|TreeDigest(digest)| format!(" · tree {}", Digest::short(digest))).unwrap_or_default();
-        let mut lines = vec![style.paint(tone, words).and(format!(" · {named}{commit}{tree}"))];
-        match &self.tree {
-            Err(refusal) => lines.push(Line::from(format!("  {} ({})", with_causes(refusal), refusal.word()))),
-            Ok(_) => lines.extend(self.judgements.iter().map(judgement_line)),
-        }
-        if !self.lowered.is_empty() {
-            lines.push(Line::from(format!("  the commit asks for less than the trusted one: {}", self.lowered.join(", "))));
-        }
-        if self.state == GateState::NotTested {
-            if self.has_other_format {
-                lines.push(Line::from("  the last run has another version of the tree digest, which cannot be compared"));
-            }
-            if self.converts_line_endings {
-                lines.push(Line::from(
-                    "  git converts line endings here (`core.autocrlf` or `core.eol`): a checkout has another content than the commit",
-                ));
-            }
-        }
-        lines.push(style.paint(Tone::Quiet, &format!("  policy: {}", self.policy_from)));
-        lines.extend(self.commands().into_iter().map(|command| Line::from(format!("  next: {command}"))));
-        lines
-    }
-
-    /// Returns what to do next, for a commit that is not proved.
-    fn commands(&self) -> Vec<String> {
-        let mut commands = Vec::new();
-        if let Err(refusal) = &self.tree {
-            commands.push(refusal_hint(refusal).to_owned());
-            return commands;
-        }
-        let has = |is_wanted: fn(&GateReason) -> bool| self.judgements.iter().flat_map(|judged| &judged.reasons).any(is_wanted);
-        for run in self.judgements.iter().filter(|judged| judged.state == GateState::Red).flat_map(|judged| &judged.runs) {
-            commands.push(format!("`proctor show {run}` shows what failed"));
-        }
-        if has(|reason| matches!(reason, GateReason::PersonNeeded { .. })) {
-            commands.push("`proctor status` says what the task waits for".to_owned());
-        }
-        if has(|reason| matches!(reason, GateReason::Weaker { .. })) {
-            commands.push("`proctor doctor` says how commands can be isolated better here; then run the checks again".to_owned());
-        }
-        let is_run_missing = has(|reason| match reason {
-            GateReason::NotRun | GateReason::ChecksNotRun(_) | GateReason::TooOld { .. } | GateReason::UnnamedChecks { .. } => {
-                true
-            }
-            GateReason::Failed { .. } | GateReason::Weaker { .. } | GateReason::PersonNeeded { .. } => false,
-        });
-        if is_run_missing {
-            commands.push(if self.is_head {
-                "`git status` must be clean: put other files aside (`git stash -u`), then `proctor run`".to_owned()
-            } else {
-                format!(
-                    "check the commit out without other files (`git switch --detach {}`), then `proctor run`",
-                    self.commit.hex()
-                )
-            });
-        }
-        if !self.lowered.is_empty() {
-            commands.push(
-                "let whoever keeps the trusted branch take the change first, or name what you trust: --policy-from".to_owned(),
-            );
-        }
-        commands.dedup();
-        commands
-    }
-}
-
-fn judgement_line(judged: &GateJudgement) -> Line {
-    let what = &judged.subject;
-    if judged.state == GateState::Proved {
-        let runs: Vec<&str> = judged.runs.iter().map(RunId::as_str).collect();
-        return Line::from(format!("  {what}: passed in {}", runs.join(", ")));
-    }
-    let reasons: Vec<String> = judged.reasons.iter().map(ToString::to_string).collect();
-    Line::from(format!("  {what}: {}", reasons.join("; ")))
-}
-
-/// Returns the text of a refusal with its cause.
-fn with_causes(refusal: &CommitRefusal) -> String {
-    let causes = std::iter::successors(std::error::Error::source(refusal), |error| error.source());
-    causes.fold(refusal.to_string(), |text, cause| format!("{text}: {cause}"))
-}
-
-fn refusal_hint(refusal: &CommitRefusal) -> &'static str {
-    match refusal {
-        CommitRefusal::NoProject { .. } => "name the project's directory as it was in that commit: --project DIR",
-        CommitRefusal::Submodule { .. } => {
-            "test the project in a checkout with its submodules; `proctor status` says how that stands"
-        }
-        CommitRefusal::LargeFilePointer { .. } => "`proctor status` judges a checkout, in which git LFS has put the content",
-        CommitRefusal::Converted { .. } => "`proctor status` judges a checkout, in which git has converted the content",
-        CommitRefusal::TooDeep { .. } | CommitRefusal::TooManyEntries | CommitRefusal::LongAttributes { .. } => {
-            "`proctor status` judges a checkout"
-        }
-        CommitRefusal::LeftOut { .. } => {
-            "`git rm -r --cached` takes it out of what is committed; `proctor why PATH` names the rule"
-        }
-        CommitRefusal::LackingClone { .. } => {
-            "`git fetch --unshallow` fetches a whole history; or clone without `--depth` and `--filter`"
-        }
-        CommitRefusal::OddEntry { .. } | CommitRefusal::Git(_) => "`git fsck` says what is wrong with the repository",
-    }
-}
-
-/// The document that `--json` prints.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CommitGateV1<'a> {
-    schema: &'static str,
-    state: &'static str,
-    exit_code: u8,
-    revision: &'a str,
-    commit: String,
-    git_tree: String,
-    tree_digest: Option<TreeDigest>,
-    /// Why the digest of the commit's content cannot be told; `None` if it can.
-    refusal: Option<GateRefusalV1>,
-    policy: GatePolicyV1<'a>,
-    /// The settings, checks and prerequisites with which the commit asks for less than the trusted one.
-    lowered: &'a [String],
-    required: Vec<GateRequiredV1<'a>>,
-    next: Vec<String>,
-}
-
-/// Why the digest of a commit's content cannot be told.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct GateRefusalV1 {
-    word: &'static str,
-    message: String,
-}
-
-/// The policy, and where it comes from.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct GatePolicyV1<'a> {
-    from: &'a str,
-    tasks: Vec<&'a str>,
-    checks: &'a [String],
-    isolation: &'static str,
-    max_age: String,
-}
-
-/// One thing that the policy requires, and how it stands.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct GateRequiredV1<'a> {
-    kind: &'static str,
-    name: &'a str,
-    state: &'static str,
-    #[serde(rename = "runs")]
-    run_ids: Vec<&'a str>,
-    reasons: Vec<String>,
-}
-
-impl<'a> CommitGateV1<'a> {
-    fn of(answer: &'a GateAnswer) -> Self {
-        let required = |judged: &'a GateJudgement| {
-            let (kind, name) = match &judged.subject {
-                GateSubject::Task(task) => ("task", task.as_str()),
-                GateSubject::Check(name) => ("check", name.as_str()),
-            };
-            GateRequiredV1 {
-                kind,
-                name,
-                state: judged.state.word(),
-                run_ids: judged.runs.iter().map(RunId::as_str).collect(),
-                reasons: judged.reasons.iter().map(ToString::to_string).collect(),
-            }
-        };
-        let policy = &answer.policy;
-        Self {
-            schema: "proctor-gate-v1",
-            state: answer.state.word(),
-            exit_code: answer.state.exit().code(),
-            revision: &answer.revision,
-            commit: answer.commit.hex(),
-            git_tree: answer.git_tree.hex(),
-            tree_digest: answer.tree.as_ref().ok().copied(),
-            refusal: answer
-                .tree
-                .as_ref()
-                .err()
-                .map(|refusal| GateRefusalV1 { word: refusal.word(), message: with_causes(refusal) }),
-            policy: GatePolicyV1 {
-                from: &answer.policy_from,
-                tasks: policy.tasks.iter().map(|task| task.as_str()).collect(),
-                checks: &policy.checks,
-                isolation: policy.isolation.word(),
-                max_age: policy.max_age.map_or_else(|| "off".to_owned(), duration_text),
-            },
-            lowered: &answer.lowered,
-            required: match answer.tree {
-                Ok(_) => answer.judgements.iter().map(required).collect(),
-                Err(_) => Vec::new(),
-            },
-            next: answer.commands(),
-        }
-    }
+/// Returns the claims of this store and of others, newest first. An own run that was attested too is there twice, which changes nothing.
+fn together(mut claims: Vec<GateClaim>, attested: &[GateClaim]) -> Vec<GateClaim> {
+    claims.extend_from_slice(attested);
+    claims.sort_by_key(|claim| Reverse(claim.origin.ended));
+    claims
 }

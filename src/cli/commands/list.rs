@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::api::{DoingV1, ListedV1, ProjectV1, ProjectsV1, WatchingV1};
+use crate::cli::commands::gate_run::is_checkout;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -17,7 +18,8 @@ use crate::project::{RegisteredProject, StoreReader};
 
 pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let mut archive = opening::open_archive(environment)?;
-    let registered = archive.projects().map_err(|error| super::from_run_error(&error))?;
+    let mut registered = archive.projects().map_err(|error| super::from_run_error(&error))?;
+    registered.retain(|project| !is_checkout(environment, Path::new(&project.path)));
     let mut watched = service::listening(environment).map(|(_, projects)| projects).unwrap_or_default();
     let (mut projects, mut failure) = (Vec::new(), None);
     for project in registered {

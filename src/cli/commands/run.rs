@@ -228,7 +228,7 @@ fn is_latest(sealed: &SealedReport) -> bool {
     sealed.report.execution_summary.overall_status.counts()
 }
 
-fn check_names(loaded: &LoadedProject, checks: &[String]) -> Result<(), CommandError> {
+pub(super) fn check_names(loaded: &LoadedProject, checks: &[String]) -> Result<(), CommandError> {
     let known: Vec<_> = loaded.plan.steps.iter().map(|step| step.name.as_str()).collect();
     match checks.iter().find(|check| name_of(loaded, check).is_none()) {
         Some(unknown) => Err(CommandError::new(CommandExit::Usage, format!("there is no check `{unknown}`"))

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::api::{AnswerV1, MethodV1, ProjectStatusV1, StatusV1};
+use crate::cli::commands::gate_run::is_checkout;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -51,7 +52,8 @@ pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Res
 fn registered_roots(environment: &Environment) -> Result<Vec<PathBuf>, CommandError> {
     let mut archive = opening::open_archive(environment)?;
     let projects = archive.projects().map_err(|error| super::from_run_error(&error))?;
-    Ok(projects.into_iter().map(|project| PathBuf::from(project.path)).collect())
+    let roots = projects.into_iter().map(|project| PathBuf::from(project.path));
+    Ok(roots.filter(|root| !is_checkout(environment, root)).collect())
 }
 
 /// Asks the service again about a task that is missing from its first answer, because the task was never run.

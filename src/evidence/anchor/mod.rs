@@ -19,7 +19,10 @@ mod git;
 use std::path::PathBuf;
 
 pub use file::{AnchorFileError, read_anchor, write_anchor};
-pub use git::{AnchoredNote, GitAnchorError, notes_reference, read_git_anchors, write_git_anchor};
+pub use git::{
+    ATTESTATIONS, AnchoredNote, AttestationNote, FETCHED_ATTESTATIONS, GitAnchorError, NoteChange, add_attestations,
+    notes_reference, read_attestation_notes, read_git_anchors, write_git_anchor,
+};
 
 use crate::evidence::{LedgerLog, LogCheckpoint, LogCheckpointError, SignedCheckpoint};
 

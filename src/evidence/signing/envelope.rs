@@ -58,6 +58,13 @@ impl Envelope {
         serde_json::from_slice(line).ok()
     }
 
+    /// Returns the id of the key that signed, as the envelope names it; `None` if the content is not declared as an in-toto statement,
+    /// or the envelope does not have exactly one signature. Nothing is checked by this.
+    pub(in crate::evidence) fn statement_signer(&self) -> Option<&str> {
+        let [signature] = self.signatures.as_slice() else { return None };
+        (self.payload_type == STATEMENT_PAYLOAD).then_some(signature.keyid.as_str())
+    }
+
     /// Returns the content if it is declared as an in-toto statement, and the envelope's only signature names this key and is
     /// valid.
     pub(in crate::evidence) fn open(&self, key: &PublicKey) -> Option<SignedEnvelope> {

@@ -21,4 +21,4 @@ pub use key::{KeyFormatError, PublicKey};
 pub use person_signature::{APPROVAL_NAMESPACE, approving_signer};
 pub use ssh_signature::{SSH_IDENTITY, SSH_NAMESPACE};
 pub(super) use ssh_signature::{sign_for_ssh, verify_for_ssh};
-pub(super) use statement::{RunStatements, Statement};
+pub(super) use statement::{RunStatements, STATEMENT_TYPE, Statement, StatementForm, TEST_RESULT, tree_name};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, STATEMENTS_SUFFIX};
-use crate::evidence::signing::{Envelope, PublicKey, RunStatements, Statement, verify_for_ssh};
+use crate::evidence::signing::{Envelope, PublicKey, RunStatements, Statement, StatementForm, verify_for_ssh};
 use crate::evidence::verification::check_run::{CheckedRun, RunSigner, path_in_run};
 use crate::evidence::verification::inspect::InspectedDirectory;
 use crate::evidence::verification::{EvidenceFault, FaultKind};
@@ -91,7 +91,9 @@ fn check_statements(
     let mut fault =
         |detail: &str| faults.push(EvidenceFault::new(FaultKind::StatementDisagrees, path_in_run(context, name), detail));
     let Some(report) = found.file(REPORT_NAME) else { return };
-    if !read.iter().all(|statement| statement.is_about(report.hashed.sha256)) {
+    let report_digest = report.hashed.sha256;
+    let form = read[1].form();
+    if form == StatementForm::OfReport && !read.iter().all(|statement| statement.is_about_report(report_digest)) {
         fault("its subject is another report");
     }
     let is_attested = |name: &Vec<u8>| {
@@ -100,12 +102,15 @@ fn check_statements(
     };
     let files: BTreeMap<_, _> =
         manifest.iter().filter(|(name, _)| is_attested(name)).map(|(name, digest)| (name.clone(), *digest)).collect();
-    if !read.iter().any(|statement| statement.names_files(&files)) {
-        fault("its files are not those of the manifest");
+    if !read.iter().any(|statement| statement.names_files((report_digest, &files), form)) {
+        fault("its files are not those of the run, the report among them");
     }
     let (Some(record), Some(parsed)) = (context.record, parsed) else { return };
     let attested = attested(parsed);
-    let expected = RunStatements { record, attested: &attested, report_digest: report.hashed.sha256, files: &files };
+    let expected = RunStatements { form, record, attested: &attested, report_digest, files: &files };
+    if form == StatementForm::OfTree && !read.iter().all(|statement| statement.is_about(&expected)) {
+        fault("its subject is not what the run tested");
+    }
     if !read.iter().all(|statement| statement.agrees_with(&expected)) {
         fault("what it says of the run is not what ledger and report say");
     }

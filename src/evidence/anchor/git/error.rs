@@ -19,6 +19,8 @@ pub enum GitAnchorError {
         /// The lock file that the other program created beside the reference.
         path: PathBuf,
     },
+    #[error("the notes that were fetched have more entries than are united")]
+    TooManyNotes,
     /// A file or an object of the repository could not be read.
     #[error(transparent)]
     Read(#[from] GitReadError),
@@ -36,6 +38,9 @@ impl GitAnchorError {
             Self::NoRepository { .. } => NO_REPOSITORY,
             Self::NothingCommitted { .. } => "commit something first, or anchor it in a file: `proctor anchor --file FILE`",
             Self::Locked { .. } => "wait for the other program; where there is none, remove the file",
+            Self::TooManyNotes => {
+                "unite them yourself: `git notes --ref=proctor-attest merge -s cat_sort_uniq proctor-attest-fetched`"
+            }
             Self::Read(error) => reading_hint(error),
             Self::Refused { source, .. } => source.hint(),
             Self::Evidence(error) => error.hint(),

@@ -10,6 +10,7 @@
 //! * `reference`: changes references.
 //! * `repository`: finds the repository's directories.
 //! * `notes`: writes checkpoints and reads them.
+//! * `attestation_notes`: writes attestations, which are notes of tree objects in one reference of their own, and reads them.
 //!
 //! # What it may not do
 //!
@@ -17,6 +18,7 @@
 //! For the same reason an object is accepted only if its content has the hash in its name, and no symbolic link of the
 //! repository is followed. Notes of other programs are read but never changed.
 
+mod attestation_notes;
 mod database;
 mod directory;
 mod error;
@@ -24,5 +26,8 @@ mod notes;
 mod reference;
 mod repository;
 
+pub use attestation_notes::{
+    ATTESTATIONS, AttestationNote, FETCHED_ATTESTATIONS, NoteChange, add_attestations, read_attestation_notes,
+};
 pub use error::GitAnchorError;
 pub use notes::{AnchoredNote, notes_reference, read_git_anchors, write_git_anchor};

@@ -21,6 +21,8 @@ pub(super) struct LockedReference {
     /// The name of the lock file in the directory. It replaces the reference's file when the reference is set.
     lock: String,
     file: File,
+    /// Whether the lock file is still this process's. Once it was renamed, a file of its name is the lock of another process.
+    is_held: bool,
 }
 
 impl LockedReference {
@@ -33,7 +35,7 @@ impl LockedReference {
         directory.file(name)?;
         let lock = format!("{name}.lock");
         match named(&directory, &lock, create_shared_file_with_mode(&directory.through_handle(&lock), MODE)) {
-            Ok(file) => Ok(Self { directory, name: name.to_owned(), lock, file }),
+            Ok(file) => Ok(Self { directory, name: name.to_owned(), lock, file, is_held: true }),
             Err(EvidenceError::File { source, path, .. }) if source.kind() == ErrorKind::AlreadyExists => {
                 Err(GitAnchorError::Locked { path })
             }
@@ -48,15 +50,17 @@ impl LockedReference {
         sync_file(&self.file, &lock)?;
         let renamed = rename(&self.directory.through_handle(&self.lock), &self.directory.through_handle(&self.name));
         named(&self.directory, &self.lock, renamed)?;
+        self.is_held = false;
         Ok(named(&self.directory, "", sync_directory(&self.directory.handle_path()))?)
     }
 }
 
 impl Drop for LockedReference {
     fn drop(&mut self) {
-        // If the reference was set, the lock file was renamed and is gone. If not, the lock file is removed here, so
-        // that other programs can set the reference.
-        let _ = remove_file(&self.directory.through_handle(&self.lock));
+        // The reference was not set, and other programs must be able to set it.
+        if self.is_held {
+            let _ = remove_file(&self.directory.through_handle(&self.lock));
+        }
     }
 }
 

@@ -1,0 +1,172 @@
+//! `proctor attest`: tells other people, signed, which runs prove a commit, in a git note that they can verify.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::cli::attest_arguments::AttestOptions;
+use crate::cli::commands::anchor::from_git_error;
+use crate::cli::commands::gate::{self, GateQuestion};
+use crate::cli::commands::gate_answer::GateAnswer;
+use crate::cli::commands::key::from_evidence_error;
+use crate::cli::commands::opening;
+use crate::cli::commands::run::RunOutput;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::setup;
+use crate::evidence::{
+    ATTESTATIONS, Attestor, CommitClaim, FETCHED_ATTESTATIONS, GitAnchorError, NoteChange, Store, VerificationSummary,
+    add_attestations, write_attestation_bundle,
+};
+use crate::git::ObjectId;
+use crate::model::{Blocking, ClaimOrigin, CommandExit, Digest, GateClaim, GatePolicy, RunId, TreePath};
+use crate::process::clock;
+use crate::project::{ProjectError, ProvingRun};
+use crate::report::OutgoingRedactor;
+use crate::verdict::GateState;
+
+/// The revision that is meant where none is named.
+const CHECKED_OUT: &str = "HEAD";
+/// How long another program may hold the lock of the notes.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The time between two attempts to take the lock of the notes.
+const TRY_AGAIN: Duration = Duration::from_millis(20);
+
+pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, &options.project)?;
+    let bundle = options.bundle.as_ref().map(|bundle| environment.absolute(bundle));
+    if let Some(path) = bundle.as_ref().filter(|path| path.symlink_metadata().is_ok()) {
+        return Err(CommandError::new(CommandExit::Usage, format!("`{}` is there already", path.display()))
+            .hint("name a new file: --bundle FILE"));
+    }
+    let repository = gate::open_repository(&root)?;
+    let revision = options.revision.as_deref().unwrap_or(CHECKED_OUT);
+    let question = GateQuestion { revision, branch: revision, policy_from: options.policy_from.as_deref(), notes: None };
+    let answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
+    let (GateState::Proved, Ok(tree)) = (answer.state, &answer.tree) else {
+        answer.lines(opening::style(environment)).iter().for_each(render::line);
+        render::note("nothing was attested, because nothing is proved");
+        return Ok(answer.state.exit());
+    };
+    let failed = |error: ProjectError| super::from_run_error(&error);
+    let deciding: Vec<&RunId> = answer.judgements.iter().flat_map(|judged| &judged.runs).collect();
+    let runs = opening::open_archive(environment)?.proving_runs(&root, *tree, &deciding).map_err(failed)?;
+    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
+    let attestor = Attestor::open(&store, clock::now()).map_err(|error| from_evidence_error(&error))?;
+    let redactor = environment.outgoing_redactor();
+    let commit = options.revision.as_ref().map(|_| answer.commit);
+    let claim = |run: &ProvingRun| to_commit_claim(run, &answer, (&repository.below, commit, attestor.key()), &redactor);
+    let claims: Vec<CommitClaim> = runs.iter().filter_map(claim).collect();
+    let summary = VerificationSummary { claims: &claims, policy: digest_of(&answer.policy), verified: clock::now() };
+    let summary = summary.to_statement().ok_or_else(|| {
+        CommandError::new(CommandExit::NoFreshVerdict, "the runs that prove the commit cannot be told to others")
+            .hint("`proctor run` makes a run of this version of proctor, which can")
+    })?;
+    let statements: Vec<Vec<u8>> = claims.iter().map(CommitClaim::to_statement).collect();
+    if options.dry_run {
+        let shown = statements.iter().chain([&summary]).filter_map(|statement| serde_json::from_slice(statement).ok());
+        render::document(&shown.collect::<Vec<Value>>());
+        return Ok(CommandExit::Proceed);
+    }
+    let lines: Vec<Vec<u8>> = statements.iter().map(|statement| attestor.sign(statement)).collect();
+    let summary = attestor.sign(&summary);
+    let begun = clock::monotonic();
+    let change = loop {
+        match add_attestations(&root, answer.git_tree, (&lines, &summary), clock::now()) {
+            // Somebody else attests at the same time: what they write is read before this is added to it.
+            Err(GitAnchorError::Locked { .. }) if clock::monotonic().since(begun) < PATIENCE => thread::sleep(TRY_AGAIN),
+            other => break other.map_err(|error| from_git_error(&error))?,
+        }
+    };
+    if let Some(path) = &bundle {
+        let lines: Vec<Vec<u8>> = lines.iter().cloned().chain([summary]).collect();
+        write_attestation_bundle(path, &lines).map_err(|error| from_evidence_error(&error))?;
+    }
+    said(change, answer.git_tree, &claims).iter().for_each(|line| render::line(line.as_str()));
+    Ok(CommandExit::Proceed)
+}
+
+fn said(change: NoteChange, tree: ObjectId, claims: &[CommitClaim]) -> [String; 3] {
+    let word = match change {
+        NoteChange::Added => "attested",
+        NoteChange::Merged => "attested before, and united with the notes that were fetched",
+        NoteChange::Nothing => "attested before",
+    };
+    let runs: Vec<&str> = claims.iter().map(|claim| claim.claim.run.as_str()).collect();
+    [
+        format!("{word} · {ATTESTATIONS} · tree {} · {}", &tree.hex()[..12], runs.join(", ")),
+        format!("  push:  git push origin {ATTESTATIONS}"),
+        format!("  fetch: git fetch origin +{ATTESTATIONS}:{FETCHED_ATTESTATIONS}"),
+    ]
+}
+
+/// Returns what is told of a run; `None` if it has no verdict, or does not name its checks.
+fn to_commit_claim(
+    run: &ProvingRun,
+    answer: &GateAnswer,
+    (below, commit, key): (&TreePath, Option<ObjectId>, Digest),
+    redactor: &OutgoingRedactor,
+) -> Option<CommitClaim> {
+    let records = run.record.results.as_ref()?;
+    let [mut passed, mut warned, mut failed] = [const { Vec::new() }; 3];
+    for (record, check) in records.iter().zip(run.claim.checks.as_ref()?) {
+        let Some(result) = &check.result else { continue };
+        let name = format!("{} {}", record.id, record.name);
+        let list = match result.blocking {
+            Blocking::Blocks => &mut failed,
+            Blocking::Allowed if run.tests.is_warned(&name) => &mut warned,
+            Blocking::Allowed => &mut passed,
+        };
+        list.push(name.clone());
+        let tests = run.tests.of_check(&name);
+        for (list, tests) in [&mut passed, &mut warned, &mut failed].into_iter().zip(tests) {
+            list.extend(tests.iter().map(|test| format!("{name}: {test}")));
+        }
+    }
+    let redacted = |names: Vec<String>| names.iter().map(|name| redactor.redact(name)).collect();
+    Some(CommitClaim {
+        git_tree: answer.git_tree,
+        commit,
+        below: below.clone(),
+        tree: run.record.tree_digest?,
+        report: run.record.report_hash,
+        key,
+        result: run.claim.verdict?,
+        claim: without_places(run.claim.clone(), redactor),
+        passed: redacted(passed),
+        warned: redacted(warned),
+        failed: redacted(failed),
+    })
+}
+
+/// Redacts the texts of a claim: the names of checks, and the paths of ignored files that checks could read.
+fn without_places(mut claim: GateClaim, redactor: &OutgoingRedactor) -> GateClaim {
+    let redact = |text: &mut String| *text = redactor.redact(text);
+    let of_origin = |origin: &mut ClaimOrigin| {
+        let ignored = origin.conditions.as_mut().and_then(|conditions| conditions.ignored.as_mut());
+        ignored.into_iter().flat_map(|ignored| ignored.paths.iter_mut().chain(&mut ignored.others)).for_each(redact);
+    };
+    of_origin(&mut claim.origin);
+    for check in claim.checks.iter_mut().flatten() {
+        redact(&mut check.name);
+        check.result.iter_mut().filter_map(|result| result.origin.as_mut()).for_each(of_origin);
+    }
+    claim
+}
+
+/// Returns the digest of a policy, for comparison with the policy of another summary.
+fn digest_of(policy: &GatePolicy) -> Digest {
+    let age = policy.max_age.map(|age| age.as_secs());
+    let policy = serde_json::json!({
+        "tasks": policy.tasks,
+        "checks": policy.checks,
+        "isolation": policy.isolation.word(),
+        "maxAgeSeconds": age,
+        "platforms": policy.platforms,
+        "freshCaches": policy.fresh_caches,
+        "ignoredInputs": policy.ignored_inputs,
+    });
+    Digest::of(policy.to_string().as_bytes())
+}

@@ -1,0 +1,52 @@
+//! Errors of reading a git repository, as errors of commands.
+
+use crate::cli::error::CommandError;
+use crate::git::{GitReadError, GitStorage, ObjectProblem, RevisionError};
+use crate::model::CommandExit;
+
+/// What to do where a clone lacks objects.
+pub(super) const WHOLE_CLONE: &str = "`git fetch --unshallow` fetches a whole history; or clone without `--depth` and `--filter`";
+
+/// Converts an error of opening a repository into a command error.
+pub(super) fn from_opening_error(error: &GitReadError) -> CommandError {
+    let exit = match error {
+        GitReadError::Object { .. } => CommandExit::EvidenceWrong,
+        GitReadError::Unreadable { .. } => CommandExit::OwnFault,
+        GitReadError::NoObjects { .. }
+        | GitReadError::Format { .. }
+        | GitReadError::Name(_)
+        | GitReadError::Linked { .. }
+        | GitReadError::NotAFile { .. }
+        | GitReadError::TooLong { .. } => CommandExit::Usage,
+    };
+    CommandError::of(exit, error).hint("`git fsck` says what is wrong with the repository")
+}
+
+/// Converts an error of reading a repository into a command error. What a shallow or partial clone lacks is no damage.
+pub(super) fn from_git_read_error(storage: &GitStorage, error: &GitReadError) -> CommandError {
+    if let GitReadError::Object { id, problem: ObjectProblem::Missing } = error
+        && storage.lacks_objects_by_design()
+    {
+        return lacking(format!("the clone is shallow or partial and lacks object {id}"));
+    }
+    from_opening_error(error)
+}
+
+/// Converts an error about a revision into a command error.
+pub(super) fn from_revision_error(storage: &GitStorage, error: &RevisionError) -> CommandError {
+    let hint = match error {
+        RevisionError::Git(error) => return from_git_read_error(storage, error),
+        RevisionError::LackingClone { .. } => return lacking(error.to_string()),
+        RevisionError::Unknown { .. } => "`git log --oneline --all` lists commits, `git branch --all` the branches",
+        RevisionError::NothingCommitted => "commit something first",
+        RevisionError::Syntax { .. } => "`git rev-parse REV` prints the full name of a commit, which can be used in its place",
+        RevisionError::Ambiguous { .. } => "write more digits of the name",
+        RevisionError::NoParent { .. } => "`git log` shows the commits before it",
+        RevisionError::NoUpstream { .. } => "`git branch --set-upstream-to=origin/BRANCH` sets one",
+    };
+    CommandError::of(CommandExit::Usage, error).hint(hint)
+}
+
+fn lacking(message: String) -> CommandError {
+    CommandError::new(CommandExit::PersonNeeded, message).hint(WHOLE_CLONE)
+}

@@ -1,0 +1,270 @@
+//! The hook of git that gates what is pushed: writes it, removes it, and answers it.
+
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::cli::commands::gate::{self, GateQuestion};
+use crate::cli::commands::opening;
+use crate::cli::commands::run::RunOutput;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::gate_arguments::{GateHook, GateOptions};
+use crate::cli::render;
+use crate::cli::terminal;
+use crate::evidence::{find_git_location, read_regular_text};
+use crate::git::ObjectId;
+use crate::model::CommandExit;
+use crate::project::ProjectRepository;
+use crate::verdict::worst_state;
+
+/// The line by which a hook of proctor is known.
+const MARK: &str = "# Written by `proctor gate --install`; `proctor gate --uninstall` removes it.";
+/// What is appended to the name of a hook that is replaced.
+const REPLACED: &str = ".before-proctor";
+/// The longest hook that is read, in bytes. A longer one is not proctor's.
+const LONGEST_HOOK: u64 = 64 * 1024;
+/// The longest configuration of git that is read, in bytes.
+const LONGEST_CONFIG: u64 = 1 << 20;
+/// The most bytes that are read of what git says is pushed.
+const LONGEST_LIST: u64 = 16 << 20;
+
+/// A branch or a tag that is pushed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct PushedReference {
+    /// The name of the reference here, such as `refs/heads/main`, or another word for the commit.
+    local: String,
+    commit: ObjectId,
+}
+
+impl GateHook {
+    fn file_name(self) -> &'static str {
+        match self {
+            Self::PrePush => "pre-push",
+        }
+    }
+}
+
+/// Writes the hook.
+pub(super) fn install(hook: GateHook, root: &Path, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let repository = gate::open_repository(root)?;
+    let directory = hooks_directory(&repository, root, environment)?;
+    let path = directory.join(hook.file_name());
+    let text = script(environment, &repository);
+    match read_hook(&path)? {
+        Found::Nothing => {}
+        Found::Own(before) if before == text => {
+            render::line(&format!("{} is as it must be", path.display()));
+            return Ok(CommandExit::Proceed);
+        }
+        Found::Own(_) => fs::remove_file(&path).map_err(|error| cannot_write(&path, &error))?,
+        Found::Other => replace(&path)?,
+    }
+    fs::create_dir_all(&directory).map_err(|error| cannot_write(&directory, &error))?;
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o777).open(&path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| cannot_write(&path, &error))?;
+    render::line(&format!("{} gates what is pushed; `git push --no-verify` leaves it out", path.display()));
+    Ok(CommandExit::Proceed)
+}
+
+/// Removes the hook, if it is proctor's, and puts back the one that it replaced.
+pub(super) fn uninstall(hook: GateHook, root: &Path, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let repository = gate::open_repository(root)?;
+    let path = hooks_directory(&repository, root, environment)?.join(hook.file_name());
+    match read_hook(&path)? {
+        Found::Nothing => render::line(&format!("there is no {}", path.display())),
+        Found::Other => {
+            let message = format!("{} is not proctor's, so it stays", path.display());
+            return Err(CommandError::new(CommandExit::Usage, message).hint("remove it yourself if you do not want it"));
+        }
+        Found::Own(_) => {
+            fs::remove_file(&path).map_err(|error| cannot_write(&path, &error))?;
+            let before = replaced(&path);
+            if before.symlink_metadata().is_ok() {
+                rename(&before, &path)?;
+                render::line(&format!("{} is the one of before again", path.display()));
+            } else {
+                render::line(&format!("{} is removed", path.display()));
+            }
+        }
+    }
+    Ok(CommandExit::Proceed)
+}
+
+/// Gates what is pushed, and returns the worst answer.
+pub(super) fn answer(options: &GateOptions, root: &Path, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let mut text = Vec::new();
+    io::stdin().lock().take(LONGEST_LIST + 1).read_to_end(&mut text).map_err(|error| {
+        CommandError::caused(CommandExit::Usage, "standard input cannot be read", &error).hint("git runs this in a pre-push hook")
+    })?;
+    if text.len() as u64 > LONGEST_LIST {
+        return Err(CommandError::new(CommandExit::Usage, "git names too many references").hint("push fewer at once"));
+    }
+    let references = parse(&String::from_utf8_lossy(&text)).map_err(|line| {
+        let message = format!("git is expected to name what is pushed, and not `{line}`");
+        CommandError::new(CommandExit::Usage, message).hint("a pre-push hook runs this: `proctor gate --install pre-push`")
+    })?;
+    let repository = gate::open_repository(root)?;
+    let style = opening::style(environment);
+    let mut states = Vec::new();
+    for reference in references {
+        let revision = reference.commit.hex();
+        let branch = reference.local.strip_prefix("refs/heads/");
+        let question = GateQuestion {
+            revision: &revision,
+            branch: branch.unwrap_or(&revision),
+            policy_from: options.policy_from.as_deref(),
+            notes: None,
+        };
+        render::line(&format!("{}:", reference.local));
+        let answer = gate::answer(&question, options.run, environment, (root, &repository), RunOutput::Screen)?;
+        answer.lines(style).iter().for_each(render::line);
+        states.push(answer.state);
+    }
+    Ok(if states.is_empty() { CommandExit::Proceed } else { worst_state(states.into_iter()).exit() })
+}
+
+/// Parses what git says in a pre-push hook (githooks(5)): one reference a line. What is deleted is left out, and so is what is neither
+/// a branch nor a tag on the other side, such as notes. The error is the first wrong line.
+fn parse(text: &str) -> Result<Vec<PushedReference>, String> {
+    let mut references = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [local, commit, remote, known] = words[..] else { return Err(line.to_owned()) };
+        let (Some(commit), Some(_)) = (ObjectId::parse(commit), ObjectId::parse(known)) else { return Err(line.to_owned()) };
+        let is_deleted = commit.as_bytes().iter().all(|byte| *byte == 0);
+        if !is_deleted && (remote.starts_with("refs/heads/") || remote.starts_with("refs/tags/")) {
+            references.push(PushedReference { local: local.to_owned(), commit });
+        }
+    }
+    Ok(references)
+}
+
+/// Returns the text of the hook. It uses this program, or if that is gone, the one that the search path has.
+fn script(environment: &Environment, repository: &ProjectRepository) -> String {
+    let below = if repository.below.is_root() { OsStr::new(".") } else { repository.below.as_path().as_os_str() };
+    let program = quoted(environment.program_file().as_os_str());
+    format!(
+        "#!/bin/sh\n{MARK}\nprogram={program}\n[ -x \"$program\" ] || program=proctor\n\
+         exec \"$program\" gate --pushed --project ./{}\n",
+        quoted(below)
+    )
+}
+
+/// Returns a text as one word of a shell script.
+fn quoted(text: &OsStr) -> String {
+    format!("'{}'", String::from_utf8_lossy(text.as_bytes()).replace('\'', "'\\''"))
+}
+
+/// What is in the place of a hook.
+enum Found {
+    Nothing,
+    /// A hook that proctor wrote, with its text.
+    Own(String),
+    Other,
+}
+
+fn read_hook(path: &Path) -> Result<Found, CommandError> {
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) => return Err(cannot_write(path, &error)),
+        Ok(_) => {}
+    }
+    let text = read_regular_text(path, LONGEST_HOOK).ok();
+    Ok(text.filter(|text| text.lines().nth(1) == Some(MARK)).map_or(Found::Other, Found::Own))
+}
+
+/// Puts a hook of somebody else aside, after a person agreed.
+fn replace(path: &Path) -> Result<(), CommandError> {
+    let aside = replaced(path);
+    if aside.symlink_metadata().is_ok() {
+        let message = format!("{} and {} are both there, and neither is proctor's", path.display(), aside.display());
+        return Err(CommandError::new(CommandExit::Usage, message).hint("remove one of them first"));
+    }
+    let question = format!("{} is there, and not proctor's", path.display());
+    if !terminal::is_input_terminal() {
+        return Err(CommandError::new(CommandExit::PersonNeeded, question)
+            .hint("run this at a terminal, which asks, or call `proctor gate --pushed` from the hook"));
+    }
+    render::note(&format!("{question}; it would be kept as {}", aside.display()));
+    render::prompt("replace it? [y/N] ");
+    match terminal::read_line().as_deref().map(str::trim) {
+        Some("y" | "yes") => rename(path, &aside),
+        Some(_) | None => Err(CommandError::new(CommandExit::PersonNeeded, "nothing was changed")
+            .hint("call `proctor gate --pushed` from the hook that is there")),
+    }
+}
+
+fn replaced(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(REPLACED);
+    path.with_file_name(name)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a hook is no evidence; it is put aside, and put back")]
+fn rename(from: &Path, to: &Path) -> Result<(), CommandError> {
+    fs::rename(from, to).map_err(|error| cannot_write(to, &error))
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::caused(CommandExit::Usage, format!("`{}` cannot be read or written", path.display()), error)
+        .hint("see who may write there: `ls -ld` shows it")
+}
+
+/// Returns the directory in which git looks for hooks (githooks(5)): `core.hooksPath` of the repository, the user or the machine, or
+/// else `hooks` of the repository. Configuration files that others include are not read.
+fn hooks_directory(repository: &ProjectRepository, root: &Path, environment: &Environment) -> Result<PathBuf, CommandError> {
+    let home = environment.variable("HOME").map(PathBuf::from);
+    let of_user = match environment.variable("GIT_CONFIG_GLOBAL") {
+        Some(named) => vec![PathBuf::from(named)],
+        None => {
+            let base = environment.variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+            let base = base.or_else(|| home.as_ref().map(|home| home.join(".config")));
+            base.map(|base| base.join("git/config"))
+                .into_iter()
+                .chain(home.as_ref().map(|home| home.join(".gitconfig")))
+                .collect()
+        }
+    };
+    let of_machine = (!environment.has("GIT_CONFIG_NOSYSTEM"))
+        .then(|| environment.variable("GIT_CONFIG_SYSTEM").map_or_else(|| PathBuf::from("/etc/gitconfig"), PathBuf::from));
+    let others: Vec<String> =
+        of_machine.into_iter().chain(of_user).filter_map(|path| read_regular_text(&path, LONGEST_CONFIG).ok()).collect();
+    let Some(location) = find_git_location(root) else { return Err(gate::no_repository(root)) };
+    Ok(match repository.storage.hooks_path(&others) {
+        None => location.common_directory.join("hooks"),
+        Some(named) => match (named.strip_prefix("~/"), home) {
+            (Some(below), Some(home)) => home.join(below),
+            // A relative path is one from the directory in which git runs hooks, the root of the working tree.
+            _ => location.work_tree.join(&named),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_and_tags_that_are_pushed_are_read_and_deleted_ones_and_notes_are_left_out() {
+        let (one, none) = ("1".repeat(40), "0".repeat(40));
+        let text = format!(
+            "refs/heads/a {one} refs/heads/b {none}\n(delete) {none} refs/heads/c {one}\nrefs/notes/x {one} refs/notes/x {none}\n\
+             HEAD~1 {one} refs/tags/v1 {none}\n\n"
+        );
+        let names: Vec<String> = parse(&text).expect("it is right").into_iter().map(|reference| reference.local).collect();
+        assert_eq!(names, ["refs/heads/a", "HEAD~1"]);
+        for wrong in ["refs/heads/a", "a b c d", &format!("a {one} refs/heads/a"), &format!("a {one} b {one} c")] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(parse(""), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn a_path_is_one_word_of_the_script() {
+        assert_eq!(quoted(OsStr::new("a b'c$(d)")), "'a b'\\''c$(d)'");
+    }
+}

@@ -1,0 +1,139 @@
+//! What others attested of a commit in git notes (`proctor attest`), for `proctor gate --from-notes`.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::cli::commands::gate_errors::from_git_read_error;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::evidence::{
+    AttestationNote, AttestationRefusal, ReadAttestation, find_git_location, read_attestation_notes, read_attestations,
+    read_regular_file,
+};
+use crate::git::ObjectId;
+use crate::model::{AllowedSigner, CommandExit, GateClaim, Timestamp, TreeDigest};
+use crate::project::{GateSigners, ProjectRepository};
+use crate::spec;
+use crate::verdict::{GateReason, GateRules, judge_gate};
+
+/// The largest file of signers, in bytes.
+const LONGEST_FILE: u64 = 1 << 20;
+/// How far the clock of another machine may be ahead, in milliseconds.
+const AHEAD: i64 = 10 * 60 * 1000;
+/// The most refused attestations that are named.
+const NAMED: usize = 20;
+
+/// That attestations in git notes are asked for.
+pub(super) struct NotesQuestion<'a> {
+    /// The file whose keys are trusted in place of those that the policy names; `None` if the policy says.
+    pub(super) signers: Option<&'a Path>,
+}
+
+/// What the notes of a commit's tree hold.
+#[derive(Debug, Default)]
+pub(super) struct Attested {
+    /// What trusted keys claim of the commit's content.
+    pub(super) claims: Vec<GateClaim>,
+    /// Why other attestations do not count, each reason once.
+    pub(super) refused: Vec<RefusedAttestation>,
+}
+
+/// Why an attestation does not count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct RefusedAttestation {
+    pub(super) word: &'static str,
+    pub(super) message: String,
+}
+
+/// Reads the attestations about the content of a commit, and checks their signatures.
+pub(super) fn read(
+    repository: &ProjectRepository,
+    signers: &GateSigners,
+    (git_tree, tree): (ObjectId, TreeDigest),
+    now: Timestamp,
+) -> Result<Attested, CommandError> {
+    let storage = &repository.storage;
+    let mut found = Attested::default();
+    let notes = read_attestation_notes(storage, git_tree).map_err(|error| from_git_read_error(storage, &error))?;
+    for note in notes {
+        let lines = match note {
+            AttestationNote::Content(content) => read_attestations(&content, &|id| signers.key(id)),
+            AttestationNote::TooLarge => vec![ReadAttestation::Refused(AttestationRefusal::TooLarge)],
+            AttestationNote::Damaged => vec![ReadAttestation::Refused(AttestationRefusal::Damaged)],
+        };
+        for line in lines {
+            match line {
+                ReadAttestation::Summary => {}
+                ReadAttestation::Refused(refusal) => found.refuse(&refusal),
+                ReadAttestation::Claim(claim) => {
+                    if claim.git_tree != git_tree || claim.tree != tree || claim.below != repository.below {
+                        found.refuse(&AttestationRefusal::AnotherTree);
+                    } else if claim.latest_end().as_millis() > now.as_millis().saturating_add(AHEAD) {
+                        found.refuse(&AttestationRefusal::FutureDated);
+                    } else {
+                        let signer = signers.signer(claim.key);
+                        found.claims.push(claim.into_claim_of(&signer));
+                    }
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Returns why the policy does not accept what the notes claim, where they prove nothing.
+pub(super) fn unaccepted(rules: &GateRules<'_>, claims: &[GateClaim]) -> Vec<RefusedAttestation> {
+    let mut refused = Vec::new();
+    for claim in claims {
+        for judged in judge_gate(rules, std::slice::from_ref(claim)) {
+            for reason in &judged.reasons {
+                let found = reason.on_any_platform();
+                if matches!(found, GateReason::NotRun | GateReason::Failed { .. }) {
+                    continue;
+                }
+                let is_partial = matches!(found, GateReason::ChecksNotRun(_) | GateReason::UnnamedChecks { .. });
+                let word = if is_partial { "partial" } else { found.word() };
+                add(&mut refused, RefusedAttestation { word, message: format!("{}: {reason}", claim.run) });
+            }
+        }
+    }
+    refused
+}
+
+/// Returns the keys of a file that a person named.
+pub(super) fn signers_of_file(environment: &Environment, root: &Path, named: &Path) -> Result<Vec<AllowedSigner>, CommandError> {
+    let path = environment.absolute(named);
+    let wrong = |exit, message: String| {
+        CommandError::new(exit, format!("`{}` {message}", named.display()))
+            .hint("a line of it is what `proctor key export --ssh` prints for the store that attests")
+    };
+    // Whoever makes the commit must not choose who is trusted. A link is followed, because the person chose it.
+    let real = |path: &Path| path.canonicalize().ok();
+    let work_tree = find_git_location(root).and_then(|location| real(&location.work_tree));
+    if let (Some(work_tree), Some(path)) = (work_tree, real(&path))
+        && path.starts_with(work_tree)
+    {
+        let message = "lies in the working tree, where a commit decides what it says".to_owned();
+        return Err(
+            wrong(CommandExit::Usage, message).hint("put it elsewhere, or name it by `signers` of the trusted commit's `[gate]`")
+        );
+    }
+    let bytes =
+        read_regular_file(&path, LONGEST_FILE).map_err(|error| wrong(CommandExit::Usage, format!("cannot be read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| wrong(CommandExit::SpecificationWrong, "is not UTF-8".to_owned()))?;
+    spec::statement_signers(&text)
+        .map_err(|(line, why)| wrong(CommandExit::SpecificationWrong, format!("is wrong in line {line}: {why}")))
+}
+
+impl Attested {
+    fn refuse(&mut self, refusal: &AttestationRefusal) {
+        add(&mut self.refused, RefusedAttestation { word: refusal.word(), message: refusal.to_string() });
+    }
+}
+
+fn add(refused: &mut Vec<RefusedAttestation>, new: RefusedAttestation) {
+    if refused.len() < NAMED && !refused.contains(&new) {
+        refused.push(new);
+    }
+}

@@ -1,0 +1,140 @@
+//! Compares the plans of a commit with those of the trusted commit: checks that proctor finds in the project's files, and test
+//! specifications. Both plans are made from the commits' own files, without a checkout.
+
+use std::path::Path;
+
+use crate::cli::commands::gate_errors::from_git_read_error;
+use crate::cli::error::CommandError;
+use crate::config::Configuration;
+use crate::git::ObjectId;
+use crate::ignore::{IgnoredClass, class_of};
+use crate::model::{Digest, GatePolicy, Plan, TaskId};
+use crate::project::{CommittedFiles, ProjectRepository};
+use crate::spec::specification::SPECIFICATION_SUFFIX;
+use crate::spec::{self, DiskFiles, ProjectFiles, plan_digest, plan_terms, weaker_actions};
+
+/// The files of a commit, and beside them the installed packages of the project, which decide which checks are found.
+struct WithPackages<'a> {
+    committed: &'a CommittedFiles<'a>,
+    installed: &'a DiskFiles,
+}
+
+impl WithPackages<'_> {
+    fn files_for(&self, path: &str) -> &dyn ProjectFiles {
+        if path.split('/').any(is_installed) { self.installed } else { self.committed }
+    }
+}
+
+impl ProjectFiles for WithPackages<'_> {
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        self.files_for(path).read(path)
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.files_for(path).exists(path)
+    }
+
+    fn is_directory(&self, path: &str) -> bool {
+        self.files_for(path).is_directory(path)
+    }
+
+    fn names(&self, directory: &str) -> Vec<String> {
+        let mut names = self.files_for(directory).names(directory);
+        if self.committed.is_directory(directory) {
+            names.extend(self.installed.names(directory).into_iter().filter(|name| is_installed(name)));
+            names.sort();
+            names.dedup();
+        }
+        names
+    }
+}
+
+fn is_installed(name: &str) -> bool {
+    class_of(name.as_bytes()) == IgnoredClass::Environment
+}
+
+/// Returns what the second commit asks less for than the first, which is trusted, with the configuration of each. `root` is the
+/// project's directory, in which packages may be installed.
+pub(super) fn lowered_in_plans(
+    (repository, root): (&ProjectRepository, &Path),
+    [(trusted, before), (commit, now)]: [(ObjectId, &Configuration); 2],
+    policy: &GatePolicy,
+) -> Result<Vec<String>, CommandError> {
+    let files = |commit| {
+        let tree = repository.project_tree_of(commit).map_err(|error| from_git_read_error(&repository.storage, &error))?;
+        Ok(CommittedFiles::new(&repository.storage, tree))
+    };
+    let (trusted, commit) = (files(trusted)?, files(commit)?);
+    let mut names = Vec::new();
+    if policy.tasks.iter().any(|task| *task == TaskId::default_task()) {
+        let installed = &DiskFiles::new(root);
+        let with = |committed| WithPackages { committed, installed };
+        names.extend(lowered_checks((&with(&trusted), before), (&with(&commit), now)));
+    }
+    let specified: Vec<&TaskId> = policy.tasks.iter().filter(|task| **task != TaskId::default_task()).collect();
+    if !specified.is_empty() {
+        names.extend(changed_specifications(&trusted, &commit, &specified));
+    }
+    for files in [trusted, commit] {
+        files.finish().map_err(|error| from_git_read_error(&repository.storage, &error))?;
+    }
+    Ok(names)
+}
+
+/// Returns what the commit's plans are made from, as one digest: another one may be a weaker plan, which needs an approval of its own.
+pub(super) fn plans_digest(
+    repository: &ProjectRepository,
+    commit: ObjectId,
+    configuration: &Configuration,
+) -> Result<Digest, CommandError> {
+    let failed = |error| from_git_read_error(&repository.storage, &error);
+    let files = CommittedFiles::new(&repository.storage, repository.project_tree_of(commit).map_err(failed)?);
+    let settings = repository.configuration_of(commit).map_err(failed)?.unwrap_or_default();
+    let plan = plan(configuration, &files).map(|plan| plan_digest(&plan).hex()).unwrap_or_default();
+    let mut parts = vec![Digest::of(&settings).hex(), plan];
+    parts.extend(files.files_ending(SPECIFICATION_SUFFIX).into_iter().map(|(path, blob)| format!("{} {path}", blob.hex())));
+    files.finish().map_err(failed)?;
+    Ok(Digest::of(parts.join("\n").as_bytes()))
+}
+
+/// Returns the checks and prerequisites that the commit does not have, or with which it asks for less.
+fn lowered_checks(
+    (trusted, before): (&dyn ProjectFiles, &Configuration),
+    (commit, now): (&dyn ProjectFiles, &Configuration),
+) -> Vec<String> {
+    // Where the trusted commit has no plan, nothing can be less. A plan that cannot be made of the commit has no check.
+    let Some(before) = plan(before, trusted) else { return Vec::new() };
+    let Some(now) = plan(now, commit) else { return vec!["check".to_owned()] };
+    // Prerequisites and the clean-up are always written in the configuration, which is compared by itself.
+    let is_check = |name: &String| before.steps.iter().any(|step| step.name == *name || step.id.as_str() == name);
+    let weaker = weaker_actions(&plan_terms(&before), &plan_terms(&now));
+    weaker.into_iter().filter(is_check).map(|name| format!("check `{name}`")).collect()
+}
+
+fn plan(configuration: &Configuration, files: &dyn ProjectFiles) -> Option<Plan> {
+    // The name of the project is in no check.
+    spec::plan(configuration, files, "project").ok()
+}
+
+/// Returns the specifications of the required tasks that are other ones in the commit.
+fn changed_specifications(trusted: &CommittedFiles<'_>, commit: &CommittedFiles<'_>, tasks: &[&TaskId]) -> Vec<String> {
+    let (before, now) = (trusted.files_ending(SPECIFICATION_SUFFIX), commit.files_ending(SPECIFICATION_SUFFIX));
+    let mut names = Vec::new();
+    for task in tasks {
+        // A specification of the task has the task's id in it. That another file has it too does no harm.
+        let named: Vec<_> = before
+            .iter()
+            .filter(|(_, blob)| trusted.blob(**blob).is_some_and(|text| contains(&text, task.as_str().as_bytes())))
+            .collect();
+        if named.is_empty() {
+            names.push(format!("task {}: the trusted commit has no specification of it", task.as_str()));
+        }
+        let changed = named.into_iter().filter(|(path, blob)| now.get(*path) != Some(*blob));
+        names.extend(changed.map(|(path, _)| format!("specification `{path}`")));
+    }
+    names
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window == word)
+}

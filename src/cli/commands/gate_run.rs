@@ -1,0 +1,376 @@
+//! `proctor gate --run`: runs what is missing on a checkout of the commit that proctor writes for itself. Files, index and `HEAD` of the
+//! project stay as they are, and so does its last verdict: the checkout is a project of its own, like another worktree.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::fcntl::{Flock, FlockArg};
+
+use crate::cli::arguments::RunOptions;
+use crate::cli::commands::gate_answer::{GateAnswer, NotRun};
+use crate::cli::commands::opening::{self, RunResources};
+use crate::cli::commands::run::{self, RunOutput};
+use crate::cli::commands::{gate_plans, gate_policy};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::project_place::ProjectPlace;
+use crate::cli::screen::FailuresShown;
+use crate::cli::setup::LoadedProject;
+use crate::cli::specification_files::{self, FoundPlan};
+use crate::cli::value_arguments::ValueOptions;
+use crate::config::Configuration;
+use crate::evidence::find_git_location;
+use crate::ignore::{IgnoredClass, class_of};
+use crate::model::{CommandExit, Digest, RunConditions, TaskId};
+use crate::process::LauncherHandle;
+use crate::project::{
+    IdentityAnswer, ProjectRepository, ProjectScope, ProjectSettings, Registration, Workspace, discard_snapshots,
+};
+use crate::snapshot::remove_directory;
+use crate::tree::check_out;
+use crate::verdict::{GateReason, GateState, GateSubject};
+
+/// The directory beside the store that has the checkouts. It is not in the store, which no action sees.
+const PLACE: &str = "proctor-commits";
+
+/// How many levels of directories, and how many entries, are searched for installed packages.
+const SEARCHED_LEVELS: u32 = 3;
+const MOST_SEARCHED: u32 = 20_000;
+
+/// A task that is run, and which of its checks.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct MissingRun {
+    task: TaskId,
+    /// The names of the checks; empty means all.
+    checks: Vec<String>,
+}
+
+/// Whether the missing runs were made.
+pub(super) enum RunOfCommit {
+    Made,
+    NotRun(NotRun),
+}
+
+/// Returns whether a registered project is a checkout of a commit, which is gone after its run.
+pub(super) fn is_checkout(environment: &Environment, root: &Path) -> bool {
+    root.starts_with(environment.state_root().with_file_name(PLACE))
+}
+
+/// Returns the runs that could prove what is not proved.
+pub(super) fn missing_runs(answer: &GateAnswer) -> Vec<MissingRun> {
+    // A commit that asks for less is not accepted, whatever a run says.
+    if answer.tree.is_err() || !answer.lowered.is_empty() || answer.state == GateState::Red {
+        return Vec::new();
+    }
+    let here = RunConditions::platform_here();
+    let may_help = |reason: &GateReason| {
+        let is_elsewhere = matches!(reason, GateReason::OnPlatform { platform, .. } if *platform != here);
+        !is_elsewhere && is_mended_by_a_run(reason.on_any_platform())
+    };
+    let mut missing: Vec<MissingRun> = Vec::new();
+    for judged in answer.judgements.iter().filter(|judged| judged.reasons.iter().any(may_help)) {
+        let new = match &judged.subject {
+            // All of its checks: the plan of the checkout may be another one than that of the run which left some out.
+            GateSubject::Task(task) => MissingRun { task: task.clone(), checks: Vec::new() },
+            GateSubject::Check(name) => {
+                let task = answer.policy.tasks.first().cloned().unwrap_or_else(TaskId::default_task);
+                MissingRun { task, checks: vec![name.clone()] }
+            }
+        };
+        match missing.iter_mut().find(|known| known.task == new.task) {
+            Some(known) => known.checks.extend(new.checks),
+            None => missing.push(new),
+        }
+    }
+    missing
+}
+
+fn is_mended_by_a_run(reason: &GateReason) -> bool {
+    match reason {
+        GateReason::NotRun
+        | GateReason::ChecksNotRun(_)
+        | GateReason::TooOld { .. }
+        | GateReason::UnnamedChecks { .. }
+        | GateReason::UntrackedInputs { .. }
+        | GateReason::UnknownInputs { .. }
+        | GateReason::NewlyIgnored { .. }
+        | GateReason::KeptCaches { .. }
+        | GateReason::UnknownOrigin { .. }
+        | GateReason::UntrustedSigner { .. } => true,
+        GateReason::Failed { .. }
+        | GateReason::Weaker { .. }
+        | GateReason::PersonNeeded { .. }
+        | GateReason::OnPlatform { .. } => false,
+    }
+}
+
+/// Checks the commit out and carries the missing runs out there. The checkout is removed afterwards.
+pub(super) fn run_missing(
+    answer: &GateAnswer,
+    missing: &[MissingRun],
+    launcher: LauncherHandle,
+    (environment, (root, repository)): (&Environment, (&Path, &ProjectRepository)),
+    output: RunOutput,
+) -> Result<RunOfCommit, CommandError> {
+    let configuration = gate_policy::configuration_of(repository, answer.commit)?;
+    if let Some(why) = other_environment(root, &configuration) {
+        return Ok(RunOfCommit::NotRun(why));
+    }
+    let checkout = Checkout::make(answer, &configuration, (environment, (root, repository)))?;
+    // The programs of the project's own environment are those of another tree.
+    let environment = environment.without_directories_below(root);
+    let ended = checkout.run(answer, missing, launcher, &environment, output);
+    let removed = remove_directory(&checkout.directory);
+    let ended = ended?;
+    removed.map_err(|error| {
+        CommandError::caused(CommandExit::OwnFault, format!("`{}` cannot be removed", checkout.directory.display()), &error)
+            .hint("remove it yourself")
+    })?;
+    Ok(ended)
+}
+
+/// Returns why a checkout would lack what the project has: packages are installed in the project, and no prerequisite of the commit
+/// would install them in the checkout. Those of the project belong to another tree.
+fn other_environment(root: &Path, configuration: &Configuration) -> Option<NotRun> {
+    if !configuration.prerequisites.is_empty() {
+        return None;
+    }
+    let installed = find_installed(root)?;
+    let message = format!(
+        "`{installed}` belongs to the tree that is checked out, and the commit has no `[[prerequisite]]` that installs packages in another one"
+    );
+    Some(NotRun { word: "other-environment", message })
+}
+
+/// Returns a directory of installed packages in a project, by its path from the root. Only the upper directories are searched, where
+/// packages are installed.
+fn find_installed(root: &Path) -> Option<String> {
+    let mut waiting = vec![(PathBuf::new(), SEARCHED_LEVELS)];
+    let mut read = 0;
+    while let Some((below, levels)) = waiting.pop() {
+        for entry in fs::read_dir(root.join(&below)).into_iter().flatten().filter_map(Result::ok) {
+            read += 1;
+            let path = below.join(entry.file_name());
+            match class_of(entry.file_name().as_bytes()) {
+                IgnoredClass::Environment => return Some(path.display().to_string()),
+                IgnoredClass::Input
+                    if levels > 1 && read < MOST_SEARCHED && entry.file_type().is_ok_and(|kind| kind.is_dir()) =>
+                {
+                    waiting.push((path, levels - 1));
+                }
+                IgnoredClass::Input | IgnoredClass::Cache | IgnoredClass::Output => {}
+            }
+        }
+    }
+    None
+}
+
+/// A checkout of a commit in a directory of its own.
+struct Checkout {
+    /// The directory with everything, which is removed afterwards.
+    directory: PathBuf,
+    /// The project in the checkout.
+    project: PathBuf,
+    /// Held while the directory is used.
+    _lock: Flock<File>,
+}
+
+impl Checkout {
+    fn make(
+        answer: &GateAnswer,
+        configuration: &Configuration,
+        (environment, (root, repository)): (&Environment, (&Path, &ProjectRepository)),
+    ) -> Result<Self, CommandError> {
+        let location = find_git_location(root).ok_or_else(|| super::gate::no_repository(root))?;
+        let place = environment.state_root().with_file_name(PLACE);
+        make_private_directory(&place)?;
+        // The project of a checkout has approvals and caches like any other, so commits with the same plans share one.
+        let plans = gate_plans::plans_digest(repository, answer.commit, configuration)?;
+        let identity =
+            [location.common_directory.as_os_str().as_bytes(), repository.below.as_bytes(), plans.as_bytes().as_slice()];
+        let key: String = Digest::of(&identity.join(&0)).hex().chars().take(16).collect();
+        let lock = lock(&place.join(format!("{key}.lock")))?;
+        let directory = place.join(key);
+        // A run that was killed may have left one.
+        if directory.symlink_metadata().is_ok() {
+            remove_directory(&directory).map_err(|error| {
+                CommandError::caused(CommandExit::OwnFault, format!("`{}` cannot be removed", directory.display()), &error)
+                    .hint("remove it yourself")
+            })?;
+        }
+        make_private_directory(&directory)?;
+        let name = location.work_tree.file_name().unwrap_or_else(|| "project".as_ref());
+        let work_tree = directory.join(name);
+        let project = work_tree.join(repository.below.as_path());
+        let checkout = Self { directory, project, _lock: lock };
+        match checkout.write(answer, configuration, (&work_tree, &location.common_directory), repository) {
+            Ok(()) => Ok(checkout),
+            Err(error) => {
+                let _left = remove_directory(&checkout.directory);
+                Err(error)
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        answer: &GateAnswer,
+        configuration: &Configuration,
+        (work_tree, common): (&Path, &Path),
+        repository: &ProjectRepository,
+    ) -> Result<(), CommandError> {
+        let failed = |error: &io::Error| {
+            CommandError::caused(CommandExit::OwnFault, format!("`{}` cannot be written", self.directory.display()), error)
+                .hint("make room on the disk")
+        };
+        fs::create_dir_all(work_tree).map_err(|error| failed(&error))?;
+        let most = configuration.sandbox.max_snapshot_bytes.0;
+        let index = check_out(&repository.storage, answer.git_tree, work_tree, most).map_err(|error| {
+            CommandError::of(CommandExit::PersonNeeded, &error).hint("check the commit out yourself, and `proctor run` there")
+        })?;
+        // What git has of a worktree, with the repository's objects and references: so tools find the history, and the files that git
+        // tracks are known.
+        let git = work_tree.join(".git");
+        fs::create_dir(&git).map_err(|error| failed(&error))?;
+        let texts: [(PathBuf, Vec<u8>); 3] = [
+            (git.join("HEAD"), format!("{}\n", answer.commit.hex()).into_bytes()),
+            (git.join("commondir"), [common.as_os_str().as_bytes(), &b"\n"[..]].concat()),
+            (git.join("index"), index),
+        ];
+        for (path, text) in texts {
+            let file = OpenOptions::new().write(true).create_new(true).open(path);
+            file.and_then(|mut file| file.write_all(&text)).map_err(|error| failed(&error))?;
+        }
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        answer: &GateAnswer,
+        missing: &[MissingRun],
+        launcher: LauncherHandle,
+        environment: &Environment,
+        output: RunOutput,
+    ) -> Result<RunOfCommit, CommandError> {
+        let control = run::watch_signals()?;
+        let mut workspace = opening::open_store(environment, launcher)?;
+        let mut last: Option<(ProjectScope, Duration)> = None;
+        if missing.len() == 1 {
+            workspace.expect_one_run();
+        }
+        for one in missing {
+            let options = self.options(one, answer.policy.fresh_caches);
+            let found = specification_files::find(environment, &self.project, options.task.as_deref())?;
+            let mut loaded: LoadedProject = match found {
+                FoundPlan::Planned(loaded) => *loaded,
+                FoundPlan::Wrong(wrong) => return Err(wrong.error),
+            };
+            // Nobody looks for evidence in a directory that is removed, and no list of tasks is kept there.
+            loaded.configuration.evidence.link = String::new();
+            loaded.configuration.tasks.file = None;
+            if let Err(error) = run::check_names(&loaded, &options.checks) {
+                return Ok(RunOfCommit::NotRun(NotRun { word: "no-such-check", message: error.sentence() }));
+            }
+            let settings = opening::settings(environment, &loaded)?;
+            let scope = self.register(&mut workspace, &loaded, &settings, environment)?;
+            let mut opened = RunResources { workspace, scope, settings, style: opening::style(environment) };
+            let end = run::run_task(&options, &loaded, &mut opened, (environment, &control), output);
+            workspace = opened.workspace;
+            last = Some((opened.scope, opened.settings.lock_wait));
+            let end = match end {
+                // Nobody can approve anything for a directory that is removed.
+                Err(error) if error.exit() == CommandExit::PersonNeeded => {
+                    let message = error.sentence();
+                    return Ok(RunOfCommit::NotRun(NotRun { word: "person-needed", message }));
+                }
+                end => end?,
+            };
+            workspace.keep_to_limits();
+            if matches!(end.exit, CommandExit::Interrupted | CommandExit::Terminated) {
+                return Err(CommandError::new(end.exit, "the run was stopped").hint("`proctor gate --run` begins anew"));
+            }
+        }
+        drop(workspace);
+        if let Some((scope, wait)) = last {
+            // The copy of the tree is as large as the checkout, and the next one has other files.
+            discard_snapshots(environment.state_root(), &scope.project, wait).map_err(|error| super::from_run_error(&error))?;
+        }
+        Ok(RunOfCommit::Made)
+    }
+
+    fn options(&self, one: &MissingRun, fresh_caches: bool) -> RunOptions {
+        RunOptions {
+            place: ProjectPlace::at(&self.project),
+            task: (one.task != TaskId::default_task()).then(|| one.task.as_str().to_owned()),
+            values: ValueOptions::default(),
+            checks: one.checks.clone(),
+            phase: None,
+            fresh_caches,
+            failures: FailuresShown::default(),
+            json: false,
+            identity: None,
+        }
+    }
+
+    /// Finds or registers the project of the checkout. Its directory is made anew for each commit, and its path tells which project it
+    /// is. A registered directory that only has the same number on the disk is another project's.
+    fn register(
+        &self,
+        workspace: &mut Workspace,
+        loaded: &LoadedProject,
+        settings: &ProjectSettings,
+        environment: &Environment,
+    ) -> Result<ProjectScope, CommandError> {
+        let mut identity = None;
+        for _ in 0..2 {
+            let registered = workspace
+                .register(&loaded.root, &loaded.plan, settings, &environment.asker(), identity)
+                .map_err(|error| super::from_run_error(&error))?;
+            match registered {
+                Registration::Known(scope) | Registration::New { scope, .. } => return Ok(scope),
+                Registration::Doubtful(doubt) => {
+                    let is_here = Path::new(&doubt.registered_path) == loaded.root;
+                    identity = Some(if is_here { IdentityAnswer::Same } else { IdentityAnswer::New });
+                }
+            }
+        }
+        Err(CommandError::new(CommandExit::OwnFault, "the project of the checkout changes while it is registered")
+            .hint("ask again"))
+    }
+}
+
+fn make_private_directory(path: &Path) -> Result<(), CommandError> {
+    let above = path.parent().map_or(Ok(()), fs::create_dir_all);
+    let made = above.and_then(|()| DirBuilder::new().mode(0o700).create(path));
+    match made {
+        // A link in the place would lead the checkout elsewhere.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && path.symlink_metadata().is_ok_and(|there| there.is_dir()) => {
+            Ok(())
+        }
+        made => made.map_err(|error| {
+            CommandError::caused(CommandExit::OwnFault, format!("`{}` cannot be made", path.display()), &error)
+                .hint("it is where commits are checked out")
+        }),
+    }
+}
+
+fn lock(path: &Path) -> Result<Flock<File>, CommandError> {
+    let file =
+        OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).custom_flags(nix::libc::O_NOFOLLOW).open(path);
+    let file = file.map_err(|error| {
+        CommandError::caused(CommandExit::OwnFault, format!("`{}` cannot be opened", path.display()), &error)
+            .hint("it is where commits are checked out")
+    })?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
+        CommandError::caused(
+            CommandExit::NoFreshVerdict,
+            "another `proctor gate --run` is testing a commit of this project",
+            &errno,
+        )
+        .hint("wait until it is over, and ask again")
+    })
+}

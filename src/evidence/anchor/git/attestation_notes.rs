@@ -1,0 +1,253 @@
+//! Attestations as git notes: each note belongs to a tree object, so that it stays when a commit is amended, squashed or rebased. A note
+//! has one attestation on each line.
+//!
+//! The notes of this repository and those that were fetched have a reference each. Whoever attests adds to both: the lines of a note are
+//! united, and the fetched reference becomes a parent, so that the result can be pushed. Fetched notes are foreign data: of their trees
+//! only files and directories with hexadecimal names are taken over, and the number of entries that are united is limited.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::evidence::anchor::git::database::write_object;
+use crate::evidence::anchor::git::error::GitAnchorError;
+use crate::evidence::anchor::git::reference::LockedReference;
+use crate::evidence::anchor::git::repository::Repository;
+use crate::git::{
+    GitEntryKind, GitObject, GitReadError, GitStorage, GitTreeEntry, ObjectId, ObjectProblem, ReferenceName, read_reference,
+};
+use crate::model::{EntryKind, Timestamp};
+
+/// The reference of the notes that are written here.
+pub const ATTESTATIONS: &str = "refs/notes/proctor-attest";
+/// The reference to which the notes of a remote repository are fetched, beside the own ones.
+pub const FETCHED_ATTESTATIONS: &str = "refs/notes/proctor-attest-fetched";
+
+/// The longest note that is read, in bytes.
+const LONGEST_NOTE: usize = 16 << 20;
+/// The most directory levels of a notes tree: git may put notes into directories named by two hexadecimal digits of the object's name,
+/// one level for each two of the 40 digits.
+const DEEPEST: usize = 20;
+/// The most entries of fetched notes trees that are united with the own ones.
+const MOST_ENTRIES: usize = 200_000;
+/// The most commits that are searched for the fetched one. If there are more, a further merge is written, which does no harm.
+const MOST_COMMITS: usize = 10_000;
+
+/// The note of a tree, or why it is not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AttestationNote {
+    Content(Vec<u8>),
+    /// The note is longer than 16 MiB.
+    TooLarge,
+    /// The note's object is missing, damaged, or no file.
+    Damaged,
+}
+
+/// What adding attestations to the notes changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoteChange {
+    /// The note has new lines.
+    Added,
+    /// The note had every line; notes that were fetched were united with it.
+    Merged,
+    /// The note had every line.
+    Nothing,
+}
+
+/// Returns the notes of a tree object, in the notes of this repository and in those that were fetched. Usually there is at most one in
+/// each.
+///
+/// # Errors
+/// When a reference cannot be read.
+pub fn read_attestation_notes(storage: &GitStorage, tree: ObjectId) -> Result<Vec<AttestationNote>, GitReadError> {
+    let mut notes = Vec::new();
+    for reference in [ATTESTATIONS, FETCHED_ATTESTATIONS] {
+        let Some(tip) = read_reference(&storage.common, &ReferenceName::parse(reference)?)? else { continue };
+        let found = storage.tree_of(tip).and_then(|top| find_notes(storage, top, &tree.hex()));
+        match found {
+            Ok(found) => notes.extend(found.into_iter().map(|note| read_note(storage, note))),
+            Err(GitReadError::Object { .. }) => notes.push(AttestationNote::Damaged),
+            Err(error) => return Err(error),
+        }
+    }
+    notes.dedup();
+    Ok(notes)
+}
+
+fn read_note(storage: &GitStorage, note: ObjectId) -> AttestationNote {
+    match storage.blob(note) {
+        Ok(content) if content.len() <= LONGEST_NOTE => AttestationNote::Content(content),
+        Ok(_) | Err(GitReadError::Object { problem: ObjectProblem::TooLarge, .. }) => AttestationNote::TooLarge,
+        Err(_) => AttestationNote::Damaged,
+    }
+}
+
+/// Adds lines to the note of a tree object, and unites the notes that were fetched with those of this repository. The `summary` is added
+/// only if one of the `claims` is new. All objects are on disk before the reference names them.
+///
+/// # Errors
+/// When the notes cannot be read or written, or another program is changing them ([`GitAnchorError::Locked`]).
+pub fn add_attestations(
+    root: &Path,
+    tree: ObjectId,
+    (claims, summary): (&[Vec<u8>], &[u8]),
+    now: Timestamp,
+) -> Result<NoteChange, GitAnchorError> {
+    let repository = Repository::open(root)?;
+    let storage = &repository.storage;
+    let name = ReferenceName::parse(ATTESTATIONS)?;
+    // Whoever holds the lock is the only one that changes the reference, git included.
+    let lock = LockedReference::lock(&storage.common, &name)?;
+    let own = read_reference(&storage.common, &name)?;
+    let fetched = read_reference(&storage.common, &ReferenceName::parse(FETCHED_ATTESTATIONS)?)?;
+    let fetched = fetched.filter(|fetched| own.is_none_or(|own| !is_ancestor(storage, *fetched, own)));
+    let notes = Notes { storage, left: MOST_ENTRIES };
+    let top = notes.united(own, fetched)?;
+    let mut known: BTreeSet<Vec<u8>> = BTreeSet::new();
+    for note in top.map_or(Ok(Vec::new()), |top| find_notes(storage, top, &tree.hex()))? {
+        if let AttestationNote::Content(content) = read_note(storage, note) {
+            known.extend(lines(&content).map(<[u8]>::to_vec));
+        }
+    }
+    let new: Vec<&[u8]> = claims.iter().map(|line| line.trim_ascii_end()).filter(|line| !known.contains(*line)).collect();
+    let change = match (new.is_empty(), fetched) {
+        (false, _) => NoteChange::Added,
+        (true, Some(_)) => NoteChange::Merged,
+        (true, None) => return Ok(NoteChange::Nothing),
+    };
+    let top = if change == NoteChange::Added {
+        let new: Vec<&[u8]> = new.into_iter().chain([summary.trim_ascii_end()]).collect();
+        put(storage, top, &tree.hex(), &new)?
+    } else {
+        top.map_or_else(|| write_object(&storage.objects, &GitObject::tree(Vec::new())), Ok)?
+    };
+    let message = format!("tree {} attested", &tree.hex()[..12]);
+    let commit = GitObject::commit(top, own.into_iter().chain(fetched), now.as_millis().div_euclid(1000), &message);
+    let tip = write_object(&storage.objects, &commit)?;
+    lock.set(tip)?;
+    Ok(change)
+}
+
+fn lines(content: &[u8]) -> impl Iterator<Item = &[u8]> {
+    content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty())
+}
+
+/// Finds the notes of an object at every level of a notes tree.
+fn find_notes(storage: &GitStorage, top: ObjectId, hex: &str) -> Result<Vec<ObjectId>, GitReadError> {
+    let (mut at, mut rest, mut found) = (top, hex, Vec::new());
+    for _ in 0..DEEPEST {
+        let entries = storage.entries(at)?;
+        found.extend(entries.iter().find(|entry| entry.name == rest.as_bytes() && !entry.is_tree()).map(|entry| entry.id));
+        let Some((pair, after)) = rest.split_at_checked(2).filter(|(_, after)| !after.is_empty()) else { break };
+        let Some(below) = entries.iter().find(|entry| entry.name == pair.as_bytes() && entry.is_tree()) else { break };
+        (at, rest) = (below.id, after);
+    }
+    Ok(found)
+}
+
+/// Adds lines to a note and returns the new tree. The note goes where git would look for it: into the directory of its first two digits
+/// if there is one.
+fn put(storage: &GitStorage, top: Option<ObjectId>, rest: &str, new: &[&[u8]]) -> Result<ObjectId, GitAnchorError> {
+    let entries = top.map_or(Ok(Vec::new()), |top| storage.entries(top))?;
+    let (pair, after) = rest.split_at(rest.len().min(2));
+    let below = entries.iter().find(|entry| entry.is_tree() && entry.name == pair.as_bytes() && !after.is_empty());
+    let entry = match below {
+        Some(below) => GitTreeEntry::directory(below.name.clone(), put(storage, Some(below.id), after, new)?),
+        None => {
+            let before = entries.iter().find(|entry| entry.name == rest.as_bytes()).map(|entry| read_note(storage, entry.id));
+            // A note that cannot be read is replaced; the history of the notes keeps it.
+            let before = if let Some(AttestationNote::Content(content)) = before { content } else { Vec::new() };
+            let content = united_lines(lines(&before), new.iter().copied());
+            let content =
+                if content.len() > LONGEST_NOTE { united_lines(std::iter::empty(), new.iter().copied()) } else { content };
+            let note = write_object(&storage.objects, &GitObject::blob(content))?;
+            GitTreeEntry::file(rest.as_bytes().to_vec(), note)
+        }
+    };
+    let others = entries.into_iter().filter(|other| other.name != entry.name);
+    let entries = others.chain([entry.clone()]).collect();
+    write_object(&storage.objects, &GitObject::tree(entries))
+}
+
+/// Returns the lines of two notes, each line once.
+fn united_lines<'a>(one: impl Iterator<Item = &'a [u8]>, other: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut seen = BTreeSet::new();
+    let new = one.chain(other).filter(|line| seen.insert(*line));
+    new.flat_map(|line| [line, b"\n"].concat()).collect()
+}
+
+/// Returns whether a commit is another one or comes before it.
+fn is_ancestor(storage: &GitStorage, wanted: ObjectId, tip: ObjectId) -> bool {
+    let (mut waiting, mut seen) = (vec![tip], BTreeSet::new());
+    while let Some(commit) = waiting.pop() {
+        if commit == wanted {
+            return true;
+        }
+        if seen.len() < MOST_COMMITS && seen.insert(commit) {
+            let parents = storage.objects.read(commit).ok().and_then(|object| object.commit_parents());
+            waiting.extend(parents.unwrap_or_default());
+        }
+    }
+    false
+}
+
+/// Unites notes trees.
+struct Notes<'a> {
+    storage: &'a GitStorage,
+    /// How many more entries are united.
+    left: usize,
+}
+
+impl Notes<'_> {
+    /// Returns the tree with the notes of two commits; `None` if there is neither.
+    fn united(mut self, own: Option<ObjectId>, fetched: Option<ObjectId>) -> Result<Option<ObjectId>, GitAnchorError> {
+        let top = |tip: Option<ObjectId>| tip.map(|tip| self.storage.tree_of(tip)).transpose();
+        let (own, fetched) = (top(own)?, top(fetched)?);
+        match fetched {
+            None => Ok(own),
+            Some(fetched) => self.united_trees(own, fetched, DEEPEST).map(Some),
+        }
+    }
+
+    fn united_trees(&mut self, own: Option<ObjectId>, fetched: ObjectId, levels: usize) -> Result<ObjectId, GitAnchorError> {
+        let mine = own.map_or(Ok(Vec::new()), |own| self.storage.entries(own))?;
+        let mut entries: BTreeMap<Vec<u8>, GitTreeEntry> = mine.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
+        for theirs in self.storage.entries(fetched)? {
+            let is_hex = theirs.name.iter().all(|digit| digit.is_ascii_digit() || (b'a'..=b'f').contains(digit));
+            let is_file = matches!(theirs.kind(), Some(GitEntryKind::Own(EntryKind::File))) && !theirs.name.is_empty();
+            let is_directory = theirs.is_tree() && theirs.name.len() == 2;
+            if !is_hex || !(is_file || is_directory) {
+                continue;
+            }
+            self.left = self.left.checked_sub(1).ok_or(GitAnchorError::TooManyNotes)?;
+            let mine = entries.get(&theirs.name);
+            let united = match mine {
+                Some(mine) if mine.id == theirs.id || mine.is_tree() != theirs.is_tree() => continue,
+                Some(_) | None if is_directory => {
+                    let Some(levels) = levels.checked_sub(1) else { continue };
+                    GitTreeEntry::directory(theirs.name.clone(), self.united_trees(mine.map(|mine| mine.id), theirs.id, levels)?)
+                }
+                mine => {
+                    let Some(note) = self.united_notes(mine.map(|mine| mine.id), theirs.id)? else { continue };
+                    GitTreeEntry::file(theirs.name.clone(), note)
+                }
+            };
+            entries.insert(theirs.name, united);
+        }
+        write_object(&self.storage.objects, &GitObject::tree(entries.into_values().collect()))
+    }
+
+    /// Unites two notes; `None` if the fetched one cannot be read, or both together are too long.
+    fn united_notes(&self, own: Option<ObjectId>, fetched: ObjectId) -> Result<Option<ObjectId>, GitAnchorError> {
+        let AttestationNote::Content(theirs) = read_note(self.storage, fetched) else { return Ok(None) };
+        let mine = match own.map(|own| read_note(self.storage, own)) {
+            None => return Ok(Some(fetched)),
+            Some(AttestationNote::Content(mine)) => mine,
+            Some(AttestationNote::TooLarge | AttestationNote::Damaged) => Vec::new(),
+        };
+        let content = united_lines(lines(&mine), lines(&theirs));
+        if content.len() > LONGEST_NOTE {
+            return Ok(None);
+        }
+        write_object(&self.storage.objects, &GitObject::blob(content)).map(Some)
+    }
+}

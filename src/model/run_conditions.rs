@@ -1,0 +1,91 @@
+//! What the results of a run may depend on beside the tree, as the ledger records it. `proctor gate` asks for it.
+
+use serde::{Deserialize, Serialize};
+
+/// The most paths that [`IgnoredFiles`] names. More are counted, and a commit whose run had more is not proved by it.
+pub const MOST_IGNORED_NAMED: usize = 200;
+
+/// What the results of a run may depend on beside the tree that was tested.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunConditions {
+    /// The kernel and the processor of the machine, for example `linux-x86_64`.
+    pub platform: String,
+    /// The project's directory in git's working tree, empty for the root of the working tree; `None` outside of a repository. Only
+    /// there does a run in another worktree say something of this project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// The ignored files that checks could read; `None` if they could not be listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<IgnoredFiles>,
+    /// The caches that tools found; `None` if that is not known, because a check worked in the project itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caches: Option<CachesSeen>,
+}
+
+/// The ignored files that checks could read. They belong to no tree, and a clone of the commit lacks them. Installed packages,
+/// caches and outputs are not counted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct IgnoredFiles {
+    /// The number of `paths`, and of those that were too many to be named.
+    pub count: u64,
+    /// The files, and the directories of which every file is ignored, relative to the project's root. A directory ends with a
+    /// slash. At most [`MOST_IGNORED_NAMED`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// The directories of installed packages, and in a run in the project itself also outputs and caches, relative to the
+    /// project's root. They are named, and do not count as ignored files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
+}
+
+/// The caches of earlier runs that the checks of a run on a snapshot found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CachesSeen {
+    /// Each check found its own cache of an earlier run.
+    Kept,
+    /// The checks found no cache.
+    Fresh,
+}
+
+impl RunConditions {
+    /// Returns the name of the machine's platform.
+    pub fn platform_here() -> String {
+        format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH)
+    }
+}
+
+impl IgnoredFiles {
+    /// Adds a path, and counts it only if enough paths are named.
+    pub fn add(&mut self, path: String) {
+        self.count += 1;
+        if self.paths.len() < MOST_IGNORED_NAMED {
+            self.paths.push(path);
+        }
+    }
+
+    /// Returns how many paths were too many to be named.
+    pub fn unnamed(&self) -> u64 {
+        self.count.saturating_sub(self.paths.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_beyond_the_limit_are_counted() {
+        let mut files = IgnoredFiles::default();
+        (0..MOST_IGNORED_NAMED + 3).for_each(|number| files.add(number.to_string()));
+        assert_eq!((files.paths.len(), files.unnamed()), (MOST_IGNORED_NAMED, 3));
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out_of_the_ledger() {
+        let conditions = RunConditions { platform: "linux-x86_64".to_owned(), directory: None, ignored: None, caches: None };
+        assert_eq!(serde_json::to_string(&conditions).unwrap(), r#"{"platform":"linux-x86_64"}"#);
+    }
+}

@@ -1,0 +1,47 @@
+//! Whose signed statements about a commit count: this store's own keys, and the keys of the policy's file of signers.
+
+use crate::evidence::{KeyRing, KnownKey, PublicKey, read_key_ring};
+use crate::model::{AllowedSigner, ClaimSigner, Digest};
+use crate::project::error::ProjectError;
+use crate::project::store_reader::StoreReader;
+
+/// The keys whose statements count.
+#[derive(Debug)]
+pub struct GateSigners {
+    own: KeyRing,
+    allowed: Vec<AllowedSigner>,
+}
+
+impl StoreReader {
+    /// Returns the keys whose statements count: those of this store, and `allowed`, the keys of the policy's file
+    /// ([`crate::spec::statement_signers`]).
+    ///
+    /// # Errors
+    /// When the store's keys cannot be read.
+    pub fn gate_signers(&self, allowed: Vec<AllowedSigner>) -> Result<GateSigners, ProjectError> {
+        Ok(GateSigners { own: read_key_ring(&self.store).map_err(ProjectError::Evidence)?, allowed })
+    }
+}
+
+impl GateSigners {
+    /// Returns whose word a statement is that was signed by the key with this id ([`PublicKey::id`]). The caller has checked the
+    /// signature with [`Self::key`].
+    pub fn signer(&self, key: Digest) -> ClaimSigner {
+        if self.own.keys().iter().any(|known| known.id() == key) {
+            return ClaimSigner::OwnStore;
+        }
+        let named = self.allowed.iter().find(|signer| PublicKey::parse(&signer.key).is_ok_and(|parsed| parsed.id() == key));
+        match named {
+            Some(signer) => ClaimSigner::Allowed { name: signer.principals.clone() },
+            None => ClaimSigner::NotAllowed { key: key.hex() },
+        }
+    }
+
+    /// Returns the public key with an id, among the keys whose statements count; `None` if none has it.
+    pub fn key(&self, id: Digest) -> Option<PublicKey> {
+        let own = self.own.keys().iter().map(KnownKey::public).find(|key| key.id() == id).cloned();
+        own.or_else(|| {
+            self.allowed.iter().filter_map(|signer| PublicKey::parse(&signer.key).ok()).find(|parsed| parsed.id() == id)
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! What the results of a run may depend on beside the tree.
+
+use crate::model::{IgnoredFiles, RunConditions};
+use crate::project::{RunRequest, directory_in_repository, ignored_in_project};
+use crate::run::check_place::CheckPlace;
+use crate::run::prerequisite;
+use crate::tree::TreeIndex;
+
+/// The ignored files that checks could read in the project itself, before any check ran.
+#[derive(Debug)]
+pub(crate) enum IgnoredBefore {
+    /// No check works in the project, as far as it was known then.
+    NotLooked,
+    /// `None` if they could not be listed.
+    Listed(Option<IgnoredFiles>),
+}
+
+impl IgnoredBefore {
+    /// Lists the ignored files if a check works in the project itself.
+    pub(crate) fn look(request: &RunRequest<'_>, place: &CheckPlace, index: &TreeIndex) -> Self {
+        if request.is_typed() {
+            // A typed command proves nothing of the task's checks.
+            return Self::Listed(None);
+        }
+        let is_any_in_place = !place.is_snapshot() || request.plan.steps.iter().any(|step| step.in_place);
+        if is_any_in_place { Self::Listed(in_project(request, index)) } else { Self::NotLooked }
+    }
+
+    /// Returns what the results of the run may depend on beside the tree.
+    pub(crate) fn conditions(self, request: &RunRequest<'_>, place: &CheckPlace, index: &TreeIndex) -> RunConditions {
+        let (ignored, caches) = match (self, place.seen_beside_the_tree()) {
+            (Self::NotLooked, Some((ignored, caches))) => (Some(ignored), Some(caches)),
+            // The snapshot was given up during the run.
+            (Self::NotLooked, None) => (in_project(request, index), None),
+            (Self::Listed(ignored), _) => (ignored, None),
+        };
+        let platform = RunConditions::platform_here();
+        RunConditions { platform, directory: directory_in_repository(&request.scope.root), ignored, caches }
+    }
+}
+
+fn in_project(request: &RunRequest<'_>, index: &TreeIndex) -> Option<IgnoredFiles> {
+    let settings = request.settings;
+    ignored_in_project(index, &prerequisite::outputs(request.plan), settings.task_list.as_deref(), settings.link.as_deref())
+}

@@ -1,0 +1,413 @@
+//! `proctor attest`, and `proctor gate --from-notes` in a clone of somebody else with another store: what they say of notes that are right,
+//! changed, foreign, weaker, too old, about another tree, or made to harm.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use proctor::evidence::CommitClaim;
+use serde_json::{Value, json};
+
+use crate::common::{Output, Project, fake_tool, poll, python_attestations, python_plain};
+
+const CHECKS: &str = "[[check]]\nname = \"says\"\ncommand = \"fake-tool --stdout said\"\n\
+    [[check]]\nname = \"there\"\ncommand = [\"cat\", \"proctor.toml\"]\n";
+const SIGNERS: &str = "[gate]\nsigners = \"allowed_signers\"\n";
+const NOTES: &str = "refs/notes/proctor-attest";
+const FETCH: &str = "+refs/notes/proctor-attest:refs/notes/proctor-attest-fetched";
+
+/// Reads statements as strictly as their definitions allow: a key that is not in them is an error.
+const STRICT: &str = r#"
+import base64, json, sys
+from google.protobuf import json_format
+from in_toto_attestation.v1 import statement_pb2
+from in_toto_attestation.v1.statement import Statement
+from in_toto_attestation.predicates.provenance.v1 import provenance_pb2
+from in_toto_attestation.predicates.test_result.v0 import test_result_pb2
+from in_toto_attestation.predicates.vsa.v1 import vsa_pb2
+
+PREDICATES = {
+    "https://in-toto.io/attestation/test-result/v0.1": test_result_pb2.TestResult,
+    "https://slsa.dev/verification_summary/v1": vsa_pb2.VerificationSummary,
+    "https://slsa.dev/provenance/v1": provenance_pb2.Provenance,
+}
+for line in filter(str.strip, open(sys.argv[1], encoding="utf-8")):
+    envelope = json.loads(line)
+    assert envelope["payloadType"] == "application/vnd.in-toto+json"
+    payload = base64.b64decode(envelope["payload"], validate=True)
+    statement = json_format.Parse(payload, statement_pb2.Statement())
+    Statement.copy_from_pb(statement).validate()
+    predicate = json.loads(payload)["predicate"]
+    if "verifiedLevels" in predicate:
+        # SLSA defines a list. This version of the package has one text in its place.
+        [predicate["verifiedLevels"]] = predicate["verifiedLevels"]
+    json_format.Parse(json.dumps(predicate), PREDICATES[statement.predicate_type]())
+    print(statement.predicate_type)
+"#;
+
+#[track_caller]
+fn git(project: &Project, arguments: &[&str]) -> Output {
+    run_git(project, arguments).success()
+}
+
+fn run_git<'p>(project: &'p Project, arguments: &[&str]) -> crate::common::Invocation<'p> {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"];
+    project.command(Path::new("git"), identity.iter().chain(arguments))
+}
+
+fn commit(project: &Project, file: &str, text: &str) {
+    project.save(file, text);
+    git(project, &["add", "."]);
+    git(project, &["commit", "--quiet", "-m", "a change"]);
+}
+
+fn path_text(path: &Path) -> String {
+    path.to_str().expect("a temporary path is text").to_owned()
+}
+
+/// Makes a repository with the checks, whose trusted branch names the store's own key as a signer. Its commit was run, and is in the bare
+/// repository `origin` too.
+fn tested(checks: &str) -> (Project, String) {
+    let project = Project::new().with_program(fake_tool()).toml(&format!("{checks}{SIGNERS}"));
+    git(&project, &["init", "--quiet"]);
+    // The first run makes the key.
+    project.proctor(["run"]).any_status();
+    let key = project.proctor(["key", "export", "--ssh"]).success().stdout;
+    commit(&project, "allowed_signers", &key);
+    project.proctor(["run"]).any_status();
+    let origin = path_text(&project.shared("origin"));
+    git(&project, &["clone", "--quiet", "--bare", ".", &origin]);
+    git(&project, &["remote", "add", "origin", &origin]);
+    git(&project, &["fetch", "--quiet", "origin"]);
+    git(&project, &["branch", "--quiet", "--set-upstream-to=origin/main"]);
+    (project, origin)
+}
+
+fn clone_of(origin: &str) -> Project {
+    let project = Project::new().with_program(fake_tool());
+    git(&project, &["clone", "--quiet", origin, "."]);
+    project
+}
+
+fn tree_of(project: &Project) -> String {
+    git(project, &["rev-parse", "HEAD^{tree}"]).stdout.trim().to_owned()
+}
+
+fn note_of(project: &Project) -> String {
+    git(project, &["notes", "--ref", NOTES, "show", &tree_of(project)]).stdout
+}
+
+/// Replaces the note of the tree that is checked out.
+fn put_note(project: &Project, text: &[u8]) {
+    let path = project.shared("note");
+    fs::write(&path, text).expect("it is ours");
+    let blob = git(project, &["hash-object", "-w", &path_text(&path)]).stdout;
+    git(project, &["notes", "--ref", NOTES, "add", "--force", "--reuse-message", blob.trim(), &tree_of(project)]);
+}
+
+#[track_caller]
+fn gate_with(project: &Project, arguments: &[&str], status: i32) -> Value {
+    let all = ["gate", "--from-notes", "--json"].iter().chain(arguments);
+    project.proctor(all).status(status).json()
+}
+
+#[track_caller]
+fn gate(project: &Project, status: i32) -> Value {
+    gate_with(project, &[], status)
+}
+
+/// Returns the words of the attestations that were refused.
+fn words(document: &Value) -> Vec<&str> {
+    let refused = document["refusedAttestations"].as_array().expect("a list");
+    refused.iter().map(|one| one["word"].as_str().expect("a word")).collect()
+}
+
+#[test]
+fn a_clone_that_ran_nothing_is_proved_by_what_a_trusted_key_attests() {
+    let (one, origin) = tested(CHECKS);
+    let statements = one.proctor(["attest", "--dry-run"]).success().json();
+    let claim = &statements[0];
+    assert_eq!(claim["predicateType"], "https://in-toto.io/attestation/test-result/v0.1");
+    assert_eq!(claim["predicate"]["passedTests"], json!(["STEP.1 says", "STEP.2 there"]));
+    assert_eq!(claim["subject"][0]["digest"]["gitTree"], tree_of(&one));
+    let digest = one.proctor(["tree"]).success().stdout;
+    assert_eq!(claim["subject"][1]["digest"]["sha256"], digest.trim());
+    assert_eq!(claim["subject"].as_array().map(Vec::len), Some(2), "no commit is named");
+    let named = one.proctor(["attest", "HEAD", "--dry-run"]).success().json();
+    let head = git(&one, &["rev-parse", "HEAD"]).stdout;
+    assert_eq!(named[0]["subject"][2]["digest"]["gitCommit"], head.trim());
+    assert_eq!(statements[1]["predicateType"], "https://slsa.dev/verification_summary/v1");
+    assert_eq!(statements[1]["subject"], claim["subject"]);
+    assert_eq!(statements[1]["predicate"]["verificationResult"], "PASSED");
+    assert!(
+        run_git(&one, &["notes", "--ref", NOTES, "show", &tree_of(&one)]).any_status().status != 0,
+        "a dry run writes nothing"
+    );
+
+    let bundle = path_text(&one.shared("bundle.json"));
+    let said = one.proctor(["attest", "--bundle", &bundle]).success().stdout;
+    assert!(said.contains(&format!("git push origin {NOTES}")) && said.contains(&format!("git fetch origin {FETCH}")), "{said}");
+    let note = note_of(&one);
+    let written: Value = serde_json::from_str(&fs::read_to_string(&bundle).expect("it was written")).expect("one document");
+    let lines: Vec<Value> = note.lines().map(|line| serde_json::from_str(line).expect("an envelope")).collect();
+    assert_eq!(written["envelopes"], Value::from(lines));
+    assert!(one.proctor(["attest", "--bundle", &bundle]).status(2).stderr.contains("is there already"));
+    git(&one, &["fsck", "--strict", "--full"]);
+    let file = path_text(&one.shared("note.jsonl"));
+    fs::write(&file, &note).expect("it is ours");
+    let read = one.command(&python_attestations(), ["-c", STRICT, &file]).success().stdout;
+    assert_eq!(read.lines().count(), 2, "{read}");
+
+    let two = clone_of(&origin);
+    assert_eq!(gate(&two, 5)["state"], "not-tested", "the notes are not there yet");
+    git(&one, &["push", "--quiet", "origin", NOTES]);
+    git(&two, &["fetch", "--quiet", "origin", FETCH]);
+    let proved = gate(&two, 0);
+    assert_eq!((proved["state"].as_str(), words(&proved)), (Some("proved"), Vec::new()));
+    two.proctor(["gate"]).status(5);
+    // The content decides, however the commit came to be.
+    git(&two, &["commit", "--quiet", "--amend", "-m", "another message"]);
+    gate(&two, 0);
+    git(&two, &["checkout", "--quiet", "--orphan", "squashed"]);
+    git(&two, &["commit", "--quiet", "-m", "everything at once"]);
+    gate_with(&two, &["--policy-from", "origin/main"], 0);
+    git(&two, &["checkout", "--quiet", "main"]);
+    commit(&two, "new", "untested");
+    assert_eq!(gate(&two, 5)["state"], "not-tested");
+    git(&two, &["revert", "--no-edit", "HEAD"]);
+    git(&two, &["rebase", "--quiet", "--force-rebase", "HEAD~2"]);
+    gate(&two, 0);
+    // Attesting again adds nothing, and another run adds its claim and a summary.
+    assert!(one.proctor(["attest"]).success().stdout.starts_with("attested before · "));
+    assert_eq!(note_of(&one), note);
+    one.proctor(["run"]).success();
+    one.proctor(["attest"]).success();
+    assert_eq!(note_of(&one).lines().count(), 4);
+}
+
+#[test]
+fn a_statement_that_this_version_of_the_format_has_is_read_by_every_later_proctor() {
+    let statement = include_bytes!("../fuzz/seeds/attestation/statement");
+    let claim = CommitClaim::parse(statement).expect("the format did not change without another name");
+    assert_eq!(claim.claim.task.as_str(), "default");
+    assert_eq!(claim.passed, ["STEP.1 unit", "STEP.2 types"]);
+}
+
+#[test]
+fn a_tree_for_which_nothing_is_proved_is_not_attested() {
+    let project = Project::new().toml("[[check]]\nname = \"good\"\ncommand = [\"grep\", \"-q\", \"good\", \"shop.txt\"]\n");
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "bad");
+    let refused = project.proctor(["attest"]).status(5);
+    assert!(refused.stdout.starts_with("not tested · ") && refused.stderr.contains("nothing was attested"), "{}", refused.stdout);
+    project.proctor(["run"]).failure();
+    assert!(project.proctor(["attest"]).status(1).stdout.starts_with("red · "));
+    assert!(project.proctor(["attest", "--dry-run"]).status(1).stdout.starts_with("red · "));
+    assert!(git(&project, &["for-each-ref", "refs/notes"]).stdout.is_empty());
+}
+
+#[test]
+fn tampered_foreign_and_displaced_notes_prove_nothing() {
+    let (one, origin) = tested(CHECKS);
+    one.proctor(["attest"]).success();
+    let note = note_of(&one);
+    let two = clone_of(&origin);
+    #[track_caller]
+    fn refused(two: &Project, note: &[u8], word: &str) {
+        put_note(two, note);
+        let document = gate(two, 3);
+        assert_eq!((document["state"].as_str(), words(&document)), (Some("not-accepted"), vec![word]), "{document}");
+    }
+    put_note(&two, note.as_bytes());
+    gate(&two, 0);
+    let claim = note.lines().next().expect("the claim");
+    let mut envelope: Value = serde_json::from_str(claim).expect("an envelope");
+    let payload = STANDARD.decode(envelope["payload"].as_str().expect("text")).expect("base64");
+    let text = String::from_utf8(payload).expect("a statement");
+    for (from, to) in [("says", "sung"), ("\"passed\"", "\"failed\""), (tree_of(&two).as_str(), "0".repeat(40).as_str())] {
+        assert!(text.contains(from), "{text}");
+        envelope["payload"] = STANDARD.encode(text.replace(from, to)).into();
+        refused(&two, envelope.to_string().as_bytes(), "tampered");
+    }
+    refused(&two, b"{}\nnonsense\n", "unknown-format");
+    refused(&two, &vec![b'x'; 17 << 20], "too-large");
+    refused(&two, &[&b"["[..]].concat().repeat(1 << 20), "unknown-format");
+    // Somebody else's key, which nobody trusts. Beside the right one it takes nothing away.
+    let (three, _) = tested(CHECKS);
+    three.proctor(["attest"]).success();
+    let foreign = note_of(&three);
+    refused(&two, foreign.as_bytes(), "foreign");
+    put_note(&two, format!("{foreign}\n{}{note}", "{}\n".repeat(1000)).as_bytes());
+    assert_eq!(words(&gate(&two, 0)), ["foreign", "unknown-format"]);
+    // A person may trust it all the same, by a file that no commit can change.
+    let key = three.proctor(["key", "export", "--ssh"]).success().stdout;
+    let outside = path_text(&two.shared("signers"));
+    fs::write(&outside, &key).expect("it is ours");
+    put_note(&two, foreign.as_bytes());
+    let document = gate_with(&two, &["--signers", &outside], 3);
+    assert_eq!(words(&document), ["another-tree"], "the key is trusted now, and the content is another one");
+    two.save("mine", &key);
+    let within = two.proctor(["gate", "--from-notes", "--signers", "mine"]).status(2).stderr;
+    assert!(within.contains("lies in the working tree"), "{within}");
+    // The note of one tree is moved to another one.
+    git(&two, &["checkout", "--quiet", "--", "."]);
+    fs::remove_file(two.path().join("mine")).expect("it was just saved");
+    commit(&two, "new", "untested");
+    refused(&two, note.as_bytes(), "another-tree");
+    // An object that is no file in the place of a note.
+    let tree = tree_of(&two);
+    let listed = format!("040000 tree {tree}\t{tree}\n");
+    fs::write(two.shared("listed"), listed).expect("it is ours");
+    let script = format!(
+        "N=$(git mktree < '{}') && C=$(git -c user.name=a -c user.email=a@example.org commit-tree -m odd $N) && git update-ref {NOTES} $C",
+        path_text(&two.shared("listed"))
+    );
+    two.command(Path::new("/bin/sh"), ["-euc", &script]).success();
+    gate(&two, 5);
+}
+
+#[test]
+fn claims_are_judged_by_the_same_policy_as_own_runs() {
+    let (one, origin) = tested(&format!("{CHECKS}[sandbox]\nmode = \"off\"\n"));
+    let policy = |name: &str, text: &str| {
+        let path = one.shared(name);
+        fs::write(&path, text).expect("it is ours");
+        path_text(&path)
+    };
+    one.proctor(["attest"]).success();
+    git(&one, &["push", "--quiet", "origin", NOTES]);
+    let two = clone_of(&origin);
+    git(&two, &["fetch", "--quiet", "origin", FETCH]);
+    gate(&two, 0);
+    let key = one.proctor(["key", "export", "--ssh"]).success().stdout;
+    policy("signers", &key);
+    let strict = policy("strict.toml", "[gate]\nisolation = \"namespace\"\nsigners = \"signers\"\n");
+    assert_eq!(words(&gate_with(&two, &["--policy-from", &strict], 3)), ["weaker"]);
+    let old = policy("old.toml", "[gate]\nmax_age = \"1s\"\nsigners = \"signers\"\n");
+    poll(Duration::from_secs(30), "the claim is older than a second", || {
+        let document = two.proctor(["gate", "--from-notes", "--json", "--policy-from", &old]).any_status().json();
+        (words(&document) == ["expired"] && document["exitCode"] == 3).then_some(())
+    });
+    // One check is enough for whoever attests, and not for whoever judges.
+    commit(&one, "more", "x");
+    one.proctor(["run", "--check", "there"]).any_status();
+    one.proctor(["attest"]).status(5);
+    let single = policy("single.toml", "[gate]\nchecks = [\"there\"]\nsigners = \"signers\"\n");
+    one.proctor(["attest", "--policy-from", &single]).success();
+    git(&one, &["push", "--quiet", "origin", "main", NOTES]);
+    git(&two, &["fetch", "--quiet", "origin", FETCH]);
+    git(&two, &["pull", "--quiet", "--rebase"]);
+    assert_eq!(words(&gate(&two, 3)), ["partial"]);
+    gate_with(&two, &["--policy-from", &single], 0);
+    // The rest comes from another run, and both together are enough.
+    one.proctor(["run", "--check", "says"]).any_status();
+    one.proctor(["attest"]).success();
+    git(&one, &["push", "--quiet", "origin", NOTES]);
+    git(&two, &["fetch", "--quiet", "origin", FETCH]);
+    gate(&two, 0);
+}
+
+#[test]
+fn two_who_attest_at_once_lose_nothing() {
+    let (one, origin) = tested(CHECKS);
+    let two = clone_of(&origin);
+    two.proctor(["run"]).success();
+    one.proctor(["attest"]).success();
+    two.proctor(["attest"]).success();
+    git(&one, &["push", "--quiet", "origin", NOTES]);
+    assert_ne!(run_git(&two, &["push", "--quiet", "origin", NOTES]).any_status().status, 0, "somebody else was first");
+    git(&two, &["fetch", "--quiet", "origin", FETCH]);
+    let said = two.proctor(["attest"]).success().stdout;
+    assert!(said.contains("united with the notes that were fetched"), "{said}");
+    git(&two, &["push", "--quiet", "origin", NOTES]);
+    let both = note_of(&two);
+    assert_eq!(both.lines().count(), 4, "{both}");
+    assert!(note_of(&one).lines().all(|line| both.contains(line)));
+    assert!(two.proctor(["attest"]).success().stdout.starts_with("attested before · refs/"), "there is nothing more to unite");
+    for number in 0..5 {
+        commit(&one, "shop.txt", &number.to_string());
+        one.proctor(["run"]).success();
+    }
+    // In one repository, several processes at the same time.
+    std::thread::scope(|scope| {
+        let one = &one;
+        let attest = |number: u32| scope.spawn(move || one.proctor(["attest".to_owned(), format!("HEAD~{number}")]).success());
+        let attesting: Vec<_> = (0..5).map(attest).collect();
+        attesting.into_iter().for_each(|thread| drop(thread.join().expect("it attests")));
+    });
+    let listed = git(&one, &["notes", "--ref", NOTES, "list"]).stdout;
+    assert_eq!(listed.lines().count(), 6, "{listed}");
+    assert!(fs::read_dir(one.path().join(".git/refs/notes")).expect("it is there").flatten().count() == 1, "no lock is left");
+    git(&one, &["fsck", "--strict", "--full"]);
+}
+
+#[test]
+fn what_is_attested_names_neither_machine_nor_person() {
+    const TOKEN: &str = concat!("ghp", "_abcdefghijklmnopqrstuvwxyz0123456789");
+    let home = Project::new();
+    let (root, user) = (path_text(home.root()), "ada7");
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("Linux").trim().to_owned();
+    let names = [
+        format!("reads {root}/x"),
+        format!("as {user}@{host} tests/a.py"),
+        "/etc/passwd file:///srv/x".to_owned(),
+        TOKEN.to_owned(),
+    ];
+    let check = |name: &String| format!("[[check]]\nname = \"{name}\"\ncommand = \"fake-tool --stdout said\"\n");
+    let toml: String = names.iter().map(check).collect();
+    let project = home.with_program(fake_tool()).toml(&toml);
+    git(&project, &["init", "--quiet"]);
+    commit(&project, ".gitignore", "secret-of-ada7\n");
+    project.save("secret-of-ada7", "x");
+    project.proctor(["run"]).success();
+    let policy = project.shared("policy.toml");
+    fs::write(&policy, "[gate]\nignored_inputs = [\"secret-of-ada7\"]\n").expect("it is ours");
+    let policy = path_text(&policy);
+    let statements =
+        project.proctor(["attest", "--dry-run", "--policy-from", &policy]).env("USER", user).success().json().to_string();
+    let home = path_text(&project.shared("home"));
+    for hidden in [root.as_str(), home.as_str(), user, "/etc", "/srv", "said", TOKEN, "fake-tool", "\"pid\""] {
+        assert!(!statements.contains(hidden), "`{hidden}` is in {statements}");
+    }
+    if host.len() > 3 && host != "localhost" {
+        assert!(!statements.contains(&host), "`{host}` is in {statements}");
+    }
+    assert!(statements.contains("tests/a.py") && statements.contains("[redacted: path]"), "{statements}");
+}
+
+#[test]
+fn the_statements_of_an_export_are_read_strictly_and_name_the_tests() {
+    let python = path_text(&python_plain());
+    let toml = format!("[[check]]\nname = \"unit\"\ncommand = [\"{python}\", \"-m\", \"pytest\", \"-q\"]\n");
+    let tests = "import pytest\n\ndef test_one():\n    pass\n\n@pytest.mark.skip\ndef test_two():\n    pass\n\n\
+        @pytest.mark.xfail\ndef test_three():\n    assert False\n";
+    let project = Project::new().file("tests/test_unit.py", tests).toml(&toml);
+    project.proctor(["run"]).success();
+    let to = project.shared("export");
+    project.proctor(["export", "--to", &path_text(&to)]).success();
+    let files = fs::read_dir(to.join("run")).expect("it was exported").flatten().map(|entry| entry.path());
+    let statements = files.into_iter().find(|path| path.to_string_lossy().ends_with(".intoto.jsonl")).expect("it is signed");
+    let read = project.command(&python_attestations(), ["-c", STRICT, &path_text(&statements)]).success().stdout;
+    assert_eq!(read, "https://in-toto.io/attestation/test-result/v0.1\nhttps://slsa.dev/provenance/v1\n");
+    let text = fs::read_to_string(&statements).expect("text");
+    let parsed: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("an envelope"))
+        .map(|line| STANDARD.decode(line["payload"].as_str().expect("text")).expect("base64"))
+        .map(|payload| serde_json::from_slice(&payload).expect("a statement"))
+        .collect();
+    let digest = project.proctor(["tree"]).success().stdout;
+    for statement in &parsed {
+        assert_eq!(statement["subject"], json!([{ "name": "proctor-tree-v2", "digest": { "sha256": digest.trim() } }]));
+    }
+    let by_products = parsed[1].pointer("/predicate/runDetails/byproducts").expect("files").to_string();
+    assert!(by_products.contains("execution-report.json") && by_products.contains("STEP.1-pytest.log"), "{by_products}");
+    assert_eq!(parsed[1].pointer("/predicate/buildDefinition/internalParameters/verdict/overallResult"), Some(&json!("PASSED")));
+    let list = |key: &str| parsed[0]["predicate"][key].clone();
+    assert_eq!(list("passedTests"), json!(["STEP.1 unit", "STEP.1 unit: tests/test_unit.py::test_one"]));
+    assert_eq!((list("warnedTests"), list("failedTests"), list("result")), (json!([]), json!([]), json!("PASSED")));
+    project.proctor(["verify"]).success();
+    project.proctor(["verify", &path_text(&to)]).success();
+}
