@@ -39,6 +39,7 @@ mod gate;
 mod git_objects;
 mod govern;
 mod harness;
+mod history;
 mod hostile_texts;
 mod house;
 mod isolated_tools;

@@ -84,7 +84,13 @@ impl Workspace {
     /// Archives and removes old runs of the project whose run was the last in this process, as the project's limits
     /// demand. The limits are applied only after every 16th run, and the call is meant for idle time: if another
     /// process has locked the project's evidence, nothing is done until a later run.
+    ///
+    /// Before, the tests of the project's last runs are added to the index of tests, while their evidence is there.
     pub fn keep_to_limits(&mut self) {
+        if let Some((scope, _)) = &self.to_prune {
+            let project = scope.project.clone();
+            self.keep_tests(&project);
+        }
         let Some((scope, limits)) = self.to_prune.take().filter(|(_, limits)| !limits.is_idle()) else { return };
         if let Err(error) = self.prune_if_due(&scope, &limits) {
             tracing::warn!("evidence of {} was not kept to its limits: {error}", scope.project);
