@@ -124,7 +124,10 @@ fn each_command_finds_what_it_is_for() {
     let failed = json(&project, &["log", "--test", "a::flips", "--failed"]);
     assert_eq!(failed["runs"].as_array().map(Vec::len), Some(1), "{failed}");
     let shown = project.proctor(["log"]).success().stdout;
-    assert!(shown.lines().nth(2).is_some_and(|line| line.contains("2 passed, 1 failed  failed: a::flips  flaky")), "{shown}");
+    assert!(
+        shown.lines().nth(2).is_some_and(|line| line.contains("2 passed, 1 failed  failed: unit (a::flips)  flaky")),
+        "{shown}"
+    );
     let shown = project.proctor(["history", "flips"]).success().stdout;
     assert!(shown.contains("flaky: passed and failed on 1 tree"), "{shown}");
 }

@@ -40,18 +40,25 @@ pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>) -> String 
     parts.join("  ").trim_end().to_owned()
 }
 
-/// Returns what failed in a run: its tests, or the checks if no test did.
+/// Returns what failed in a run: its checks, and in parentheses the tests.
 fn failed_words(logged: &LoggedRun) -> Option<String> {
-    let (names, count) = if logged.failed_tests.is_empty() {
-        (&logged.failed_checks, logged.failed_checks.len() as u64)
-    } else {
-        let counted = logged.tests.map_or(0, |tests| tests.failed);
-        (&logged.failed_tests, counted.max(logged.failed_tests.len() as u64))
-    };
+    let checks = names_words(&logged.failed_checks, logged.failed_checks.len() as u64);
+    let counted = logged.tests.map_or(0, |tests| tests.failed);
+    let tests = names_words(&logged.failed_tests, counted.max(logged.failed_tests.len() as u64));
+    match (checks, tests) {
+        (None, None) => None,
+        (Some(checks), None) => Some(format!("failed: {checks}")),
+        (Some(checks), Some(tests)) => Some(format!("failed: {checks} ({tests})")),
+        (None, Some(tests)) => Some(format!("failed tests: {tests}")),
+    }
+}
+
+/// Returns the first names and how many more there are; `None` if there are none.
+fn names_words(names: &[String], count: u64) -> Option<String> {
     let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
     let more = count.saturating_sub(shown.len() as u64);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!shown.is_empty()).then(|| format!("failed: {}{more}", shown.join(", ")))
+    (!shown.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
 }
 
 fn counts_words(counts: &TestCounts) -> String {
