@@ -5,6 +5,7 @@ mod approvals;
 mod callers;
 mod crowd;
 mod health;
+mod history;
 mod many;
 mod protocol;
 mod serving;

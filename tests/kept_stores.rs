@@ -121,6 +121,26 @@ fn a_kept_store_answers_without_its_index() {
     kept.project.proctor(["verify", "--all"]).success();
 }
 
+#[test]
+fn the_tests_of_a_kept_store_have_a_past() {
+    let kept = KeptStore::unpack(&repository().join("fixtures/stores/0.1.0/store.tar.zst"));
+    let json = |arguments: &[&str]| kept.project.proctor(arguments).success().json();
+    let history = json(&["history", "test_nested", "--project", "parser", "--json"]);
+    let outcomes: Vec<&str> =
+        history["past"]["results"].as_array().expect("a list").iter().filter_map(|one| one["outcome"].as_str()).collect();
+    assert_eq!(
+        outcomes,
+        ["failed", "failed"],
+        "the run that hung has no report, and the first one did not have the test: {history}"
+    );
+    let log = json(&["log", "shop", "--json"]);
+    let evidence: Vec<&str> = log["runs"].as_array().expect("a list").iter().filter_map(|run| run["evidence"].as_str()).collect();
+    assert_eq!(evidence, ["kept", "kept", "kept", "kept", "kept", "kept", "pruned", "kept", "pruned"], "{log}");
+    let red = json(&["log", "shop", "--failed", "--json"])["runs"].clone();
+    assert_eq!(red.as_array().map(Vec::len), Some(3), "one run is red, and two have no verdict: {red}");
+    assert_eq!(red[2]["failedChecks"][0], "stock", "an archived run is in the index too");
+}
+
 /// A store of an older version has no approved settings. The first run of this version approves the settings that open
 /// no more of the machine than the defaults. Settings that open more need an approval, even if they were written before
 /// that run.

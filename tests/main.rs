@@ -43,6 +43,7 @@ mod gate_trust;
 mod git_objects;
 mod govern;
 mod harness;
+mod history;
 mod hostile_texts;
 mod house;
 mod isolated_tools;

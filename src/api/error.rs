@@ -31,6 +31,8 @@ pub enum ErrorKindV1 {
     MethodNotAllowed,
     /// The head or the body of the request exceeds its limit.
     TooLarge,
+    /// A file of a run has no byte in the range that the request asks for.
+    NoSuchRange,
     /// The request did not come within a few seconds.
     TooSlow,
     /// Only a person at a terminal may decide this: whether a directory is the registered project, where a task goes, whether a plan is
@@ -69,6 +71,7 @@ impl ErrorKindV1 {
                 409
             }
             Self::TooLarge => 413,
+            Self::NoSuchRange => 416,
             Self::ConfigurationWrong => 422,
             Self::TooMany | Self::Stopping => 503,
             Self::EvidenceWrong | Self::OwnFault => 500,

@@ -58,6 +58,8 @@ pub enum EventV1 {
     Removed {
         project: ProjectId,
     },
+    /// The first event for a client that named an event which is too old, or none of this service: events were missed.
+    Missed,
     /// The last event of the stream; it says why the stream ends.
     End {
         reason: EndReasonV1,
@@ -85,6 +87,7 @@ impl EventV1 {
             Self::Health { .. } => "health",
             Self::Added { .. } => "added",
             Self::Removed { .. } => "removed",
+            Self::Missed => "missed",
             Self::End { .. } => "end",
         }
     }
@@ -119,6 +122,7 @@ mod tests {
             EventV1::Health { project: project.clone(), health: None },
             EventV1::Added { project: project.clone() },
             EventV1::Removed { project },
+            EventV1::Missed,
             EventV1::End { reason: EndReasonV1::SlowReader },
         ];
         for event in events {

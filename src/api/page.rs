@@ -11,7 +11,7 @@ const HEAD: &str = "\
 
 Fields, parameters and values that are not known are errors. Every error is
 `{\"error\": {\"kind\", \"message\", \"hint\"}}` with a status code that fits: 400 for a wrong request, 404 for a project or
-path that is not there, 409 where a person, another environment or a change is needed first, 413 for a body over 64 KiB, 503
+path that is not there, 416 for a range outside of a file, 409 where a person, another environment or a change is needed first, 413 for a body over 64 KiB, 503
 where as many wait already as may. `exitCode` is what a command would end with: 0 proceed, 1 the code needs work, 3 a person is needed,
 4 the configuration is wrong, 5 no fresh verdict.
 
@@ -40,7 +40,8 @@ fn example(route: &Route) -> String {
     let query: Vec<String> =
         route.parameters.iter().map(|parameter| format!("{}={}", parameter.name, first_value(parameter.values))).collect();
     let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
-    let path = route.path.replace("{id}", "$ID");
+    let path = route.path.replace("{id}", "$ID").replace("{run}", "42").replace("{name}", "execution-report.json");
+    let path = path.replace("{test}", "$KEY");
     format!(
         "curl -s{stream} --unix-socket \"$XDG_RUNTIME_DIR/proctor/control.sock\"{method}{body} \"http://proctor{path}{query}\""
     )
@@ -52,6 +53,8 @@ fn first_value(values: &str) -> &str {
     match values {
         "a task's id" => "default",
         "a path in the project, percent-encoded" => "src/app.py",
+        "a run's id or number" => "42",
+        "a test's key or whole name, percent-encoded" => "$KEY",
         _ if values.starts_with("a duration") => "60s",
         _ => values.split(',').next().unwrap_or(values),
     }

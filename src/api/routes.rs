@@ -5,7 +5,7 @@
 pub struct Route {
     pub name: RouteName,
     pub method: MethodV1,
-    /// The path; `{id}` stands for a project's id.
+    /// The path; `{id}` stands for a project's id, `{run}` for a run's id or number, `{name}` for a file's name, `{test}` for a test's key.
     pub path: &'static str,
     /// The allowed parameters; any other parameter is an error.
     pub parameters: &'static [ParameterV1],
@@ -40,6 +40,18 @@ pub enum RouteName {
     Approval,
     /// Returns the last file event for a path.
     Heard,
+    /// Lists the runs of a project.
+    Runs,
+    /// Describes one run and names its files.
+    RunDetails,
+    /// Sends a file of a run, or a part of it.
+    RunFile,
+    /// Lists the known tests of a project.
+    Tests,
+    /// Tells the past of one test.
+    TestPast,
+    /// Compares two runs.
+    Compare,
     /// Sends events as they happen, until the client disconnects.
     Events,
 }
@@ -172,11 +184,77 @@ pub const ROUTES: &[Route] = &[
         body: "",
     },
     Route {
+        name: RouteName::Runs,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/runs",
+        parameters: &[
+            ParameterV1 { name: "limit", values: "20, a number up to 10000", default: "20" },
+            ParameterV1 { name: "task", values: "a task's id", default: "none: runs of every task" },
+            ParameterV1 { name: "failed", values: "yes, no", default: "no" },
+            ParameterV1 { name: "since", values: "2026-03-04T09:30:00Z, a time", default: "none" },
+            ParameterV1 { name: "test", values: "a test's key or whole name, percent-encoded", default: "none" },
+        ],
+        summary: "The runs, newest first, as `proctor log --json` prints them: verdict, tree, duration, how the tests ended, what failed, \
+                  whether a failure is flaky, and whether the evidence is kept. With failed=yes only runs that did not pass; with a test \
+                  only runs that had it, and with both only those in which it failed.",
+        body: "",
+    },
+    Route {
+        name: RouteName::RunDetails,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/runs/{run}",
+        parameters: &[],
+        summary: "One run, by id or number, and the names of the files that it was sealed with.",
+        body: "",
+    },
+    Route {
+        name: RouteName::RunFile,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/runs/{run}/files/{name}",
+        parameters: &[],
+        summary: "A file of a run, byte for byte, after it was compared with its sealed hash: execution-report.json, a log, a record. With \
+                  the header `range` (one range of bytes) a part of it (206); a part has 16 MiB at most.",
+        body: "",
+    },
+    Route {
+        name: RouteName::Tests,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/tests",
+        parameters: &[
+            ParameterV1 { name: "task", values: "a task's id", default: "none: tests of every task" },
+            ParameterV1 { name: "limit", values: "1000, a number up to 10000", default: "1000" },
+            ParameterV1 { name: "skip", values: "0, a number", default: "0" },
+        ],
+        summary: "The known tests, sorted by task, check and id, each with its key.",
+        body: "",
+    },
+    Route {
+        name: RouteName::TestPast,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/tests/{test}",
+        parameters: &[ParameterV1 { name: "limit", values: "20, a number up to 10000", default: "20" }],
+        summary: "The past of a test, by its key, as `proctor history --json` prints it.",
+        body: "",
+    },
+    Route {
+        name: RouteName::Compare,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/compare",
+        parameters: &[
+            ParameterV1 { name: "from", values: "a run's id or number", default: "none: it is needed" },
+            ParameterV1 { name: "to", values: "a run's id or number", default: "none: it is needed" },
+        ],
+        summary: "How two runs of a task differ, as `proctor diff --json` prints it.",
+        body: "",
+    },
+    Route {
         name: RouteName::Events,
         method: MethodV1::Get,
         path: "/v1/events",
         parameters: &[],
-        summary: "Server-sent events: runStarted, actionStarted, actionEnded, runFinished, changed, health, added, removed, and end when nothing follows.",
+        summary: "Server-sent events: runStarted, actionStarted, actionEnded, runFinished, changed, health, added, removed, and end when \
+                  nothing follows. Each has an id. With the header `last-event-id` the events since then are sent first; where they are not \
+                  kept any more (128 are), or the service was started anew, the first event is missed.",
         body: "",
     },
 ];
@@ -216,6 +294,12 @@ mod tests {
             RouteName::Requests,
             RouteName::Approval,
             RouteName::Heard,
+            RouteName::Runs,
+            RouteName::RunDetails,
+            RouteName::RunFile,
+            RouteName::Tests,
+            RouteName::TestPast,
+            RouteName::Compare,
             RouteName::Events,
         ];
         assert_eq!(ROUTES.len(), names.len());

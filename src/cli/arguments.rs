@@ -11,6 +11,7 @@ use crate::cli::evidence_arguments::{ArchiveOptions, ExportOptions, KeyOptions, 
 use crate::cli::gate_arguments::GateOptions;
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::help::group_commands;
+use crate::cli::history_arguments::{DiffOptions, FlakyOptions, HistoryOptions, LogOptions, SlowOptions};
 use crate::cli::project_place::ProjectPlace;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::FailuresShown;
@@ -41,6 +42,10 @@ pub(crate) enum Command {
     Watch(WatchOptions),
     Init(InitOptions),
     Log(LogOptions),
+    History(HistoryOptions),
+    Flaky(FlakyOptions),
+    Slow(SlowOptions),
+    Diff(DiffOptions),
     Show(ShowOptions),
     Verify(VerifyOptions),
     Export(ExportOptions),
@@ -162,16 +167,6 @@ pub(crate) struct InitOptions {
     /// Print the commented file of all settings and their defaults instead
     #[arg(long)]
     pub(crate) print: bool,
-}
-
-/// List the runs of a project, newest first
-#[derive(Debug, Args)]
-pub(crate) struct LogOptions {
-    #[command(flatten)]
-    pub(crate) place: ProjectPlace,
-    /// How many runs to list
-    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) limit: u32,
 }
 
 /// Show a run: its checks, what they found, and where the evidence lies
@@ -400,6 +395,11 @@ impl Command {
         let is_json = match self {
             Self::Run(options) => options.json,
             Self::Show(options) => options.json,
+            Self::Log(options) => options.json,
+            Self::History(options) => options.json,
+            Self::Flaky(options) => options.json,
+            Self::Slow(options) => options.json,
+            Self::Diff(options) => options.json,
             Self::Verify(options) => options.json,
             Self::Doctor(options) => options.json,
             Self::Tree(options) => options.json,
@@ -417,7 +417,6 @@ impl Command {
             Self::Gate(options) => options.json,
             Self::Watch(_)
             | Self::Init(_)
-            | Self::Log(_)
             | Self::Export(_)
             | Self::Key(_)
             | Self::Checkpoint(_)

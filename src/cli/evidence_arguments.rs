@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use crate::cli::project_place::ProjectPlace;
-use clap::{Args, Subcommand};
+use crate::report::ExportFormat;
+use clap::builder::PossibleValue;
+use clap::{Args, Subcommand, ValueEnum};
 
 /// Hash all evidence again and name every fault
 ///
@@ -57,8 +59,12 @@ pub(crate) struct VerifyOptions {
 /// commands that check it. A proof that the line is in the ledger comes with it: as the ledger is now, or as it was when the checkpoint
 /// was made that `--anchor` names. Nothing of it is secret but what the checks printed.
 ///
+/// With --format, the run is printed in a form that another tool reads, or written to the file that --to names. Such a text is no evidence.
+///
 /// Examples:
 ///   proctor export 42
+///   proctor export 42 --format junit --to junit.xml
+///   proctor export --format markdown >> "$GITHUB_STEP_SUMMARY"
 ///   proctor export 42 --to /tmp/run-42
 ///   proctor export 42 --output /tmp/run-42.tar.zst
 #[derive(Debug, Args)]
@@ -70,6 +76,9 @@ pub(crate) struct ExportOptions {
     /// A file with the checkpoint that whoever verifies it has
     #[arg(long, value_name = "FILE")]
     pub(crate) anchor: Option<PathBuf>,
+    /// Write the run in this form instead
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "anchor")]
+    pub(crate) format: Option<ExportFormat>,
     /// The directory to make, or the file where it ends in `.tar.zst`; otherwise the run's id in the current directory,
     /// or beside the project where that is inside of it
     #[arg(long, visible_alias = "output", value_name = "PATH")]
@@ -77,6 +86,20 @@ pub(crate) struct ExportOptions {
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,
+}
+
+impl ValueEnum for ExportFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Junit, Self::Github, Self::Markdown]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Junit => PossibleValue::new("junit").help("JUnit XML: one suite for each check"),
+            Self::Github => PossibleValue::new("github").help("Workflow commands of GitHub Actions, which become annotations"),
+            Self::Markdown => PossibleValue::new("markdown").help("A summary in Markdown"),
+        })
+    }
 }
 
 /// Show, replace or hand out the key that signs evidence

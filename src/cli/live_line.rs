@@ -90,6 +90,7 @@ impl ActionsOfRun {
             | EventV1::Health { .. }
             | EventV1::Added { .. }
             | EventV1::Removed { .. }
+            | EventV1::Missed
             | EventV1::End { .. } => false,
         }
     }

@@ -6,6 +6,7 @@
 mod anchor_arguments;
 mod arguments;
 mod attest_arguments;
+mod check_history;
 mod commands;
 mod doctor_evidence;
 mod doctor_findings;
@@ -18,6 +19,7 @@ mod evidence_arguments;
 mod gate_arguments;
 mod govern_arguments;
 mod help;
+mod history_arguments;
 mod installation;
 mod keyboard;
 mod live_line;
@@ -90,6 +92,10 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Watch(options) => commands::watch::execute(&options, environment),
         Command::Init(options) => commands::init::execute(&options, environment),
         Command::Log(options) => commands::log::execute(&options, environment),
+        Command::History(options) => commands::history::execute(&options, environment),
+        Command::Flaky(options) => commands::flaky::execute(&options, environment),
+        Command::Slow(options) => commands::slow::execute(&options, environment),
+        Command::Diff(options) => commands::diff::execute(&options, environment),
         Command::Show(options) => commands::show::execute(&options, environment),
         Command::Verify(options) => commands::verify::execute(&options, environment),
         Command::Export(options) => commands::export::execute(&options, environment),

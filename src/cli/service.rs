@@ -78,6 +78,7 @@ pub(crate) fn from_client_error(error: &ClientError) -> CommandError {
         ErrorKindV1::ConfigurationWrong => CommandExit::SpecificationWrong,
         ErrorKindV1::TooMany | ErrorKindV1::Stopping => CommandExit::NoFreshVerdict,
         ErrorKindV1::BadRequest
+        | ErrorKindV1::NoSuchRange
         | ErrorKindV1::Refused
         | ErrorKindV1::TooSlow
         | ErrorKindV1::NotFound

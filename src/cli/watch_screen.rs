@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::cli::check_history::CheckHistory;
 use crate::cli::commands::from_run_error;
 use crate::cli::keyboard::Keyboard;
 use crate::cli::render;
@@ -27,6 +28,8 @@ pub(crate) struct WatchScreenSettings {
     pub(crate) notify: bool,
     pub(crate) link: Option<String>,
     pub(crate) root: PathBuf,
+    /// The last runs of the checks, shown below each verdict.
+    pub(crate) history: CheckHistory,
 }
 
 pub(crate) struct WatchScreen {
@@ -79,6 +82,10 @@ impl WatchScreen {
             lines.push(self.quiet(&format!("hint: {hint}")));
         }
         lines.iter().for_each(render::line);
+        // The verdict stands there before the store is asked for the runs before.
+        let blocks = self.look.history.lines(&sealed.report.project.id, task);
+        blocks.iter().for_each(render::line);
+        lines.extend(blocks);
         let lines = self.progress.take_shown().into_iter().chain(lines).collect();
         self.last_lines.insert(task.clone(), lines);
     }

@@ -56,6 +56,11 @@ impl SealedFiles {
         self.sealed.contains_key(name.as_bytes())
     }
 
+    /// Returns the names of the files, sorted. The manifest itself is not among them.
+    pub fn names(&self) -> Vec<String> {
+        self.sealed.keys().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+    }
+
     /// Reads a file.
     ///
     /// # Errors

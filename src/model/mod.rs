@@ -61,6 +61,7 @@ mod shown;
 mod size;
 mod specification_change;
 mod task_list;
+mod test_history;
 #[cfg(test)]
 pub(crate) mod testing;
 mod time;
@@ -164,6 +165,10 @@ pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, s
 pub use size::ByteSize;
 pub use specification_change::{ChangeEffect, SpecificationChange};
 pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
+pub use test_history::{
+    CheckEnd, CheckStreak, ComparedCheck, ComparedTest, FlakyTest, LoggedRun, NamedTest, OutcomeChange, PastTestResult,
+    ProofState, RunComparison, SlowTests, SlowerTest, TestKey, TestKeyError, TestPast, TimedTest,
+};
 pub use time::{DurationMs, Timestamp};
 pub use tool::Tool;
 pub use tool_facts::{

@@ -287,6 +287,19 @@ pub enum CompletionStatus {
 }
 
 impl ResultType {
+    /// Returns the result type as it is written in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Success => "SUCCESS",
+            Self::TestFailure => "TEST_FAILURE",
+            Self::ExecutionError => "EXECUTION_ERROR",
+            Self::ValidationFailure => "VALIDATION_FAILURE",
+            Self::Timeout => "TIMEOUT",
+            Self::PrerequisiteFailure => "PREREQUISITE_FAILURE",
+            Self::SpecificationError => "SPECIFICATION_ERROR",
+        }
+    }
+
     /// Returns whether the action was executed. An action with a wrong specification has a result although it was not
     /// executed (C62).
     pub fn was_executed(self) -> bool {

@@ -83,6 +83,7 @@ pub(crate) fn catch_up_all(store: &Store, index: &mut StoreIndex) -> Result<Vec<
     for stranger in registered.into_iter().map(|project| project.id).filter(|id| !with_ledger.contains(id)) {
         index.say_changed(&stranger);
         index.forget(&stranger).map_err(ProjectError::Index)?;
+        index.forget_tests(&stranger).map_err(ProjectError::Index)?;
     }
     Ok(unreadable)
 }

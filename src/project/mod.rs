@@ -7,7 +7,8 @@
 //! ledger; `freshness` finds out whether the last verdict still applies; `environment_digest` identifies a run's tools;
 //! `checked_index` updates the index; `store_reader` reads sealed runs, and `ledger_runs` finds them in the ledger; `archiving` and
 //! `retention` archive and remove old runs; `task_list` updates `tasks.md`; `examination`, `snapshot_trial` and `machine` serve
-//! `proctor doctor`; `gate` reads what `proctor gate` judges from; `known_trees` holds the last known tree index of each project.
+//! `proctor doctor`; `gate` reads what `proctor gate` judges from; `known_trees` holds the last known tree index of each project;
+//! `test_history` tells the past of tests.
 
 mod approval;
 mod approval_request;
@@ -57,6 +58,7 @@ mod task_error;
 mod task_history;
 mod task_list;
 mod task_order;
+mod test_history;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool_version;
@@ -115,5 +117,6 @@ pub use store_reader::{RecordedRun, RegisteredProject, StoreReader};
 pub use task_error::{SpecificationFaults, TaskError, TaskPlace};
 pub use task_list::keep_task_list;
 pub(crate) use task_list::read_debt;
+pub use test_history::{FoundTest, NotComparable, RunFilter, TestSearch};
 pub use waiting_approvals::WaitingApprovals;
 pub use workspace::{StepObserver, Workspace};

@@ -93,8 +93,11 @@ impl Workspace {
     /// Archives and removes old runs of the project whose run was the last in this process, as the project's limits
     /// demand. The limits are applied only after every 16th run, and the call is meant for idle time: if another
     /// process has locked the project's evidence, nothing is done until a later run.
+    ///
+    /// Before, the tests of the project's last runs are added to the index of tests, while their evidence is there.
     pub fn keep_to_limits(&mut self) {
         let Some((scope, limits)) = self.to_prune.take() else { return };
+        self.keep_tests(&scope.project);
         if let Err(error) = self.compress_ledger_if_due(&scope) {
             tracing::warn!("old lines of the ledger of {} were not compressed: {error}", scope.project);
         }

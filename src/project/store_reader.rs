@@ -9,8 +9,8 @@ use nix::libc;
 
 use crate::evidence::{self, EvidenceError, LedgerLookup, RunForm, SealedFiles, Store};
 use crate::model::{
-    Digest, IsolationLevel, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, RunLine, Serving, TaskId,
-    TddState, Timestamp, TreeDigest,
+    Digest, IsolationLevel, LedgerLine, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, RunLine,
+    Sequence, Serving, TaskId, TddState, Timestamp, TreeDigest,
 };
 use crate::project::checked_index::{catch_up, catch_up_and_name};
 use crate::project::error::{ProjectError, system_error_behind};
@@ -42,6 +42,8 @@ pub struct RegisteredProject {
 /// A run, as recorded in the ledger.
 #[derive(Debug, Clone)]
 pub struct RecordedRun {
+    /// The number of the ledger line that records the run.
+    pub sequence: Sequence,
     pub run_id: RunId,
     pub task: TaskId,
     /// How the run ended.
@@ -50,6 +52,8 @@ pub struct RecordedRun {
     /// The number of blocking results.
     pub blocking: u32,
     pub started: Timestamp,
+    /// When the last process of the run had ended; `None` for a run that a newer save stopped.
+    pub ended: Option<Timestamp>,
     pub tree: Option<TreeDigest>,
     pub route: Option<RouteEntry>,
     /// The hash of the run's `SHA256SUMS` file. A copy of the run can be recognised by this hash.
@@ -211,6 +215,29 @@ impl StoreReader {
         shown.map_err(|error| self.unless_pruned(project, run, error))
     }
 
+    /// Returns whether a project with this id is registered. The index is brought up to date with the project's ledger first.
+    ///
+    /// # Errors
+    /// When the ledger or the index cannot be read.
+    pub fn knows(&mut self, project: &ProjectId) -> Result<bool, ProjectError> {
+        if !self.store.ledger_path(project).is_file() {
+            return Ok(false);
+        }
+        catch_up(&self.store, &mut self.index, project)?;
+        Ok(self.index.project(project).map_err(ProjectError::Index)?.is_some())
+    }
+
+    /// Returns the names of the files that a run was sealed with, sorted; none for a run that was pruned.
+    ///
+    /// # Errors
+    /// When the run's manifest is missing, was changed, or cannot be read.
+    pub fn file_names(&self, project: &ProjectId, run: &RecordedRun) -> Result<Vec<String>, ProjectError> {
+        if run.pruned.is_some() {
+            return Ok(Vec::new());
+        }
+        self.with_files(project, run, |files| Ok(files.names()))
+    }
+
     /// Reads files of a sealed run. Another process may archive or prune the run at any time. So before an error is returned, the
     /// files are read once more, and the ledger is asked whether the run was pruned.
     fn with_files<T>(
@@ -233,6 +260,20 @@ impl StoreReader {
         }
     }
 
+    /// Returns a run from its checked line. Why it was pruned is only known of the newest pruned runs: for an older one the whole
+    /// ledger would have to be read.
+    pub(crate) fn recorded_run(
+        &self,
+        project: &ProjectId,
+        ledger: &LedgerLookup,
+        run: IndexedRun,
+    ) -> Result<RecordedRun, ProjectError> {
+        let sequence = self.index.pruning_line(project, &run.run_id).map_err(ProjectError::Index)?;
+        let line = sequence.map(|sequence| ledger.find(sequence).map_err(ProjectError::Evidence)).transpose()?.flatten();
+        let pruned = line.and_then(|line| reason_in(&line, &run.run_id));
+        Ok(self.to_recorded_run(project, run, pruned))
+    }
+
     /// Returns the limit because of which a run was pruned; `None` if the ledger does not say that it was pruned.
     fn pruned(
         &self,
@@ -248,10 +289,7 @@ impl StoreReader {
             return pruned_since(&self.store, project, run_id);
         }
         let line = sequence.map(|sequence| ledger.find(sequence).map_err(ProjectError::Evidence)).transpose()?.flatten();
-        Ok(line.and_then(|line| match line.body.about_runs() {
-            Some(RunLine::Pruned(runs)) => runs.iter().find(|run| run.run_id == *run_id).map(|run| run.why),
-            Some(RunLine::Sealed(_) | RunLine::Superseded(_) | RunLine::Archived(_)) | None => None,
-        }))
+        Ok(line.and_then(|line| reason_in(&line, run_id)))
     }
 
     /// Returns the path of a run's directory or archive.
@@ -288,14 +326,24 @@ impl StoreReader {
             pruned,
             form: if is_archived { RunForm::Archive } else { RunForm::Directory },
             manifest_hash: run.sealed.map(|hashes| hashes.manifest),
+            sequence: run.sequence,
             run_id: run.run_id,
             task: run.task,
             status: run.status,
             result: run.result,
             blocking: run.blocking,
             started: run.started,
+            ended: run.ended,
             tree: run.tree_digest,
             route: run.route,
         }
+    }
+}
+
+/// Returns the limit because of which a line of the ledger prunes a run; `None` if it does not prune this run.
+fn reason_in(line: &LedgerLine, run_id: &RunId) -> Option<PruneReason> {
+    match line.body.about_runs() {
+        Some(RunLine::Pruned(runs)) => runs.iter().find(|run| run.run_id == *run_id).map(|run| run.why),
+        Some(RunLine::Sealed(_) | RunLine::Superseded(_) | RunLine::Archived(_)) | None => None,
     }
 }

@@ -21,6 +21,7 @@ mod excerpt;
 mod exchange_records;
 mod facts;
 mod file_names;
+mod formats;
 mod hash;
 mod hidden;
 mod interrupted;
@@ -51,6 +52,7 @@ pub use facts::{
 pub use file_names::{
     ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, NamedFile, ObservationFiles, RUN_START_FILE, describe_found_file,
 };
+pub use formats::{ExportFormat, ExportedRun};
 pub use hash::{report_hash, seal_debt_hash, seal_hash};
 pub use interrupted::interrupted_report;
 pub use outgoing::OutgoingRedactor;

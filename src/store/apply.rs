@@ -15,6 +15,7 @@ use crate::store::programs::write_programs;
 use crate::store::schema::{SEALS_TABLE, TABLES};
 use crate::store::seal::{AppliedLine, IndexSealing, SealCheck, line_mark};
 use crate::store::tables::Tables;
+use crate::store::test_history::forget_before;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
 
 /// The statements of [`fold_pruned`]. The second one leaves the newest 50 runs of each task. The third one deletes the rows about
@@ -210,6 +211,9 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
         LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
         LedgerBody::Pruned(_) | LedgerBody::Purged(_) => {
             line.body.pruned_runs().iter().try_for_each(|run| write_pruned(connection, project, run, sequence))?;
+            if matches!(line.body, LedgerBody::Purged(_)) {
+                forget_before(connection, project, sequence)?;
+            }
             fold_pruned(connection, project)
         }
         // Whether a run is archived is seen on disk, by its archive file, so the index needs no row for it.

@@ -214,7 +214,7 @@ impl StoreIndex {
         }
     }
 
-    fn update<T>(
+    pub(super) fn update<T>(
         &mut self,
         statement: impl Fn(&mut Tables, Option<&IndexSealing>) -> Result<T, IndexError>,
     ) -> Result<T, IndexError> {

@@ -1,11 +1,12 @@
-//! The SQLite index of the ledgers: projects, their runs, TDD states and prerequisites. Also, in files of their own,
-//! the saved tree indexes and the checkpoints of governance workflows.
+//! The SQLite index of the ledgers: projects, their runs, TDD states and prerequisites. Also the index of tests in the same
+//! file, and, in files of their own, the saved tree indexes and the checkpoints of governance workflows.
 //!
 //! # What it owns
 //!
 //! `state.db`. Every row of a project follows from ledger lines, which the caller passes in order
-//! ([`StoreIndex::apply`]). Deleting the file loses only a cache of file digests, and a rebuilt index equals one that
-//! was updated line by line. The index remembers the last applied line of each project, so that only new lines are
+//! ([`StoreIndex::apply`]), but for the index of tests, which follows from sealed evidence. Deleting the file loses only a
+//! cache of file digests and what the index of tests knew about pruned runs, and a rebuilt index equals one that was updated
+//! line by line. The index remembers the last applied line of each project, so that only new lines are
 //! read.
 //!
 //! The file of checkpoints ([`Checkpoints`]), which no ledger can replace, and the files of saved tree indexes, which
@@ -14,7 +15,7 @@
 //! # What it may not do
 //!
 //! Read a ledger, a run directory, a clock or the environment. The index may not be the only place that stores a fact,
-//! except for cached digests.
+//! except for cached digests and the tests of pruned runs.
 //!
 //! # Where to look
 //!
@@ -27,6 +28,7 @@
 //! * `current`: knows without reading rows that nothing was written since a process last checked them
 //! * `approvals`: the approved plan of each task
 //! * `compare`: verifies the rows against the ledger lines
+//! * `test_history`: how the tests of each run ended
 //! * `project_match`: which project a directory is
 //! * `checkpoints`: a file of its own, with the state of governance workflows
 //! * `tree_index`: the saved index of a project's tree
@@ -46,6 +48,7 @@ mod query;
 mod schema;
 mod seal;
 mod tables;
+mod test_history;
 mod tree_index;
 mod words;
 
@@ -60,4 +63,8 @@ pub use index::{AllLedgerLines, IndexRepair, OpenedStoreIndex, StoreIndex};
 pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, ProjectMismatch};
 pub use query::{IndexedRun, SealedHashes};
 pub use seal::{AppliedLine, IndexSealing, SealCheck, line_mark};
+pub use test_history::{
+    CheckRun, IndexedCheck, LARGEST, ListedTest, ListedTests, NewestTests, NotPassed, PastRun, ProvedRun, Roster, RunChecks,
+    SealedCheck, SealedTests,
+};
 pub use tree_index::{read_tree_index, write_tree_index};

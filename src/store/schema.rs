@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// applied once more.
 pub(super) const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9, VERSION_10, VERSION_11,
-    VERSION_12, VERSION_13,
+    VERSION_12, VERSION_13, VERSION_14,
 ];
 
 const VERSION_1: &str = "
@@ -188,6 +188,92 @@ DELETE FROM seals;
 DELETE FROM positions;
 ";
 
+/// Adds the tables of the index of tests. They are filled from the evidence of the runs that are there, and no ledger line is applied
+/// again.
+const VERSION_14: &str = "
+CREATE TABLE history_positions (
+    project TEXT PRIMARY KEY,
+    sequence INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE history_runs (
+    project TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    run_id TEXT NOT NULL,
+    task TEXT NOT NULL,
+    started INTEGER NOT NULL,
+    duration INTEGER,
+    status TEXT NOT NULL,
+    result TEXT,
+    tree TEXT,
+    passed INTEGER,
+    failed INTEGER,
+    skipped INTEGER,
+    paths TEXT,
+    PRIMARY KEY (project, sequence)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX history_runs_by_id ON history_runs (project, run_id);
+
+CREATE TABLE history_checks (
+    project TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    task TEXT NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (project, number),
+    UNIQUE (project, task, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE history_tests (
+    project TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    check_number INTEGER NOT NULL,
+    key INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    report_name TEXT,
+    PRIMARY KEY (project, number),
+    UNIQUE (project, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE history_rosters (
+    project TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    check_number INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    tests BLOB NOT NULL,
+    PRIMARY KEY (project, number),
+    UNIQUE (project, check_number, digest)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE history_messages (
+    project TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (project, number),
+    UNIQUE (project, text)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE history_results (
+    project TEXT NOT NULL,
+    check_number INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    blocks INTEGER NOT NULL,
+    duration INTEGER,
+    passed INTEGER,
+    failed INTEGER,
+    skipped INTEGER,
+    reused TEXT,
+    roster INTEGER,
+    complete INTEGER NOT NULL,
+    outcomes BLOB NOT NULL,
+    durations BLOB NOT NULL,
+    PRIMARY KEY (project, check_number, sequence, attempt)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX history_results_by_run ON history_results (project, sequence);
+";
+
 const VERSION_4: &str = "
 CREATE TABLE task_lists (
     project TEXT NOT NULL,
@@ -236,6 +322,17 @@ pub(super) const TABLES: [(&str, &str); 14] = [
 /// The table with the seals of the projects' rows. It is not in [`TABLES`], because a seal does not follow from ledger lines
 /// alone.
 pub(super) const SEALS_TABLE: &str = "seals";
+
+/// The tables of the index of tests. They are not in [`TABLES`], because their rows follow from evidence and not from ledger lines.
+pub(super) const HISTORY_TABLES: [&str; 7] = [
+    "history_positions",
+    "history_runs",
+    "history_checks",
+    "history_tests",
+    "history_rosters",
+    "history_messages",
+    "history_results",
+];
 
 /// The only table whose rows belong to no project: a cache of file digests that all projects use.
 pub(super) const CACHE_TABLE: &str = "file_digests";
@@ -291,8 +388,8 @@ mod tests {
         let count =
             connection.query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get::<_, i64>(0));
         // The tables `file_digests` and `seals` are counted too, and are not in `TABLES`.
-        assert_eq!(count, Ok(TABLES.len() as i64 + 2));
-        for (table, column) in TABLES {
+        assert_eq!(count, Ok((TABLES.len() + HISTORY_TABLES.len()) as i64 + 2));
+        for (table, column) in TABLES.into_iter().chain(HISTORY_TABLES.map(|table| (table, "project"))) {
             connection.prepare(&format!("SELECT {column} FROM {table}")).unwrap();
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
 
-use crate::store::schema::{CACHE_TABLE, MIGRATIONS, SEALS_TABLE, TABLES, migrate, read_version};
+use crate::store::schema::{CACHE_TABLE, HISTORY_TABLES, MIGRATIONS, SEALS_TABLE, TABLES, migrate, read_version};
 use crate::store::words::ColumnReader;
 use crate::store::{ApprovalJudge, IndexError};
 
@@ -65,7 +65,7 @@ impl Tables {
     /// Reads the first row of every table. This takes microseconds and finds lost or overwritten pages. A full check is
     /// not made, because its time grows with the file.
     fn probe(&self) -> rusqlite::Result<()> {
-        let tables = TABLES.iter().map(|(table, _)| *table).chain([CACHE_TABLE, SEALS_TABLE]);
+        let tables = TABLES.iter().map(|(table, _)| *table).chain([CACHE_TABLE, SEALS_TABLE]).chain(HISTORY_TABLES);
         for table in tables {
             self.connection.query_row(&format!("SELECT 1 FROM {table} LIMIT 1"), [], |_| Ok(())).optional()?;
         }

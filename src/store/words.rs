@@ -51,6 +51,11 @@ impl ColumnReader {
         serde_json::from_str(&text).map_err(|_| self.refuse(kind, text))
     }
 
+    /// Returns the error about bytes that proctor does not write.
+    pub(super) fn unreadable(&self, kind: &'static str) -> IndexError {
+        self.refuse(kind, "other bytes".to_owned())
+    }
+
     fn refuse(&self, kind: &'static str, value: String) -> IndexError {
         IndexError::Value { path: self.path.clone(), kind, value }
     }

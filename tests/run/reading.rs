@@ -22,8 +22,8 @@ fn runs_are_listed_newest_first() {
     insta::assert_snapshot!(project.proctor(["log"]).success().snapshot(), @"
     exit status: 0
     --- stdout
-    <run>  PASSED       tree <digest>
-    <run>  FAILED       tree <digest>  1 blocking
+    <run>  PASSED       tree <digest> <time>
+    <run>  FAILED       tree <digest>  1 blocking <time> failed: a
     ");
     assert_eq!(project.proctor(["log", "--limit", "1"]).success().stdout.lines().count(), 1);
 }

@@ -1,5 +1,7 @@
-//! `proctor export`: copies a run so that another person can verify it.
+//! `proctor export`: copies a run so that another person can verify it, or writes it in a form that another tool reads.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::cli::commands::key::from_evidence_error;
@@ -10,7 +12,9 @@ use crate::cli::evidence_arguments::ExportOptions;
 use crate::cli::render;
 use crate::cli::setup;
 use crate::evidence::{SignedCheckpoint, Store, export_run, read_anchor};
-use crate::model::CommandExit;
+use crate::model::{CommandExit, ProjectId};
+use crate::project::{RecordedRun, StoreReader};
+use crate::report::{ExportFormat, ExportedRun};
 
 pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
@@ -21,6 +25,9 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
     })?;
     if let Some(why) = run.pruned {
         return Err(super::from_prune_reason(&run.run_id, why));
+    }
+    if let Some(format) = options.format {
+        return export_text(&archive, &project, &run, format, options.to.as_ref().map(|to| environment.absolute(to)));
     }
     let to = match &options.to {
         Some(to) => environment.absolute(to),
@@ -36,6 +43,32 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
     let key =
         export_run(&store, &project, (&run.task, &run.run_id), &to, checkpoint).map_err(|error| from_evidence_error(&error))?;
     render::line(&format!("{} · signed by key {}", to.display(), key.id()));
+    Ok(CommandExit::Proceed)
+}
+
+/// Prints a run in a form that another tool reads, or writes it to a new file.
+fn export_text(
+    archive: &StoreReader,
+    project: &ProjectId,
+    run: &RecordedRun,
+    format: ExportFormat,
+    to: Option<PathBuf>,
+) -> Result<CommandExit, CommandError> {
+    let (_, report) = archive.report(project, run).map_err(|error| super::from_run_error(&error))?;
+    let tests = archive.test_records(project, run, &report).map_err(|error| super::from_run_error(&error))?;
+    let text = format.write(ExportedRun { report: &report, tests: &tests });
+    match to {
+        None => render::text(&text),
+        Some(to) => {
+            let written =
+                OpenOptions::new().write(true).create_new(true).open(&to).and_then(|mut file| file.write_all(text.as_bytes()));
+            written.map_err(|error| {
+                CommandError::new(CommandExit::Usage, format!("cannot write `{}`: {error}", to.display()))
+                    .hint("name a file that is not there, in a directory that you may write to: `--to PATH`")
+            })?;
+            render::line(&to.display().to_string());
+        }
+    }
     Ok(CommandExit::Proceed)
 }
 

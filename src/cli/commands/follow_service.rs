@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::api::{EventV1, HealthV1, RunAnswerV1, RunOutcomeV1};
 use crate::cli::arguments::{RunOptions, WatchOptions};
+use crate::cli::check_history::CheckHistory;
 use crate::cli::commands::run::RunOutput;
 use crate::cli::commands::{hand_over, opening};
 use crate::cli::environment::Environment;
@@ -39,15 +40,17 @@ pub(super) fn follow_service(
     render::note("the service watches this project, so its runs are shown here; Ctrl-C ends this, `proctor run` runs again");
     let settings = opening::settings(environment, loaded)?;
     let shown = run_options(options, &loaded.root);
+    let history = CheckHistory::new(environment, opening::style(environment));
     for event in events {
         match event {
             EventV1::RunFinished { project, task, run_id: Some(run_id), outcome, exit_code } if project == served.project.id => {
-                let run_id = Some(run_id);
+                let (run_id, told_task) = (Some(run_id), task.clone());
                 let answer = RunAnswerV1 { project, task, outcome, run_id, exit_code, problems: Vec::new() };
                 let told = hand_over::show((&shown, RunOutput::Screen), environment, loaded, &settings, &answer);
                 if let Err(error) = told {
                     render::error(&error);
                 }
+                history.lines(&served.project.id, &told_task).iter().for_each(render::line);
             }
             EventV1::RunFinished { project, task, outcome, .. } if project == served.project.id => {
                 say_without_report(&task, outcome);
@@ -65,6 +68,7 @@ pub(super) fn follow_service(
             | EventV1::Health { .. }
             | EventV1::Added { .. }
             | EventV1::Removed { .. }
+            | EventV1::Missed
             | EventV1::End { .. } => {}
         }
     }

@@ -1,24 +1,80 @@
-//! `proctor log`: lists the runs of a project, newest first. The runs are read from the index of the store, and not
-//! through the evidence link in the project, because anybody can change that link (S1).
+//! `proctor log`: lists the runs of a project, newest first. The evidence link in the project is not used, because anybody can change that
+//! link (S1). Every listed run has a line in the ledger, which is checked.
 
-use crate::cli::arguments::LogOptions;
-use crate::cli::commands::opening;
+use crate::api::RunListV1;
+use crate::cli::commands::{history, opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
+use crate::cli::history_arguments::LogOptions;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
-use crate::model::CommandExit;
+use crate::cli::specification_files;
+use crate::config::parse_duration;
+use crate::model::{CommandExit, DurationMs, LoggedRun, Timestamp};
+use crate::process::clock;
+use crate::project::RunFilter;
 
 pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, options.place.path())?;
-    let (archive, project) = opening::open_registered(environment, &root)?;
-    let runs = archive.runs(&project, options.limit).map_err(|error| super::from_run_error(&error))?;
-    if runs.is_empty() {
-        render::note("no runs yet: `proctor run` makes the first");
+    let task = options.task.as_deref().map(specification_files::read_task).transpose()?;
+    let since = options.since.as_deref().map(read_since).transpose()?;
+    let (mut archive, project) = opening::open_registered(environment, &root)?;
+    match history::catch_up(&mut archive, &project) {
+        // Without a filter the ledger says which runs there are, so they are listed also where nothing can be written.
+        Err(error) if options.test.is_none() && since.is_none() && task.is_none() && !options.failed => {
+            render::note(&format!("note: what is known about tests may be old: {}", error.lines().join("; ")));
+        }
+        caught_up => caught_up?,
     }
-    for run in &runs {
-        render::line(&screen::log_line(run));
+    let test = options.test.as_deref().map(|wanted| history::find(&archive, &project, task.as_ref(), wanted)).transpose()?;
+    let filter =
+        RunFilter { of_task: task, only_failed: options.failed, not_before: since, with_test: test, most: options.limit };
+    let runs = archive.logged_runs(&project, &filter).map_err(|error| super::from_run_error(&error))?;
+    if options.json {
+        let runs: Vec<LoggedRun> = runs.into_iter().map(|(_, logged)| logged).collect();
+        render::document(&RunListV1::new(project, runs));
+        return Ok(CommandExit::Proceed);
+    }
+    if runs.is_empty() {
+        let is_filtered = filter != RunFilter { most: options.limit, ..RunFilter::default() };
+        render::note(if is_filtered { "no run fits" } else { "no runs yet: `proctor run` makes the first" });
+    }
+    for (run, logged) in &runs {
+        render::line(&screen::log_line(run, Some(logged)));
     }
     Ok(CommandExit::Proceed)
+}
+
+/// Reads a point in time: a time, a day in UTC, or an age.
+fn read_since(text: &str) -> Result<Timestamp, CommandError> {
+    const DAY: u64 = 24 * 60 * 60 * 1000;
+    let days = text.strip_suffix('d').and_then(|days| days.parse::<u64>().ok()?.checked_mul(DAY));
+    let age = days.or_else(|| parse_duration(text).map(|age| DurationMs::from(age).0));
+    let before = |age: u64| Some(Timestamp::from_millis(clock::now().as_millis().checked_sub(i64::try_from(age).ok()?)?));
+    let point = match age {
+        Some(age) => before(age),
+        None => [text.to_owned(), format!("{text}T00:00:00Z")].into_iter().find_map(|text| Timestamp::try_from(text).ok()),
+    };
+    point.ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, format!("`--since {text}` is no time"))
+            .hint("write a time such as 2026-03-04T09:30:00Z, a day such as 2026-03-04, or an age such as 90m, 12h or 7d")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_in_time_is_a_time_a_day_or_an_age() {
+        let read = |text: &str| read_since(text).map(|time| time.to_string()).ok();
+        assert_eq!(read("2026-03-04").as_deref(), Some("2026-03-04T00:00:00.000Z"));
+        assert_eq!(read("2026-03-04T09:30:00+01:00").as_deref(), Some("2026-03-04T08:30:00.000Z"));
+        let ago = |text: &str| clock::now().as_millis() - read_since(text).expect("an age").as_millis();
+        assert_eq!((ago("2h") / 60_000, ago("3d") / 3_600_000), (120, 72));
+        for wrong in ["", "yesterday", "d", "-1d", "99999999999999999999d", "300000000000000d", "2026-13-04"] {
+            assert!(read_since(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::thread;
 use tokio::sync::mpsc::channel;
 
 use crate::cli::arguments::WatchOptions;
+use crate::cli::check_history::CheckHistory;
 use crate::cli::commands::follow_service::follow_service;
 use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::environment::Environment;
@@ -49,6 +50,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         notify: watch.notify,
         link: settings.link.clone(),
         root: loaded.root.clone(),
+        history: CheckHistory::new(environment, style),
     };
     let (send_typed, typed) = channel(KEYS);
     let mut keyboard = Keyboard::enter();

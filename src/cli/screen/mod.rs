@@ -3,6 +3,7 @@
 mod action;
 mod agent;
 mod failures;
+mod history;
 mod project_status;
 mod several_tasks;
 mod unmet;
@@ -12,16 +13,16 @@ use std::path::{Path, PathBuf};
 pub(crate) use self::action::{action, counted, service_ready};
 pub(crate) use self::agent::agent_answer;
 pub(crate) use self::failures::FailuresShown;
+pub(crate) use self::history::{BlockCharacters, comparison_lines, flaky_lines, log_line, past_lines, slow_lines, streak_line};
 pub(crate) use self::project_status::{project_lines, project_status};
 pub(crate) use self::several_tasks::{TaskSummary, summary_lines, summary_words, task_heading};
 pub(crate) use self::unmet::unmet;
 use crate::cli::style::{Line, Style, Tone};
 use crate::daemon::{WayIntoProject, ignore_advice};
-use crate::evidence::RunForm;
 use crate::git::read_git_index;
 use crate::model::{
-    ApprovalWay, ByteSize, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, IsolationLevel, NextNode, OverallResult, OverallStatus,
-    PauseRecord, PlanNote, PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan,
+    ApprovalWay, ByteSize, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult, OverallStatus, PauseRecord,
+    PlanNote, PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan,
     approve_command, plan_subject, quoted_text,
 };
 use crate::project::{ProjectSettings, RecordedRun, UnmetDependency, decides_the_verdict};
@@ -283,33 +284,23 @@ pub(crate) fn report_path(root: &Path, link: Option<&str>, task: &TaskId, report
     }
 }
 
-/// Returns the line about a run in `proctor log`.
-pub(crate) fn log_line(run: &RecordedRun) -> String {
-    let tree = run.tree.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
-    let result = match (run.status, run.result) {
+/// Returns the word for how a run ended.
+fn result_word(status: OverallStatus, result: Option<OverallResult>) -> &'static str {
+    match (status, result) {
         (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, Some(OverallResult::Passed)) => "PASSED",
         (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, _) => "FAILED",
         (OverallStatus::SpecificationError, _) => "SPECIFICATION ERROR",
         (OverallStatus::Interrupted, _) => "INTERRUPTED",
         (OverallStatus::Superseded, _) => "SUPERSEDED",
         (OverallStatus::Moved, _) => "MOVED",
-    };
-    let blocking = if run.blocking > 0 && run.status.counts() { format!("{} blocking", run.blocking) } else { String::new() };
-    let weaker =
-        run.weaker_isolation.and_then(IsolationLevel::weaker_words).map(|words| format!("  {words}")).unwrap_or_default();
-    let put_away = match (run.pruned, run.form) {
-        (Some(why), _) => format!("  pruned ({})", why.setting()),
-        (None, RunForm::Archive) => "  archived".to_owned(),
-        (None, RunForm::Directory) => String::new(),
-    };
-    format!("{}  {result:<11}  tree {tree:<9}  {blocking}{weaker}{put_away}", run.run_id).trim_end().to_owned()
+    }
 }
 
 /// Returns the lines about a run whose files were pruned.
 pub(crate) fn pruned(run: &RecordedRun, why: PruneReason) -> [String; 3] {
     let manifest = run.manifest_hash.map(|hash| hash.hex()).unwrap_or_default();
     [
-        log_line(run),
+        log_line(run, None),
         format!("  {}, and its files were removed; the ledger keeps its verdict", why.because()),
         format!("  a copy of it is genuine if the SHA-256 of its SHA256SUMS is {manifest}"),
     ]

@@ -17,11 +17,12 @@ use tokio::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 
 use crate::api::{
-    AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, EventV1, Route, RouteName, RunRequestV1, ServiceV1, StatusV1, VariableV1,
+    AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, Route, RouteName, RunRequestV1, ServiceV1, StatusV1, VariableV1,
 };
+use crate::daemon::control::history::{HistoryPlace, HistoryQuestion, HistoryRoute, answer_history};
 use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait};
 use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
-use crate::daemon::service::{Call, LookCare, Question, Reply, Subscription, Wait};
+use crate::daemon::service::{Call, LookCare, NumberedEvent, Question, Reply, Subscription, Wait};
 use crate::model::{Asker, Digest, ProjectId, TaskId, shown_json};
 use crate::process::{ActionSign, PeerOrigin, PeerProcess};
 use crate::sandbox::passed_on;
@@ -40,6 +41,7 @@ pub(super) struct ControlContext {
     pub(super) service: ServiceV1,
     /// The environment of the service. Checks get only the variables of it that the allow-list names.
     pub(super) ambient: Arc<BTreeMap<OsString, OsString>>,
+    pub(super) history: HistoryPlace,
 }
 
 /// Answers a request, or tells the client why the request is refused.
@@ -88,6 +90,11 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
         let message = format!("{} {} takes no body", route.method.word(), route.path);
         return Err(ErrorV1::new(ErrorKindV1::BadRequest, message, "leave it out"));
     }
+    let header = |name: &str| head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let past = |route, project| {
+        let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        answer_history(desk, HistoryQuestion { route, project, path: head.uri.path().to_owned(), given, range: header("range") })
+    };
     match route.name {
         RouteName::Status => status(desk).await.map(|status| respond(200, &status)),
         RouteName::Projects => desk.ask(Call::Projects).await.map(|projects| respond(200, &projects)),
@@ -128,8 +135,15 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
             let (project, path) = (project()?, parse_path(&given)?);
             desk.ask(|reply| Call::Heard { project, path, reply }).await.map(|heard| respond(200, &heard))
         }
+        RouteName::Runs => past(HistoryRoute::Runs, project()?).await,
+        RouteName::RunDetails => past(HistoryRoute::RunDetails, project()?).await,
+        RouteName::RunFile => past(HistoryRoute::RunFile, project()?).await,
+        RouteName::Tests => past(HistoryRoute::Tests, project()?).await,
+        RouteName::TestPast => past(HistoryRoute::TestPast, project()?).await,
+        RouteName::Compare => past(HistoryRoute::Compare, project()?).await,
         RouteName::Events => {
-            let subscription = desk.ask(Call::Subscribe).await?;
+            let after = header("last-event-id");
+            let subscription = desk.ask(|reply| Call::Subscribe { after, reply }).await?;
             Ok(Sse::new(Wired(subscription)).keep_alive(KeepAlive::default()).into_response())
         }
     }
@@ -221,7 +235,7 @@ fn unanswered() -> ErrorV1 {
     ErrorV1::new(ErrorKindV1::Stopping, "the service gave no answer: it is stopping", "ask again when it is up")
 }
 
-fn respond(status: u16, value: &impl Serialize) -> Response {
+pub(super) fn respond(status: u16, value: &impl Serialize) -> Response {
     let text = serde_json::to_string(value).expect("our own values have a JSON form");
     // Hidden characters stand as JSON's escapes, so that an answer can be shown at a terminal.
     let body = format!("{}\n", shown_json(&text));
@@ -243,8 +257,11 @@ impl Stream for Wired {
     }
 }
 
-fn wired(event: &EventV1) -> Event {
-    let text = serde_json::to_string(event).expect("our own values have a JSON form");
-    let data = shown_json(&text);
-    Event::default().event(event.name()).data(data)
+fn wired(numbered: &NumberedEvent) -> Event {
+    let text = serde_json::to_string(&numbered.event).expect("our own values have a JSON form");
+    let wired = Event::default().event(numbered.event.name()).data(shown_json(&text));
+    match &numbered.id {
+        Some(id) => wired.id(id),
+        None => wired,
+    }
 }

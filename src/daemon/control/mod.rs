@@ -5,6 +5,7 @@
 //! shapes of messages.
 
 mod handlers;
+mod history;
 mod listener;
 mod query;
 mod server;

@@ -67,7 +67,7 @@ pub(super) fn parse_path(given: &[(&str, &str)]) -> Result<TreePath, ErrorV1> {
     TreePath::try_from(bytes.as_slice()).map_err(|error| ErrorV1::new(ErrorKindV1::BadRequest, error.to_string(), hint))
 }
 
-fn wrong(name: &str, value: &str, hint: &str) -> ErrorV1 {
+pub(super) fn wrong(name: &str, value: &str, hint: &str) -> ErrorV1 {
     ErrorV1::new(ErrorKindV1::BadRequest, format!("`{name}` cannot be `{value}`"), hint)
 }
 

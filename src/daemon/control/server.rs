@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -19,6 +21,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::api::{ErrorKindV1, ErrorV1, MethodV1, ROUTES, Route, ServiceV1};
 use crate::daemon::control::handlers::{ControlContext, handle, refusal, refuse_caller};
+use crate::daemon::control::history::HistoryPlace;
 use crate::daemon::control::listener::{Caller, Connection, ControlListener};
 use crate::daemon::control::socket::ControlSocket;
 use crate::daemon::service::Call;
@@ -37,16 +40,19 @@ pub(crate) struct ControlServer {
 
 impl ControlServer {
     /// Starts the server. Questions for the service's loop are sent to `calls`.
-    /// Connections may take a part of the `open_files` that this process may have.
+    /// Connections may take a part of the `open_files` that this process may have. Past runs are read from the store at `state_root`.
     pub(crate) fn start(
         socket: ControlSocket,
         calls: Sender<Call>,
         ambient: BTreeMap<OsString, OsString>,
+        state_root: PathBuf,
         open_files: u64,
     ) -> io::Result<Self> {
         let listener = ControlListener::new(tokio::net::UnixListener::from_std(socket.listener()?)?, open_files)?;
         let service = ServiceV1 { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), since: clock::now() };
-        let context = ControlContext { calls, service, ambient: ambient.into() };
+        let ambient = Arc::new(ambient);
+        let history = HistoryPlace { state_root, ambient: Arc::clone(&ambient) };
+        let context = ControlContext { calls, service, ambient, history };
         let (stop, stopped) = watch::channel(false);
         let task = tokio::spawn(accept_all(listener, context, stopped));
         Ok(Self { task, stop, _socket: socket })

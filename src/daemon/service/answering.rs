@@ -29,7 +29,7 @@ pub(super) fn too_many(what: &str) -> ErrorV1 {
 
 /// Returns the error for a request that failed. The kind of the error usually follows from the exit code that the same
 /// failure gives on the command line.
-pub(super) fn from_run_error(error: &ProjectError) -> ErrorV1 {
+pub(crate) fn from_run_error(error: &ProjectError) -> ErrorV1 {
     let kind = match (error, error.exit()) {
         (ProjectError::Retest(RetestRefusal::BudgetSpent { .. }), _) => ErrorKindV1::BudgetSpent,
         (ProjectError::Retest(RetestRefusal::Unchanged { passed: false, .. }), _) => ErrorKindV1::Unchanged,

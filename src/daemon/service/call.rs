@@ -77,8 +77,11 @@ pub(crate) enum Call {
         peer: PeerProcess,
         reply: Reply<()>,
     },
-    /// Send events from now on.
-    Subscribe(Reply<Subscription>),
+    /// Send events from now on. `after` is the id of the last event that the client got from an earlier connection.
+    Subscribe {
+        after: Option<String>,
+        reply: Reply<Subscription>,
+    },
 }
 
 /// A client's request for an errand.

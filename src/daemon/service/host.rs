@@ -194,7 +194,8 @@ impl ServiceHost {
         let shown = settings.socket.path().display().to_string();
         let variables = settings.opening.ambient.clone();
         let open_files = raise_open_files_limit(MOST_OPEN_FILES).unwrap_or(FEWEST_OPEN_FILES);
-        let server = ControlServer::start(settings.socket, send_call.clone(), variables, open_files);
+        let server =
+            ControlServer::start(settings.socket, send_call.clone(), variables, settings.opening.state_root.clone(), open_files);
         let server = server.map_err(ServiceError::Runtime)?;
         let hub = WatchHub::start().map_err(|error| ServiceError::Runtime(io::Error::other(error)))?;
         let tell = send_call.clone();

@@ -26,9 +26,10 @@ mod subscribers;
 mod waiters;
 
 pub use announce::ServiceManager;
+pub(crate) use answering::from_run_error;
 pub(crate) use call::{Call, ErrandCall, Peer, Question, Reply, Wait};
 pub use health::health_of;
 pub use host::{ServiceEnd, ServiceError, ServiceHost, ServiceSettings};
 pub use opening::{OpeningSettings, ProjectReader, ReadProject};
 pub(crate) use pending_changes::LookCare;
-pub(crate) use subscribers::Subscription;
+pub(crate) use subscribers::{NumberedEvent, Subscription};

@@ -1,6 +1,9 @@
 //! The clients that receive events (the readers). Each has a bounded queue of its own. A reader that is too slow is
 //! disconnected; its last event says why.
+//!
+//! Every event has an id. A client whose connection broke names the last one that it got, and is sent those that came after it.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -9,53 +12,100 @@ use futures_core::Stream;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::api::{EndReasonV1, EventV1};
+use crate::process::clock;
 
 /// The most events that wait for one reader. A reader whose queue would become longer is disconnected.
 const QUEUE: usize = 256;
+/// How many of the last events are kept for clients that connect again. All of them fit into a queue.
+const KEPT: usize = 128;
 /// The most clients that may receive events at the same time. Further clients are refused.
 const MOST_READERS: usize = 32;
 
-/// All clients that receive events.
-#[derive(Debug, Default)]
+/// All clients that receive events, and the last events.
+#[derive(Debug)]
 pub(super) struct Subscribers {
     readers: Vec<Reader>,
+    kept: VecDeque<NumberedEvent>,
+    /// What the ids of this service begin with, so that those of an earlier service are told apart.
+    service: String,
+    /// How many events there were.
+    count: u64,
 }
 
 #[derive(Debug)]
 struct Reader {
-    send: Sender<EventV1>,
+    send: Sender<NumberedEvent>,
     end: Arc<OnceLock<EndReasonV1>>,
+}
+
+/// An event with its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NumberedEvent {
+    /// `None` for an event that is about the connection only, and not sent to every reader.
+    pub(crate) id: Option<String>,
+    pub(crate) event: EventV1,
 }
 
 /// The events for one reader, followed by the reason why they end.
 #[derive(Debug)]
 pub(crate) struct Subscription {
-    events: Receiver<EventV1>,
+    events: Receiver<NumberedEvent>,
     end: Option<Arc<OnceLock<EndReasonV1>>>,
+}
+
+impl Default for Subscribers {
+    fn default() -> Self {
+        let service = format!("{:x}", clock::now().as_millis());
+        Self { readers: Vec::new(), kept: VecDeque::new(), service, count: 0 }
+    }
 }
 
 impl Subscribers {
     /// Adds a reader. Returns `None` if there are [`MOST_READERS`] already.
-    pub(super) fn add(&mut self) -> Option<Subscription> {
+    ///
+    /// `after` is the id of the last event that the client got. The events since then are sent first. If they are not kept any more,
+    /// or the id is none of this service, the first event says that some were missed.
+    pub(super) fn add(&mut self, after: Option<&str>) -> Option<Subscription> {
         self.readers.retain(|reader| !reader.send.is_closed());
         if self.readers.len() >= MOST_READERS {
             return None;
         }
         let (send, events) = channel(QUEUE);
         let end = Arc::new(OnceLock::new());
+        for event in after.map(|after| self.since(after)).unwrap_or_default() {
+            let _fits = send.try_send(event);
+        }
         self.readers.push(Reader { send, end: Arc::clone(&end) });
         Some(Subscription { events, end: Some(end) })
     }
 
+    /// Returns the events after the one with this id.
+    fn since(&self, after: &str) -> Vec<NumberedEvent> {
+        let missed = || vec![NumberedEvent { id: None, event: EventV1::Missed }];
+        let number = after.split_once('-').filter(|(service, _)| *service == self.service);
+        let Some(number) = number.and_then(|(_, number)| number.parse::<u64>().ok()) else { return missed() };
+        let Some(later) = self.count.checked_sub(number) else { return missed() };
+        match usize::try_from(later) {
+            Ok(later) if later <= self.kept.len() => self.kept.iter().skip(self.kept.len() - later).cloned().collect(),
+            Ok(_) | Err(_) => missed(),
+        }
+    }
+
     /// Sends an event to all readers. A reader whose queue is full is disconnected.
     pub(super) fn tell(&mut self, event: &EventV1) {
+        self.count += 1;
+        let numbered = NumberedEvent { id: Some(format!("{}-{}", self.service, self.count)), event: event.clone() };
         self.readers.retain(|reader| {
-            let told = reader.send.try_send(event.clone());
+            let told = reader.send.try_send(numbered.clone());
             if told.is_err() {
                 let _said = reader.end.set(EndReasonV1::SlowReader);
             }
             told.is_ok()
         });
+        if self.kept.len() == KEPT {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(numbered);
     }
 
     /// Disconnects all readers, because the service is stopping.
@@ -67,13 +117,13 @@ impl Subscribers {
 }
 
 impl Stream for Subscription {
-    type Item = EventV1;
+    type Item = NumberedEvent;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<EventV1>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<NumberedEvent>> {
         match self.events.poll_recv(context) {
             Poll::Ready(None) => {
-                let end = self.end.take();
-                Poll::Ready(end.and_then(|end| end.get().copied()).map(|reason| EventV1::End { reason }))
+                let end = self.end.take().and_then(|end| end.get().copied());
+                Poll::Ready(end.map(|reason| NumberedEvent { id: None, event: EventV1::End { reason } }))
             }
             event @ (Poll::Ready(Some(_)) | Poll::Pending) => event,
         }
@@ -90,7 +140,7 @@ mod tests {
         let mut read = Vec::new();
         while let Poll::Ready(event) = Pin::new(&mut *subscription).poll_next(&mut context) {
             let is_end = event.is_none();
-            read.push(event);
+            read.push(event.map(|numbered| numbered.event));
             if is_end {
                 break;
             }
@@ -101,7 +151,7 @@ mod tests {
     #[test]
     fn a_slow_reader_gets_what_it_had_room_for_and_a_note_and_others_go_on() {
         let mut subscribers = Subscribers::default();
-        let (mut slow, mut fast) = (subscribers.add().unwrap(), subscribers.add().unwrap());
+        let (mut slow, mut fast) = (subscribers.add(None).unwrap(), subscribers.add(None).unwrap());
         let event = EventV1::Changed { project: ProjectId::mint("shop", 1) };
         for _ in 0..=QUEUE {
             subscribers.tell(&event);
@@ -117,9 +167,33 @@ mod tests {
     #[test]
     fn there_are_so_many_readers_and_no_more_until_one_goes() {
         let mut subscribers = Subscribers::default();
-        let mut held: Vec<_> = (0..MOST_READERS).filter_map(|_| subscribers.add()).collect();
-        assert!(subscribers.add().is_none());
+        let mut held: Vec<_> = (0..MOST_READERS).filter_map(|_| subscribers.add(None)).collect();
+        assert!(subscribers.add(None).is_none());
         held.pop();
-        assert!(subscribers.add().is_some());
+        assert!(subscribers.add(None).is_some());
+    }
+
+    #[test]
+    fn a_client_that_connects_again_gets_what_it_missed_or_is_told_that_it_missed_something() {
+        let mut subscribers = Subscribers::default();
+        let event = |number: u32| EventV1::Changed { project: ProjectId::mint("shop", number) };
+        let again = |subscribers: &mut Subscribers, after: &str| read(&mut subscribers.add(Some(after)).unwrap());
+        let id = |subscribers: &Subscribers, number: u64| format!("{}-{number}", subscribers.service);
+        for number in 1..=3 {
+            subscribers.tell(&event(number));
+        }
+        let first = id(&subscribers, 1);
+        assert_eq!(again(&mut subscribers, &first), [Some(event(2)), Some(event(3))]);
+        let last = id(&subscribers, 3);
+        assert_eq!(again(&mut subscribers, &last), []);
+        let unknown = id(&subscribers, 4);
+        for wrong in [unknown.as_str(), "other-1", "", "-", "\u{7f}"] {
+            assert_eq!(again(&mut subscribers, wrong), [Some(EventV1::Missed)], "{wrong}");
+        }
+        for number in (4..).take(KEPT) {
+            subscribers.tell(&event(number));
+        }
+        assert_eq!(again(&mut subscribers, &first), [Some(EventV1::Missed)]);
+        assert_eq!(again(&mut subscribers, &last).len(), KEPT);
     }
 }

@@ -56,9 +56,9 @@ impl ServiceHost {
                 self.refused(now, peer);
                 let _gone = reply.send(Ok(()));
             }
-            Call::Subscribe(reply) => {
+            Call::Subscribe { after, reply } => {
                 let refused = ErrorV1::new(ErrorKindV1::TooMany, "as many read events as may", "close one of them");
-                let _gone = reply.send(self.subscribers.add().ok_or(refused));
+                let _gone = reply.send(self.subscribers.add(after.as_deref()).ok_or(refused));
             }
         }
     }
@@ -77,7 +77,7 @@ fn refuse_call(call: Call, why: ErrorV1) {
         Call::Cycle { reply, .. } => drop(reply.send(Err(why))),
         Call::Heard { reply, .. } => drop(reply.send(Err(why))),
         Call::Refused { reply, .. } => drop(reply.send(Err(why))),
-        Call::Subscribe(reply) => drop(reply.send(Err(why))),
+        Call::Subscribe { reply, .. } => drop(reply.send(Err(why))),
     }
 }
 

@@ -1,0 +1,263 @@
+//! Measures the index of tests and the commands that read it: `cargo bench --bench history`.
+//!
+//! It makes a store with 10,000 runs of 1,000 tests (`PROCTOR_BENCH_RUNS` makes it smaller). Among the tests are one that flips on
+//! equal trees, one that becomes slower, one that vanishes and one that is renamed. Each must be found by its command. Then the index is
+//! removed and made again from the evidence, and every answer must be the same.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use proctor::evidence::{Ledger, RunDirectory, SealInput, Store, WaitDecision, publish_latest, recover, seal};
+use proctor::model::{
+    ActionId, Asker, Digest, EvidenceKind, LedgerBody, OverallResult, OverallStatus, ProjectId, RegistrationRecord, RunId,
+    RunRecord, TaskId, Timestamp, TreeDigest,
+};
+use proctor::report::AttestedRun;
+use serde_json::{Value, json};
+
+const TESTS: u64 = 1000;
+const RUNS: u64 = 10_000;
+/// Every this many runs are on one tree.
+const ON_A_TREE: u64 = 2;
+/// The longest time that an answer may take.
+const LONGEST: Duration = Duration::from_millis(100);
+/// The test that fails in one of two runs on some trees.
+const FLAKY: u64 = 10;
+/// The test that takes a little longer in every run.
+const SLOWING: u64 = 20;
+/// The test that the last tenth of the runs do not have.
+const VANISHING: u64 = 30;
+/// The test that has another name in the second half of the runs.
+const RENAMED: u64 = 40;
+const RECORD: &str = "STEP.1-test-results.json";
+
+/// Everything that a command needs to be started with.
+struct Bench {
+    root: PathBuf,
+    project: PathBuf,
+    runs: u64,
+}
+
+#[expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench measures and prints")]
+fn main() {
+    let runs = std::env::var("PROCTOR_BENCH_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(RUNS);
+    let directory = tempfile::tempdir_in(PathBuf::from(env!("CARGO_TARGET_TMPDIR"))).expect("a directory can be made");
+    let project = directory.path().join("project");
+    fs::create_dir(&project).expect("the directory is ours");
+    let bench = Bench { root: directory.path().to_owned(), project, runs };
+    let begun = Instant::now();
+    bench.fill();
+    println!("a store of {runs} runs of {TESTS} tests: made in {:.1} s", begun.elapsed().as_secs_f64());
+    let begun = Instant::now();
+    bench.ask(&["flaky", "--json"]);
+    let built = begun.elapsed();
+    println!(
+        "index of tests from the evidence: {:.1} s, {:.2} ms for a run",
+        built.as_secs_f64(),
+        built.as_secs_f64() * 1e3 / runs as f64
+    );
+    let size = fs::metadata(bench.root.join("state/proctor/state.db")).map(|file| file.len()).unwrap_or_default();
+    println!("state.db: {:.1} MiB", size as f64 / 1024.0 / 1024.0);
+    let answers = bench.answers(true);
+    bench.check(&answers);
+    for name in ["state.db", "state.db-wal", "state.db-shm"] {
+        let _not_there = fs::remove_file(bench.root.join("state/proctor").join(name));
+    }
+    bench.ask(&["flaky", "--json"]);
+    assert!(answers == bench.answers(false), "the index that was made again gives the same answers");
+    println!("removed and made again: the same answers");
+}
+
+impl Bench {
+    fn commands(&self) -> Vec<Vec<String>> {
+        let last = (self.runs + 1).to_string();
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        vec![
+            words(&["log", "--json"]),
+            words(&["log", "--failed", "--json"]),
+            words(&["log", "--test", "test_10", "--failed", "--json"]),
+            words(&["log", "--since", "1970-01-01", "--json"]),
+            words(&["history", "tests/test_a.py::test_20", "--json"]),
+            words(&["history", "tests/test_a.py::test_30", "--json"]),
+            words(&["flaky", "--json"]),
+            words(&["slow", "--json"]),
+            words(&["diff", "2", &last, "--json"]),
+        ]
+    }
+
+    /// Returns the answer of each command. With `measured`, prints how long each took, and fails if one took too long.
+    #[expect(clippy::print_stdout, reason = "a bench measures and prints")]
+    fn answers(&self, measured: bool) -> Vec<Value> {
+        let mut answers = Vec::new();
+        for command in self.commands() {
+            let words: Vec<&str> = command.iter().map(String::as_str).collect();
+            let mut times = Vec::new();
+            let mut answer = Value::Null;
+            for _ in 0..if measured { 5 } else { 1 } {
+                let begun = Instant::now();
+                answer = self.ask(&words);
+                times.push(begun.elapsed());
+            }
+            times.sort();
+            let middle = times[times.len() / 2];
+            if measured {
+                println!("proctor {}: median {:.1} ms", words.join(" "), middle.as_secs_f64() * 1e3);
+                if middle > LONGEST {
+                    println!("  longer than {} ms", LONGEST.as_millis());
+                }
+            }
+            answers.push(answer);
+        }
+        answers
+    }
+
+    fn check(&self, answers: &[Value]) {
+        let [log, failed, of_test, since, slowing, vanishing, flaky, slow, diff] = answers else {
+            panic!("one for each command")
+        };
+        for list in [log, failed, of_test, since] {
+            assert!(list["runs"].as_array().is_some_and(|runs| runs.len() == 20), "{list}");
+        }
+        assert!(slowing["past"]["typicalDurationUs"].as_u64() > Some(15_000), "{slowing}");
+        assert!(vanishing["past"]["runsWithoutIt"].as_u64() > Some(0), "{vanishing}");
+        let id = |test: &Value| test["test"]["id"].as_str().unwrap_or_default().to_owned();
+        let ids = |list: &Value| list.as_array().map(|tests| tests.iter().map(id).collect::<Vec<_>>()).unwrap_or_default();
+        assert_eq!(ids(&flaky["flaky"]), [test_id(FLAKY, 0, self.runs)]);
+        assert_eq!(ids(&slow["slow"]["slower"]), [test_id(SLOWING, 0, self.runs)]);
+        let renamed = (test_id(RENAMED, 0, self.runs), test_id(RENAMED, self.runs - 1, self.runs));
+        let gone = ids(&diff["comparison"]["gone"]);
+        assert!(gone.contains(&test_id(VANISHING, 0, self.runs)) && gone.contains(&renamed.0), "{gone:?}");
+        assert_eq!(ids(&diff["comparison"]["new"]), [renamed.1]);
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a bench starts the program")]
+    fn ask(&self, words: &[&str]) -> Value {
+        let output = Command::new(env!("CARGO_BIN_EXE_proctor"))
+            .args(words)
+            .current_dir(&self.project)
+            .env("XDG_STATE_HOME", self.root.join("state"))
+            .output()
+            .expect("the program starts");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{words:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_str(&text).expect("the answer is JSON")
+    }
+
+    fn fill(&self) {
+        let store = Store::open(&self.root.join("state/proctor")).expect("a new store opens");
+        let project = ProjectId::try_from("bench-00000001").expect("a project id");
+        let lock = store.lock(&project, &mut || WaitDecision::GiveUp).expect("the lock is free");
+        let mut ledger = Ledger::open(&lock).expect("a new ledger opens");
+        let asker = Asker { pid: 1, uid: 0, executable: None, terminal: None };
+        let now = Timestamp::from_millis(0);
+        recover(&lock, &mut ledger, now, &asker, &|_| unreachable!("nothing is there")).expect("nothing to recover");
+        ledger.append(registration(&project, &self.project), &asker, now).expect("the line can be written");
+        let task = TaskId::default_task();
+        for number in 0..self.runs {
+            let run_id = RunId::new(Timestamp::from_millis(i64::try_from(number).unwrap_or(0) * 60_000), number + 2);
+            let mut run = RunDirectory::create(&lock, &task, &run_id).expect("a run can be begun");
+            run.start_record(&json!({})).expect("the start record can be written");
+            let record = record_of_tests(&run_id, number, self.runs);
+            let failed = record["results"]["numFailedTests"] != json!(0);
+            let bytes = serde_json::to_vec(&record).expect("it is JSON");
+            let file = run
+                .write(RECORD, &bytes, EvidenceKind::TestExecutionLog, Some(&ActionId::numbered("STEP", 1)))
+                .expect("a file can be written");
+            let report = report(&file, failed);
+            let attested = AttestedRun {
+                project: project.clone(),
+                isolation: None,
+                passed: Vec::new(),
+                warned: Vec::new(),
+                failed: Vec::new(),
+            };
+            let content = SealInput { report, record: run_record(&run_id, &task, number, failed), attested };
+            seal(run, content, &mut ledger, &asker, now, &|_| {}).expect("the run can be sealed");
+            publish_latest(&lock, &task, &run_id).expect("the run can be published");
+            lock.mark_published();
+        }
+    }
+}
+
+fn registration(project: &ProjectId, path: &Path) -> LedgerBody {
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = path.metadata().expect("the project is there");
+    LedgerBody::Registered(RegistrationRecord {
+        project_id: project.clone(),
+        path: path.display().to_string(),
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        git_common_directory: None,
+        plan_digest: Digest::of(b"plan"),
+        terms: None,
+    })
+}
+
+/// Returns the id of a test in a run.
+fn test_id(test: u64, run: u64, runs: u64) -> String {
+    let name = if test == RENAMED && run >= runs / 2 { "renamed".to_owned() } else { test.to_string() };
+    format!("tests/test_a.py::test_{name}")
+}
+
+fn is_failing(test: u64, run: u64) -> bool {
+    // A test that fails on both runs of a tree is broken; the flaky one fails on one of the two.
+    (test == FLAKY && run % 20 == 1) || (test == 500 && run / ON_A_TREE % 50 == 7)
+}
+
+fn record_of_tests(run_id: &RunId, run: u64, runs: u64) -> Value {
+    let is_there = |test: &u64| *test != VANISHING || run < runs - runs / 10;
+    let tests: Vec<u64> = (0..TESTS).filter(is_there).collect();
+    let one = |test: &u64| {
+        let failed = is_failing(*test, run);
+        let duration = if *test == SLOWING { 5 + run * 40 / runs } else { (*test * 7 + run * 13) % 6 };
+        let mut record = json!({
+            "ancestorTitles": ["tests.test_a"],
+            "fullName": test_id(*test, run, runs),
+            "reportName": format!("tests.test_a.{}", test_id(*test, run, runs)),
+            "status": if failed { "failed" } else { "passed" },
+            "title": format!("test_{test}"),
+            "duration": duration,
+        });
+        if failed {
+            record["failureMessages"] = json!([format!("E   assert {test} == 0")]);
+        }
+        record
+    };
+    let failed = tests.iter().filter(|test| is_failing(**test, run)).count();
+    json!({
+        "schema": "proctor-test-results-v1",
+        "runId": run_id,
+        "actionId": "STEP.1",
+        "results": {
+            "numTotalTests": tests.len(),
+            "numPassedTests": tests.len() - failed,
+            "numFailedTests": failed,
+            "numPendingTests": 0,
+            "testResults": tests.iter().map(one).collect::<Vec<_>>(),
+        },
+    })
+}
+
+fn report(record: &impl serde::Serialize, failed: bool) -> Vec<u8> {
+    let status = if failed { "TEST_FAILURE" } else { "SUCCESS" };
+    let report = json!({
+        "executionSummary": { "totalDuration": 1234, "testResults": { "passed": TESTS, "failed": u64::from(failed), "skipped": 0 } },
+        "stepExecution": { "results": [{ "actionId": "STEP.1", "name": "pytest", "status": status, "blocking": failed, "duration": 1000 }] },
+        "evidenceFiles": [record],
+    });
+    serde_json::to_vec(&report).expect("it is JSON")
+}
+
+fn run_record(run_id: &RunId, task: &TaskId, run: u64, failed: bool) -> RunRecord {
+    let begun = i64::try_from(run).unwrap_or(0) * 60_000;
+    let time = (Timestamp::from_millis(begun), Timestamp::from_millis(begun + 1234));
+    let status = if failed { OverallStatus::Failed } else { OverallStatus::Success };
+    let record = RunRecord::without_verdict(run_id.clone(), task.clone(), Digest::of(b""), status, time);
+    RunRecord {
+        overall_result: Some(if failed { OverallResult::Failed } else { OverallResult::Passed }),
+        tree_digest: Some(TreeDigest(Digest::of(&(run / ON_A_TREE).to_le_bytes()))),
+        ..record
+    }
+}

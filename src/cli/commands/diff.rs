@@ -1,0 +1,47 @@
+//! `proctor diff`: compares two runs.
+
+use crate::api::ComparisonV1;
+use crate::cli::commands::{history, opening};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::history_arguments::DiffOptions;
+use crate::cli::render;
+use crate::cli::screen;
+use crate::cli::setup;
+use crate::model::{CommandExit, ProjectId, RunId};
+use crate::project::{RecordedRun, RunFilter, StoreReader};
+
+pub(crate) fn execute(options: &DiffOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, &options.project)?;
+    let (mut archive, project) = opening::open_registered(environment, &root)?;
+    history::catch_up(&mut archive, &project)?;
+    let from = find(&archive, &project, &options.from)?;
+    let to = match &options.to {
+        Some(to) => find(&archive, &project, to)?.run_id,
+        None => newest_of_task(&archive, &project, &from)?,
+    };
+    let compared = archive.compare_runs(&project, &from.run_id, &to).map_err(|error| super::from_run_error(&error))?;
+    let comparison = compared.map_err(|error| {
+        CommandError::of(CommandExit::Usage, &error).hint("`proctor log --task TASK` lists the runs of a task")
+    })?;
+    if options.json {
+        render::document(&ComparisonV1::new(project, comparison));
+    } else {
+        screen::comparison_lines(&comparison, opening::style(environment)).iter().for_each(render::line);
+    }
+    Ok(CommandExit::Proceed)
+}
+
+fn find(archive: &StoreReader, project: &ProjectId, wanted: &str) -> Result<RecordedRun, CommandError> {
+    let found = archive.find(project, Some(wanted)).map_err(|error| super::from_run_error(&error))?;
+    found.ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, format!("there is no sealed run `{wanted}`")).hint("`proctor log` lists the runs")
+    })
+}
+
+/// Returns the newest run of the same task.
+fn newest_of_task(archive: &StoreReader, project: &ProjectId, run: &RecordedRun) -> Result<RunId, CommandError> {
+    let filter = RunFilter { of_task: Some(run.task.clone()), most: 1, ..RunFilter::default() };
+    let newest = archive.logged_runs(project, &filter).map_err(|error| super::from_run_error(&error))?;
+    Ok(newest.into_iter().next().map_or_else(|| run.run_id.clone(), |(newest, _)| newest.run_id))
+}

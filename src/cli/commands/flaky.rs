@@ -1,0 +1,27 @@
+//! `proctor flaky`: names the tests that passed and failed on equal trees.
+
+use crate::api::FlakyTestsV1;
+use crate::cli::commands::{history, opening};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::history_arguments::FlakyOptions;
+use crate::cli::render;
+use crate::cli::screen;
+use crate::cli::setup;
+use crate::model::CommandExit;
+
+pub(crate) fn execute(options: &FlakyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, options.place.path())?;
+    let (mut archive, project) = opening::open_registered(environment, &root)?;
+    history::catch_up(&mut archive, &project)?;
+    let tests = archive.flaky_tests(&project).map_err(|error| super::from_run_error(&error))?;
+    if options.json {
+        render::document(&FlakyTestsV1::new(project, tests));
+        return Ok(CommandExit::Proceed);
+    }
+    if tests.is_empty() {
+        render::note("no test is known to have passed and failed on equal trees");
+    }
+    tests.iter().flat_map(screen::flaky_lines).for_each(|line| render::line(&line));
+    Ok(CommandExit::Proceed)
+}

@@ -1,0 +1,66 @@
+//! `proctor history`: tells the past of a test. Also finds tests for other commands.
+
+use crate::api::TestPastV1;
+use crate::cli::commands::opening;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::history_arguments::HistoryOptions;
+use crate::cli::render;
+use crate::cli::screen;
+use crate::cli::setup;
+use crate::cli::specification_files;
+use crate::model::{CommandExit, ProjectId, TaskId};
+use crate::project::{FoundTest, StoreReader, TestSearch};
+
+/// At most this many tests are named where a word may mean several.
+const SHOWN: usize = 10;
+/// A note is printed if at least this many runs had to be read for the index of tests.
+const MANY: usize = 100;
+
+pub(crate) fn execute(options: &HistoryOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, &options.project)?;
+    let task = options.task.as_deref().map(specification_files::read_task).transpose()?;
+    let (mut archive, project) = opening::open_registered(environment, &root)?;
+    catch_up(&mut archive, &project)?;
+    let found = find(&archive, &project, task.as_ref(), &options.test)?;
+    let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
+    let past = archive.test_past(&project, &found, limit).map_err(|error| super::from_run_error(&error))?;
+    if options.json {
+        render::document(&TestPastV1::new(project, past));
+    } else {
+        screen::past_lines(&past, opening::style(environment)).iter().for_each(render::line);
+    }
+    Ok(CommandExit::Proceed)
+}
+
+/// Brings the index of tests up to date, and says so if that took long.
+pub(super) fn catch_up(archive: &mut StoreReader, project: &ProjectId) -> Result<(), CommandError> {
+    let added = archive.catch_up_tests(project).map_err(|error| super::from_run_error(&error))?;
+    if added >= MANY {
+        render::note(&format!("note: the tests of {added} runs were added to the index; that is done once"));
+    }
+    Ok(())
+}
+
+/// Finds the test that a word means. It is an error if there is none, or several.
+pub(super) fn find(
+    archive: &StoreReader,
+    project: &ProjectId,
+    task: Option<&TaskId>,
+    wanted: &str,
+) -> Result<FoundTest, CommandError> {
+    match archive.find_test(project, task, wanted).map_err(|error| super::from_run_error(&error))? {
+        TestSearch::Found(found) => Ok(found),
+        TestSearch::Nothing => Err(CommandError::new(CommandExit::Usage, format!("no known test is named `{wanted}`"))
+            .hint("name a part of its id; tests are known since the oldest run whose evidence was there")),
+        TestSearch::Several(tests) => {
+            let named = |test: &crate::model::NamedTest| format!("{} · {} · {}", test.key, test.check, test.id);
+            let mut lines: Vec<String> = tests.iter().take(SHOWN).map(named).collect();
+            if tests.len() > SHOWN {
+                lines.push(format!("{} more", tests.len() - SHOWN));
+            }
+            let text = format!("`{wanted}` may mean {} tests:\n{}", tests.len(), lines.join("\n"));
+            Err(CommandError::new(CommandExit::Usage, text).hint("name one by its key, the first word of its line"))
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! `proctor slow`: names the tests that became slower, and those that take the longest.
+
+use crate::api::SlowTestsV1;
+use crate::cli::commands::{history, opening};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::history_arguments::SlowOptions;
+use crate::cli::render;
+use crate::cli::screen;
+use crate::cli::setup;
+use crate::model::CommandExit;
+
+pub(crate) fn execute(options: &SlowOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, options.place.path())?;
+    let (mut archive, project) = opening::open_registered(environment, &root)?;
+    history::catch_up(&mut archive, &project)?;
+    let tests = archive.slow_tests(&project).map_err(|error| super::from_run_error(&error))?;
+    if options.json {
+        render::document(&SlowTestsV1::new(project, tests));
+        return Ok(CommandExit::Proceed);
+    }
+    if tests.slowest.is_empty() {
+        render::note("no durations of tests are known");
+    }
+    screen::slow_lines(&tests).iter().for_each(render::line);
+    Ok(CommandExit::Proceed)
+}

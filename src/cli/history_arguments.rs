@@ -1,0 +1,120 @@
+//! The arguments of the commands about past runs and tests. The doc comments are the help texts (house style H1).
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::project_place::ProjectPlace;
+
+/// List the runs of a project, newest first
+///
+/// Each line has the verdict, the tree, how long the run took, how its tests ended, and what failed. `flaky` says that a failure of the
+/// run passed on an equal tree. Without a filter the runs are read from the ledger; with one, from the index of tests.
+///
+/// Examples:
+///   proctor log --failed --since 2d
+///   proctor log --test test_login --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct LogOptions {
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
+    /// How many runs to list
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+    /// Only runs that did not pass; with --test, only those in which the test failed
+    #[arg(long)]
+    pub(crate) failed: bool,
+    /// Only runs with this test: its id, its key, or a part of its id that no other test has
+    #[arg(long, value_name = "ID")]
+    pub(crate) test: Option<String>,
+    /// Only runs that began then or later: a time such as 2026-03-04T09:30:00Z, a day such as 2026-03-04, or an age such as 90m, 12h or 7d
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only runs of this task: `default` is the project's own checks
+    #[arg(long, value_name = "TASK")]
+    pub(crate) task: Option<String>,
+    /// Print one JSON document (`proctor-log-v1`)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Tell the past of a test: its results, its durations, when it last changed, and on how many equal trees it both passed and failed
+///
+/// TEST is the tool's own id, the name in the tool's report, the test's key, or a part of an id that no other test has.
+///
+/// Examples:
+///   proctor history tests/test_cart.py::test_total
+///   proctor history test_total --limit 50 --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct HistoryOptions {
+    /// The test
+    #[arg(value_name = "TEST")]
+    pub(crate) test: String,
+    /// How many results to list
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+    /// Only a test of this task
+    #[arg(long, value_name = "TASK")]
+    pub(crate) task: Option<String>,
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub(crate) project: PathBuf,
+    /// Print one JSON document (`proctor-history-v1`)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Name the tests that passed and failed on equal trees
+///
+/// A test is flaky if the same files gave two results: in two runs, or in two attempts of one run. The last 1000 results of each check
+/// are looked at. A test that was only ever run once on each tree cannot be told apart from one that somebody broke and mended.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct FlakyOptions {
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
+    /// Print one JSON document (`proctor-flaky-v1`)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Name the tests that became slower, and those that take the longest
+///
+/// The middle one of a test's last 10 durations is compared with the middle one of 20 earlier durations, at several times in the past.
+/// A test is named if it takes at least half as long again and 10 ms more, and longer than nine of ten of the earlier durations.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct SlowOptions {
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
+    /// Print one JSON document (`proctor-slow-v1`)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Compare two runs: tests that newly fail, were mended, are gone, are new, or are slower by more than their durations vary
+///
+/// With one RUN it is compared with the newest run of its task. A check that was left out of one of the runs says nothing about its tests;
+/// for a reused result, the run that carried the check out is read. A test that was renamed is one that is gone and one that is new.
+///
+/// Examples:
+///   proctor diff 41 42
+///   proctor diff 41 --json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct DiffOptions {
+    /// The earlier run, by id or number
+    #[arg(value_name = "RUN")]
+    pub(crate) from: String,
+    /// The later run, by id or number; the newest run of the same task otherwise
+    #[arg(value_name = "RUN")]
+    pub(crate) to: Option<String>,
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub(crate) project: PathBuf,
+    /// Print one JSON document (`proctor-diff-v1`)
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,305 @@
+//! Makes the lines for people about past runs and tests. Names of tests come from elsewhere: `render` escapes them.
+
+use crate::cli::screen::result_word;
+use crate::cli::style::{Line, Style, Tone};
+use crate::evidence::RunForm;
+use crate::model::{
+    CheckEnd, CheckStreak, ComparedTest, FlakyTest, IsolationLevel, LoggedRun, PastTestResult, ProofState, RunComparison,
+    SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast,
+};
+use crate::project::RecordedRun;
+
+/// At most this many tests of one kind are shown; the document of `--json` has all.
+const SHOWN: usize = 20;
+/// At most this many failed tests or checks are named in the line of a run.
+const NAMED: usize = 3;
+
+/// Returns the line about a run in `proctor log`. `logged` is what the index of tests adds to it.
+pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>) -> String {
+    let tree = run.tree.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
+    let result = result_word(run.status, run.result);
+    let mut parts = vec![format!("{}  {result:<11}  tree {tree:<9}", run.run_id)];
+    if run.blocking > 0 && run.status.counts() {
+        parts.push(format!("{} blocking", run.blocking));
+    }
+    if let Some(logged) = logged {
+        parts.extend(logged.duration.map(|duration| duration_words(duration.0.saturating_mul(1000))));
+        parts.extend(logged.tests.as_ref().map(counts_words));
+        parts.extend(failed_words(logged));
+        parts.extend(logged.flaky.then(|| "flaky".to_owned()));
+    }
+    parts.extend(run.weaker_isolation.and_then(IsolationLevel::weaker_words));
+    let evidence = logged.map(|logged| logged.evidence);
+    parts.extend(match (run.pruned, evidence, run.form) {
+        (Some(why), _, _) => Some(format!("pruned ({})", why.setting())),
+        (None, Some(ProofState::Pruned), _) if run.manifest_hash.is_some() => Some("pruned".to_owned()),
+        (None, Some(ProofState::Missing), _) => Some("evidence missing".to_owned()),
+        (None, _, RunForm::Archive) => Some("archived".to_owned()),
+        (None, _, RunForm::Directory) => None,
+    });
+    parts.join("  ").trim_end().to_owned()
+}
+
+/// Returns what failed in a run: its checks, and in parentheses the tests.
+fn failed_words(logged: &LoggedRun) -> Option<String> {
+    let checks = names_words(&logged.failed_checks, logged.failed_checks.len() as u64);
+    let counted = logged.tests.map_or(0, |tests| tests.failed);
+    let tests = names_words(&logged.failed_tests, counted.max(logged.failed_tests.len() as u64));
+    match (checks, tests) {
+        (None, None) => None,
+        (Some(checks), None) => Some(format!("failed: {checks}")),
+        (Some(checks), Some(tests)) => Some(format!("failed: {checks} ({tests})")),
+        (None, Some(tests)) => Some(format!("failed tests: {tests}")),
+    }
+}
+
+/// Returns the first names and how many more there are; `None` if there are none.
+fn names_words(names: &[String], count: u64) -> Option<String> {
+    let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    let more = count.saturating_sub(shown.len() as u64);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!shown.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
+}
+
+fn counts_words(counts: &TestCounts) -> String {
+    let named = [(counts.passed, "passed"), (counts.failed, "failed"), (counts.skipped, "skipped")];
+    let words: Vec<String> =
+        named.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    if words.is_empty() { "no tests".to_owned() } else { words.join(", ") }
+}
+
+/// Returns a duration in microseconds for people: `0.4 ms`, `340 ms`, `1.31 s`, `2 m 05 s`.
+pub(crate) fn duration_words(microseconds: u64) -> String {
+    let millis = microseconds / 1000;
+    match millis {
+        0 => format!("{}.{} ms", microseconds / 1000, microseconds % 1000 / 100),
+        1..1000 => format!("{millis} ms"),
+        1000..120_000 => format!("{}.{:02} s", millis / 1000, millis % 1000 / 10),
+        _ => format!("{} m {:02} s", millis / 60_000, millis % 60_000 / 1000),
+    }
+}
+
+/// Returns the lines of `proctor history`.
+pub(crate) fn past_lines(past: &TestPast, style: Style) -> Vec<Line> {
+    let test = &past.test;
+    let mut lines =
+        vec![style.paint(Tone::Strong, &test.id).and(format!(" · {} · {} · key {}", test.task, test.check, test.key))];
+    let mut facts = vec![counts_words(&past.counts)];
+    facts.extend(past.typical_duration_us.map(|duration| format!("usually {}", duration_words(duration))));
+    facts.push(match past.flips_on_equal_trees {
+        0 => "never passed and failed on an equal tree".to_owned(),
+        1 => "flaky: passed and failed on 1 tree".to_owned(),
+        trees => format!("flaky: passed and failed on {trees} trees"),
+    });
+    lines.push(format!("  {}", facts.join(" · ")).into());
+    if let Some(change) = &past.last_change {
+        let tree = change.tree.map(|tree| format!(" on tree {}…", tree.0.short())).unwrap_or_default();
+        let (from, to) = (outcome_word(change.from), outcome_word(change.to));
+        lines.push(format!("  last changed from {from} to {to} in run {}{tree}", change.run_id).into());
+    }
+    if past.runs_without_it > 0 {
+        let last = past.last_seen.as_ref().map(|run| format!("in run {run}")).unwrap_or_default();
+        lines.push(format!("  last seen {last}; {} runs since did not have it", past.runs_without_it).into());
+    }
+    lines.extend(past.results.iter().map(|result| past_result(result, style)));
+    lines
+}
+
+fn past_result(result: &PastTestResult, style: Style) -> Line {
+    let tone = if result.outcome.is_failure() { Tone::Bad } else { Tone::Good };
+    let word = format!("{:<7}", outcome_word(result.outcome));
+    let tree = result.tree.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
+    let mut parts = vec![format!("tree {tree:<9}")];
+    parts.extend(result.duration_us.map(duration_words));
+    parts.extend((result.attempt > 1).then(|| format!("attempt {}", result.attempt)));
+    parts.extend(result.message.clone());
+    parts.extend(match result.evidence {
+        ProofState::Kept => None,
+        ProofState::Pruned => Some("no longer provable: pruned".to_owned()),
+        ProofState::Missing => Some("no longer provable: evidence missing".to_owned()),
+    });
+    Line::from(format!("  {}  ", result.run_id)).and(style.paint(tone, &word)).and(format!("  {}", parts.join("  "))).trim_end()
+}
+
+/// Returns the lines about a test in `proctor flaky`.
+pub(crate) fn flaky_lines(flaky: &FlakyTest) -> Vec<String> {
+    let trees = if flaky.trees == 1 { "1 tree".to_owned() } else { format!("{} trees", flaky.trees) };
+    let test = &flaky.test;
+    let mut lines = vec![
+        format!("{} · {} · {}", test.id, test.check, test.task),
+        format!(
+            "  {} failed, {} passed on {trees}; last failed in run {} on tree {}…",
+            flaky.failed,
+            flaky.passed,
+            flaky.last_failed,
+            flaky.last_tree.0.short()
+        ),
+    ];
+    lines.extend(flaky.message.as_ref().map(|message| format!("  {message}")));
+    lines
+}
+
+/// Returns the lines of `proctor slow`.
+pub(crate) fn slow_lines(tests: &SlowTests) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !tests.slower.is_empty() {
+        lines.push(format!("slower than before ({}):", tests.slower.len()));
+        lines.extend(shown(&tests.slower, slower_line));
+    }
+    if !tests.slowest.is_empty() {
+        lines.push("the slowest:".to_owned());
+        let timed = tests.slowest.iter();
+        lines.extend(timed.map(|timed| format!("  {:>9}  {}", duration_words(timed.typical_duration_us), timed.test.id)));
+    }
+    lines
+}
+
+fn slower_line(slower: &SlowerTest) -> String {
+    let (before, now) = (duration_words(slower.before_us), duration_words(slower.now_us));
+    format!("  {}  {before} → {now} since run {}", slower.test.id, slower.before_run)
+}
+
+/// Returns the lines of `proctor diff`.
+pub(crate) fn comparison_lines(comparison: &RunComparison, style: Style) -> Vec<Line> {
+    let trees = match comparison.equal_trees {
+        Some(true) => " · equal trees",
+        Some(false) => " · different trees",
+        None => "",
+    };
+    let mut lines = vec![Line::from(format!("{} → {}{trees}", comparison.from, comparison.to))];
+    let status = |status: Option<crate::model::ResultType>| status.map_or("no result", crate::model::ResultType::word);
+    let changed = |check: &crate::model::ComparedCheck| {
+        Line::from(format!("  {}: {} → {}", check.check, status(check.before), status(check.after)))
+    };
+    lines.extend(comparison.checks.iter().map(changed));
+    let groups = [
+        ("newly failing", &comparison.newly_failing, Tone::Bad),
+        ("mended", &comparison.mended, Tone::Good),
+        ("gone", &comparison.gone, Tone::Doubtful),
+        ("new", &comparison.new, Tone::Quiet),
+    ];
+    for (heading, tests, tone) in groups.into_iter().filter(|(_, tests, _)| !tests.is_empty()) {
+        lines.push(style.paint(tone, &format!("{heading} ({}):", tests.len())));
+        lines.extend(shown(tests, compared_line).into_iter().map(Line::from));
+    }
+    if !comparison.slower.is_empty() {
+        lines.push(style.paint(Tone::Doubtful, &format!("slower ({}):", comparison.slower.len())));
+        lines.extend(shown(&comparison.slower, slower_line).into_iter().map(Line::from));
+    }
+    if lines.len() == 1 {
+        lines.push("  every check and test ended as before".into());
+    }
+    if !comparison.saved_paths.is_empty() {
+        lines.push(format!("saved between ({}):", comparison.saved_paths.len()).into());
+        lines.extend(shown(&comparison.saved_paths, |path| format!("  {path}")).into_iter().map(Line::from));
+    }
+    lines
+}
+
+fn compared_line(compared: &ComparedTest) -> String {
+    let message = compared.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+    format!("  {}{message}", compared.test.id)
+}
+
+/// Returns a line for each value, at most [`SHOWN`], and one that says how many are not shown.
+fn shown<T>(values: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
+    let mut lines: Vec<String> = values.iter().take(SHOWN).map(line).collect();
+    if values.len() > SHOWN {
+        lines.push(format!("  {} more; `--json` has all", values.len() - SHOWN));
+    }
+    lines
+}
+
+fn outcome_word(outcome: TestOutcome) -> &'static str {
+    match outcome {
+        TestOutcome::Passed => "passed",
+        TestOutcome::Failed => "failed",
+        TestOutcome::Error => "error",
+        TestOutcome::Skipped => "skipped",
+    }
+}
+
+/// The characters that can stand for the end of a check in a row of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BlockCharacters {
+    Unicode,
+    /// For terminals that show nothing else.
+    Ascii,
+}
+
+/// Returns the line about the last runs of a check in `proctor watch`: a block for each run, oldest first, and what they say
+/// together. `None` for a check that ran only once.
+pub(crate) fn streak_line(streak: &CheckStreak, characters: BlockCharacters, style: Style) -> Option<Line> {
+    if streak.ends.len() < 2 {
+        return None;
+    }
+    let mut line = Line::from(format!("  {}  ", streak.check));
+    for end in &streak.ends {
+        let (block, ascii, tone) = match end {
+            CheckEnd::Passed => ("▁", ".", Tone::Good),
+            CheckEnd::Failed => ("█", "#", Tone::Bad),
+            CheckEnd::Flaky => ("▄", "~", Tone::Doubtful),
+            CheckEnd::Unclear => ("·", "-", Tone::Quiet),
+        };
+        line = line.and(style.paint(tone, if characters == BlockCharacters::Unicode { block } else { ascii }));
+    }
+    let mut words = Vec::new();
+    if let Some((since, runs)) = streak.failing {
+        let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+        words.push(format!("failing since {}, {runs}", minute(since)));
+    }
+    if streak.flaky > 0 {
+        words.push(format!("flaky: {} of the last {} on equal trees", streak.flaky, streak.ends.len()));
+    }
+    if !words.is_empty() {
+        line = line.and(format!("  {}", words.join(" · ")));
+    }
+    Some(line)
+}
+
+/// Returns hour and minute of a time in UTC, as all times are shown.
+fn minute(time: crate::model::Timestamp) -> String {
+    time.to_string().get(11..16).map(|minute| format!("{minute} UTC")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Timestamp;
+
+    fn text(line: &Line) -> String {
+        line.pieces().iter().map(|piece| piece.text.as_str()).collect()
+    }
+
+    #[test]
+    fn durations_have_the_unit_that_a_person_would_take() {
+        let rows = [
+            (0, "0.0 ms"),
+            (420, "0.4 ms"),
+            (1000, "1 ms"),
+            (999_999, "999 ms"),
+            (1_310_000, "1.31 s"),
+            (125_000_000, "2 m 05 s"),
+        ];
+        for (microseconds, words) in rows {
+            assert_eq!(duration_words(microseconds), words);
+        }
+    }
+
+    #[test]
+    fn a_row_of_blocks_says_since_when_a_check_fails_and_how_often_it_flips() {
+        let noon = Timestamp::from_millis(1_772_546_520_000);
+        let streak = CheckStreak {
+            check: "pytest".to_owned(),
+            ends: vec![CheckEnd::Passed, CheckEnd::Flaky, CheckEnd::Unclear, CheckEnd::Failed, CheckEnd::Failed],
+            failing: Some((noon, 2)),
+            flaky: 1,
+        };
+        let line = |characters| text(&streak_line(&streak, characters, Style::Plain).unwrap());
+        let words = "failing since 14:02 UTC, 2 runs · flaky: 1 of the last 5 on equal trees";
+        assert_eq!(line(BlockCharacters::Unicode), format!("  pytest  ▁▄·██  {words}"));
+        assert_eq!(line(BlockCharacters::Ascii), format!("  pytest  .~-##  {words}"));
+        let once = CheckStreak { ends: vec![CheckEnd::Failed], ..streak };
+        assert_eq!(streak_line(&once, BlockCharacters::Ascii, Style::Plain), None);
+    }
+}

@@ -1,0 +1,179 @@
+//! Compares two runs of a project: their checks, their tests, and the durations of these.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{
+    ComparedCheck, ComparedTest, NamedTest, ProjectId, ResultType, RunComparison, RunId, SlowerTest, TestOutcome,
+};
+use crate::project::error::ProjectError;
+use crate::project::store_reader::StoreReader;
+use crate::project::test_history::slow::{durations_in, has_grown, middle};
+use crate::store::{CheckRun, IndexedCheck, NewestTests, PastRun, Roster};
+
+/// How many results up to the earlier run say how much a test's duration varies.
+const NOISE: u32 = 10;
+
+/// Why two runs cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotComparable {
+    #[error("the tests of run {0} are not known: its evidence was not there when they were read")]
+    Unknown(RunId),
+    #[error("run {0} is of task `{1}` and run {2} of task `{3}`: their checks are not the same ones")]
+    OtherTask(RunId, crate::model::TaskId, RunId, crate::model::TaskId),
+}
+
+/// The results of a run by the numbers of its checks. For a reused result, it is the one of the run that carried the check out.
+type Results = BTreeMap<u32, (IndexedCheck, CheckRun)>;
+
+/// The tests of a check in a run: outcome, message and duration, by number.
+type Tests = BTreeMap<u32, (TestOutcome, Option<u32>, Option<u64>)>;
+
+impl StoreReader {
+    /// Compares two runs. The runs are named in the order of time.
+    ///
+    /// # Errors
+    /// When the index cannot be read. That the runs cannot be compared is the inner error.
+    pub fn compare_runs(
+        &self,
+        project: &ProjectId,
+        from: &RunId,
+        to: &RunId,
+    ) -> Result<Result<RunComparison, NotComparable>, ProjectError> {
+        let find = |run_id: &RunId| self.index.past_run(project, run_id).map_err(ProjectError::Index);
+        let Some((from, _)) = find(from)? else { return Ok(Err(NotComparable::Unknown(from.clone()))) };
+        let Some((to, _)) = find(to)? else { return Ok(Err(NotComparable::Unknown(to.clone()))) };
+        if from.task != to.task {
+            return Ok(Err(NotComparable::OtherTask(from.run_id, from.task, to.run_id, to.task)));
+        }
+        self.compare_known(project, &from, &to).map(Ok)
+    }
+
+    fn compare_known(&self, project: &ProjectId, from: &PastRun, to: &PastRun) -> Result<RunComparison, ProjectError> {
+        let (before, after) = (self.results(project, from)?, self.results(project, to)?);
+        let paths = self.index.saved_paths_between(project, from.sequence, to.sequence).map_err(ProjectError::Index)?;
+        let mut comparison = RunComparison {
+            from: from.run_id.clone(),
+            to: to.run_id.clone(),
+            equal_trees: from.tree.zip(to.tree).map(|(from, to)| from == to),
+            checks: compared_checks(&before, &after),
+            newly_failing: Vec::new(),
+            mended: Vec::new(),
+            gone: Vec::new(),
+            new: Vec::new(),
+            slower: Vec::new(),
+            saved_paths: paths,
+        };
+        let known = self.tests_by_number(project)?;
+        for (number, (_, before)) in &before {
+            let Some((_, after)) = after.get(number) else { continue };
+            self.compare_tests(project, &known, (*number, before, after), &mut comparison)?;
+        }
+        Ok(comparison)
+    }
+
+    /// Returns the last attempt of each check of a run. A reused result is replaced by the run that carried the check out.
+    fn results(&self, project: &ProjectId, run: &PastRun) -> Result<Results, ProjectError> {
+        let mut results = Results::new();
+        for (check, result) in self.index.checks_of_run(project, run.sequence).map_err(ProjectError::Index)? {
+            let result = match &result.reused {
+                Some(source) => self.carried_out(project, source, &check)?.unwrap_or(result),
+                None => result,
+            };
+            results.insert(check.number, (check, result));
+        }
+        Ok(results)
+    }
+
+    fn carried_out(&self, project: &ProjectId, run: &RunId, check: &IndexedCheck) -> Result<Option<CheckRun>, ProjectError> {
+        let found = self.index.past_run(project, run).map_err(ProjectError::Index)?;
+        let Some((run, _)) = found else { return Ok(None) };
+        let results = self.index.checks_of_run(project, run.sequence).map_err(ProjectError::Index)?;
+        Ok(results.into_iter().filter(|(other, _)| other.number == check.number).map(|(_, result)| result).next_back())
+    }
+
+    fn compare_tests(
+        &self,
+        project: &ProjectId,
+        known: &BTreeMap<u32, NamedTest>,
+        (check, before, after): (u32, &CheckRun, &CheckRun),
+        comparison: &mut RunComparison,
+    ) -> Result<(), ProjectError> {
+        let rosters = self.index.rosters(project, check).map_err(ProjectError::Index)?;
+        // A check without a record of tests says nothing about them.
+        let (Some(tests_before), Some(tests_after)) = (tests(before, &rosters), tests(after, &rosters)) else { return Ok(()) };
+        let numbers: BTreeSet<u32> = tests_before.keys().chain(tests_after.keys()).copied().collect();
+        let mut slower = Vec::new();
+        for number in numbers {
+            let Some(test) = known.get(&number) else { continue };
+            let (from, to) = (tests_before.get(&number), tests_after.get(&number));
+            let compared = |message| ComparedTest {
+                test: test.clone(),
+                from: from.map(|(outcome, ..)| *outcome),
+                to: to.map(|(outcome, ..)| *outcome),
+                message,
+            };
+            match (from, to) {
+                (None, None) => {}
+                (Some(_), None) if after.is_complete => comparison.gone.push(compared(None)),
+                (Some(_), None) => {}
+                (from, Some((outcome, message, duration))) => {
+                    let was_failing = from.is_some_and(|(outcome, ..)| outcome.is_failure());
+                    if outcome.is_failure() && !was_failing {
+                        let message = message.map(|number| self.index.failure_message(project, number)).transpose();
+                        comparison.newly_failing.push(compared(message.map_err(ProjectError::Index)?.flatten()));
+                    } else if *outcome == TestOutcome::Passed && was_failing {
+                        comparison.mended.push(compared(None));
+                    }
+                    if from.is_none() && before.is_complete {
+                        comparison.new.push(compared(None));
+                    }
+                    let times = from.and_then(|(_, _, before)| *before).zip(*duration);
+                    if let Some((before, now)) = times.filter(|(before, now)| has_grown(*before, *now)) {
+                        slower.push((number, before, now));
+                    }
+                }
+            }
+        }
+        if slower.is_empty() {
+            return Ok(());
+        }
+        let durations = durations_in(&self.results_up_to(project, check, before)?, &rosters);
+        for (number, before_us, now_us) in slower {
+            let earlier = durations.get(&number).cloned().unwrap_or_default();
+            let is_usual = earlier.iter().any(|duration| *duration >= now_us);
+            let before_us = middle(earlier).unwrap_or(before_us);
+            if let Some(test) = known.get(&number).filter(|_| !is_usual && has_grown(before_us, now_us)) {
+                comparison.slower.push(SlowerTest { test: test.clone(), before_us, now_us, before_run: before.run_id.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the last results of a check up to the one of the earlier run.
+    fn results_up_to(&self, project: &ProjectId, check: u32, last: &CheckRun) -> Result<Vec<CheckRun>, ProjectError> {
+        let later = self.index.results_after(project, check, last.sequence).map_err(ProjectError::Index)?;
+        let wanted = NewestTests { limit: NOISE, skip: later, durations: true };
+        self.index.check_runs(project, check, wanted).map_err(ProjectError::Index)
+    }
+}
+
+/// Returns the checks whose results differ. A check that only one of the plans has is named too.
+fn compared_checks(before: &Results, after: &Results) -> Vec<ComparedCheck> {
+    let status = |results: &Results, number: u32| -> Option<ResultType> { Some(results.get(&number)?.1.status) };
+    let numbers: BTreeSet<u32> = before.keys().chain(after.keys()).copied().collect();
+    let compared = |number: u32| {
+        let (check, _) = after.get(&number).or_else(|| before.get(&number))?;
+        let (before, after) = (status(before, number), status(after, number));
+        (before != after).then(|| ComparedCheck { check: check.name.clone(), before, after })
+    };
+    numbers.into_iter().filter_map(compared).collect()
+}
+
+fn tests(run: &CheckRun, rosters: &BTreeMap<u32, Roster>) -> Option<Tests> {
+    let roster = rosters.get(&run.roster?)?;
+    let result = |(place, test): (u32, &u32)| {
+        let (outcome, message) = run.outcome(place);
+        (*test, (outcome, message, run.duration_of(place)))
+    };
+    Some((0..).zip(roster.tests()).map(result).collect())
+}

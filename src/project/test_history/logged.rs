@@ -1,0 +1,202 @@
+//! Lists runs for `proctor log`: what the ledger says about each, with what the index of tests knows about its checks and tests.
+
+use std::collections::BTreeMap;
+
+use crate::evidence::{LedgerLookup, RunForm};
+use crate::model::{
+    DurationMs, LoggedRun, NamedTest, OverallStatus, ProjectId, ProofState, ResultType, RunId, Sequence, TaskId, Timestamp,
+};
+use crate::project::error::ProjectError;
+use crate::project::store_reader::{RecordedRun, StoreReader};
+use crate::project::test_history::RECENT;
+use crate::project::test_history::flaky::{Flips, flips_of_check, flips_of_tests};
+use crate::project::test_history::past::FoundTest;
+use crate::store::{IndexedRun, NewestTests, PastRun, Roster};
+
+/// Which runs are listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    pub of_task: Option<TaskId>,
+    /// Whether only runs that did not pass are listed; with `with_test`, only those in which the test failed.
+    pub only_failed: bool,
+    /// Only runs that began then or later.
+    pub not_before: Option<Timestamp>,
+    /// Only runs with this test.
+    pub with_test: Option<FoundTest>,
+    /// The most runs.
+    pub most: u32,
+}
+
+impl RunFilter {
+    fn is_everything(&self) -> bool {
+        self.of_task.is_none() && !self.only_failed && self.not_before.is_none() && self.with_test.is_none()
+    }
+}
+
+/// What is read once for all listed runs.
+#[derive(Debug, Default)]
+struct Looked {
+    names: Option<BTreeMap<u32, NamedTest>>,
+    rosters: BTreeMap<u32, BTreeMap<u32, Roster>>,
+    /// For each check, what happened on equal trees: of the check as a whole, and of its tests.
+    flips: BTreeMap<u32, (Flips, BTreeMap<u32, Flips>)>,
+}
+
+impl StoreReader {
+    /// Returns the newest runs that fit, newest first, each with its line in the ledger, which was checked. Without a filter they are
+    /// read from the ledger's end. With one, the index of tests says which runs fit, so a run that it does not have is not listed.
+    ///
+    /// # Errors
+    /// When the ledger or the index cannot be read, or a line of the ledger is not as proctor wrote it.
+    pub fn logged_runs(&self, project: &ProjectId, filter: &RunFilter) -> Result<Vec<(RecordedRun, LoggedRun)>, ProjectError> {
+        let recorded = if filter.is_everything() {
+            self.runs(project, filter.most)?.into_iter().map(|run| (run, None)).collect()
+        } else {
+            let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
+            let mut recorded = Vec::new();
+            for (sequence, run_id, evidence) in self.fitting(project, filter)? {
+                let line = ledger.find(sequence).map_err(ProjectError::Evidence)?;
+                let run = line.as_ref().and_then(IndexedRun::of_line).filter(|run| run.run_id == run_id);
+                let Some(run) = run else { continue };
+                recorded.push((self.recorded_run(project, &ledger, run)?, Some(evidence)));
+            }
+            recorded
+        };
+        let mut looked = Looked::default();
+        recorded.into_iter().map(|(run, evidence)| self.logged_run(project, run, evidence, &mut looked)).collect()
+    }
+
+    /// Returns one run as [`Self::logged_runs`] does.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn logged(&self, project: &ProjectId, run: RecordedRun) -> Result<LoggedRun, ProjectError> {
+        Ok(self.logged_run(project, run, None, &mut Looked::default())?.1)
+    }
+
+    fn fitting(&self, project: &ProjectId, filter: &RunFilter) -> Result<Vec<(Sequence, RunId, ProofState)>, ProjectError> {
+        let Some(test) = &filter.with_test else {
+            let task = filter.of_task.as_ref();
+            let runs = self
+                .index
+                .past_runs(project, task, filter.only_failed, filter.not_before, filter.most)
+                .map_err(ProjectError::Index)?;
+            return Ok(runs.into_iter().map(|(run, evidence)| (run.sequence, run.run_id, evidence)).collect());
+        };
+        let wanted = NewestTests { limit: u32::MAX, skip: 0, durations: false };
+        let runs = self.index.check_runs(project, test.check, wanted).map_err(ProjectError::Index)?;
+        let rosters = self.index.rosters(project, test.check).map_err(ProjectError::Index)?;
+        let mut fitting: Vec<(Sequence, RunId, ProofState)> = Vec::new();
+        for run in runs.iter().rev() {
+            let place = run.roster.and_then(|number| rosters.get(&number)).and_then(|roster| roster.place(test.number));
+            let fits = place.is_some_and(|place| !filter.only_failed || run.outcome(place).0.is_failure());
+            let is_listed = fitting.last().is_some_and(|(last, ..)| *last == run.sequence);
+            if fits && !is_listed && filter.not_before.is_none_or(|since| run.started >= since) {
+                fitting.push((run.sequence, run.run_id.clone(), self.proof_of(project, &run.run_id)?));
+            }
+            if fitting.len() >= usize::try_from(filter.most).unwrap_or(usize::MAX) {
+                break;
+            }
+        }
+        Ok(fitting)
+    }
+
+    fn logged_run(
+        &self,
+        project: &ProjectId,
+        run: RecordedRun,
+        evidence: Option<ProofState>,
+        looked: &mut Looked,
+    ) -> Result<(RecordedRun, LoggedRun), ProjectError> {
+        let past = self.index.past_run(project, &run.run_id).map_err(ProjectError::Index)?.map(|(past, _)| past);
+        let mut logged = LoggedRun {
+            run_id: run.run_id.clone(),
+            task: run.task.clone(),
+            status: run.status,
+            result: run.result,
+            started: run.started,
+            duration: past.as_ref().and_then(|past| past.duration).or_else(|| duration_by_clock(&run)),
+            tree: run.tree,
+            blocking: run.blocking,
+            tests: past.as_ref().and_then(|past| past.counts),
+            failed_checks: Vec::new(),
+            failed_tests: Vec::new(),
+            flaky: false,
+            evidence: evidence.unwrap_or_else(|| self.proof_of_recorded(project, &run)),
+        };
+        if let Some(past) = past {
+            self.add_failures(project, &past, &mut logged, looked)?;
+        }
+        Ok((run, logged))
+    }
+
+    /// Adds what failed in a run, and whether that is flaky.
+    fn add_failures(
+        &self,
+        project: &ProjectId,
+        past: &PastRun,
+        logged: &mut LoggedRun,
+        looked: &mut Looked,
+    ) -> Result<(), ProjectError> {
+        let results = self.index.checks_of_run(project, past.sequence).map_err(ProjectError::Index)?;
+        for (place, (check, result)) in results.iter().enumerate() {
+            let is_last_attempt = results.get(place + 1).is_none_or(|(next, _)| next.number != check.number);
+            let has_failed = result.status != ResultType::Success;
+            if has_failed && is_last_attempt {
+                logged.failed_checks.push(check.name.clone());
+            }
+            let failed: Vec<u32> =
+                result.not_passed.iter().filter(|test| test.outcome.is_failure()).map(|test| test.position).collect();
+            if result.reused.is_some() || (!has_failed && failed.is_empty()) {
+                continue;
+            }
+            self.look_at(project, check.number, looked)?;
+            if let Some((of_check, of_tests)) = looked.flips.get(&check.number) {
+                let is_flaky = |flips: &Flips| flips.failures.contains(&past.sequence);
+                logged.flaky |= is_flaky(of_check) || of_tests.values().any(is_flaky);
+            }
+            if !is_last_attempt {
+                continue;
+            }
+            let roster = result.roster.and_then(|number| looked.rosters.get(&check.number)?.get(&number));
+            let numbers = failed.iter().filter_map(|place| roster?.tests().get(*place as usize));
+            let names = numbers.filter_map(|number| Some(looked.names.as_ref()?.get(number)?.id.clone()));
+            let room = LoggedRun::SHOWN_TESTS.saturating_sub(logged.failed_tests.len());
+            logged.failed_tests.extend(names.take(room));
+        }
+        Ok(())
+    }
+
+    fn look_at(&self, project: &ProjectId, check: u32, looked: &mut Looked) -> Result<(), ProjectError> {
+        if looked.names.is_none() {
+            looked.names = Some(self.tests_by_number(project)?);
+        }
+        if looked.flips.contains_key(&check) {
+            return Ok(());
+        }
+        let wanted = NewestTests { limit: RECENT, skip: 0, durations: false };
+        let runs = self.index.check_runs(project, check, wanted).map_err(ProjectError::Index)?;
+        let rosters = self.index.rosters(project, check).map_err(ProjectError::Index)?;
+        looked.flips.insert(check, (flips_of_check(&runs), flips_of_tests(&runs, &rosters)));
+        looked.rosters.insert(check, rosters);
+        Ok(())
+    }
+
+    fn proof_of_recorded(&self, project: &ProjectId, run: &RecordedRun) -> ProofState {
+        // The files of a run that a newer save stopped were removed at once.
+        if run.pruned.is_some() || run.status == OverallStatus::Superseded {
+            return ProofState::Pruned;
+        }
+        let is_there = match run.form {
+            RunForm::Directory => self.place(project, run).is_dir(),
+            RunForm::Archive => true,
+        };
+        if is_there { ProofState::Kept } else { ProofState::Missing }
+    }
+}
+
+/// Returns the duration by the times in the ledger; `None` if the clock went back meanwhile, or the end is not known.
+fn duration_by_clock(run: &RecordedRun) -> Option<DurationMs> {
+    let ended = run.ended?;
+    u64::try_from(ended.as_millis() - run.started.as_millis()).ok().map(DurationMs)
+}

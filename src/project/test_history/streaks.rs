@@ -1,0 +1,65 @@
+//! The last runs of each check, for the row of blocks that `proctor watch` shows.
+
+use crate::model::{CheckEnd, CheckStreak, ProjectId, ResultType, TaskId};
+use crate::project::error::ProjectError;
+use crate::project::store_reader::StoreReader;
+use crate::project::test_history::flaky::flips_of_check;
+use crate::project::test_history::{AFTER_A_RUN, catch_up_tests};
+use crate::store::{CheckRun, NewestTests, StoreIndex};
+
+/// How many of the last runs of a check are shown.
+const SHOWN: usize = 20;
+/// How many results are read, so that the beginning of a row of failures is found.
+const LOOKED_AT: u32 = 200;
+
+impl StoreReader {
+    /// Adds the last run to the index of tests and returns the last runs of a task's checks, in the order of its plan.
+    ///
+    /// # Errors
+    /// When the evidence or the index cannot be read.
+    pub fn check_streaks(&mut self, project: &ProjectId, task: &TaskId) -> Result<Vec<CheckStreak>, ProjectError> {
+        catch_up_tests(&self.store, &mut self.index, project, Some(AFTER_A_RUN))?;
+        streaks(&self.index, project, task)
+    }
+}
+
+fn streaks(index: &StoreIndex, project: &ProjectId, task: &TaskId) -> Result<Vec<CheckStreak>, ProjectError> {
+    let indexed = index.indexed_checks(project).map_err(ProjectError::Index)?;
+    let mut streaks = Vec::new();
+    for planned in index.checks(project, task).map_err(ProjectError::Index)? {
+        let Some(check) = indexed.iter().find(|check| check.task == *task && check.name == planned.name) else { continue };
+        let wanted = NewestTests { limit: LOOKED_AT, skip: 0, durations: false };
+        let runs = index.check_runs(project, check.number, wanted).map_err(ProjectError::Index)?;
+        streaks.push(streak(&check.name, &runs));
+    }
+    Ok(streaks)
+}
+
+/// Returns the last runs of a check. `runs` are its results, oldest first, of every attempt.
+pub(super) fn streak(check: &str, runs: &[CheckRun]) -> CheckStreak {
+    let flips = flips_of_check(runs);
+    // Only the last attempt of a run is its result.
+    let is_last = |place: &usize| runs.get(place + 1).is_none_or(|next| next.sequence != runs[*place].sequence);
+    let last: Vec<&CheckRun> = (0..runs.len()).filter(is_last).map(|place| &runs[place]).collect();
+    let end = |run: &&CheckRun| match run.status {
+        _ if !run.is_about_its_tree() => CheckEnd::Unclear,
+        _ if flips.failures.contains(&run.sequence) => CheckEnd::Flaky,
+        ResultType::Success => CheckEnd::Passed,
+        ResultType::TestFailure
+        | ResultType::ExecutionError
+        | ResultType::ValidationFailure
+        | ResultType::Timeout
+        | ResultType::PrerequisiteFailure
+        | ResultType::SpecificationError => CheckEnd::Failed,
+    };
+    let ends: Vec<CheckEnd> = last.iter().skip(last.len().saturating_sub(SHOWN)).map(end).collect();
+    // A run that says nothing about its tree does not end a row of failures.
+    let clear = last.iter().filter(|run| run.is_about_its_tree());
+    let failing: Vec<_> = clear.rev().take_while(|run| run.status != ResultType::Success).collect();
+    CheckStreak {
+        check: check.to_owned(),
+        flaky: ends.iter().filter(|end| **end == CheckEnd::Flaky).count() as u64,
+        ends,
+        failing: failing.last().map(|first| (first.started, failing.len() as u64)),
+    }
+}

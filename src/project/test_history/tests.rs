@@ -1,0 +1,94 @@
+//! Tests the judgements about past results: which tests are flaky, which are slower, and what a row of results says.
+
+use std::collections::BTreeMap;
+
+use crate::model::{CheckEnd, Digest, OverallStatus, ResultType, RunId, Sequence, TestOutcome, Timestamp, TreeDigest};
+use crate::project::test_history::flaky::{flips_of_check, flips_of_tests};
+use crate::project::test_history::slow::{durations_in, has_grown, middle};
+use crate::project::test_history::streaks::streak;
+use crate::store::{CheckRun, NotPassed, Roster};
+
+/// A run of a check with the tests 1, 2 and 3, of which these failed.
+fn run(number: u64, tree: &str, failed: &[u32]) -> CheckRun {
+    let message = Some(7);
+    CheckRun {
+        sequence: Sequence(number),
+        run_id: RunId::new(Timestamp::from_millis(0), number),
+        started: Timestamp::from_millis(i64::try_from(number).unwrap() * 1000),
+        tree: Some(TreeDigest(Digest::of(tree.as_bytes()))),
+        run_status: OverallStatus::Success,
+        attempt: 1,
+        status: if failed.is_empty() { ResultType::Success } else { ResultType::TestFailure },
+        blocks: !failed.is_empty(),
+        duration: None,
+        counts: None,
+        reused: None,
+        roster: Some(1),
+        is_complete: true,
+        not_passed: failed.iter().map(|test| NotPassed { position: test - 1, outcome: TestOutcome::Failed, message }).collect(),
+        durations: vec![Some(number * 1000); 3],
+    }
+}
+
+fn rosters() -> BTreeMap<u32, Roster> {
+    BTreeMap::from([(1, Roster::new(vec![1, 2, 3])), (2, Roster::new(vec![3]))])
+}
+
+#[test]
+fn a_test_is_flaky_if_it_passed_and_failed_on_an_equal_tree_and_only_then() {
+    // Test 1 broke and was mended; test 2 flips on the tree `b`; test 3 is skipped once.
+    let skipped = NotPassed { position: 2, outcome: TestOutcome::Skipped, message: None };
+    let runs = [
+        run(1, "a", &[]),
+        run(2, "b", &[1, 2]),
+        CheckRun { not_passed: vec![NotPassed { position: 0, ..run(3, "b", &[1]).not_passed[0] }, skipped], ..run(3, "b", &[1]) },
+        run(4, "c", &[]),
+        run(5, "c", &[]),
+    ];
+    let flips = flips_of_tests(&runs, &rosters());
+    assert_eq!(flips.keys().collect::<Vec<_>>(), [&2]);
+    let of_two = &flips[&2];
+    assert_eq!((of_two.trees, of_two.passed, of_two.failed), (1, 1, 1));
+    assert_eq!(of_two.last.as_ref().map(|(sequence, _, _, message)| (sequence.0, *message)), Some((2, Some(7))));
+}
+
+#[test]
+fn a_retried_attempt_counts_and_a_run_that_is_about_no_tree_does_not() {
+    let retried = [CheckRun { attempt: 1, ..run(1, "a", &[3]) }, CheckRun { attempt: 2, ..run(1, "a", &[]) }];
+    assert_eq!(flips_of_tests(&retried, &rosters()).keys().collect::<Vec<_>>(), [&3]);
+    let moved = [run(1, "a", &[]), CheckRun { run_status: OverallStatus::Moved, ..run(2, "a", &[3]) }];
+    assert!(flips_of_tests(&moved, &rosters()).is_empty());
+    assert_eq!(flips_of_check(&moved).failed, 0);
+    let left_out = [run(1, "a", &[1]), CheckRun { roster: Some(2), ..run(2, "a", &[]) }];
+    assert!(flips_of_tests(&left_out, &rosters()).is_empty(), "a test that was left out did not pass");
+}
+
+#[test]
+fn a_row_of_failures_goes_on_over_runs_that_say_nothing() {
+    let runs = [
+        run(1, "a", &[]),
+        run(2, "b", &[1]),
+        CheckRun { run_status: OverallStatus::Interrupted, ..run(3, "c", &[1]) },
+        run(4, "d", &[2]),
+        CheckRun { attempt: 1, ..run(5, "e", &[2]) },
+        CheckRun { attempt: 2, ..run(5, "e", &[2]) },
+    ];
+    let shown = streak("pytest", &runs);
+    let failed = CheckEnd::Failed;
+    assert_eq!(shown.ends, [CheckEnd::Passed, failed, CheckEnd::Unclear, failed, failed]);
+    assert_eq!(shown.failing, Some((Timestamp::from_millis(2000), 3)));
+    let mended = streak("pytest", &[run(1, "a", &[1]), run(2, "a", &[])]);
+    assert_eq!((mended.ends.as_slice(), mended.failing, mended.flaky), (&[CheckEnd::Flaky, CheckEnd::Passed][..], None, 1));
+    let many: Vec<CheckRun> = (1..=50).map(|number| run(number, &number.to_string(), &[])).collect();
+    assert_eq!(streak("pytest", &many).ends.len(), 20);
+}
+
+#[test]
+fn durations_of_failures_and_small_growths_count_for_nothing() {
+    let durations = durations_in(&[run(1, "a", &[2]), run(9, "b", &[])], &rosters());
+    assert_eq!(durations[&1], [1000, 9000]);
+    assert_eq!(durations[&2], [9000]);
+    assert_eq!((middle(vec![9, 1, 5]), middle(Vec::new())), (Some(5), None));
+    assert!(has_grown(100_000, 150_000) && !has_grown(100_000, 149_999), "half as long again");
+    assert!(!has_grown(1000, 10_999) && has_grown(1000, 11_000), "and 10 ms more");
+}

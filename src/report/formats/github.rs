@@ -1,0 +1,59 @@
+//! Workflow commands of GitHub Actions: one annotation for each failed test, finding and failed check.
+
+use crate::model::{FindingLevel, ResultType, shown_line};
+use crate::report::formats::{ExportedRun, fails_as_a_whole, failure_texts, reason};
+
+/// GitHub shows ten errors and ten warnings of a step. A few more are written, because other readers of the log show all.
+const MOST_OF_A_CHECK: usize = 50;
+
+pub(super) fn write(run: ExportedRun<'_>) -> String {
+    let mut lines = Vec::new();
+    for check in run.checks() {
+        let mut of_check = Vec::new();
+        let tests = run.tests_of(check);
+        for test in tests.unwrap_or_default().iter().filter(|test| test.status.is_failure()) {
+            let (first, _) = failure_texts(test);
+            let place = test.location.as_ref().map(|place| (place.file.as_str(), place.line, None));
+            of_check.push(command("error", place, &format!("{}: {}", check.name, test.full_name), &first));
+        }
+        let findings = check.result.as_ref().map(|result| result.diagnostics.findings()).unwrap_or_default();
+        for finding in findings {
+            let level = if finding.severity == FindingLevel::Error { "error" } else { "warning" };
+            let place = finding.file.as_deref().map(|file| (file, finding.line, finding.column));
+            let rule = finding.rule_id.as_deref().or(finding.code.as_deref()).unwrap_or_default();
+            of_check.push(command(level, place, format!("{} {rule}", check.name).trim_end(), &finding.message));
+        }
+        if of_check.is_empty() && fails_as_a_whole(check, tests) {
+            let status = check.status.map_or("", ResultType::word);
+            of_check.push(command("error", None, &format!("{}: {status}", check.name), reason(check)));
+        }
+        let more = of_check.len().saturating_sub(MOST_OF_A_CHECK);
+        lines.extend(of_check.into_iter().take(MOST_OF_A_CHECK));
+        if more > 0 {
+            lines.push(command("notice", None, &check.name, &format!("{more} more; the report has all")));
+        }
+    }
+    lines.push(command("notice", None, "proctor", &format!("{} · run {}", run.verdict(), run.report.authenticity.execution_id)));
+    lines.join("\n") + "\n"
+}
+
+/// Returns a workflow command. What would end it or begin another one is escaped as GitHub's own toolkit does it.
+fn command(level: &str, place: Option<(&str, Option<u64>, Option<u64>)>, title: &str, message: &str) -> String {
+    let mut properties = Vec::new();
+    if let Some((file, line, column)) = place {
+        properties.push(format!("file={}", property(file)));
+        properties.extend(line.map(|line| format!("line={line}")));
+        properties.extend(column.map(|column| format!("col={column}")));
+    }
+    properties.push(format!("title={}", property(title)));
+    format!("::{level} {}::{}", properties.join(","), data(message))
+}
+
+fn data(text: &str) -> String {
+    let text: Vec<String> = text.lines().map(|line| shown_line(line).into_owned()).collect();
+    text.join("\n").replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

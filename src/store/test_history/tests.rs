@@ -1,0 +1,249 @@
+//! Tests the index of tests: what is added is read back, within its limit, and bytes of other programs are refused.
+
+use super::*;
+use crate::model::{
+    Digest, LedgerBody, OverallResult, OverallStatus, ProofState, PruneReason, PruneRecord, PrunedRun, TreeDigest,
+};
+use crate::store::schema::{MIGRATIONS, migrate, read_version};
+use crate::store::testing::{TestIndex, everything_counts, project, run_id, run_record, task};
+use rusqlite::Connection;
+
+const SHOP: &str = "shop-00000001";
+
+fn test(id: &str, outcome: TestOutcome, duration_us: Option<u64>) -> ListedTest {
+    let message = outcome.is_failure().then(|| format!("{id} broke"));
+    ListedTest { id: id.to_owned(), report_name: None, outcome, duration_us, message }
+}
+
+fn check(name: &str, tests: Vec<ListedTest>) -> SealedCheck {
+    let failed = tests.iter().any(|test| test.outcome.is_failure());
+    SealedCheck {
+        name: name.to_owned(),
+        attempt: 1,
+        status: if failed { ResultType::TestFailure } else { ResultType::Success },
+        blocks: failed,
+        duration: Some(DurationMs(7)),
+        counts: None,
+        reused: None,
+        tests: Some(ListedTests { tests, is_complete: true }),
+    }
+}
+
+fn run(sequence: u64, checks: Vec<SealedCheck>) -> SealedTests {
+    let run = PastRun {
+        sequence: Sequence(sequence),
+        run_id: run_id(sequence),
+        task: task("default"),
+        started: Timestamp::from_millis(1000),
+        duration: Some(DurationMs(20)),
+        status: OverallStatus::Success,
+        result: Some(OverallResult::Passed),
+        tree: Some(TreeDigest(Digest::of(b"tree"))),
+        counts: Some(TestCounts { passed: 2, failed: 0, skipped: 1 }),
+    };
+    SealedTests { run, saved_paths: vec![format!("src/{sequence}.py")], checks }
+}
+
+fn all(durations: bool) -> NewestTests {
+    NewestTests { limit: 1000, skip: 0, durations }
+}
+
+fn add(index: &mut TestIndex, run: &SealedTests) {
+    index.index.add_tests(&project(SHOP), run).unwrap();
+}
+
+/// Returns the results of the first check: for each run its tests by id with outcome, message and duration.
+fn results(index: &TestIndex) -> Vec<Vec<(String, TestOutcome, Option<String>, Option<u64>)>> {
+    let shop = project(SHOP);
+    let check = index.index.indexed_checks(&shop).unwrap().remove(0).number;
+    let rosters = index.index.rosters(&shop, check).unwrap();
+    let names: std::collections::BTreeMap<u32, String> =
+        index.index.known_tests(&shop).unwrap().into_iter().map(|(number, _, test)| (number, test.id)).collect();
+    let of_run = |run: CheckRun| {
+        let roster = &rosters[&run.roster.unwrap()];
+        let one = |(place, number): (u32, &u32)| {
+            let (outcome, message) = run.outcome(place);
+            let message = message.map(|number| index.index.failure_message(&shop, number).unwrap().unwrap());
+            (names[number].clone(), outcome, message, run.duration_of(place))
+        };
+        (0..).zip(roster.tests()).map(one).collect()
+    };
+    index.index.check_runs(&shop, check, all(true)).unwrap().into_iter().map(of_run).collect()
+}
+
+#[test]
+fn what_is_added_is_read_back() {
+    let mut index = TestIndex::new();
+    let names = ["b[1-\u{1b}[31m]", "a\0b", "ä \"quoted\"\n::x", ""];
+    let tests = vec![
+        test(names[0], TestOutcome::Failed, Some(12_345)),
+        test(names[1], TestOutcome::Passed, None),
+        test(names[2], TestOutcome::Skipped, Some(0)),
+        test(names[3], TestOutcome::Error, Some(u64::MAX / 2)),
+    ];
+    add(&mut index, &run(1, vec![check("pytest", tests.clone())]));
+    let mut expected: Vec<_> =
+        tests.iter().map(|test| (test.id.clone(), test.outcome, test.message.clone(), test.duration_us)).collect();
+    expected.sort_by(|one, other| one.0.cmp(&other.0));
+    assert_eq!(results(&index), [expected]);
+    let runs = index.index.past_runs(&project(SHOP), None, false, None, 9).unwrap();
+    assert_eq!((runs.len(), runs[0].0.counts, runs[0].0.duration), (1, run(1, Vec::new()).run.counts, Some(DurationMs(20))));
+    assert_eq!(index.index.saved_paths_between(&project(SHOP), Sequence(0), Sequence(1)).unwrap(), ["src/1.py"]);
+}
+
+#[test]
+fn a_run_is_added_once_and_tests_keep_their_number_and_key() {
+    let mut index = TestIndex::new();
+    let first = run(1, vec![check("pytest", vec![test("a", TestOutcome::Passed, None)])]);
+    add(&mut index, &first);
+    add(&mut index, &first);
+    let both = vec![test("b", TestOutcome::Passed, Some(5)), test("a", TestOutcome::Failed, None)];
+    add(&mut index, &run(2, vec![check("pytest", both)]));
+    let known = index.index.known_tests(&project(SHOP)).unwrap();
+    let named: Vec<_> = known.iter().map(|(number, _, test)| (*number, test.id.as_str(), test.key)).collect();
+    let key = |id| write::test_key(&task("default"), "pytest", id);
+    assert_eq!(named, [(1, "a", key("a")), (2, "b", key("b"))]);
+    assert_eq!(results(&index).len(), 2);
+}
+
+#[test]
+fn tests_with_one_name_are_one_test_that_ended_as_the_worst_of_them() {
+    let mut index = TestIndex::new();
+    let tests = vec![
+        test("same", TestOutcome::Passed, Some(3)),
+        test("same", TestOutcome::Failed, Some(4)),
+        test("same", TestOutcome::Skipped, None),
+    ];
+    add(&mut index, &run(1, vec![check("node", tests)]));
+    let expected = ("same".to_owned(), TestOutcome::Failed, Some("same broke".to_owned()), Some(7));
+    assert_eq!(results(&index), [[expected]]);
+}
+
+#[test]
+fn ten_thousand_runs_of_a_thousand_tests_fit_into_the_limit() {
+    let mut index = TestIndex::new();
+    let tests = |sequence: u64| {
+        let one = |number: u64| {
+            let outcome = if number == sequence % 1000 { TestOutcome::Failed } else { TestOutcome::Passed };
+            test(&format!("tests/test_{}.py::test_{number}", number / 50), outcome, Some((number * 7 + sequence) % 400 * 1000))
+        };
+        (0..1000).map(one).collect()
+    };
+    add(&mut index, &run(1, vec![check("pytest", tests(1))]));
+    let first = index.index.bytes_of_tests(&project(SHOP)).unwrap();
+    for sequence in 2..=21 {
+        add(&mut index, &run(sequence, vec![check("pytest", tests(sequence))]));
+    }
+    let each = (index.index.bytes_of_tests(&project(SHOP)).unwrap() - first) / 20;
+    assert!(first + each * 10_000 < LARGEST, "{first} bytes for the first run and {each} for each other");
+}
+
+#[test]
+fn beyond_the_limit_the_oldest_runs_go_with_what_only_they_had() {
+    let mut index = TestIndex::new();
+    let shop = project(SHOP);
+    let tests = |sequence: u64| {
+        (0..50).map(|number| test(&format!("run {sequence} test {number}"), TestOutcome::Failed, Some(number))).collect()
+    };
+    let largest = 100_000;
+    for sequence in 1..=40 {
+        let run = run(sequence, vec![check("fuzz", tests(sequence))]);
+        index.index.update(|tables, _| tables.add_tests(&shop, &run, largest)).unwrap();
+    }
+    let runs = index.index.past_runs(&shop, None, false, None, 99).unwrap();
+    assert!((1..40).contains(&runs.len()) && runs[0].0.sequence == Sequence(40), "{} runs are left", runs.len());
+    assert_eq!(index.index.known_tests(&shop).unwrap().len(), runs.len() * 50);
+    assert!(index.index.bytes_of_tests(&shop).unwrap() <= largest);
+    // One run that is larger than the limit stays alone.
+    let large =
+        run(41, vec![check("fuzz", (0..900).map(|number| test(&format!("{number}"), TestOutcome::Passed, None)).collect())]);
+    index.index.update(|tables, _| tables.add_tests(&shop, &large, largest)).unwrap();
+    assert_eq!(index.index.past_runs(&shop, None, false, None, 99).unwrap().len(), 1);
+}
+
+#[test]
+fn rows_of_pruned_runs_stay_and_say_so_and_those_of_purged_runs_go() {
+    let mut index = TestIndex::new();
+    let shop = project(SHOP);
+    for number in 1..=2 {
+        index.append_run(SHOP, run_record(number, "default", OverallStatus::Success));
+        add(&mut index, &run(number, vec![check("pytest", vec![test("a", TestOutcome::Failed, None)])]));
+    }
+    index.append(SHOP, LedgerBody::Pruned(pruned(&[1])));
+    let states = |index: &TestIndex| {
+        let runs = index.index.past_runs(&shop, None, false, None, 9).unwrap();
+        runs.into_iter().map(|(run, evidence)| (run.sequence.0, evidence)).collect::<Vec<_>>()
+    };
+    assert_eq!(states(&index), [(2, ProofState::Kept), (1, ProofState::Pruned)]);
+    let lines = index.lines[&shop].clone();
+    index.index.apply_anew(&shop, &lines).unwrap();
+    assert_eq!(states(&index), [(2, ProofState::Kept), (1, ProofState::Pruned)], "rows that were made anew keep the tests");
+    index
+        .index
+        .update(|tables, _| {
+            forget_before(&tables.connection, &shop, Sequence(4)).map_err(|source| tables.reader.refused("write", source))
+        })
+        .unwrap();
+    assert_eq!(states(&index), []);
+    assert_eq!(index.index.known_tests(&shop).unwrap(), []);
+    assert_eq!(index.index.failure_message(&shop, 1).unwrap(), None);
+}
+
+fn pruned(runs: &[u64]) -> PruneRecord {
+    let run = |number: &u64| PrunedRun {
+        task: task("default"),
+        run_id: run_id(*number),
+        manifest_hash: Digest::of(b"manifest"),
+        why: PruneReason::Runs,
+    };
+    PruneRecord { runs: runs.iter().map(run).collect() }
+}
+
+#[test]
+fn runs_are_known_to_lack_tests_until_they_are_added_or_passed_over() {
+    let mut index = TestIndex::new();
+    let shop = project(SHOP);
+    for number in 1..=3 {
+        index.append_run(SHOP, run_record(number, "default", OverallStatus::Success));
+    }
+    let lacking = |index: &TestIndex| index.index.runs_without_tests(&shop, 9).unwrap();
+    assert_eq!(lacking(&index), [Sequence(1), Sequence(2), Sequence(3)]);
+    add(&mut index, &run(1, Vec::new()));
+    index.index.pass_over_tests(&shop, Sequence(2)).unwrap();
+    assert_eq!(lacking(&index), [Sequence(3)]);
+    assert!(!index.index.tests_are_foreign(&shop).unwrap());
+    add(&mut index, &SealedTests { run: PastRun { run_id: run_id(99), ..run(3, Vec::new()).run }, ..run(3, Vec::new()) });
+    assert!(index.index.tests_are_foreign(&shop).unwrap(), "the ledger has another run there");
+    index.index.forget_tests(&shop).unwrap();
+    assert_eq!(lacking(&index).len(), 3);
+}
+
+#[test]
+fn bytes_of_another_program_are_damage_and_no_answer() {
+    let mut index = TestIndex::new();
+    add(&mut index, &run(1, vec![check("pytest", vec![test("a", TestOutcome::Passed, Some(1000))])]));
+    for (column, bytes) in [("outcomes", "x'ffff'"), ("durations", "x'07'"), ("durations", "x'01'")] {
+        let connection = Connection::open(&index.path).unwrap();
+        connection.execute(&format!("UPDATE history_results SET {column} = {bytes}"), []).unwrap();
+        let check = index.index.indexed_checks(&project(SHOP)).unwrap()[0].number;
+        let answer = index.index.check_runs(&project(SHOP), check, all(true));
+        assert!(matches!(answer, Err(IndexError::Value { .. })), "{column} {bytes}: {answer:?}");
+        connection.execute("UPDATE history_results SET outcomes = x'', durations = x''", []).unwrap();
+    }
+}
+
+#[test]
+fn a_file_of_version_13_gets_the_tables_and_keeps_its_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("state.db");
+    let mut connection = Connection::open(&path).unwrap();
+    migrate(&mut connection, &MIGRATIONS[..13]).unwrap();
+    let row = "INSERT INTO runs (project, sequence, run_id, task, started, status, counts, blocking, report_hash) \
+               VALUES ('shop-00000001', 1, ?1, 'default', 0, 'SUCCESS', 1, 0, 'x')";
+    connection.execute(row, [run_id(1).as_str()]).unwrap();
+    drop(connection);
+    let index = StoreIndex::open(&path, everything_counts).unwrap();
+    assert_eq!(index.set_aside, None);
+    assert_eq!(index.index.runs_without_tests(&project(SHOP), 9).unwrap(), [Sequence(1)]);
+    assert_eq!(read_version(&Connection::open(&path).unwrap()).unwrap(), 14);
+}
