@@ -169,8 +169,8 @@ fn what_a_check_puts_in_the_place_of_the_evidence_link_is_said_and_gives_way() {
     let project = Project::new().toml(&toml);
     let said = project.proctor(["run"]).any_status();
     assert!(said.stderr.contains("`evidence` in the project was replaced while the checks ran"), "{}", said.snapshot());
-    let report = fs::read_to_string(project.path().join("evidence/default/latest/execution-report.json"));
-    assert!(report.is_ok_and(|report| report.contains("reportVersion")), "the documented path leads to the evidence again");
+    let target = fs::read_link(project.path().join("evidence")).expect("it is a link again");
+    assert!(target.starts_with(project.root().join("state/proctor/evidence")), "{}", target.display());
     project.proctor(["verify"]).success();
     fs::remove_file(project.path().join("evidence")).expect("it is a link");
     std::os::unix::fs::symlink("/tmp", project.path().join("evidence")).expect("the project is ours");
@@ -194,7 +194,7 @@ fn a_store_that_cannot_be_written_answers_log_and_status() {
         assert!(status.success(), "{program} {arguments:?}");
     };
     let text = |path: &std::path::Path| path.to_str().expect("a temporary path is text").to_owned();
-    run("chmod", &["755", &text(&root)]);
+    run("find", &[&text(&root), "-type", "d", "-exec", "chmod", "755", "{}", "+"]);
     run("chown", &["-R", user, &text(&store)]);
     run("find", &[&text(&store), "-type", "d", "-exec", "chmod", "500", "{}", "+"]);
     run("find", &[&text(&store), "-type", "f", "-exec", "chmod", "400", "{}", "+"]);
@@ -211,7 +211,7 @@ fn a_store_that_cannot_be_written_answers_log_and_status() {
             let output = command.output().expect("util-linux is there");
             let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(0), "{index} {arguments:?}: {said}");
-            assert!(said.contains("PASSED") || said.contains("passed") || said.contains("projects"), "{arguments:?}: {said}");
+            assert!(said.contains("PASS"), "{arguments:?}: {said}");
         }
     }
 }

@@ -104,8 +104,7 @@ def check_run(directory, body, key, where):
         is_named = kind == "application/vnd.in-toto+json" and signature["keyid"] == key_id(key.raw)
         check(is_named and verifies(key.raw, pae(kind, payload), b64(signature["sig"])), where, "a statement is not signed")
         payloads.append(json.loads(payload))
-    test, slsa = payloads
-    kinds = "https://in-toto.io/attestation/test-result/v0.1", "https://slsa.dev/provenance/v1"
+    (test, slsa), kinds = payloads, ("https://in-toto.io/attestation/test-result/v0.1", "https://slsa.dev/provenance/v1")
     subject = [{"name": "execution-report.json", "digest": {"sha256": sha(report)}}]
     is_about = (test["predicateType"], slsa["predicateType"]) == kinds and test["subject"] == slsa["subject"] == subject
     own, details = {"execution-report.json", "execution-report.json.sig", name}, slsa["predicate"]["runDetails"]
@@ -147,7 +146,8 @@ def verify_project(root, project, keys):
             check(runs.get(run["runId"], (0, {}))[1].get("manifestHash") == run["manifestHash"], project, body["kind"], "an unknown run")
             check(body["kind"] != "archived" or run["runId"] not in gone, project, "archived twice", run["runId"])
             gone[run["runId"]] = body["kind"], run
-    there = {path.name: path for path in (root / "evidence" / project).glob("*/runs/*")}
+    is_real = lambda path: path.resolve() == root.resolve() / path.relative_to(root)  # No link is followed.
+    there = {path.name: path for path in (root / "evidence" / project).glob("*/runs/*") if is_real(path)}
     for name, (number, body) in runs.items():
         kind, packed = gone.get(name, (body["kind"], None))
         place = root / "evidence" / project / body["task"] / "runs" / (name + (".tar.zst" if kind == "archived" else ""))
