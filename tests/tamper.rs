@@ -1,10 +1,13 @@
 //! The evidence of real runs is manipulated in every way we know. `proctor verify` must name each manipulation by file and kind of fault.
 //!
-//! `rows` lists deliberate manipulations, `archived` those of archived runs. `fields` changes every single value of every document and of the
+//! `rows` lists deliberate manipulations, `archived` those of archived runs, `exported` those of exports.
+//! `independent` compares all of these with a verifier that knows the page of the format alone. `fields` changes every single value of every document and of the
 //! index, one at a time. `leftovers` and `unsigned` are about stores that look manipulated, but are not.
 
 mod archived;
+mod exported;
 mod fields;
+mod independent;
 mod leftovers;
 mod rows;
 mod unsigned;
@@ -58,19 +61,45 @@ fn manipulations_are_named(extent: Extent) {
 }
 
 #[test]
-fn there_are_sixty_manipulations_and_no_two_of_a_name() {
+fn there_are_two_hundred_manipulations_and_no_two_of_a_name() {
     let of_archives = archived::ROWS.iter().map(|row| row.what);
-    let names: BTreeSet<_> = ROWS.iter().map(|row| row.what).chain(of_archives).collect();
-    assert_eq!(names.len(), ROWS.len() + archived::ROWS.len());
-    assert!(ROWS.len() >= 60, "{} rows", ROWS.len());
+    let of_exports = exported::ROWS.iter().map(|row| row.what);
+    let names: BTreeSet<_> = ROWS.iter().map(|row| row.what).chain(of_archives).chain(of_exports).collect();
+    assert_eq!(names.len(), ROWS.len() + archived::ROWS.len() + exported::ROWS.len());
+    assert!(names.len() >= 200, "{} rows", names.len());
+}
+
+#[test]
+fn the_first_fault_that_is_told_is_the_cause() {
+    let made = Made::get();
+    let causes = [
+        ("a log is edited", FaultKind::FileChanged),
+        ("a verdict is edited in the last line", FaultKind::LineSignature),
+        ("a line gets a space", FaultKind::LineSignature),
+        ("a line becomes unreadable", FaultKind::LineUnreadable),
+        ("the ledger is put back by some lines", FaultKind::IndexAhead),
+        ("the ledger is removed", FaultKind::LedgerMissing),
+        ("a record of a key is removed", FaultKind::KeyMissing),
+        ("a manifest is removed", FaultKind::ManifestMissing),
+        ("a log, the manifest and the ledger are edited together", FaultKind::LineSignature),
+    ];
+    for (what, cause) in causes {
+        let row = ROWS.iter().find(|row| row.what == what).expect("it is in the table");
+        let victim = made.copy();
+        (row.act)(&victim);
+        let found = victim.verify();
+        assert_eq!(found.first().map(|first| first.kind.as_str()), Some(cause.word()), "{what}: {found:#?}");
+    }
 }
 
 #[test]
 fn every_kind_of_fault_is_some_manipulation_s() {
     let of_archives = archived::ROWS.iter().map(|row| row.kind);
-    let shown: BTreeSet<_> = ROWS.iter().map(|row| row.kind).chain(of_archives).collect();
-    // These faults occur in exports and in stores without signatures. The tests of `signatures` and `verify` cover them.
-    let elsewhere = [FaultKind::SignatureMissing, FaultKind::RunSuperseded];
+    let of_exports = exported::ROWS.iter().map(|row| row.kind);
+    let shown: BTreeSet<_> = ROWS.iter().map(|row| row.kind).chain(of_archives).chain(of_exports).collect();
+    // These faults occur in exports and in stores without signatures. The tests of `signatures`, `verify` and `keys` cover them.
+    let of_others = [FaultKind::LinkReplaced, FaultKind::KeyHistoryMissing];
+    let elsewhere = [&[FaultKind::SignatureMissing, FaultKind::RunSuperseded][..], &of_others].concat();
     let of_pruning = [FaultKind::RunPruned, FaultKind::PruneWrong];
     // The tests of `anchor` cover the faults that are found by comparing with checkpoints outside of the store.
     let elsewhere = [elsewhere.as_slice(), crate::anchor::KINDS, &of_pruning].concat();

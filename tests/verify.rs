@@ -2,7 +2,8 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::common::{Project, WRITES_TO_SHARED, fake_tool, poll, seal_many_runs};
 
@@ -110,4 +111,107 @@ fn verifying_changes_nothing() {
     assert_eq!(fs::read(&index).expect("it is there"), before, "the next run sets it aside and makes it anew");
     project.proctor(["run"]).success();
     project.proctor(["verify"]).success();
+}
+
+/// Lets eight processes at once run, prune, archive and replace the key, and verifies meanwhile.
+fn verify_beside_eight_processes(long: Duration) {
+    let toml = format!("{CHECK}[evidence]\nkeep_runs = 8\n");
+    let project = with_a_run();
+    project.save("proctor.toml", &toml);
+    project.approve();
+    let begun = Instant::now();
+    let commands: [&[&str]; 4] = [&["run"], &["prune"], &["archive", "--days", "0"], &["run"]];
+    let (mut looks, mut wrong) = (0, Vec::new());
+    thread::scope(|scope| {
+        for number in 0..8 {
+            let project = &project;
+            scope.spawn(move || {
+                for round in 0.. {
+                    if begun.elapsed() > long {
+                        break;
+                    }
+                    let command = if number == 0 && round % 5 == 4 { &["key", "rotate"] } else { commands[(number + round) % 4] };
+                    let _other_at_work = project.proctor(command).any_status();
+                }
+            });
+        }
+        while begun.elapsed() < long {
+            let said = project.proctor(["verify", "--all"]).any_status();
+            looks += 1;
+            if said.status != 0 {
+                wrong.push(said.stdout);
+            }
+        }
+    });
+    println!("{looks} looks, {} of them accused", wrong.len());
+    assert!(wrong.is_empty(), "{} of {looks} accused:\n{}", wrong.len(), wrong.join("\n"));
+    project.proctor(["verify", "--all"]).success();
+}
+
+#[test]
+fn nobody_is_accused_while_eight_processes_write() {
+    verify_beside_eight_processes(Duration::from_secs(8));
+}
+
+#[test]
+#[ignore = "long tier"]
+fn nobody_is_accused_while_eight_processes_write_for_long() {
+    verify_beside_eight_processes(Duration::from_secs(60));
+}
+
+#[test]
+fn what_a_check_puts_in_the_place_of_the_evidence_link_is_said_and_gives_way() {
+    let replaces =
+        "rm evidence && mkdir -p evidence/default/latest && echo forged >evidence/default/latest/execution-report.json";
+    let toml = format!(
+        "[sandbox]\nsnapshot = \"off\"\n[[check]]\nname = \"replaces\"\ncommand = [\"/bin/sh\", \"-c\", \"{replaces}\"]\n"
+    );
+    let project = Project::new().toml(&toml);
+    let said = project.proctor(["run"]).any_status();
+    assert!(said.stderr.contains("`evidence` in the project was replaced while the checks ran"), "{}", said.snapshot());
+    let target = fs::read_link(project.path().join("evidence")).expect("it is a link again");
+    assert!(target.starts_with(project.root().join("state/proctor/evidence")), "{}", target.display());
+    project.proctor(["verify"]).success();
+    fs::remove_file(project.path().join("evidence")).expect("it is a link");
+    std::os::unix::fs::symlink("/tmp", project.path().join("evidence")).expect("the project is ours");
+    for arguments in [&["verify", "--json"][..], &["verify", "--all", "--json"]] {
+        let document = project.proctor(arguments).status(6).json();
+        assert_eq!(document["faults"][0]["kind"], "linkReplaced", "{document}");
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_written_answers_log_and_status() {
+    let project = with_a_run();
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    // Somebody else may read everything and write nothing. The store is given to that user, so that its owner is right.
+    let (root, user) = (project.root().to_owned(), "65534");
+    let store = root.join("state/proctor");
+    let run = |program: &str, arguments: &[&str]| {
+        let status = std::process::Command::new(program).args(arguments).status().expect("coreutils are there");
+        assert!(status.success(), "{program} {arguments:?}");
+    };
+    let text = |path: &std::path::Path| path.to_str().expect("a temporary path is text").to_owned();
+    run("find", &[&text(&root), "-type", "d", "-exec", "chmod", "755", "{}", "+"]);
+    run("chown", &["-R", user, &text(&store)]);
+    run("find", &[&text(&store), "-type", "d", "-exec", "chmod", "500", "{}", "+"]);
+    run("find", &[&text(&store), "-type", "f", "-exec", "chmod", "400", "{}", "+"]);
+    for index in ["there", "gone"] {
+        if index == "gone" {
+            let files = fs::read_dir(&store).expect("it is there").flatten().map(|entry| entry.path());
+            files.filter(|path| text(path).contains("state.db")).for_each(|path| fs::remove_file(path).expect("root may"));
+        }
+        for arguments in [&["log"][..], &["status"], &["status", "--json"]] {
+            let mut command = std::process::Command::new("setpriv");
+            command.args(["--reuid", user, "--regid", user, "--clear-groups", "--", &text(crate::common::proctor())]);
+            command.args(arguments).current_dir(project.path()).env_clear().env("PATH", "/usr/bin:/bin");
+            command.env("XDG_STATE_HOME", root.join("state")).env("HOME", root.join("home"));
+            let output = command.output().expect("util-linux is there");
+            let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{index} {arguments:?}: {said}");
+            assert!(said.contains("PASS"), "{arguments:?}: {said}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use crate::model::{HealthProblem, ServiceTrouble, Timestamp};
 
 /// A problem that keeps the service from judging a project, for example a full disk. The service tries again by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HealthV1 {
     /// The name of the problem, for programs.

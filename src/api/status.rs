@@ -11,6 +11,7 @@ use crate::model::{
 
 /// The answer of `GET /v1/status`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StatusV1 {
     /// The service that answers; `None` if the command line read the state itself.
@@ -21,6 +22,7 @@ pub struct StatusV1 {
 
 /// The running service: its process id, its version and its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServiceV1 {
     pub pid: u32,
@@ -52,6 +54,7 @@ pub enum InTimeV1 {
 
 /// A project and the states of its tasks' verdicts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectStatusV1 {
     /// The project's id; `None` if the directory is not registered.
@@ -71,6 +74,7 @@ pub struct ProjectStatusV1 {
 
 /// A task and the state of its verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskStatusV1 {
     pub task: TaskId,
@@ -102,6 +106,7 @@ pub struct TaskStatusV1 {
 
 /// Whether a task's last verdict is for the present tree and the present plan, or why there is no such verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum StateV1 {
     /// The verdict is for the present tree and the present plan.
@@ -129,6 +134,7 @@ pub enum StateV1 {
 
 /// A run's verdict, with the tree and the plan that it is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VerdictV1 {
     pub run_id: RunId,

@@ -114,20 +114,22 @@ pub(crate) struct KeyOptions {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyVerb {
-    /// List every key there was: its number, id, when it was made, and since which line of each ledger it signs
+    /// List every key there was: its number, id, when it was made, and which lines of each ledger it signed
     Show,
-    /// Make a new key, which signs from now on; the ones before stay known and keep verifying what they signed
+    /// Make a new key, which signs from now on; the private half of the one before is destroyed, and what it signed goes on verifying
+    ///
+    /// Waits for processes that write evidence, at most 15 minutes.
     Rotate {
         /// The key before is lost: it cannot sign the handing-over, and `proctor verify` says so from then on
         #[arg(long)]
         lost: bool,
     },
-    /// Print the public key, for somebody who verifies
+    /// Print all public keys with the lines of the ledgers they signed, for somebody who verifies (`verify --key FILE`)
     Export {
-        /// As a line of OpenSSH's allowed_signers instead of PEM
+        /// As lines of OpenSSH's allowed_signers instead of PEM
         #[arg(long)]
         ssh: bool,
-        /// The key of this number instead of the one in use
+        /// The key of this number alone, without the history
         #[arg(long, value_name = "NUMBER")]
         number: Option<u32>,
     },

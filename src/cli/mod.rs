@@ -31,6 +31,7 @@ mod render;
 mod review_arguments;
 mod root_search;
 mod running_actions;
+mod schemas;
 mod screen;
 mod service;
 mod service_arguments;
@@ -118,7 +119,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Tasks(options) => commands::tasks::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
         Command::Check(options) => commands::check::execute(&options, environment),
-        Command::Schema(_) => commands::schema::execute(),
+        Command::Schema(options) => commands::schema::execute(&options),
         Command::Approve(options) => commands::approve::execute(&options, environment),
         Command::Plan(options) => commands::plan::execute(&options, environment),
         Command::Tree(options) => commands::tree::execute(&options, environment),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::project_place::ProjectPlace;
 use crate::cli::value_arguments::ValueOptions;
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// Read test specifications and proctor.toml, and say everything that is wrong with them; nothing is run
 ///
@@ -41,15 +41,32 @@ pub(crate) struct CheckOptions {
     pub(crate) json: bool,
 }
 
-/// Print the JSON Schema of test specifications
+/// Print the JSON Schema of test specifications, or of what proctor writes
 ///
-/// It is that of schema version 2.0.0 with what proctor adds under the keys `proctor`, in draft 7.
+/// That of specifications is schema version 2.0.0 with what proctor adds under the keys `proctor`. All are in draft 7. A key is taken away
+/// only with a new version of its format.
 ///
 /// Examples:
 ///   proctor schema > schema-2.0.0.json
+///   proctor schema report > execution-report.schema.json
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct SchemaOptions {}
+pub(crate) struct SchemaOptions {
+    /// Of what: test specifications, `execution-report.json`, `technical-debt-data.json`, a line of a ledger, `verify --json`, `status --json`
+    #[arg(value_enum, default_value = "specification")]
+    pub(crate) what: SchemaSubject,
+}
+
+/// A format that has a JSON Schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaSubject {
+    Specification,
+    Report,
+    Debt,
+    Ledger,
+    Verify,
+    Status,
+}
 
 /// Print what a run would do, in the order it would do it; nothing is run
 ///

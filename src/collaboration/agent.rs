@@ -201,7 +201,8 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
         | LedgerBody::Pruned(_)
         | LedgerBody::Purged(_)
         | LedgerBody::Archived(_)
-        | LedgerBody::Governance(_) => used,
+        | LedgerBody::Governance(_)
+        | LedgerBody::KeyReplaced(_) => used,
     }
 }
 

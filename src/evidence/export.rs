@@ -5,13 +5,13 @@ use std::path::Path;
 use crate::evidence::archive::{ArchiveFolder, ArchiveMember, ArchiveWriter, copy_into, for_each_stored_file};
 use crate::evidence::changes::{copy_file, create_directories, create_directory, create_file, write_new};
 use crate::evidence::error::failed;
-use crate::evidence::files::{LARGEST_FILE, if_exists, list_directory};
-use crate::evidence::keys::{read_key_ring, read_signer};
+use crate::evidence::files::{LARGEST_FILE, list_directory};
+use crate::evidence::keys::{KeyRing, find_signer, read_key_ring};
 use crate::evidence::ledger_file::LedgerFile;
 use crate::evidence::ledger_tail::parse_line;
-use crate::evidence::names::{ARCHIVE_SUFFIX, EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, statements_name};
+use crate::evidence::names::{ARCHIVE_SUFFIX, EXPORTED_KEYS, EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, statements_name};
 use crate::evidence::signing::{PublicKey, SSH_IDENTITY, SSH_NAMESPACE};
-use crate::evidence::{EvidenceError, FileOperation, InclusionProof, KnownKey, LogCheckpoint, Store, read_log};
+use crate::evidence::{EvidenceError, FileOperation, InclusionProof, LogCheckpoint, Store, read_log};
 use crate::model::{LedgerBody, ProjectId, RunId, TaskId};
 
 /// The file of an export with the public key in PEM, for OpenSSL and libraries.
@@ -19,6 +19,19 @@ pub const EXPORTED_KEY: &str = "proctor.pub";
 /// The file of an export with the public key in OpenSSH's form.
 pub const EXPORTED_SIGNERS: &str = "allowed_signers";
 const README: &str = include_str!("export.md");
+
+/// Returns what `proctor key export` prints: the key in use as PEM, which most programs take from the beginning of a file, and then the
+/// record of every key, a line each. With `ssh` the keys are lines of an allowed-signers file and the records are its comments.
+/// `None` if there is no key.
+pub fn exported_keys(ring: &KeyRing, ssh: bool) -> Option<String> {
+    let current = ring.current()?;
+    let records = ring.to_lines(None);
+    if ssh {
+        let signers: String = ring.keys().iter().rev().map(|key| allowed_signers(key.public())).collect();
+        return Some(signers + &records.lines().map(|record| format!("# {record}\n")).collect::<String>());
+    }
+    Some(current.public().to_pem() + &records)
+}
 
 /// Returns the text of an allowed-signers file, for `ssh-keygen -Y verify -f` and git's `gpg.ssh.allowedSignersFile`.
 pub fn allowed_signers(key: &PublicKey) -> String {
@@ -28,8 +41,8 @@ pub fn allowed_signers(key: &PublicKey) -> String {
 /// Exports a sealed run to a new directory, or to a new file if the name ends in `.tar.zst`. Returns the key that
 /// signed the run.
 ///
-/// The export contains a proof that the run is in the log of the checkpoint `anchored`, or in the present log if
-/// `anchored` is `None`. The proof is left out if the private half of the run's key is gone.
+/// The export contains the history of keys, and a proof that the run is in the log of the checkpoint `anchored`, or in the present log
+/// if `anchored` is `None`. The key in use signs the checkpoint of the proof; replaced keys sign nothing any more.
 pub fn export_run(
     store: &Store,
     project: &ProjectId,
@@ -41,15 +54,16 @@ pub fn export_run(
     let ring = read_key_ring(store)?;
     let known = ring.key_for_line(project, sequence).ok_or_else(|| EvidenceError::NotSigned { run_id: run_id.clone() })?;
     let key = known.public().clone();
-    let proof = prove_inclusion_of_run(store, project, (run_id, known), anchored)?;
+    let proof = prove_inclusion_of_run(store, project, run_id, anchored)?;
     let readme = README.replace("RUN_ID", run_id.as_str()).replace("STATEMENTS", &statements_name(run_id));
-    let mut files = vec![
+    let files = vec![
         (EXPORTED_LEDGER, line),
+        (EXPORTED_KEYS, ring.to_lines(Some(project)).into_bytes()),
+        (EXPORTED_PROOF, proof.to_text().into_bytes()),
         (EXPORTED_KEY, key.to_pem().into_bytes()),
         (EXPORTED_SIGNERS, allowed_signers(&key).into_bytes()),
         ("README.md", readme.into_bytes()),
     ];
-    files.extend(proof.map(|proof| (EXPORTED_PROOF, proof.to_text().into_bytes())));
     if let Some(parent) = to.parent() {
         create_directories(parent)?;
     }
@@ -112,23 +126,21 @@ fn write_archive(to: &Path, run_id: &RunId, files: &[(&str, Vec<u8>)], directory
     writer.finish()
 }
 
-/// Proves that the run's line is in the log, with a checkpoint signed by the key that signed the run. Returns `None` if
-/// that key's private half is gone.
+/// Proves that the run's line is in the log, with a checkpoint that the key in use signs.
 fn prove_inclusion_of_run(
     store: &Store,
     project: &ProjectId,
-    (run_id, key): (&RunId, &KnownKey),
+    run_id: &RunId,
     anchored: Option<&LogCheckpoint>,
-) -> Result<Option<InclusionProof>, EvidenceError> {
+) -> Result<InclusionProof, EvidenceError> {
     let log = read_log(store, project)?;
     if let Some(anchored) = anchored.filter(|anchored| !log.extends(anchored)) {
         return Err(EvidenceError::NotAnchored { project: project.clone(), size: anchored.size });
     }
-    let Some(signer) = if_exists(read_signer(store, key))? else { return Ok(None) };
+    let signer = find_signer(store)?.ok_or_else(|| EvidenceError::NotSigned { run_id: run_id.clone() })?;
     let checkpoint = anchored.cloned().unwrap_or_else(|| log.head()).sign(&signer);
     let proof = log.index_of(run_id).and_then(|index| log.prove_inclusion(index, &checkpoint));
-    let too_early = || EvidenceError::AnchoredEarlier { run_id: run_id.clone(), size: checkpoint.checkpoint().size };
-    proof.ok_or_else(too_early).map(Some)
+    proof.ok_or_else(|| EvidenceError::AnchoredEarlier { run_id: run_id.clone(), size: checkpoint.checkpoint().size })
 }
 
 /// Finds the ledger line of a run. Returns the line exactly as it stands in the file, with its sequence number.

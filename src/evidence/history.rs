@@ -97,9 +97,13 @@ pub fn list_projects(store: &Store) -> Result<Vec<ProjectId>, EvidenceError> {
     Ok(projects)
 }
 
-/// Returns the names of the directories in a directory. Links to directories are left out.
+/// Returns the names of the directories in a directory. Links to directories are left out, and a link in the place of the directory
+/// itself is not followed.
 fn directories_in(path: PathBuf) -> Result<Vec<String>, EvidenceError> {
     let mut names = Vec::new();
+    if path.is_symlink() {
+        return Ok(names);
+    }
     for entry in list_directory(&path)? {
         if entry.file_type().map_err(failed(FileOperation::List, &path))?.is_dir() {
             names.extend(entry.file_name().into_string().ok());

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use nix::unistd::geteuid;
+
 use crate::evidence::changes::{open_or_create, sync_data, sync_directory, sync_file, truncate, write_at, write_new};
 use crate::evidence::keys;
 use crate::evidence::ledger_file::LedgerFile;
@@ -25,6 +27,8 @@ pub struct Ledger {
     /// The signing key; `None` until it is needed. It cannot change while the lock is held, because changing the key
     /// needs the locks of all projects.
     signer: Option<Signer>,
+    /// The time of the last line. No line is dated before the one before it, even if the clock was set back meanwhile.
+    last_time: Option<Timestamp>,
     lock: ProjectLock,
 }
 
@@ -39,7 +43,7 @@ enum LedgerHealth {
 impl Ledger {
     /// Opens the ledger of the locked project and creates it if it is missing. An incomplete last line is cut off and
     /// kept in a file beside the ledger. If the last line prunes runs, their remains are removed first. So no line ever
-    /// follows an unfinished pruning.
+    /// follows an unfinished pruning. If the key was replaced after the last line and no line says so yet, it is written.
     pub fn open(lock: &ProjectLock) -> Result<Self, EvidenceError> {
         let path = lock.store().ledger_path(lock.project());
         let is_new = !path.exists();
@@ -49,8 +53,10 @@ impl Ledger {
         }
         let (end, last) = find_end(&file)?;
         let torn = cut_torn_line(&file, &end)?;
-        let ended = last.map_or(Ok(0), |last| finish_last_pruning(lock, &last))?;
-        Ok(Self {
+        let ended = last.as_ref().map_or(Ok(0), |last| finish_last_pruning(lock, last))?;
+        // The ledger of a purged project gets no further line.
+        let is_purged = last.as_ref().is_some_and(|last| matches!(last.body, LedgerBody::Purged(_)));
+        let mut ledger = Self {
             path,
             file,
             end,
@@ -58,8 +64,17 @@ impl Ledger {
             finished_prunings: ended,
             health: LedgerHealth::Sound,
             signer: None,
+            last_time: last.map(|last| last.time),
             lock: lock.clone(),
-        })
+        };
+        if ledger.end.sequence.0 > 0
+            && !is_purged
+            && let Some(record) = keys::replacement_for_next_line(lock.store(), lock.project(), &ledger.end)?
+        {
+            let made = record.key.made;
+            ledger.append(LedgerBody::KeyReplaced(Box::new(record)), &this_process(), made)?;
+        }
+        Ok(ledger)
     }
 
     /// Accepts a signing key that was read in the background while the run went on. A key that is already known stays.
@@ -88,7 +103,7 @@ impl Ledger {
             schema: LEDGER_SCHEMA.to_owned(),
             sequence: self.end.next_sequence(),
             previous: self.end.hash,
-            time: now,
+            time: self.last_time.map_or(now, |last| last.max(now)),
             asker: asker.clone(),
             body,
             signature: None,
@@ -100,6 +115,7 @@ impl Ledger {
         bytes.push(b'\n');
         self.write_durably(&bytes)?;
         self.end = ChainEnd { length: length + bytes.len() as u64, sequence: line.sequence, hash };
+        self.last_time = Some(line.time);
         Ok(line)
     }
 
@@ -150,6 +166,11 @@ impl Ledger {
         }
         synced
     }
+}
+
+/// Returns this process as the one that asked for a line, where no command is known.
+fn this_process() -> Asker {
+    Asker { pid: std::process::id(), uid: geteuid().as_raw(), executable: None, terminal: None }
 }
 
 fn cut_torn_line(ledger: &LedgerFile, end: &ChainEnd) -> Result<Option<PathBuf>, EvidenceError> {

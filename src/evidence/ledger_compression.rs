@@ -5,7 +5,7 @@ use std::path::Path;
 use miniz_oxide::deflate::compress_to_vec_zlib;
 
 use crate::evidence::changes::{punch_hole, remove_file, rename, sync_directory, sync_file, write_new};
-use crate::evidence::ledger_file::{read_segment, segment_name, segments, to_index};
+use crate::evidence::ledger_file::{UNFINISHED_SUFFIX, read_segment, segment_name, segments, to_index};
 use crate::evidence::ledger_tail::find_line_start;
 use crate::evidence::{EvidenceError, Ledger, ProjectLock, Store};
 use crate::model::ProjectId;
@@ -62,7 +62,7 @@ fn compress(lock: &ProjectLock, ledger: &Ledger, size: u64, uncompressed: u64) -
         punch_hole(file.file(), &path, range)?;
     }
     let mut from = compressed_end(&path)?;
-    let new = directory.join(format!("{name}.segment-new"));
+    let new = directory.join(format!("{name}{UNFINISHED_SUFFIX}"));
     if ledger.length() - from >= size + uncompressed && !takes_holes(&new)? {
         return Ok(done);
     }

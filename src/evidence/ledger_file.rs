@@ -22,6 +22,8 @@ use crate::evidence::{EvidenceError, FileOperation};
 /// The longest range that a segment may have. A longer one is damage.
 const LONGEST_SEGMENT: u64 = 64 * 1024 * 1024;
 const SEGMENT_SUFFIX: &str = ".zlib";
+/// The end of the name of a segment while it is written.
+pub(super) const UNFINISHED_SUFFIX: &str = ".segment-new";
 
 /// A ledger's file, read as if nothing were compressed.
 #[derive(Debug)]
@@ -146,6 +148,11 @@ pub(super) fn segments(ledger: &Path) -> Result<Vec<(Range<u64>, PathBuf)>, Evid
     }
     found.sort_by_key(|(range, _)| range.start);
     Ok(found)
+}
+
+/// Returns whether an entry beside a ledger is a segment of it, or one that a process left which died while it wrote it.
+pub(super) fn is_segment_of(ledger: &str, entry: &str) -> bool {
+    segment_range(ledger, entry).is_some() || entry.strip_prefix(ledger) == Some(UNFINISHED_SUFFIX)
 }
 
 /// Returns the range that the name of a segment of this ledger says; `None` if the entry is no segment of it.

@@ -31,6 +31,13 @@ pub(super) fn is_line_signed(line: &[u8], key: &PublicKey) -> bool {
     })
 }
 
+/// Says what is wrong with the signature of a line that is not by the key that was in force: by which known key it is, if by any.
+pub(super) fn describe_wrong_signature(line: &[u8], expected: &PublicKey, known: &[&PublicKey]) -> String {
+    let by = known.iter().find(|key| is_line_signed(line, key));
+    let found = by.map(|key| format!(", and key {} signed it, which was not in force at that line", key.id().short()));
+    format!("key {} is expected{}", expected.id().short(), found.unwrap_or_default())
+}
+
 /// Checks that the key that was in use signed a line of a project's ledger. A line that is older than the store's first key has
 /// no signature.
 pub(super) fn check_signature(bytes: &[u8], line: &LedgerLine, project: &ProjectId, keys: &KeyRing) -> Result<(), LineProblem> {

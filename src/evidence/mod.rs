@@ -36,9 +36,11 @@
 //! * `history` reads runs back, `sealed_files` compares them with the ledger, `archive` keeps a run in one file, and `export` copies a run for other people.
 //! * `retention` removes runs. `verification` finds out whether evidence was changed; `verification_targets` lists what
 //!   can be verified.
+//!   `activity` says whether somebody writes meanwhile.
 //! * `attestation` tells other people what runs say of a commit's content, and reads what others tell.
 //! * `transparency` presents the ledger as a transparency log. `anchor` keeps the log's head in another place.
 
+mod activity;
 mod anchor;
 mod archive;
 mod artifact;
@@ -96,7 +98,10 @@ mod workflow_lock;
 
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 
+pub use activity::{StoreActivity, read_store_activity};
 pub use anchor::{
     ATTESTATIONS, Anchor, AnchorFileError, AnchorRefusal, AnchoredNote, AttestationNote, FETCHED_ATTESTATIONS, GitAnchorError,
     NoteChange, add_attestations, notes_reference, read_anchor, read_attestation_notes, read_git_anchors, write_anchor,
@@ -115,13 +120,13 @@ pub use background_thread::{BackgroundJob, BackgroundThread};
 pub use disk_room::remove_half_of_run;
 pub use durable_steps::{DurableStep, DurableStepObserver};
 pub use error::{EvidenceError, FileOperation, LineProblem};
-pub use export::{EXPORTED_KEY, EXPORTED_SIGNERS, allowed_signers, export_run, is_archive_name};
+pub use export::{EXPORTED_KEY, EXPORTED_SIGNERS, allowed_signers, export_run, exported_keys, is_archive_name};
 #[cfg(feature = "test-fakes")]
 pub use failure_injection::{FailureInjection, InjectedFailure};
 pub use file_observation::{ContentRequest, observe_file};
 pub use git::{ExcludeOutcome, GitLocation, exclude_link, find_git_directories, find_git_location, git_common_directory};
 pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, read_file, read_report, stream_file};
-pub use keys::{Endorsement, KeyProblem, KeyRecord, KeyRing, KnownKey, LedgerPosition, read_key_ring, rotate_key};
+pub use keys::{AcceptedKeys, AcceptedKeysError, Endorsement, KeyProblem, KeyRing, KnownKey, read_key_ring, rotate_key};
 pub use ledger::Ledger;
 pub use ledger_compression::{CompressedLines, compress_old_lines, has_old_lines};
 pub use ledger_lines::{LedgerLines, read_lines, read_signed_lines};
@@ -134,7 +139,10 @@ pub use names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, s
 pub use output::{OutputDirectory, remove_outputs_of_run};
 pub use own_signature::OwnSignatures;
 pub use project_file::{ProjectFileError, ReplaceOutcome, read_project_file, replace_project_file};
-pub use project_link::{LinkObstacle, LinkOutcome, is_our_link, link_project, remove_project_links};
+pub use project_link::{
+    LinkObstacle, LinkOutcome, LinkRepair, find_replaced_link, is_our_link, link_project, remove_project_links,
+    restore_project_link,
+};
 pub use publish::publish_latest;
 pub use random::{mint_nonce, mint_project_id};
 pub use recovery::{InterruptedFile, InterruptedRun, recover};
@@ -158,8 +166,9 @@ pub use transparency::{
     SignedCheckpoint, read_log, verifier_key, write_log_directory,
 };
 pub use verification::{
-    CheckpointSigner, EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, VerificationResult, VerificationScope,
-    check_anchor, check_consistency_proof, find_signing_key, verify_copy, verify_keys, verify_project,
+    EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, VerificationResult, VerificationScope, VerifiedKeys, check_anchor,
+    check_consistency_proof, check_store_access, check_store_entries, names_a_key, sort_by_cause, verify_copy, verify_keys,
+    verify_project,
 };
 pub use verification_targets::{find_registered_project, known_runs, projects_with_evidence};
 pub use workflow_lock::WorkflowLock;

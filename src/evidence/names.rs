@@ -22,6 +22,8 @@ pub(super) const EXPORTED_RUN: &str = "run";
 pub(super) const EXPORTED_LEDGER: &str = "ledger.jsonl";
 /// The file of an export that proves that the run's line is in the ledger's transparency log.
 pub(super) const EXPORTED_PROOF: &str = "ledger.tlog-proof";
+/// The file of an export that holds the history of keys: a line with the record of each key.
+pub(super) const EXPORTED_KEYS: &str = "keys.jsonl";
 /// The suffix of an archive. The name begins with the run's id.
 pub(super) const ARCHIVE_SUFFIX: &str = ".tar.zst";
 /// The prefix that recovery puts before the name of a file that may be half-written.

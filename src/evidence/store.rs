@@ -153,6 +153,11 @@ impl Store {
         self.root.with_file_name(name)
     }
 
+    /// Returns the directory to which entries are moved that replaced a project's link to its evidence.
+    pub(super) fn replaced_links_directory(&self) -> PathBuf {
+        self.root.join("replaced-links")
+    }
+
     /// Returns the directory that contains the output directories of a project's actions.
     pub fn outputs_directory(&self, project: &ProjectId) -> PathBuf {
         self.every_output_directory().join(project.as_str())

@@ -30,7 +30,9 @@ pub fn find_registered_project(store: &Store, root: &Path) -> Result<Option<Proj
 /// Returns the projects that have a directory of evidence, sorted.
 pub fn projects_with_evidence(store: &Store) -> Result<Vec<ProjectId>, EvidenceError> {
     let entries = list_directory(&store.evidence_directory())?;
-    let mut projects: Vec<_> = entries.iter().filter_map(|entry| ProjectId::try_from(entry.file_name().to_str()?).ok()).collect();
+    let is_directory = |entry: &&std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let directories = entries.iter().filter(is_directory);
+    let mut projects: Vec<_> = directories.filter_map(|entry| ProjectId::try_from(entry.file_name().to_str()?).ok()).collect();
     projects.sort();
     Ok(projects)
 }

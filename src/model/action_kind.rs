@@ -13,6 +13,7 @@ use crate::model::{ActionType, ClientCall, Digest, Review};
 /// For commands, scripts and reviews, proctor starts `Action::command`, and for a client command the client that it names. The other kinds start no process: their
 /// `command` has only the text that is displayed, and an empty argument vector.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ActionKind {
     #[default]
@@ -34,6 +35,7 @@ pub enum ActionKind {
 
 /// A script and the interpreter that runs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Script {
     /// The program that runs the script, such as `python3` or `node`.
@@ -45,6 +47,7 @@ pub struct Script {
 
 /// A file and the requirement that it must meet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FileValidation {
     /// The file's path, relative to the project, without `.` and `..`.
@@ -54,6 +57,7 @@ pub struct FileValidation {
 
 /// The requirement on a file. A missing file meets none of these requirements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum FileCheck {
     /// The file exists as a regular file. Links in its path may lead to other places of the project and its environment.
@@ -96,6 +100,7 @@ pub enum HttpMethod {
 /// An HTTP request and the requirements on its answer. `Action::timeout` limits the time for the request and its answer
 /// together, all redirects included.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct HttpRequest {
     /// The request's URL: `http://` or, in a build with TLS, `https://`.
@@ -116,6 +121,7 @@ pub struct HttpRequest {
 
 /// The body of a request, as text or as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum HttpBody {
     /// A text that is sent unchanged.
@@ -144,6 +150,7 @@ pub struct ResponseChecks {
 /// The settings concern excerpts only: logs are evidence and are always kept whole. The exit code and the duration cannot be
 /// switched off, because the verdict rests on them and nobody could check it without them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceCapture {
     /// Whether the report has an excerpt of standard output.

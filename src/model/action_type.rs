@@ -21,6 +21,7 @@ pub struct ActionOutline {
 
 /// An action's type (E8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ActionType {
     /// Runs a command and judges it by its output or its exit code.

@@ -8,6 +8,7 @@ use crate::model::{Digest, Tool};
 
 /// The parts of an action that decide what is run. Unlike the digest of all of them, they show where two actions differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionWords {
     /// The program and its arguments; empty for an action that runs no command.

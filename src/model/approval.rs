@@ -18,6 +18,7 @@ pub const FOUND_IN_PROJECT: &str = ".";
 /// These demands are stored in the ledger with the approval, so that no file that could be changed decides what was
 /// approved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlanTerms {
     /// What the plan demands of each action.
@@ -61,6 +62,7 @@ pub struct PlanTerms {
 
 /// What a plan demands of one action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionTerms {
     /// The action's name, by which a later plan's action is matched with this one. `None` for a plan from a test
@@ -126,6 +128,7 @@ pub struct ActionTerms {
 
 /// Why a plan counts as approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ApprovalReason {
     /// The plan is the first one of a task that is new to the project.
@@ -138,6 +141,7 @@ pub enum ApprovalReason {
 
 /// The approval of a task's plan, as the ledger records it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApprovalRecord {
     pub task: TaskId,

@@ -7,6 +7,7 @@ use crate::model::Digest;
 /// What the search for a program found when the command that names it was approved. Later searches prove less: whoever
 /// starts proctor chooses its `PATH`, and can so hide a program or put another one in its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum ApprovedProgram {
     /// There was no such program.

@@ -9,6 +9,7 @@ use crate::model::{ActionId, Blocking, Digest, RunId, Sequence, TreeDigest};
 
 /// One check of a run's plan, in the run's ledger line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CheckRecord {
     pub id: ActionId,
@@ -18,6 +19,7 @@ pub struct CheckRecord {
 
 /// How a run came to the result of a check, or why it has none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "kind", deny_unknown_fields)]
 pub enum CheckOutcome {
     /// The run carried the check out, on the run's own tree.

@@ -8,6 +8,7 @@ use crate::model::{Blocking, Digest, KnownCheck, OverallResult, RunId, TreeDiges
 
 /// A check of a task, and whether its last result is for the current tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CheckStanding {
     pub name: String,
@@ -25,6 +26,7 @@ pub struct CheckStanding {
 
 /// Whether the last result of a check is for the current tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum CheckState {
     Fresh,

@@ -10,6 +10,7 @@ use crate::model::{ActionId, ActionType};
 
 /// What a client program does for an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ClientCall {
     /// A query of a database, and the requirements on its result.
@@ -22,6 +23,7 @@ pub enum ClientCall {
 
 /// A query of a database, and the requirements on its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DatabaseQuery {
     pub database: Database,
@@ -41,6 +43,7 @@ pub struct DatabaseQuery {
 
 /// The database that a query goes to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Database {
     /// A file of SQLite, which proctor reads itself in a process of its own inside the action's isolation.
@@ -60,6 +63,7 @@ pub enum Database {
 
 /// A kind of database statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum QueryKind {
     /// A statement that returns rows and changes nothing.
@@ -70,6 +74,7 @@ pub enum QueryKind {
 
 /// A command of a container engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerCommand {
     /// The arguments of the engine's client, beginning with the command, such as `run`.
@@ -79,6 +84,7 @@ pub struct ContainerCommand {
 /// One action of a browser. Every action opens a browser of its own, which first repeats the actions since the last page was
 /// opened: so an action depends on nothing that another process left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BrowserSession {
     /// The actions in their order. The last one is the action itself; the others are repeated before it.
@@ -89,6 +95,7 @@ pub struct BrowserSession {
 
 /// One thing that a browser does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BrowserStep {
     /// The id of the action that asks for it.
@@ -113,6 +120,7 @@ pub struct BrowserStep {
 
 /// The seven things that specification 2.0.0 lets a browser do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BrowserAction {
     Navigate,

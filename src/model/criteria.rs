@@ -10,6 +10,7 @@ use crate::model::{EvidenceKind, TestFailure};
 
 /// A value that a condition compares. Numbers are finite; integers of up to 15 digits are exact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(try_from = "Value", into = "Value")]
 pub enum ConditionValue {
     Null,
@@ -96,6 +97,7 @@ fn write_text(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 /// What a task demands in addition to its actions' results. Checks from `proctor.toml` or from discovery have no such
 /// demands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TaskCriteria {
     /// The success conditions. All of them must be met.
@@ -120,6 +122,7 @@ pub struct TaskCriteria {
 
 /// A failure that was declared before the tests ran: the red phase of a test-driven cycle (C06).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedFailure {
     /// The tests that must fail while no other test may fail, named as in reports or by pytest's node ids. If the list
@@ -159,6 +162,7 @@ fn from_node_id(node_id: &str) -> Option<String> {
 
 /// A condition as written in the specification. Its syntax was checked when the specification was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TaskCondition {
     pub condition: String,
@@ -168,6 +172,7 @@ pub struct TaskCondition {
 
 /// What the steps must print, and the exit code of the last test step (of the last step if no step runs tests).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedOutput {
     /// Texts, each of which at least one step must have printed on standard output.
@@ -197,6 +202,7 @@ pub struct CriteriaEvaluation {
 
 /// Whether the tests that were declared to fail did fail, and whether no other test failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgedFailure {
     /// The declared tests, as written in the specification.
@@ -235,6 +241,7 @@ pub struct ActualValue {
 
 /// One demand on the output, and whether it was met.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgedExpectation {
     /// What the output had to be, in words.

@@ -22,6 +22,7 @@ pub enum DebtRouting {
 
 /// A failure that the specification expects to be likely (`technicalDebtExpectations.likelyFailures`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LikelyFailure {
     pub scenario: String,
@@ -35,6 +36,7 @@ pub struct LikelyFailure {
 
 /// The settings by which a task's failures become debt items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DebtSettings {
     /// Whether failures become debt items; if false, no debt file is written.
@@ -70,6 +72,7 @@ impl Default for DebtSettings {
 
 /// Where a debt item goes when it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DebtDestination {
     SprintTasks,
@@ -80,6 +83,7 @@ pub enum DebtDestination {
 
 /// Whether a debt item is in the sprint, in the inventory, or in neither yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum InventoryStatus {
     InSprint,
@@ -90,6 +94,7 @@ pub enum InventoryStatus {
 
 /// Whether the work on a debt item adds something missing or corrects something wrong (C41, C42).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum WorkType {
     /// An endpoint, a file or a symbol is missing.
@@ -100,6 +105,7 @@ pub enum WorkType {
 
 /// Whether a debt item is about the code or about the machine that the checks run on (C49).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DebtOrigin {
     Code,

@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 /// A SHA-256 digest: 32 bytes, written as 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
 

@@ -6,6 +6,7 @@ use crate::model::Digest;
 
 /// What a file in a run's directory holds. The first six kinds come from `requiredEvidence` of specification 2.0.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EvidenceKind {
     /// The log of a test run, and the tests that proctor read from the tool's report.
@@ -52,6 +53,7 @@ impl EvidenceKind {
 
 /// A file in a run's directory, with the digest that was computed while the file was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceFile {
     /// The file's name in the run directory.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a tool looked at, as the tool itself said it. It is never guessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Examined {
     pub what: ExaminedUnit,
@@ -13,6 +14,7 @@ pub struct Examined {
 
 /// The kind of thing that a tool looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ExaminedUnit {
     Files,
@@ -31,6 +33,7 @@ impl ExaminedUnit {
 
 /// The result of a check's control: the check's command ran tests that must fail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ControlObservation {
     /// Whether all tests of the control failed. If one passed, the runner's results for other tests prove nothing.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a `proctor` command ends; [`CommandExit::code`] gives the exit status of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CommandExit {
     /// The checks passed, or tests failed as they must in the RED phase of a cycle. In both cases the work can proceed.

@@ -10,6 +10,7 @@ use crate::model::{FurtherTestCounts, LargeReport};
 /// The exact reason of an action's result. The design decisions list the codes, for example those of pytest in table
 /// E4. Policies depend on this code and never on the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CategoryCode {
     /// A TEST action passed: it exited with 0, and a fresh, complete report agrees and has at least one passed test
@@ -165,6 +166,7 @@ pub struct TestCase {
 
 /// A test that failed or errored, with the keys of the execution report as the design document seed 004 defines it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TestFailure {
     /// The test's full name as the tool itself writes it for people, for example `tests/test_a.py::TestX::test_y[1]`. If that name
@@ -214,6 +216,7 @@ impl TestFailure {
 /// How many tests passed, failed and were skipped; the tests in the report are counted one by one, and the report's own
 /// totals are not used (E5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TestCounts {
     pub passed: u64,
@@ -225,6 +228,7 @@ pub struct TestCounts {
 
 /// What the report of a test runner says about its tests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TestResults {
     #[serde(flatten)]
@@ -239,6 +243,7 @@ pub struct TestResults {
 
 /// An error or warning of a validation tool, in one shape for all tools (C69, E16).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
     /// The file's path, relative to the project if the file lies inside it.
@@ -286,6 +291,7 @@ pub struct Diagnostic {
 
 /// A further place in the code that a finding points to, such as a declaration that conflicts with a use.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RelatedInformation {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -301,6 +307,7 @@ pub struct RelatedInformation {
 
 /// A fix that the tool suggests for a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Fix {
     /// What to change in the code, in words for people.
@@ -311,6 +318,7 @@ pub struct Fix {
 
 /// Whether a finding is an error or a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum FindingLevel {
     #[default]
@@ -337,6 +345,7 @@ pub struct UnlistedCount {
 
 /// How many findings a tool reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DiagnosticSummary {
     pub errors: u64,
@@ -350,6 +359,7 @@ pub struct DiagnosticSummary {
 
 /// The coverage of a test run, from the report that the check names or from pytest-cov's summary line (E4).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
     /// The measured coverage, in per cent.

@@ -51,6 +51,7 @@ pub enum Freshness {
 
 /// What changed since a stale verdict was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum StaleReason {
     Tree,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Counts beside [`TestCounts`](crate::model::TestCounts), for people. They never influence the result: the tool only prints some of them. A count
 /// of zero is left out of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FurtherTestCounts {
     /// How many of the failed tests raised an error outside of the test itself: in set-up, tear-down or collection.

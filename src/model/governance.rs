@@ -9,6 +9,7 @@ use crate::model::Digest;
 /// Files that a workflow stored in its trail, the directory with its decisions. A record may appear twice: if a process
 /// dies after writing it, the next process writes it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GovernanceRecord {
     pub workflow: String,

@@ -9,6 +9,7 @@ use crate::model::Timestamp;
 
 /// The kind of a problem that keeps the service from judging a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum HealthProblem {
     /// No descriptor for another open file is left, in this process or on the machine.

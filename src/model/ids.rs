@@ -23,6 +23,7 @@ macro_rules! identifier {
     ($(#[$doc:meta])* $name:ident, $kind:literal, $expected:literal, $check:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(String);
 
@@ -105,6 +106,7 @@ identifier!(
 
 /// The number of a line in a project's ledger; the first line has 1, and no number is left out (S3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Sequence(pub u64);
 
 impl TaskId {

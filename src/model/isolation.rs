@@ -9,6 +9,7 @@ use crate::model::os_text;
 
 /// The means that isolate the commands of a run, strongest first (architecture, Processes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolationLevel {
     /// User, mount, pid and ipc namespaces. The file system is read-only except for named places, and the kernel ends
@@ -24,6 +25,7 @@ pub enum IsolationLevel {
 
 /// How the remaining processes of an action were ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum KilledBy {
     /// The kernel ended the whole pid namespace together with its first process.
@@ -84,6 +86,7 @@ pub enum PackageCredentials {
 
 /// A key of `[sandbox]` that limits the resources of an action and needs a cgroup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitSetting {
     Memory,

@@ -10,6 +10,7 @@ use crate::model::quote::quoted_text;
 
 /// The value of a setting, in a form that can be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum SettingValue {
     Number(u64),
@@ -20,6 +21,7 @@ pub enum SettingValue {
 
 /// Values of settings by their key, such as `sandbox.mode`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct JudgedSettings {
     pub values: BTreeMap<String, SettingValue>,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ApprovalRecord, ArchiveRecord, CheckRecord, CommandExit, Digest, GovernanceRecord, IsolationLevel, OverallResult,
+    ApprovalRecord, ArchiveRecord, CheckRecord, CommandExit, Digest, GovernanceRecord, IsolationLevel, KeyRecord, OverallResult,
     OverallStatus, Phase, PlanTerms, ProgramRecord, ProjectId, PruneRecord, PrunedRun, PurgeRecord, RouteEntry, RunConditions,
     RunId, Sequence, TaskId, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
 };
@@ -18,6 +18,7 @@ pub const LEDGER_SCHEMA: &str = "proctor-ledger-v1";
 
 /// One line of the ledger. Its `previous` field chains it to the line before, so a changed or deleted line is noticed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LedgerLine {
     /// Always [`LEDGER_SCHEMA`].
@@ -38,6 +39,7 @@ pub struct LedgerLine {
 
 /// The process that asked proctor for a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Asker {
     pub pid: u32,
@@ -50,6 +52,7 @@ pub struct Asker {
 
 /// What one ledger line records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum LedgerBody {
     /// A project was registered. This also approves the plan that the project had at that time (S7).
@@ -80,6 +83,8 @@ pub enum LedgerBody {
     Archived(ArchiveRecord),
     /// A governance workflow stored files in its trail, the directory with its decisions.
     Governance(Box<GovernanceRecord>),
+    /// A new key signs from this line on. The line says so in the ledger itself, so that the history of keys outlives `keys/`.
+    KeyReplaced(Box<KeyRecord>),
 }
 
 /// A ledger line about runs. Lines about anything else have no variant here.
@@ -120,7 +125,8 @@ impl LedgerBody {
             | Self::TaskList(_)
             | Self::Violation(_)
             | Self::Approval(_)
-            | Self::Governance(_) => None,
+            | Self::Governance(_)
+            | Self::KeyReplaced(_) => None,
         }
     }
 
@@ -140,7 +146,8 @@ impl LedgerBody {
             | Self::Pruned(_)
             | Self::Purged(_)
             | Self::Archived(_)
-            | Self::Governance(_) => None,
+            | Self::Governance(_)
+            | Self::KeyReplaced(_) => None,
         }
     }
 
@@ -153,6 +160,7 @@ impl LedgerBody {
 /// A retest: a further run that proctor granted to an agent, within the task's budget of such runs. If the run takes
 /// place, a later ledger line records it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RetestRecord {
     pub task: TaskId,
@@ -165,6 +173,7 @@ pub struct RetestRecord {
 /// The ledger's record that the service was told to watch a project, or to stop watching it. The project keeps its
 /// evidence and id in both cases (S7).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServingRecord {
     /// Whether the project is watched from this line on.
@@ -173,6 +182,7 @@ pub struct ServingRecord {
 
 /// Whether the service watches a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Serving {
     /// The project was added to the service.
@@ -194,6 +204,7 @@ pub struct RootIdentity {
 
 /// A line of the ledger: the project was registered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegistrationRecord {
     pub project_id: ProjectId,
@@ -213,6 +224,7 @@ pub struct RegistrationRecord {
 
 /// A sealed run: its hashes, its verdict, and the state that later runs need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunRecord {
     pub run_id: RunId,
@@ -293,6 +305,7 @@ pub struct RunRecord {
 
 /// A run that a newer save stopped (E17).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SupersededRecord {
     pub run_id: RunId,
@@ -309,6 +322,7 @@ pub struct SupersededRecord {
 
 /// The ledger's record that a command changed the phase of a task's cycle (RED, GREEN, REFACTOR).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PhaseRecord {
     pub task: TaskId,
@@ -322,6 +336,7 @@ pub struct PhaseRecord {
 
 /// A person's decision on a task that waited for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OverrideRecord {
     pub task: TaskId,

@@ -33,6 +33,7 @@ mod ids;
 mod interpretation;
 mod isolation;
 mod judged_settings;
+mod key_record;
 mod large_report;
 mod ledger;
 mod name_rule;
@@ -118,6 +119,7 @@ pub use isolation::{
     ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount, SystemCallFilter, UnenforcedLimit, WrittenLayer,
 };
 pub use judged_settings::{JudgedSettings, SettingValue};
+pub use key_record::{KeyRecord, KeyStatement, LedgerPosition, ledger_name};
 pub use large_report::{LargeReport, LargeReportReader};
 pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,

@@ -102,6 +102,7 @@ pub struct HttpAnswer {
 
 /// Why a command could not be started, why its exit status is unknown, or why a request got no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SystemFault {
     /// The system's name for the error, such as `ENOENT`, or one of proctor's own names: `STATUS_LOST`, `ENOTFOUND`,

@@ -8,6 +8,7 @@ use crate::model::{BlockOn, ByteSize, CategoryCode, Diagnostic, DiagnosticSummar
 /// The seven result types of the execution report, from the design document seed 004. Every action that was carried out
 /// has exactly one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ResultType {
     /// Every requirement for a success is proved to be met. A result that is in doubt is never a SUCCESS.
@@ -44,6 +45,7 @@ pub enum Severity {
 /// Whether a result makes the verdict FAILED (E7). Another setting, `continue_on_failure`, decides whether the run
 /// continues after this result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Blocking {
     /// The result makes the verdict FAILED.
@@ -79,6 +81,7 @@ pub enum DebtCategory {
 
 /// The policy that decided whether the findings of an action block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyApplied {
     /// The strategy's name, for example `BLOCK_ON_ERRORS_ONLY`.
@@ -94,6 +97,7 @@ pub struct PolicyApplied {
 /// The classification of an action, with the keys of the execution report as the design document seed 004 defines it.
 /// Keys that do not apply are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Classification {
     pub category: ResultType,
@@ -171,6 +175,7 @@ pub struct Classification {
 
 /// Whether a result becomes a debt item, and what the item says (R4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DebtGeneration {
     pub should_generate: bool,
@@ -197,6 +202,7 @@ pub struct DebtGeneration {
 /// What an agent should do about a result, in one of the words that the execution report allows (last table of the
 /// design document seed 004).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AgentAction {
     /// Whether the agent has to do anything.
@@ -227,6 +233,7 @@ pub struct ActionJudgement {
 
 /// How a run ended (R5, E17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum OverallStatus {
     Success,
@@ -245,6 +252,7 @@ pub enum OverallStatus {
 
 /// The verdict on one tree. It is FAILED, for example, if at least one result blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum OverallResult {
     Passed,
@@ -253,6 +261,7 @@ pub enum OverallResult {
 
 /// The task's status as the report shows it: COMPLETE, PARTIAL or FAILED.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum TaskStatus {
     Complete,
@@ -263,6 +272,7 @@ pub enum TaskStatus {
 
 /// Why a task is PARTIAL although no result blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum PartialReason {
     /// There are findings that the policy allows, such as warnings.
@@ -280,6 +290,7 @@ pub enum PartialReason {
 
 /// Whether the task may be marked as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum CompletionStatus {
     Complete,

@@ -13,6 +13,7 @@ use crate::model::{
 
 /// The phase of a run that an action belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ActionPhase {
     /// The action runs before the checks. If it fails, the checks do not run, unless `continue_on_failure` is set.
@@ -25,6 +26,7 @@ pub enum ActionPhase {
 
 /// A command as an argument vector. A shell is used only if the action says `shell` (E9).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CommandLine {
     /// Program and arguments as they are executed; with a shell: `bash -o pipefail -c SCRIPT`.
@@ -37,6 +39,7 @@ pub struct CommandLine {
 
 /// When a prerequisite need not run again: its inputs are the same as when it last succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SkipWhileUnchanged {
     /// The files whose content the prerequisite depends on, relative to the project. If the list is empty, the
@@ -48,6 +51,7 @@ pub struct SkipWhileUnchanged {
 
 /// What happens when processes of an action are still running after the action has ended (E14).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OnSurvivors {
     /// The processes are reported and killed.
@@ -59,6 +63,7 @@ pub enum OnSurvivors {
 
 /// In which runs the result of a check may be taken from an earlier run with the same inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reuse {
     /// No run takes over an earlier result: the check is carried out in every run.
@@ -108,6 +113,7 @@ pub enum OnChange {
 
 /// One action of a plan, with everything that is needed to start the action and to judge its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Action {
     /// The action's id, for example `PREREQ.1`, `STEP.3`, `CLEANUP.1`.
@@ -203,6 +209,7 @@ pub enum LimitValue {
 /// The coverage that a check must reach. Hundredths of a per cent are whole numbers, so that plans can be compared
 /// exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CoverageTarget {
     /// The lowest coverage that passes, in hundredths of a per cent: 8550 is 85.5 %.
@@ -213,6 +220,7 @@ pub struct CoverageTarget {
 
 /// Where a plan's checks come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PlanOrigin {
     /// The checks are configured in `proctor.toml`.
@@ -227,6 +235,7 @@ pub enum PlanOrigin {
 
 /// Facts about the test specification that a plan comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SpecificationSource {
     /// The file's path, relative to the project.
@@ -248,6 +257,7 @@ pub struct SpecificationSource {
 
 /// A remark for people about how the plan was made. It is never an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PlanNote {
     /// What the remark is about: an action's name or a configuration key.
@@ -272,6 +282,7 @@ pub struct ActionDefaults {
 
 /// The plan of a run: all of its actions and the rules by which they are judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
     pub task: TaskId,

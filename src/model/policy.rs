@@ -22,6 +22,7 @@ pub enum BlockOn {
 
 /// Where a policy was set, for reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", tag = "kind", content = "place")]
 pub enum PolicySource {
     /// No file sets the policy, so the default of the tool's category applies (C20).
@@ -37,6 +38,7 @@ pub enum PolicySource {
 /// Which findings of an action's validation tool make the verdict FAILED. The options are applied in the order that C24
 /// gives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolPolicy {
     pub block_on: BlockOn,

@@ -37,6 +37,7 @@ pub enum StopStage {
 
 /// The limit that was exceeded (C15).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LimitKind {
     /// The wall-clock time since the action's start.
@@ -208,6 +209,7 @@ pub struct CapturedOutput {
 
 /// A process of an action that was still running after its main process had ended (E14).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Survivor {
     /// The process id, as seen from inside the action.
@@ -221,6 +223,7 @@ pub struct Survivor {
 
 /// The resources that the action's main process used, from wait4(2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     pub user: DurationMs,

@@ -9,6 +9,7 @@ use crate::model::Tool;
 
 /// The program of one action in a run, and whether it did any work.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProgramRecord {
     /// The name of the action.
@@ -22,6 +23,7 @@ pub struct ProgramRecord {
 
 /// Whether a program did any work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ProgramEnding {
     /// proctor found no such program, so nothing was started.

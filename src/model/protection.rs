@@ -11,6 +11,7 @@ use crate::model::Digest;
 /// The `[approval]` settings. The settings are part of the plan that is approved. So a person must agree before a
 /// setting is loosened.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApprovalTerms {
     /// Globs of the protected files, relative to the project; empty if no file is protected.
@@ -28,6 +29,7 @@ pub struct ApprovalTerms {
 
 /// What happens from the change of a protected file until a person approves the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum OnProtectedChange {
     /// The change is shown beside the verdict.
@@ -39,6 +41,7 @@ pub enum OnProtectedChange {
 
 /// A key whose owner may approve, from an `allowed_signers` file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AllowedSigner {
     /// The owner's name in the `allowed_signers` file. The name is a label only: a signature is checked against the
@@ -50,6 +53,7 @@ pub struct AllowedSigner {
 
 /// The digests of the project's protected files at one moment, to be compared with a later moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProtectedFiles {
     /// The digest of each file by its path, relative to the project.
@@ -58,6 +62,7 @@ pub struct ProtectedFiles {
 
 /// A protected file whose content is not the approved content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProtectedChange {
     /// The file's path, relative to the project.
@@ -67,6 +72,7 @@ pub struct ProtectedChange {
 
 /// How a file that affects the meaning of the checks differs from an earlier state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum FileChangeKind {
     Added,

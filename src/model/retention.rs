@@ -23,6 +23,7 @@ pub const PROPOSED_MAX_BYTES: ByteSize = ByteSize(5 << 30);
 
 /// The runs that were chosen for deletion. Their directories are deleted only after this ledger line is safely on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PruneRecord {
     pub runs: Vec<PrunedRun>,
@@ -31,6 +32,7 @@ pub struct PruneRecord {
 /// The ledger's record that a person removed a project together with its evidence (`proctor remove --purge`). The evidence is
 /// deleted only after this ledger line is safely on disk. The ledger itself stays, with every verdict and hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PurgeRecord {
     /// The hash of the ledger's last line before the purge.
@@ -49,6 +51,7 @@ pub struct PurgeRecord {
 
 /// A run that was chosen for deletion. The run's earlier ledger lines stay valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PrunedRun {
     pub run_id: RunId,
@@ -62,6 +65,7 @@ pub struct PrunedRun {
 /// The runs whose directories were replaced by archive files. The directories are deleted only after this ledger line
 /// is safely on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ArchiveRecord {
     pub runs: Vec<PackedRun>,
@@ -69,6 +73,7 @@ pub struct ArchiveRecord {
 
 /// A run that is kept as the file `RUN.tar.zst` next to its former directory. The run's earlier ledger lines stay valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PackedRun {
     pub run_id: RunId,
@@ -85,6 +90,7 @@ pub struct PackedRun {
 
 /// Why a run is deleted: because of a limit, or because a person removed the project with its evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum PruneReason {
     /// The run is older than the setting `keep_days` allows.

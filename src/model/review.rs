@@ -6,6 +6,7 @@ use crate::model::{Digest, DurationMs};
 
 /// A review that an action asks for. `Action::command` starts the reviewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Review {
     /// What the reviewer gets as standard input.
@@ -16,6 +17,7 @@ pub struct Review {
 
 /// What a reviewer gets as standard input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum Prompt {
     /// Empty input, because the reviewer's arguments contain everything.
@@ -33,6 +35,7 @@ pub enum Prompt {
 /// The verdict of a review (C3: after a rejection the code can be fixed, after an indeterminate review a person is
 /// needed).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ReviewVerdict {
     /// The review says an explicit Yes.
@@ -45,6 +48,7 @@ pub enum ReviewVerdict {
 
 /// The verdict of a review that was carried out, with its reason and all attempts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReviewObservation {
     pub verdict: ReviewVerdict,
@@ -58,6 +62,7 @@ pub struct ReviewObservation {
 
 /// One attempt to get a verdict from the reviewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReviewAttempt {
     /// The attempt's number; the first attempt has 1.

@@ -7,6 +7,7 @@ use crate::model::{Digest, RunId, Sequence, Timestamp};
 
 /// The current phase of the TDD cycle. A task without a started cycle is in GREEN (R6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Phase {
     /// Tests are written and must fail.
@@ -20,6 +21,7 @@ pub enum Phase {
 /// Where a run sends the task. The names are labels from seed 000, the design document of the exit-code router; the
 /// workflow that uses proctor gives them their meaning (A3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum NextNode {
     /// The task goes back to writing the tests, because the tests themselves have errors.
     N2,
@@ -37,6 +39,7 @@ pub enum NextNode {
 
 /// A routing decision: where the task goes, and why. It is `RouteDestination` in the design document seed 000.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RouteDestination {
     pub next_node: NextNode,
@@ -48,6 +51,7 @@ pub struct RouteDestination {
 
 /// Where the exit code came from that decides the route (R2, T160).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ExitCodeSource {
     /// The action's process exited with this code.
@@ -66,6 +70,7 @@ pub enum ExitCodeSource {
 
 /// Which rule decided an entry of the route history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RouteKind {
     /// The router's table for phase and exit code decided.
@@ -87,6 +92,7 @@ pub enum RouteKind {
 
 /// One decision in a task's route history (R5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RouteEntry {
     /// The phase in which the decision was made.
@@ -102,6 +108,7 @@ pub struct RouteEntry {
 /// The tree and the failures of the last attempt, by which a failure that repeats without any change is recognised
 /// (R4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptRecord {
     pub tree_digest: Digest,
@@ -113,6 +120,7 @@ pub struct AttemptRecord {
 
 /// A task that waits for a person (R9).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PauseRecord {
     pub reason: String,
@@ -123,6 +131,7 @@ pub struct PauseRecord {
 /// The TDD state of a task: `TDDState` of the design document seed 000, extended by R2–R9. It is stored in the ledger,
 /// so it survives restarts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TddState {
     /// Whether a cycle is started. Limits and pauses apply only inside a cycle.
@@ -151,6 +160,7 @@ pub struct TddState {
 
 /// How a run is routed when tests could not be collected (R7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CollectionErrorPolicy {
     /// As the router's table says: exit code 2 sends the task to a person.

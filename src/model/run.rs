@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The event that started a run, and the changed paths that caused it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Trigger {
     pub kind: TriggerKind,
@@ -14,6 +15,7 @@ pub struct Trigger {
 
 /// The kinds of events that start a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum TriggerKind {
     /// A person or a script asked for the run: `proctor run`, Enter in `proctor watch`.

@@ -7,6 +7,7 @@ pub const MOST_IGNORED_NAMED: usize = 200;
 
 /// What the results of a run may depend on beside the tree that was tested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunConditions {
     /// The kernel and the processor of the machine, for example `linux-x86_64`.
@@ -26,6 +27,7 @@ pub struct RunConditions {
 /// The ignored files that checks could read. They belong to no tree, and a clone of the commit lacks them. Installed packages,
 /// caches and outputs are not counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct IgnoredFiles {
     /// The number of `paths`, and of those that were too many to be named.
@@ -42,6 +44,7 @@ pub struct IgnoredFiles {
 
 /// The caches of earlier runs that the checks of a run on a snapshot found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CachesSeen {
     /// Each check found its own cache of an earlier run.

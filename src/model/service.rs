@@ -10,6 +10,7 @@ use crate::model::CommandLine;
 
 /// The settings of a service, a prerequisite that keeps running during the checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Service {
     /// How proctor finds out that the service is ready.
@@ -25,6 +26,7 @@ pub struct Service {
 
 /// How proctor finds out that a service is ready.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum ReadyCheck {
     /// The service is ready when a GET request returns a status from 200 to 399.
@@ -37,6 +39,7 @@ pub enum ReadyCheck {
 
 /// An `http://` URL on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(into = "String")]
 pub struct HealthUrl {
     text: String,

@@ -20,6 +20,7 @@ const UNITS: &[(&str, u64)] = &[
 
 /// A number of bytes, which is written with a unit, such as `500MB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct ByteSize(pub u64);
 

@@ -7,6 +7,7 @@ use crate::model::Digest;
 /// The digest of the lines that proctor wrote between its markers in a task list. If the lines have another digest
 /// later, someone else changed them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskListRecord {
     /// The file's path, relative to the project.
@@ -17,6 +18,7 @@ pub struct TaskListRecord {
 
 /// A change inside proctor's blocks of a task list that proctor did not make and has reverted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ViolationRecord {
     /// The file's path, relative to the project.
@@ -33,6 +35,7 @@ pub struct ViolationRecord {
 
 /// The kinds of changes to a task list that proctor reverts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ViolationKind {
     /// A box was ticked without a verdict that allows it.

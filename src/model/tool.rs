@@ -12,6 +12,7 @@ use crate::model::{
 
 /// A tool whose output proctor can interpret.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Tool {
     Pytest,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The class of a tool. It decides what the tool's exit code and findings mean for the verdict (E2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ToolClass {
     /// The tool runs tests. Its exit code decides where the run sends the task.

@@ -9,11 +9,13 @@ use crate::model::{Digest, TreePath};
 
 /// The digest of all files and links that belong to a project's tree, in the format that [`TreeFormat`] names (S5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TreeDigest(pub Digest);
 
 /// The format of a tree digest: what belongs to a tree, and how it is hashed (S9). The format's name is part of what is
 /// hashed, so digests of two formats are never equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum TreeFormat {
     /// The format of the digests in records that name no format.
     #[default]
@@ -35,6 +37,7 @@ impl TreeFormat {
 
 /// The place in which the checks of a run worked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum TestedPlace {
     /// A copy of the files that belong to the tree, together with the ignored files that were copied for the checks.
@@ -67,6 +70,7 @@ pub enum EntryKind {
 
 /// Why an entry of the tree could not be digested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TreeIssueKind {
     /// The entry cannot be read.

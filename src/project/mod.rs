@@ -98,7 +98,7 @@ pub use proving_runs::ProvingRun;
 pub use purge::{purge, survey_purge};
 pub(crate) use python::{ModulesToCompile, PythonInterpreter, site_packages};
 pub use refused_requests::{RefusedBefore, RefusedRequests};
-pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving};
+pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving, registrar};
 pub use repaired_index::Announce;
 pub use request::{ProjectScope, ProjectSettings, QueueLimits, RunOutcome, RunRequest, SealedReport, new_matcher};
 pub use retention::{PruningOutcome, make_room, plan_pruning, prune};

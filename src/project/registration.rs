@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Store};
+use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, LinkRepair, Store};
 use crate::model::{
     Asker, LedgerBody, PROPOSED_MAX_BYTES, Plan, ProjectId, RegistrationRecord, RootIdentity, Serving, ServingRecord,
 };
@@ -44,6 +44,11 @@ pub struct ResemblingProject {
     pub path: PathBuf,
 }
 
+/// Returns the name of the lock that is held while a project is registered. Whoever holds it keeps new projects from being registered.
+pub fn registrar() -> ProjectId {
+    ProjectId::mint("registration", 0)
+}
+
 /// A person's decision about a doubtful directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdentityAnswer {
@@ -73,7 +78,7 @@ impl Workspace {
             return Ok(Registration::Known(self.scope(project, &place, asker, settings)));
         }
         // This lock keeps two simultaneous first runs from registering the directory twice.
-        let registrar = ProjectId::mint("registration", 0);
+        let registrar = registrar();
         let _registering = lock_within(&self.store, &registrar, settings.lock_wait)?;
         match (place.find_checked(&self.store, &mut self.index)?, identity) {
             (DirectoryOwner::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings))),
@@ -154,6 +159,37 @@ impl Workspace {
         // now. Any other file at the link's path is left alone.
         let _said_at_registration = self.link(&scope, settings);
         scope
+    }
+
+    /// Returns whether the project has its link to the evidence.
+    pub(crate) fn has_link(&self, scope: &ProjectScope, settings: &ProjectSettings) -> bool {
+        let target = self.store.project_directory(&scope.project);
+        settings.link.as_ref().is_some_and(|name| evidence::is_our_link(&scope.root.join(name), &target))
+    }
+
+    /// Makes the project's link to the evidence again if it was removed or replaced while the checks ran. Whoever follows the documented
+    /// path would otherwise read what a check wrote there. Returns what a person should know.
+    pub(crate) fn restore_link(&self, scope: &ProjectScope, settings: &ProjectSettings) -> Option<String> {
+        let name = settings.link.as_ref()?;
+        let target = self.store.project_directory(&scope.project);
+        Some(match evidence::restore_project_link(&self.store, &scope.root, name, &target) {
+            Ok(LinkRepair::NotNeeded) => return None,
+            Ok(LinkRepair::Removed) => {
+                format!("`{name}` in the project was removed while the checks ran; it links to the evidence again")
+            }
+            Ok(LinkRepair::WasLink(other)) => format!(
+                "`{name}` in the project was replaced by a link to `{}` while the checks ran; it links to the evidence again",
+                other.display()
+            ),
+            Ok(LinkRepair::MovedTo(aside)) => format!(
+                "`{name}` in the project was replaced while the checks ran; it links to the evidence again, and what was in its place is \
+                 now `{}`",
+                aside.display()
+            ),
+            Err(error) => format!(
+                "`{name}` in the project was replaced while the checks ran, and is no evidence: {error}; `proctor show` finds the evidence"
+            ),
+        })
     }
 
     /// Creates a symbolic link to the evidence in the project's root, and hides it from git (S1). Returns messages for

@@ -33,6 +33,13 @@ pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, ProjectError> {
     Ok(OpenedIndex { index, notes })
 }
 
+/// Makes an index in memory for a store that cannot be written. It is filled from the ledgers when it is brought up to date.
+pub(crate) fn open_index_in_memory(store: &Store) -> Result<OpenedIndex, ProjectError> {
+    let mut index = StoreIndex::in_memory(&store.index_path(), approval_counts).map_err(ProjectError::Index)?;
+    index.seal_with(sealing(store, |_| ()));
+    Ok(OpenedIndex { index, notes: Vec::new() })
+}
+
 /// From now on, also sends messages about a repaired index to the given function.
 pub(crate) fn announce_with(index: &mut StoreIndex, store: &Store, announce: Announce) {
     mend(index, store, announce);

@@ -16,7 +16,7 @@ use crate::project::checked_index::{catch_up, catch_up_and_name};
 use crate::project::error::{ProjectError, system_error_behind};
 use crate::project::ledger_runs::{LedgerRuns, newest_sealed_run, pruned_since, run_with_number};
 use crate::project::registration::{DirectoryOwner, RootDirectory};
-use crate::project::repaired_index::{Announce, announce_with, open_index};
+use crate::project::repaired_index::{Announce, announce_with, open_index, open_index_in_memory};
 use crate::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, parse};
 use crate::store::{self, IndexedProject, IndexedRun};
 
@@ -67,6 +67,12 @@ pub struct RecordedRun {
     pub weaker_isolation: Option<IsolationLevel>,
 }
 
+/// Returns whether the index cannot be used because nothing may be written there. The ledgers say the same.
+fn is_unwritable(error: &ProjectError) -> bool {
+    matches!(error, ProjectError::Index(_))
+        && system_error_behind(error).is_some_and(|number| [libc::EROFS, libc::EACCES, libc::EPERM].contains(&number))
+}
+
 impl StoreReader {
     /// Opens the evidence store. `ambient` is the environment of proctor itself.
     ///
@@ -75,7 +81,10 @@ impl StoreReader {
     /// When the store or its index cannot be opened.
     pub fn open(state_root: &Path, ambient: BTreeMap<OsString, OsString>) -> Result<Self, ProjectError> {
         let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
-        let opened = open_index(&store)?;
+        let opened = match open_index(&store) {
+            Err(error) if is_unwritable(&error) => open_index_in_memory(&store)?,
+            opened => opened?,
+        };
         Ok(Self { store, index: opened.index, ambient, opening_notes: opened.notes })
     }
 

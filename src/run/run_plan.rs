@@ -168,7 +168,11 @@ impl Workspace {
             last_report: self.last_report_path(request),
         });
         let run_id = context.run_id.clone();
+        let had_link = self.has_link(request.scope, request.settings);
         let result = self.run_in_directory((context, place), &lock, &mut ledger, &index, show);
+        if had_link {
+            self.restore_link(request.scope, request.settings).into_iter().for_each(|note| show(Progress::Note(note)));
+        }
         if result.as_ref().is_err_and(ProjectError::is_disk_full) {
             let removed = remove_half_of_run(&lock, &request.plan.task, &run_id);
             let note = match removed {

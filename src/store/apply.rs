@@ -207,7 +207,7 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
         // The index stores no retests. They are counted from the ledger, because the count is rarely needed.
         LedgerBody::Retest(_) => Ok(()),
         // The state of a workflow is in its checkpoint, so the index needs no row for its records.
-        LedgerBody::Governance(_) => Ok(()),
+        LedgerBody::Governance(_) | LedgerBody::KeyReplaced(_) => Ok(()),
         LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
         LedgerBody::Pruned(_) | LedgerBody::Purged(_) => {
             line.body.pruned_runs().iter().try_for_each(|run| write_pruned(connection, project, run, sequence))?;

@@ -158,6 +158,22 @@ impl StoreIndex {
         }
     }
 
+    /// Makes an empty index in memory, in place of one at `path` that cannot be opened because the store cannot be written. It is filled
+    /// from the ledgers as a new one is, and is gone with this value.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn in_memory(path: &Path, judge: ApprovalJudge) -> Result<Self, IndexError> {
+        Ok(Self {
+            tables: RefCell::new(Some(Tables::in_memory(path, judge)?)),
+            path: path.to_owned(),
+            judge,
+            mending: None,
+            sealing: None,
+            current: RefCell::default(),
+        })
+    }
+
     /// Sets the functions by which damage that is found later is repaired automatically.
     pub fn repair_with(&mut self, mending: IndexRepair) {
         self.mending = Some(mending);

@@ -62,6 +62,15 @@ impl Tables {
         Ok(index)
     }
 
+    /// Makes an index in memory, for a store that cannot be written. `path` is the path of the index that errors name.
+    pub(super) fn in_memory(path: &Path, judge: ApprovalJudge) -> Result<Self, IndexError> {
+        let reader = ColumnReader { path: path.to_owned() };
+        let connection = Connection::open_in_memory().map_err(|source| reader.refused("open", source))?;
+        let mut index = Self { connection, reader, judge, identity: None };
+        migrate(&mut index.connection, MIGRATIONS).map_err(|source| index.reader.refused("migrate", source))?;
+        Ok(index)
+    }
+
     /// Reads the first row of every table. This takes microseconds and finds lost or overwritten pages. A full check is
     /// not made, because its time grows with the file.
     fn probe(&self) -> rusqlite::Result<()> {

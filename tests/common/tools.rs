@@ -45,6 +45,20 @@ pub(crate) fn python_attestations() -> PathBuf {
     install_python(Path::new("python3"), "python-attestations", &["in-toto-attestation==0.9.3", "protobuf==7.36.2"])
 }
 
+/// Returns the interpreter of an environment with jsonschema, which validates documents by their schemas.
+#[track_caller]
+pub(crate) fn python_schemas() -> PathBuf {
+    let packages = [
+        "jsonschema==4.26.0",
+        "attrs==26.1.0",
+        "referencing==0.37.0",
+        "rpds-py==2026.9.1",
+        "jsonschema-specifications==2025.9.1",
+        "typing_extensions==4.16.0",
+    ];
+    install_python(Path::new("python3"), "python-schemas", &packages)
+}
+
 /// Returns the interpreter of an environment with pytest and pytest-cov. It is separate because a plugin changes how pytest behaves.
 #[track_caller]
 pub(crate) fn python_plugins() -> PathBuf {

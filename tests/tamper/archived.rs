@@ -25,6 +25,12 @@ const fn row(what: &'static str, kind: FaultKind, file: &'static str, act: fn(&V
     Row { what, act, kind, file }
 }
 
+impl Row {
+    pub(super) fn act_on(&self, victim: &Victim) -> Act {
+        (self.act)(victim)
+    }
+}
+
 const LOG: &str = "STEP.1-terminal-output.log";
 
 /// Returns an archive by its position: archives are in the order of their runs.

@@ -24,6 +24,9 @@ const fn row(what: &'static str, kind: FaultKind, file: &'static str, act: fn(&V
 
 const LOG: &str = "STEP.1-terminal-output.log";
 const REPORT: &str = "execution-report.json";
+/// A private key that is none of the store's.
+const ANOTHER_KEY: &str =
+    "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIAcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH\n-----END PRIVATE KEY-----\n";
 
 fn mode(path: &Path, mode: u32) -> Act {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
@@ -71,6 +74,24 @@ fn give_away(path: &Path) -> Act {
 fn statements(victim: &Victim, position: usize) -> std::path::PathBuf {
     let run = victim.run(position);
     entries(&run).into_iter().find(|path| path.to_string_lossy().ends_with(".intoto.jsonl")).expect("it is signed")
+}
+
+fn make(path: &Path) -> Act {
+    fs::create_dir(path).expect("the directory is ours");
+    mode(path, 0o700)
+}
+
+fn link(target: &str, path: &Path) -> Act {
+    symlink(target, path).expect("the directory is ours");
+    Act::Done
+}
+
+/// Moves a part of the store out of it, and puts a link there that leads to it.
+fn moved_behind_a_link(victim: &Victim, path: &Path) -> Act {
+    let aside = victim.root().with_file_name("moved");
+    fs::rename(path, &aside).expect("it is ours");
+    symlink(&aside, path).expect("it is ours");
+    Act::Done
 }
 
 fn copy(from: &Path, to: &Path) -> Act {
@@ -381,7 +402,7 @@ pub(super) const ROWS: &[Row] = &[
     // The following rows manipulate keys.
     row("a private key is opened to all", FaultKind::WrongMode, "private-", |it| mode(&it.private_of(2), 0o644)),
     row("the keys are opened to all", FaultKind::WrongMode, "keys", |it| mode(&it.root().join("keys"), 0o755)),
-    row("a private key is another", FaultKind::KeyUnreadable, "private-", |it| copy(&it.private_of(1), &it.private_of(2))),
+    row("a private key is another", FaultKind::KeyUnreadable, "private-", |it| put(&it.private_of(2), ANOTHER_KEY.as_bytes())),
     row("a record of a key is removed", FaultKind::KeyMissing, "key-0002.json", |it| remove(&it.key_file("key-0001"))),
     row("a record of a key is broken", FaultKind::KeyUnreadable, "key-0001.json", |it| put(&it.key_file("key-0001"), b"{}")),
     row("a key is said to be older", FaultKind::KeyUnproven, "key-0001.json", |it| {
@@ -395,6 +416,149 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row("the last key is taken back", FaultKind::LineSignature, "ledger/", |it| remove(&it.key_file("key-0002"))),
     row("a file lies among the keys", FaultKind::Foreign, "keys/note", |it| put(&it.root().join("keys/note"), b"")),
+    // The following rows manipulate what belongs to no run.
+    row("a file lies in the store", FaultKind::Foreign, "note", |it| put(&it.root().join("note"), b"")),
+    row("a directory lies in the store", FaultKind::Foreign, "evidence-2", |it| make(&it.root().join("evidence-2"))),
+    row("a link lies in the store", FaultKind::Foreign, "elsewhere", |it| link("/tmp", &it.root().join("elsewhere"))),
+    row("a ledger of nobody lies among the ledgers", FaultKind::Foreign, "ledger/x.jsonl", |it| {
+        put(&it.root().join("ledger/x.jsonl"), b"")
+    }),
+    row("a file lies among the ledgers", FaultKind::Foreign, "ledger/note", |it| put(&it.root().join("ledger/note"), b"")),
+    row("a backup lies among the ledgers", FaultKind::Foreign, ".jsonl.bak", |it| {
+        copy(&it.ledger(), &it.ledger().with_extension("jsonl.bak"))
+    }),
+    row("a directory is named like a ledger", FaultKind::NotAFile, "ledger/shop-00000000.jsonl", |it| {
+        make(&it.root().join("ledger/shop-00000000.jsonl"))
+    }),
+    row("a file lies among the locks", FaultKind::Foreign, "locks/note", |it| put(&it.root().join("locks/note"), b"")),
+    row("a directory lies among the locks", FaultKind::Foreign, "locks/shop-00000000", |it| {
+        make(&it.root().join("locks/shop-00000000"))
+    }),
+    row("a file lies among the projects", FaultKind::Foreign, "evidence/note", |it| put(&it.root().join("evidence/note"), b"")),
+    row("a directory of no project lies among the projects", FaultKind::Foreign, "evidence/x", |it| {
+        make(&it.root().join("evidence/x"))
+    }),
+    row("a project without a ledger lies among the projects", FaultKind::Foreign, "evidence/shop-00000000", |it| {
+        make(&it.root().join("evidence/shop-00000000"))
+    }),
+    row("a link named like a project leads out of the store", FaultKind::NotAFile, "evidence/evil-00000000", |it| {
+        link("/", &it.root().join("evidence/evil-00000000"))
+    }),
+    row("a project's directory becomes a link", FaultKind::NotAFile, "evidence/", |it| {
+        let project = it.task().parent().expect("it lies in a project").to_owned();
+        moved_behind_a_link(it, &project)
+    }),
+    row("the runs behind a link are not those of the project", FaultKind::RunMissing, "runs/exec", |it| {
+        let project = it.task().parent().expect("it lies in a project").to_owned();
+        moved_behind_a_link(it, &project)
+    }),
+    row("a task's directory becomes a link", FaultKind::Foreign, "/default", |it| {
+        let task = it.task();
+        moved_behind_a_link(it, &task)
+    }),
+    row("the directory of the runs becomes a link", FaultKind::NotAFile, "default/runs", |it| {
+        let runs = it.task().join("runs");
+        moved_behind_a_link(it, &runs)
+    }),
+    row("a run's directory becomes a link", FaultKind::RunMissing, "runs/exec", |it| {
+        let run = it.run(0);
+        moved_behind_a_link(it, &run)
+    }),
+    row("the store is opened to all", FaultKind::WrongMode, ".", |it| mode(&it.root(), 0o777)),
+    row("the store can be listed by all", FaultKind::WrongMode, ".", |it| mode(&it.root(), 0o755)),
+    row("the evidence is opened to all", FaultKind::WrongMode, "evidence", |it| mode(&it.root().join("evidence"), 0o777)),
+    row("the ledgers are opened to all", FaultKind::WrongMode, "ledger", |it| mode(&it.root().join("ledger"), 0o777)),
+    row("the locks are opened to all", FaultKind::WrongMode, "locks", |it| mode(&it.root().join("locks"), 0o777)),
+    row("the log is opened to all", FaultKind::WrongMode, "log", |it| mode(&it.root().join("log"), 0o777)),
+    row("the index is opened to all", FaultKind::WrongMode, "state.db", |it| mode(&it.root().join("state.db"), 0o666)),
+    row("a project is opened to all", FaultKind::WrongMode, "evidence/", |it| {
+        mode(it.task().parent().expect("it lies in a project"), 0o777)
+    }),
+    row("a task is opened to all", FaultKind::WrongMode, "default", |it| mode(&it.task(), 0o777)),
+    row("the directory of the runs is opened to all", FaultKind::WrongMode, "default/runs", |it| {
+        mode(&it.task().join("runs"), 0o777)
+    }),
+    row("a lock is opened to all", FaultKind::WrongMode, "locks/", |it| {
+        mode(&entries(&it.root().join("locks")).remove(0), 0o666)
+    }),
+    row("a report is opened to all", FaultKind::WrongMode, REPORT, |it| mode(&it.run(0).join(REPORT), 0o777)),
+    row("a manifest is opened to all", FaultKind::WrongMode, "SHA256SUMS", |it| mode(&it.run(0).join("SHA256SUMS"), 0o666)),
+    row("a record of a key is opened to all", FaultKind::WrongMode, "key-0001", |it| mode(&it.key_file("key-0001"), 0o666)),
+    row("a record of a key becomes a link", FaultKind::KeyUnreadable, "key-0001", |it| {
+        let record = it.key_file("key-0001");
+        moved_behind_a_link(it, &record)
+    }),
+    row("a record of a key is there twice", FaultKind::KeyUnreadable, "key-0003", |it| {
+        copy(&it.key_file("key-0002"), &it.root().join("keys/key-0003.json"))
+    }),
+    row("a private key of nobody lies among the keys", FaultKind::Foreign, "private-0", |it| {
+        put(&it.root().join("keys/private-0000000000000000.pem"), ANOTHER_KEY.as_bytes())
+    }),
+    row("the last checkpoint of a key is another", FaultKind::KeyLine, "ledger/", |it| {
+        replace(&it.key_file("key-0002"), "— proctor", "— practor")
+    }),
+    row("the last checkpoints of a key are gone", FaultKind::KeyLine, "ledger/", |it| {
+        replace(&it.key_file("key-0002"), "\"checkpoints\": {", "\"checkpoints\": {}, \"old\": {")
+    }),
+    row("the line about a new key is removed", FaultKind::KeyLine, "ledger/", |it| {
+        with_lines(it, |lines| lines.retain(|line| !line.contains("\"kind\":\"keyReplaced\"")))
+    }),
+    row("the line about a new key is removed, and all lines are chained again", FaultKind::KeyLine, "ledger/", |it| {
+        with_lines(it, |lines| lines.retain(|line| !line.contains("\"kind\":\"keyReplaced\"")));
+        it.chain_again();
+        Act::Done
+    }),
+    row("the line about a new key is about another", FaultKind::KeyLine, "ledger/", |it| {
+        with_lines(it, |lines| {
+            let line = lines.iter_mut().find(|line| line.contains("\"kind\":\"keyReplaced\"")).expect("the key was replaced");
+            *line = line.replacen("\"number\":2", "\"number\":1", 1);
+        })
+    }),
+    row("a project is removed whole with the index", FaultKind::LedgerMissing, "ledger/", |it| {
+        let project = it.task().parent().expect("it lies in a project").to_owned();
+        fs::remove_dir_all(project).expect("ours");
+        remove(&it.ledger());
+        ["state.db", "state.db-wal", "state.db-shm"].iter().for_each(|name| drop(fs::remove_file(it.root().join(name))));
+        Act::Done
+    }),
+    row("a line is dated before the one before it", FaultKind::TimeBackwards, "ledger/", |it| {
+        with_lines(it, |lines| lines[2] = lines[2].replacen("\"time\":\"20", "\"time\":\"19", 1))
+    }),
+    row("the last line is dated before the one before it", FaultKind::TimeBackwards, "ledger/", |it| {
+        with_lines(it, |lines| {
+            let last = lines.last_mut().expect("there are lines");
+            *last = last.replacen("\"time\":\"20", "\"time\":\"19", 1);
+        })
+    }),
+    row("the last line is dated ahead", FaultKind::TimeAhead, "ledger/", |it| {
+        with_lines(it, |lines| {
+            let last = lines.last_mut().expect("there are lines");
+            *last = last.replacen("\"time\":\"20", "\"time\":\"29", 1);
+        })
+    }),
+    row("every line is dated ahead", FaultKind::TimeAhead, "ledger/", |it| {
+        with_lines(it, |lines| {
+            lines.iter_mut().for_each(|line| *line = line.replacen("\"time\":\"20", "\"time\":\"29", 1));
+        });
+        it.chain_again();
+        Act::Done
+    }),
+    row("a line becomes unreadable", FaultKind::LineUnreadable, "ledger/", |it| {
+        with_lines(it, |lines| lines[2] = lines[2].replacen("\"body\"", "\"bodi\"", 1))
+    }),
+    row("a line gets a key of its own", FaultKind::LineUnreadable, "ledger/", |it| {
+        with_lines(it, |lines| lines[2] = lines[2].replacen("\"asker\":{", "\"asker\":{\"note\":1,", 1))
+    }),
+    row("a line's asker is another", FaultKind::LineSignature, "ledger/", |it| {
+        with_lines(it, |lines| lines[1] = lines[1].replacen("\"uid\":", "\"uid\":1", 1))
+    }),
+    row("a line is by a later key", FaultKind::LineSignature, "ledger/", |it| {
+        with_lines(it, |lines| {
+            let signature = lines.last().expect("lines").rsplit_once(",\"signature\"").expect("it is signed").1.to_owned();
+            let (head, _) = lines[1].rsplit_once(",\"signature\"").expect("it is signed");
+            lines[1] = format!("{head},\"signature\"{signature}");
+        })
+    }),
     // The following rows manipulate the index.
     row("the index has another verdict", FaultKind::IndexDiffers, "state.db", |it| {
         it.sql("UPDATE runs SET result = 'PASSED' WHERE result = 'FAILED'")

@@ -7,6 +7,15 @@ use crate::tamper::victim::{Made, Victim, entries};
 /// Turns a store into one from before proctor had signatures: without keys and without signatures.
 fn made_before_signatures(victim: &Victim) {
     fs::remove_dir_all(victim.root().join("keys")).expect("ours");
+    // No key was replaced before there were keys. The numbers of the lines behind the one about it are one less then.
+    let mut lines = victim.lines();
+    let replaced = lines.iter().position(|line| line.contains("\"kind\":\"keyReplaced\"")).expect("the key was replaced");
+    lines.remove(replaced);
+    for (at, line) in lines.iter_mut().enumerate().skip(replaced) {
+        *line = line.replacen(&format!("\"sequence\":{}", at + 2), &format!("\"sequence\":{}", at + 1), 1);
+    }
+    victim.write_lines(&lines);
+    victim.chain_again();
     take_signatures_away(victim);
 }
 

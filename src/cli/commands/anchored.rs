@@ -11,7 +11,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::VerifyOptions;
 use crate::evidence::{
-    Anchor, CheckpointSigner, EvidenceFault, FaultKind, GitAnchorError, LedgerLog, check_anchor, notes_reference, read_anchor,
+    AcceptedKeys, Anchor, EvidenceFault, FaultKind, GitAnchorError, LedgerLog, check_anchor, notes_reference, read_anchor,
     read_git_anchors,
 };
 use crate::git::GitReadError;
@@ -102,7 +102,7 @@ pub(super) fn lines(held: &[HeldAnchorV1]) -> Vec<String> {
 pub(super) fn compare(
     anchors: &[Anchor],
     logs: &[LedgerLog],
-    notary: CheckpointSigner<'_>,
+    keys: &AcceptedKeys,
     faults: &mut Vec<EvidenceFault>,
 ) -> Vec<HeldAnchorV1> {
     let mut held = Vec::new();
@@ -112,7 +112,7 @@ pub(super) fn compare(
         // An unreadable anchor, or an anchor of a project that was not verified, has no ledger here. It is compared
         // with the first ledger, because the comparison reports either fault.
         let found = match of_project.or(logs.first()) {
-            Some(log) => check_anchor(anchor, log, notary),
+            Some(log) => check_anchor(anchor, log, keys),
             None => vec![EvidenceFault::new(FaultKind::AnchorAhead, &anchor.place, "there is no ledger")],
         };
         held.extend(found.is_empty().then(|| from_anchor(anchor)).flatten());

@@ -1,16 +1,21 @@
 //! `proctor key`: shows and replaces the keys that sign evidence. Private keys are never shown.
 
+use std::time::Duration;
+
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::{KeyOptions, KeyVerb};
 use crate::cli::render;
 use crate::evidence::{
-    Endorsement, EvidenceError, KnownKey, LockError, Store, WaitDecision, allowed_signers, list_projects, read_key_ring,
-    rotate_key,
+    Endorsement, EvidenceError, KnownKey, LockError, ProjectLock, Store, WaitDecision, allowed_signers, exported_keys,
+    list_projects, read_key_ring, rotate_key,
 };
-use crate::model::CommandExit;
-use crate::process::clock;
-use crate::project::{ProjectError, check_ledgers};
+use crate::model::{CommandExit, ProjectId};
+use crate::process::clock::{self, Monotonic};
+use crate::project::{ProjectError, check_ledgers, registrar};
+
+/// How long `rotate` waits for processes that write evidence.
+const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
 
 pub(crate) fn execute(options: &KeyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
@@ -28,41 +33,62 @@ fn show(store: &Store) -> Result<CommandExit, CommandError> {
     if ring.keys().is_empty() {
         render::note("no key yet: the first `proctor run` makes it");
     }
-    for key in ring.keys() {
-        key_lines(key, ring.current() == Some(key)).iter().for_each(render::line);
+    let projects = list_projects(store).map_err(|error| from_evidence_error(&error))?;
+    for (position, key) in ring.keys().iter().enumerate() {
+        key_lines(key, ring.keys().get(position + 1), &projects).iter().for_each(render::line);
     }
     Ok(CommandExit::Proceed)
 }
 
-fn key_lines(key: &KnownKey, is_current: bool) -> Vec<String> {
-    let use_of = if is_current { "in use" } else { "replaced" };
+/// Returns the lines about a key: with which lines of which ledger it signs. `next` is the key that replaced it.
+fn key_lines(key: &KnownKey, next: Option<&KnownKey>, projects: &[ProjectId]) -> Vec<String> {
+    let use_of = if next.is_none() { "in use" } else { "replaced, its private half destroyed" };
     let mut lines = vec![
         format!("key {} · {use_of} · made {} · {}", key.number(), key.made(), key.id()),
         format!("  {}", key.public().to_ssh_line()),
     ];
-    lines.extend(
-        key.projects()
-            .filter(|(_, position)| position.sequence.0 > 0)
-            .map(|(project, position)| format!("  signs {project} from line {}", position.sequence.0 + 1)),
-    );
+    for project in projects {
+        let end = |key: &KnownKey| key.took_over_after(project).map_or(0, |position| position.sequence.0);
+        let (from, to) = (end(key) + 1, next.map(end));
+        match to {
+            None if from > 1 => lines.push(format!("  signs {project} from line {from}")),
+            Some(to) if to >= from => lines.push(format!("  signed {project} from line {from} to {to}")),
+            None | Some(_) => {}
+        }
+    }
     lines
 }
 
-/// Replaces the signing key. Every project is locked first, so that no run signs with the old key afterwards. If
-/// another process holds a project's lock, the command fails at once.
+/// Replaces the signing key. Every project is locked first, so that no run signs with the old key afterwards; where another process has
+/// the lock, it is waited for.
 fn rotate(store: &Store, endorsement: Endorsement) -> Result<CommandExit, CommandError> {
+    let begun = clock::monotonic();
+    let _no_new_project = lock_in_turn(store, &registrar(), begun)?;
     let mut locks = Vec::new();
     for project in list_projects(store).map_err(|error| from_evidence_error(&error))? {
-        let lock = store.lock(&project, &mut || WaitDecision::GiveUp).map_err(|error| from_lock_error(&error))?;
-        locks.push(lock);
+        locks.push(lock_in_turn(store, &project, begun)?);
     }
     // A ledger that was cut has a sound end, and only the index knows that lines are missing.
     if let Err(error) = check_ledgers(store) {
         return Err(if let ProjectError::Evidence(error) = &error { not_replaced(error) } else { super::from_run_error(&error) });
     }
     let key = rotate_key(store, &locks, endorsement, clock::now()).map_err(|error| not_replaced(&error))?;
-    key_lines(&key, true).iter().for_each(render::line);
+    let projects: Vec<ProjectId> = locks.iter().map(|lock| lock.project().clone()).collect();
+    key_lines(&key, None, &projects).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
+}
+
+/// Takes the lock of a project, and says once for whom it waits.
+fn lock_in_turn(store: &Store, project: &ProjectId, begun: Monotonic) -> Result<ProjectLock, CommandError> {
+    let mut has_said = false;
+    let mut waiting = || {
+        if !has_said {
+            has_said = true;
+            render::note(&format!("another process works on {project}: the key is replaced when it is done"));
+        }
+        if clock::monotonic().since(begun) < LONGEST_WAIT { WaitDecision::GoOn } else { WaitDecision::GiveUp }
+    };
+    store.lock(project, &mut waiting).map_err(|error| from_lock_error(&error))
 }
 
 fn not_replaced(error: &EvidenceError) -> CommandError {
@@ -71,16 +97,19 @@ fn not_replaced(error: &EvidenceError) -> CommandError {
 
 fn export(store: &Store, ssh: bool, number: Option<u32>) -> Result<CommandExit, CommandError> {
     let ring = read_key_ring(store).map_err(|error| from_evidence_error(&error))?;
-    let key = match number {
-        Some(number) => ring.keys().iter().find(|key| key.number() == number),
-        None => ring.current(),
+    let text = match number {
+        None => exported_keys(&ring, ssh),
+        Some(number) => ring
+            .keys()
+            .iter()
+            .find(|key| key.number() == number)
+            .map(|key| if ssh { allowed_signers(key.public()) } else { key.public().to_pem() }),
     };
-    let Some(key) = key else {
+    let Some(text) = text else {
         let what = number.map_or("there is no key yet".to_owned(), |number| format!("there is no key {number}"));
         return Err(CommandError::new(CommandExit::Usage, what)
             .hint("`proctor key show` lists the keys; the first `proctor run` makes the first"));
     };
-    let text = if ssh { allowed_signers(key.public()) } else { key.public().to_pem() };
     render::text(&text);
     Ok(CommandExit::Proceed)
 }

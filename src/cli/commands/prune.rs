@@ -12,7 +12,9 @@ use crate::cli::render;
 use crate::cli::setup;
 use crate::config::judged_settings;
 use crate::model::{CommandExit, PlanSettings, ProjectId};
-use crate::project::{ProjectScope, PruningOutcome, RemovedSnapshots, SnapshotsToRemove, make_room, plan_pruning, prune, remove_snapshots};
+use crate::project::{
+    ProjectScope, PruningOutcome, RemovedSnapshots, SnapshotsToRemove, make_room, plan_pruning, prune, remove_snapshots,
+};
 
 /// The beginning of the names of the settings by which evidence is removed.
 const EVIDENCE_SETTINGS: &str = "evidence.";

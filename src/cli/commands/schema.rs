@@ -1,11 +1,20 @@
-//! `proctor schema`: prints the JSON Schema of test specifications.
+//! `proctor schema`: prints the JSON Schemas of what proctor reads and writes.
 
 use crate::cli::error::CommandError;
 use crate::cli::render;
+use crate::cli::schemas;
+use crate::cli::specification_arguments::{SchemaOptions, SchemaSubject};
 use crate::model::CommandExit;
 use crate::spec::specification::SCHEMA_TEXT;
 
-pub(crate) fn execute() -> Result<CommandExit, CommandError> {
-    render::text(SCHEMA_TEXT);
+pub(crate) fn execute(options: &SchemaOptions) -> Result<CommandExit, CommandError> {
+    render::text(match options.what {
+        SchemaSubject::Specification => SCHEMA_TEXT,
+        SchemaSubject::Report => schemas::REPORT,
+        SchemaSubject::Debt => schemas::DEBT,
+        SchemaSubject::Ledger => schemas::LEDGER,
+        SchemaSubject::Verify => schemas::VERIFY,
+        SchemaSubject::Status => schemas::STATUS,
+    });
     Ok(CommandExit::Proceed)
 }

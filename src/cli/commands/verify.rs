@@ -3,6 +3,7 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
@@ -16,12 +17,14 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
 use crate::evidence::{
-    Anchor, CheckpointSigner, ConsistencyProof, EvidenceFault, FaultKind, LedgerLog, MANIFEST_NAME, PublicKey, Store,
-    UnfinishedWork, VerificationResult, VerificationScope, check_consistency_proof, find_registered_project, find_signing_key,
-    is_archive_name, list_projects, open_regular_file, projects_with_evidence, read_key_ring, read_regular_file,
-    read_regular_text, verify_copy, verify_keys, verify_project,
+    AcceptedKeys, Anchor, ConsistencyProof, EvidenceFault, FaultKind, KeyRing, LedgerLog, MANIFEST_NAME, Store, UnfinishedWork,
+    VerificationResult, VerificationScope, VerifiedKeys, check_consistency_proof, check_store_access, check_store_entries,
+    find_registered_project, find_replaced_link, is_archive_name, list_projects, names_a_key, open_regular_file,
+    projects_with_evidence, read_key_ring, read_regular_file, read_regular_text, read_store_activity, sort_by_cause, verify_copy,
+    verify_keys, verify_project,
 };
-use crate::model::{CommandExit, ProjectId, TaskId};
+use crate::model::{ApprovingLine, CommandExit, LedgerLine, ProjectId, TaskId, Timestamp};
+use crate::process::clock;
 use crate::project::{approval_counts, approval_faults};
 use crate::store::{IndexDifference, IndexError, IndexReader, RowDifference};
 
@@ -29,6 +32,18 @@ use crate::store::{IndexDifference, IndexError, IndexReader, RowDifference};
 const LONGEST_PROOF: u64 = 1 << 20;
 /// The longest file with a public key that is read, in bytes.
 const LONGEST_KEY: u64 = 64 * 1024;
+
+/// How far, in milliseconds, a line may be ahead of this machine's clock: another machine's clock may have written it.
+const CLOCK_TOLERANCE_MS: i64 = 10 * 60 * 1000;
+/// The pauses before a store that others write to is looked at again.
+const PAUSES: [Duration; 6] = [
+    Duration::from_millis(20),
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(200),
+    Duration::from_millis(400),
+    Duration::from_millis(400),
+];
 
 /// The results of all verified projects, runs or files.
 #[derive(Debug, Default)]
@@ -45,12 +60,13 @@ struct Total {
 
 pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let named = options.what.as_deref().map(|what| environment.absolute(Path::new(what)));
-    let total = match named {
+    let mut total = match named {
         Some(path) if is_special(&path) => return Err(special(&path)),
         Some(path) if is_run(&path) => verify_copied(&path, options, environment)?,
         Some(path) if is_progress(&path) => verify_progress(&path, options, environment)?,
-        Some(_) | None => verify_store(options, environment)?,
+        Some(_) | None => verify_store_steadily(options, environment)?,
     };
+    sort_by_cause(&mut total.sum.faults);
     if options.json {
         render::document(&VerificationV1(&total));
     } else {
@@ -87,13 +103,13 @@ fn is_progress(path: &Path) -> bool {
 
 fn verify_copied(directory: &Path, options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
     anchored::refuse_notes(options)?;
-    let key = match &options.key {
-        Some(file) => read_key(&environment.absolute(file))?,
-        None => own_key(directory, environment)?,
+    let keys = match &options.key {
+        Some(file) => read_keys(&environment.absolute(file))?,
+        None => own_keys(directory, environment)?,
     };
     let mut total = Total::default();
     let anchors = anchored::read_named(options, environment, &mut total.sum.faults)?;
-    let checked = verify_copy(directory, &key, &anchors).map_err(|error| from_evidence_error(&error))?;
+    let checked = verify_copy(directory, &keys, &anchors).map_err(|error| from_evidence_error(&error))?;
     total.add(checked);
     total.hold(&anchors);
     Ok(total)
@@ -106,7 +122,7 @@ fn verify_progress(path: &Path, options: &VerifyOptions, environment: &Environme
         return Err(CommandError::new(CommandExit::Usage, format!("`{}` is a file, and no key is named", path.display()))
             .hint("name the public key of whoever made it: `--key FILE`"));
     };
-    let key = read_key(&environment.absolute(file))?;
+    let keys = read_keys(&environment.absolute(file))?;
     let mut total = Total::default();
     let anchors = anchored::read_named(options, environment, &mut total.sum.faults)?;
     let bytes = read_regular_file(path, LONGEST_PROOF).map_err(|error| {
@@ -114,46 +130,75 @@ fn verify_progress(path: &Path, options: &VerifyOptions, environment: &Environme
             .hint("name a file that `proctor checkpoint --since` wrote")
     })?;
     let shown = options.what.as_deref().map(Path::new).unwrap_or(path);
-    total.sum.faults.extend(check_consistency_proof(shown, &bytes, &key, &anchors));
+    total.sum.faults.extend(check_consistency_proof(shown, &bytes, &keys, &anchors));
     total.hold(&anchors);
     Ok(total)
 }
 
-fn read_key(path: &Path) -> Result<PublicKey, CommandError> {
-    const HINT: &str = "name the file with the public key of whoever made the run: `proctor key export` prints it there";
+fn read_keys(path: &Path) -> Result<AcceptedKeys, CommandError> {
+    const HINT: &str = "name the file with the public keys of whoever made the run: `proctor key export` prints them there";
     let text = read_regular_text(path, LONGEST_KEY).map_err(|error| {
         CommandError::caused(CommandExit::Usage, format!("`{}` cannot be read", path.display()), &error).hint(HINT)
     })?;
-    PublicKey::parse(&text)
+    AcceptedKeys::parse(&text)
         .map_err(|error| CommandError::caused(CommandExit::Usage, format!("`{}` is no key", path.display()), &error).hint(HINT))
 }
 
-/// Returns the key of this user by which a copied run claims to be signed. It is an error if the run names no key of
-/// this user.
-fn own_key(directory: &Path, environment: &Environment) -> Result<PublicKey, CommandError> {
+/// Returns the keys of this user. It is an error if there are none.
+fn own_keys(directory: &Path, environment: &Environment) -> Result<AcceptedKeys, CommandError> {
     let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
     let ring = read_key_ring(&store).map_err(|error| from_evidence_error(&error))?;
-    let key = find_signing_key(directory, &ring).map_err(|error| from_evidence_error(&error))?;
-    key.ok_or_else(|| {
-        CommandError::new(CommandExit::Usage, format!("`{}` is not signed by a key of yours", directory.display()))
-            .hint("name the public key of whoever made it: `--key FILE`")
-    })
+    if ring.keys().is_empty() || !names_a_key(directory, &ring).map_err(|error| from_evidence_error(&error))? {
+        let what = format!("`{}` is not signed by a key of yours", directory.display());
+        return Err(CommandError::new(CommandExit::Usage, what).hint("name the public key of whoever made it: `--key FILE`"));
+    }
+    Ok(AcceptedKeys::History(ring))
+}
+
+/// Verifies what is in the store while other processes may write to it. What they do between two reads of ours can look like a fault, so
+/// a store with faults is looked at again unless nobody wrote to it meanwhile, and only what is found each time is a fault.
+fn verify_store_steadily(options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
+    let access = if options.what.is_none() { check_store_access(environment.state_root()) } else { Vec::new() };
+    let state = || read_store_activity(environment.state_root());
+    let mut before = state();
+    let mut total = verify_store(options, environment)?;
+    for pause in PAUSES {
+        let after = state();
+        let is_steady = before == after && after.is_idle;
+        if total.sum.faults.is_empty() || is_steady {
+            break;
+        }
+        std::thread::sleep(pause);
+        before = state();
+        let mut again = verify_store(options, environment)?;
+        let is_found_again = |fault: &EvidenceFault| {
+            total.sum.faults.iter().any(|earlier| (earlier.kind, &earlier.file) == (fault.kind, &fault.file))
+        };
+        again.sum.faults.retain(is_found_again);
+        total = again;
+    }
+    total.sum.faults.extend(access);
+    Ok(total)
 }
 
 fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
     let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
     let mut total = Total::default();
-    let (keys, faults) = verify_keys(&store).map_err(|error| from_evidence_error(&error))?;
+    if options.what.is_none() {
+        total.sum.faults.extend(check_store_entries(&store));
+    }
+    let VerifiedKeys { ring: keys, faults, unfinished } = verify_keys(&store).map_err(|error| from_evidence_error(&error))?;
     total.sum.faults.extend(faults);
+    total.sum.unfinished.extend(unfinished);
     // The index is made from the ledgers. It is opened before any ledger is read, so every line that the index has
     // applied must be in the ledgers.
     let index = total.look_at_index(&store);
     total.projects = if options.all {
-        every_project(&store, index.as_ref())?
+        every_project(&store, index.as_ref(), &keys)?
     } else {
         vec![project(&store, index.as_ref(), options, environment)?]
     };
-    let key = options.key.as_deref().map(|file| read_key(&environment.absolute(file))).transpose()?;
+    let named = options.key.as_deref().map(|file| read_keys(&environment.absolute(file))).transpose()?;
     let mut anchors = anchored::read_named(options, environment, &mut total.sum.faults)?;
     if let (Some(_), [project]) = (&options.git, total.projects.as_slice()) {
         let root = setup::project_root(environment, &options.project)?;
@@ -165,6 +210,10 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
         let subject =
             options.what.as_deref().map_or(Ok(VerificationScope::Everything), |what| subject(&store, &project, what))?;
         let checked = verify_project(&store, &project, &keys, &subject, threads).map_err(|error| from_evidence_error(&error))?;
+        if options.what.is_none() {
+            total.sum.faults.extend(replaced_link(&store, &project, &checked.lines));
+        }
+        total.sum.faults.extend(line_from_the_future(&ledger_file(&store, &project), &checked.lines));
         total.sum.faults.extend(approval_faults(&project, &ledger_file(&store, &project), &checked.lines));
         let differences = index.as_ref().map(|index| index.compare(&project, &checked.lines));
         total.logs.extend(is_compared.then(|| LedgerLog::from_hashes(project.clone(), checked.line_hashes.clone())));
@@ -175,9 +224,36 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
             None => {}
         }
     }
-    let notary = key.as_ref().map_or(CheckpointSigner::Ring(&keys), CheckpointSigner::Key);
-    total.held = anchored::compare(&anchors, &total.logs, notary, &mut total.sum.faults);
+    // With a named key, those of the store count as far as they follow from it.
+    let accepted = match named {
+        None => AcceptedKeys::History(keys),
+        Some(named) => named.with_history(&keys).unwrap_or(named),
+    };
+    total.held = anchored::compare(&anchors, &total.logs, &accepted, &mut total.sum.faults);
     Ok(total)
+}
+
+/// Reports what is in the place of a project's link to its evidence, and looks like evidence. A project whose directory or settings cannot
+/// be read now has no link to compare.
+fn replaced_link(store: &Store, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Option<EvidenceFault> {
+    let registered = |line: &LedgerLine| match line.body.approving() {
+        Some(ApprovingLine::Registered(record)) => Some(PathBuf::from(&record.path)),
+        Some(ApprovingLine::Approved(_)) | None => None,
+    };
+    let root = lines.iter().rev().find_map(|(_, line)| registered(line))?;
+    let (configuration, _) = setup::configuration(&root).ok()?;
+    let name = Some(configuration.evidence.link).filter(|name| !name.is_empty())?;
+    let detail = find_replaced_link(&root, &name, &store.project_directory(project))?;
+    Some(EvidenceFault::new(FaultKind::LinkReplaced, root.join(name), detail))
+}
+
+/// Reports the first line that is dated ahead of this machine's clock.
+fn line_from_the_future(ledger: &Path, lines: &[(u64, LedgerLine)]) -> Option<EvidenceFault> {
+    let now = clock::now();
+    let latest = Timestamp::from_millis(now.as_millis().saturating_add(CLOCK_TOLERANCE_MS));
+    let line = lines.iter().map(|(_, line)| line).find(|line| line.time > latest)?;
+    let detail = format!("line {}: it is of {}, and now is {now}", line.sequence.0, line.time);
+    Some(EvidenceFault::new(FaultKind::TimeAhead, ledger, detail))
 }
 
 /// Returns the ledger's path relative to the store. Faults name files by such paths.
@@ -186,12 +262,13 @@ fn ledger_file(store: &Store, project: &ProjectId) -> PathBuf {
     path.strip_prefix(store.root()).map_or_else(|_| path.clone(), Path::to_owned)
 }
 
-/// Returns every project that has a ledger, evidence, or rows in the index.
-fn every_project(store: &Store, index: Option<&IndexReader>) -> Result<Vec<ProjectId>, CommandError> {
+/// Returns every project that has a ledger, evidence, or rows in the index, or that a key record knows.
+fn every_project(store: &Store, index: Option<&IndexReader>, keys: &KeyRing) -> Result<Vec<ProjectId>, CommandError> {
     let mut projects = list_projects(store).map_err(|error| from_evidence_error(&error))?;
     projects.extend(projects_with_evidence(store).map_err(|error| from_evidence_error(&error))?);
     let indexed = index.and_then(|index| index.projects().ok()).unwrap_or_default();
     projects.extend(indexed.into_iter().filter_map(|project| ProjectId::try_from(project).ok()));
+    projects.extend(keys.known_projects());
     projects.sort();
     projects.dedup();
     Ok(projects)
@@ -271,12 +348,21 @@ impl Total {
     fn look_at_index(&mut self, store: &Store) -> Option<IndexReader> {
         match IndexReader::open(&store.index_path(), approval_counts) {
             Ok(index) => index,
+            // Even for reading, SQLite has to write beside the index. It is no evidence, and the ledgers say the same.
+            Err(_) if !is_writable(store.root()) => {
+                render::note("note: nothing may be written in the store, so the index was not compared with the ledgers");
+                None
+            }
             Err(error) => {
                 self.sum.faults.push(fault_from_index_error(&error));
                 None
             }
         }
     }
+}
+
+fn is_writable(directory: &Path) -> bool {
+    nix::unistd::access(directory, nix::unistd::AccessFlags::W_OK).is_ok()
 }
 
 fn lines(total: &Total) -> Vec<String> {

@@ -221,7 +221,7 @@ mod tests {
     /// Returns the kinds of faults that concern where runs are kept. The reports of these test runs are one line of
     /// text, so faults of reports are left out.
     fn faults(test: &TestStore) -> Vec<&'static str> {
-        let (keys, _) = verify_keys(&test.store).unwrap();
+        let keys = verify_keys(&test.store).unwrap().ring;
         let checked = verify_project(&test.store, &test.project, &keys, &VerificationScope::Everything, 2).unwrap();
         let about_reports = ["reportUnreadable", "recordUnreadable", "reportDisagrees"];
         checked.faults.iter().map(|fault| fault.kind.word()).filter(|word| !about_reports.contains(word)).collect()

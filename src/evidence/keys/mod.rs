@@ -1,13 +1,17 @@
-//! The signing keys of a store: made on first use, replaced by `proctor key rotate`, never deleted (S4).
+//! The signing keys of a store: made on first use, replaced by `proctor key rotate` (S4). Public keys are known for ever; the private
+//! half of a replaced key is destroyed.
 //!
-//! `keys/` contains two files for each key: its private half `private-<id>.pem` and its record `key-<number>.json`. A
+//! `keys/` contains the record `key-<number>.json` of each key, and the private half `private-<id>.pem` of the key in use. A
 //! key exists from the moment its record does. The record appears by one rename, after everything else is on disk.
 //! Until then the private half has a temporary name, which is changed right after that, or by the next process that
 //! needs the key. The key with the highest number is in use. Its record names the line of every ledger after which the
-//! key took over, and is signed by the previous key, so that a key that another program added is detected.
+//! key took over, and is signed by the previous key, so that a key that another program added is detected. `rotation` replaces
+//! the key, and finishes what a process that died left of that; `accepted` says which keys a reader elsewhere accepts.
 
+mod accepted;
 mod record;
 mod ring;
+mod rotation;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,14 +26,19 @@ use crate::evidence::files::{if_exists, read_no_follow};
 use crate::evidence::ledger_file::LedgerFile;
 use crate::evidence::ledger_tail::find_end;
 use crate::evidence::signing::Signer;
-use crate::evidence::{EvidenceError, FileOperation, ProjectLock, Store, list_projects, read_signed_lines};
-use crate::model::{Digest, ProjectId, Timestamp};
+use crate::evidence::{EvidenceError, FileOperation, Store, list_projects, read_log};
+use crate::model::{Digest, KeyRecord, KeyStatement, LedgerPosition, ProjectId, Timestamp, ledger_name};
 
-pub use record::{KeyProblem, KeyRecord, LedgerPosition};
+pub use accepted::{AcceptedKeys, AcceptedKeysError};
+pub use record::KeyProblem;
 pub use ring::{KeyRing, KnownKey, read_key_ring};
 pub(super) use ring::{MissingKeySignature, key_files, number_from_record_name};
+pub use rotation::rotate_key;
+pub(super) use rotation::{replacement_for_next_line, retired_private_halves};
 
-use record::KeyStatement;
+#[cfg(test)]
+pub(super) use record::{message as record_message, sign_record as record_for_vectors};
+use record::{record_to_bytes, sign_record};
 
 /// The number of digits of a key's id in the names of its files.
 const SHORT_ID: usize = 16;
@@ -57,45 +66,12 @@ pub(super) fn find_or_make_signer(store: &Store, now: Timestamp) -> Result<Signe
     match find_signer(store)? {
         Some(signer) => Ok(signer),
         None => {
-            make_key(store, None, 1, now)?;
+            make_key(store, NewKey { number: 1, previous: None, made: now })?;
             // If another process made the first key at the same time, its key is used.
             let ring = read_key_ring(store)?;
             read_signer(store, ring.current().expect("a record was just made, or found in its place"))
         }
     }
-}
-
-/// Makes a new key that replaces the one in use. `locks` must contain the locks of all projects, so that no process is
-/// about to sign with the old key.
-///
-/// The record of the new key names the last line of every ledger. A ledger that is damaged now would have another last line after
-/// it was put back from a backup, and its lines would no longer fit the keys. So every ledger is read and checked first.
-///
-/// # Errors
-/// When a ledger cannot be read or was changed, a project is not locked, or a key cannot be read or written. Nothing is changed
-/// then.
-pub fn rotate_key(
-    store: &Store,
-    locks: &[ProjectLock],
-    endorsement: Endorsement,
-    now: Timestamp,
-) -> Result<KnownKey, EvidenceError> {
-    let locked: Vec<_> = locks.iter().map(ProjectLock::project).collect();
-    if let Some(project) = list_projects(store)?.into_iter().find(|project| !locked.contains(&project)) {
-        return Err(EvidenceError::NotRecovered { project });
-    }
-    for project in &locked {
-        read_signed_lines(store, project, 0, |_| true)?.try_for_each(|line| line.map(drop))?;
-    }
-    let ring = read_key_ring(store)?;
-    let previous = match (ring.current(), endorsement) {
-        (Some(key), Endorsement::ByThePreviousKey) => Some((key.id(), Some(read_signer(store, key)?))),
-        (Some(key), Endorsement::PreviousKeyIsLost) => Some((key.id(), None)),
-        (None, _) => None,
-    };
-    make_key(store, previous, ring.next_number(), now)?;
-    let ring = read_key_ring(store)?;
-    Ok(ring.current().expect("a record was just made").clone())
 }
 
 pub(super) fn keys_directory(store: &Store) -> PathBuf {
@@ -148,26 +124,42 @@ pub(super) fn read_signer(store: &Store, key: &KnownKey) -> Result<Signer, Evide
     if signer.public() == key.public() { Ok(signer) } else { Err(refuse(KeyProblem::AnotherKey)) }
 }
 
+/// What a new key is made from.
+struct NewKey {
+    number: u32,
+    /// The id of the key that is replaced, and its private half if it can sign; `None` for the first key.
+    previous: Option<(Digest, Option<Signer>)>,
+    made: Timestamp,
+}
+
 /// Makes a key from 32 random bytes. If another process made a key with the same number first, the new one is
 /// discarded, which is no error.
-fn make_key(store: &Store, previous: Option<(Digest, Option<Signer>)>, number: u32, now: Timestamp) -> Result<(), EvidenceError> {
+fn make_key(store: &Store, new: NewKey) -> Result<(), EvidenceError> {
+    let NewKey { number, previous, made } = new;
     let directory = keys_directory(store);
     create_directories(&directory)?;
     make_private(&directory)?;
     let signer = Signer::from_seed(&random_seed()?);
+    let positions = ledger_positions(store)?;
+    let checkpoints = if previous.is_some() {
+        last_checkpoints(store, &positions, previous.as_ref().and_then(|(_, signer)| signer.as_ref()).unwrap_or(&signer))?
+    } else {
+        BTreeMap::new()
+    };
     let statement = KeyStatement {
         number,
         key_id: signer.public().id(),
         public_key: signer.public().to_ssh_line(),
-        made: now,
+        made,
         previous: previous.as_ref().map(|(id, _)| *id),
-        ledgers: ledger_positions(store)?,
+        ledgers: positions.iter().map(|(project, position)| (ledger_name(project), *position)).collect(),
     };
-    let record = statement.sign(&signer, previous.as_ref().and_then(|(_, signer)| signer.as_ref()));
+    let record = sign_record(statement, &signer, previous.as_ref().and_then(|(_, signer)| signer.as_ref()));
+    let record = KeyRecord { checkpoints, ..record };
     let private = temporary_private_path(store, signer.public().id());
     sync_file(&write_new(&private, signer.to_pem().as_bytes())?, &private)?;
     let new = directory.join(format!(".{}{TEMPORARY_SUFFIX}", &signer.public().id().hex()[..SHORT_ID]));
-    write_new(&new, &record.to_bytes())?;
+    write_new(&new, &record_to_bytes(&record))?;
     seal_files(std::slice::from_ref(&new))?;
     sync_directory(&directory)?;
     if rename_if_free(&new, &record_path(store, number))? {
@@ -177,6 +169,16 @@ fn make_key(store: &Store, previous: Option<(Digest, Option<Signer>)>, number: u
     // The new key never signed anything, so its files can be removed.
     remove_file(&new)?;
     remove_file(&private)
+}
+
+/// Returns the head of every ledger that has lines, signed for the last time by the key that is replaced.
+fn last_checkpoints(
+    store: &Store,
+    positions: &BTreeMap<ProjectId, LedgerPosition>,
+    signer: &Signer,
+) -> Result<BTreeMap<ProjectId, String>, EvidenceError> {
+    let with_lines = positions.iter().filter(|(_, position)| position.sequence.0 > 0);
+    with_lines.map(|(project, _)| Ok((project.clone(), read_log(store, project)?.head().sign(signer).to_text()))).collect()
 }
 
 /// Gives the private half of a key that has a record its final name. Another process may have done so before, which is

@@ -1,12 +1,14 @@
 //! All keys that a store ever had, in order, and which of them has to sign a given line.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::evidence::files::{list_directory, read_no_follow};
-use crate::evidence::keys::{KeyProblem, KeyRecord, LedgerPosition, keys_directory};
+use crate::evidence::keys::record::{is_endorsed_by, is_in_ledgers, is_signed_by, parse_record};
+use crate::evidence::keys::{KeyProblem, keys_directory};
 use crate::evidence::signing::PublicKey;
 use crate::evidence::{EvidenceError, Store};
-use crate::model::{Digest, ProjectId, Sequence, Timestamp};
+use crate::model::{Digest, KeyRecord, LedgerPosition, ProjectId, Sequence, Timestamp};
 
 /// A public key of the store, with its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub fn read_key_ring(store: &Store) -> Result<KeyRing, EvidenceError> {
     let mut keys = Vec::new();
     for (number, path) in key_files(store)? {
         let refuse = |problem| EvidenceError::Key { path: path.clone(), problem };
-        let (record, public) = KeyRecord::parse(&read_no_follow(&path)?).map_err(refuse)?;
+        let (record, public) = parse_record(&read_no_follow(&path)?).map_err(refuse)?;
         if record.key.number != number || number as usize != keys.len() + 1 {
             return Err(refuse(KeyProblem::Number));
         }
@@ -70,16 +72,51 @@ impl KnownKey {
 
     /// Returns the end of a project's ledger when this key took over, or `None` if there was no ledger yet or it was damaged.
     pub fn took_over_after(&self, project: &ProjectId) -> Option<LedgerPosition> {
-        self.record.key.ledgers.get(project).copied()
+        self.record.took_over_after(project)
     }
 
-    /// Returns the ends of all ledgers that existed when this key took over.
-    pub fn projects(&self) -> impl Iterator<Item = (&ProjectId, &LedgerPosition)> {
-        self.record.key.ledgers.iter()
+    /// Returns the key's record.
+    pub fn record(&self) -> &KeyRecord {
+        &self.record
+    }
+
+    /// Returns whether each ledger that had lines when this key took over has a line that says so. This is not so for keys that
+    /// an earlier version of proctor made.
+    pub(in crate::evidence) fn is_in_ledgers(&self) -> bool {
+        is_in_ledgers(&self.record) && self.number() > 1
     }
 }
 
 impl KeyRing {
+    /// Builds a ring from key records, oldest first. Signatures are not checked.
+    ///
+    /// # Errors
+    /// When a record is invalid, or its number does not follow the one before.
+    pub(in crate::evidence) fn from_records<'a>(records: impl Iterator<Item = &'a [u8]>) -> Result<Self, KeyProblem> {
+        let mut keys = Vec::new();
+        for bytes in records {
+            let (record, public) = parse_record(bytes)?;
+            if record.key.number as usize != keys.len() + 1 {
+                return Err(KeyProblem::Number);
+            }
+            keys.push(KnownKey { record, public });
+        }
+        Ok(Self { keys })
+    }
+
+    /// Returns the records as an export has them: a line of compact JSON for each key, oldest first, without the checkpoints of
+    /// other projects than `project`; without it, of none.
+    pub fn to_lines(&self, project: Option<&ProjectId>) -> String {
+        let line = |key: &KnownKey| {
+            let record = match project {
+                Some(project) => key.record.for_project(project),
+                None => KeyRecord { checkpoints: BTreeMap::new(), ..key.record.clone() },
+            };
+            serde_json::to_string(&record).expect("its keys are text") + "\n"
+        };
+        self.keys.iter().map(line).collect()
+    }
+
     /// Returns the keys, oldest first.
     pub fn keys(&self) -> &[KnownKey] {
         &self.keys
@@ -101,18 +138,77 @@ impl KeyRing {
         self.keys.iter().rev().find(took_over)
     }
 
+    /// Returns the keys that may have signed a checkpoint of the first `size` lines: the one in force at the last of these lines, and
+    /// every later one. A key that was replaced before that line signs nothing any more.
+    pub(in crate::evidence) fn keys_for_checkpoint(&self, project: &ProjectId, size: u64) -> &[KnownKey] {
+        let from = self.key_for_line(project, Sequence(size)).map_or(1, KnownKey::number) as usize;
+        &self.keys[(from - 1).min(self.keys.len())..]
+    }
+
+    /// Returns the keys up to this number, which is what was known when the key with it was in use.
+    pub(super) fn up_to(&self, number: usize) -> Self {
+        Self { keys: self.keys[..number.min(self.keys.len())].to_vec() }
+    }
+
+    /// Returns every project of which a key record says that it had a ledger.
+    pub fn known_projects(&self) -> BTreeSet<ProjectId> {
+        let named = |key: &KnownKey| {
+            let earlier = key.record.key.ledgers.keys().filter_map(|name| ProjectId::try_from(name.as_str()).ok());
+            earlier.chain(key.record.checkpoints.keys().cloned()).collect::<Vec<_>>()
+        };
+        let with_lines = |project: &ProjectId| self.knows_lines_of(project).is_some();
+        self.keys.iter().flat_map(named).filter(with_lines).collect()
+    }
+
+    /// Returns the newest key that took over after a line of this project's ledger, and the number of that line.
+    pub(in crate::evidence) fn knows_lines_of(&self, project: &ProjectId) -> Option<(&KnownKey, u64)> {
+        let position = |key: &KnownKey| key.took_over_after(project).map_or(0, |position| position.sequence.0);
+        self.keys.iter().rev().map(|key| (key, position(key))).find(|(_, line)| *line > 0)
+    }
+
+    /// Returns these keys and those of `later` that follow them, each proven by the key before.
+    pub(super) fn extended_by(&self, later: &Self) -> Self {
+        let mut ring = self.clone();
+        for key in later.keys.iter().skip(self.keys.len()) {
+            ring.keys.push(key.clone());
+            if !ring.is_proven(ring.keys.len() - 1) {
+                ring.keys.pop();
+                break;
+            }
+        }
+        ring
+    }
+
+    /// Returns whether the key at this position (the first one has 0) signed its own record.
+    pub(super) fn is_signed(&self, position: usize) -> bool {
+        is_signed_by(&self.keys[position].record, &self.keys[position].public)
+    }
+
+    /// Returns whether the record at this position names the key before it.
+    pub(super) fn names_the_key_before(&self, position: usize) -> bool {
+        let previous = position.checked_sub(1).map(|before| self.keys[before].id());
+        self.keys[position].record.key.previous == previous
+    }
+
+    /// Returns whether the record at this position is signed by its key, and endorsed by the key before.
+    pub(super) fn is_proven(&self, position: usize) -> bool {
+        let previous = position.checked_sub(1).map(|before| &self.keys[before].public);
+        let is_endorsed = previous.is_none_or(|previous| is_endorsed_by(&self.keys[position].record, previous));
+        self.is_signed(position) && self.names_the_key_before(position) && is_endorsed
+    }
+
     /// Returns the keys whose record has no valid signature by the key itself, or no valid endorsement by the previous key.
     /// The record of the first key must have no endorsement.
     pub(in crate::evidence) fn missing_signatures(&self) -> Vec<(&KnownKey, MissingKeySignature)> {
         let mut unproven = Vec::new();
         for (position, key) in self.keys.iter().enumerate() {
             let previous = position.checked_sub(1).map(|before| &self.keys[before]);
-            if !key.record.is_signed_by(&key.public) {
+            if !is_signed_by(&key.record, &key.public) {
                 unproven.push((key, MissingKeySignature::Own));
             }
             let is_endorsed = match previous {
-                Some(previous) => key.record.is_endorsed_by(&previous.public),
-                None => !key.record.is_endorsed(),
+                Some(previous) => is_endorsed_by(&key.record, &previous.public),
+                None => key.record.endorsement.is_none(),
             };
             if !is_endorsed || key.record.key.previous != previous.map(KnownKey::id) {
                 unproven.push((key, MissingKeySignature::Endorsement));

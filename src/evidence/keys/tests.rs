@@ -1,8 +1,12 @@
 //! Keys are made once, kept private, and endorsed by the key before.
 
 use super::*;
+use crate::evidence::line_signature::sign_line;
 use crate::evidence::testing::{TestStore, mode, now};
-use crate::model::{OverallStatus, Sequence};
+use crate::evidence::{
+    FaultKind, Ledger, UnfinishedKind, VerificationScope, read_lines, read_signed_lines, verify_keys, verify_project,
+};
+use crate::model::{LedgerBody, OverallStatus, Sequence};
 
 #[test]
 fn the_first_key_is_made_on_first_use_and_found_again() {
@@ -21,9 +25,9 @@ fn the_first_key_is_made_on_first_use_and_found_again() {
 #[test]
 fn of_two_first_keys_that_are_made_at_once_one_is_discarded() {
     let test = TestStore::new();
-    make_key(&test.store, None, 1, now()).unwrap();
+    make_key(&test.store, NewKey { number: 1, previous: None, made: now() }).unwrap();
     let first = find_signer(&test.store).unwrap().expect("it was made");
-    make_key(&test.store, None, 1, now()).unwrap();
+    make_key(&test.store, NewKey { number: 1, previous: None, made: now() }).unwrap();
     assert_eq!(find_signer(&test.store).unwrap().expect("it is there").public(), first.public());
     assert_eq!(std::fs::read_dir(keys_directory(&test.store)).unwrap().count(), 2, "nothing is left of the other");
 }
@@ -37,6 +41,9 @@ fn a_new_key_takes_over_after_the_line_it_names_and_is_endorsed() {
     let lock = test.lock();
     let key = rotate_key(&test.store, std::slice::from_ref(&lock), Endorsement::ByThePreviousKey, now()).unwrap();
     assert_eq!((key.number(), key.took_over_after(&test.project).unwrap().sequence), (2, Sequence(2)));
+    let told = read_lines(&test.store, &test.project, 0).unwrap().last().unwrap().unwrap().1;
+    assert!(matches!(&told.body, LedgerBody::KeyReplaced(record) if record.key.number == 2), "the ledger tells of it");
+    assert_eq!(told.sequence, Sequence(3));
     let ring = read_key_ring(&test.store).unwrap();
     assert_eq!(ring.missing_signatures(), vec![]);
     let key_number = |sequence| ring.key_for_line(&test.project, Sequence(sequence)).map(KnownKey::number);
@@ -95,4 +102,111 @@ fn the_key_is_not_replaced_while_a_ledger_is_damaged() {
     crate::evidence::testing::put(&path, sound.as_bytes());
     assert_eq!(replace(Endorsement::ByThePreviousKey).unwrap().number(), 2);
     assert!(read_signed_lines(&test.store, &test.project, 0, |_| true).unwrap().all(|line| line.is_ok()));
+}
+
+/// Returns the text of the private half of the key in use.
+fn private_text(test: &TestStore) -> String {
+    let ring = read_key_ring(&test.store).unwrap();
+    std::fs::read_to_string(private_path(&test.store, ring.current().unwrap().id())).unwrap()
+}
+
+fn rotate(test: &TestStore) {
+    let lock = test.lock();
+    rotate_key(&test.store, std::slice::from_ref(&lock), Endorsement::ByThePreviousKey, now()).unwrap();
+}
+
+/// Returns the kinds of the faults and of the unfinished work of a store.
+fn verify(test: &TestStore) -> (Vec<(FaultKind, String)>, Vec<UnfinishedKind>) {
+    let keys = verify_keys(&test.store).unwrap();
+    let result = verify_project(&test.store, &test.project, &keys.ring, &VerificationScope::Everything, 1).unwrap();
+    let faults = keys.faults.into_iter().chain(result.faults).map(|fault| (fault.kind, fault.detail)).collect();
+    // The runs of these tests are sealed and never published.
+    let unfinished = keys.unfinished.into_iter().chain(result.unfinished).map(|work| work.kind);
+    (faults, unfinished.filter(|kind| *kind != UnfinishedKind::Run).collect())
+}
+
+#[test]
+fn a_replaced_key_is_destroyed_and_its_lines_go_on_verifying() {
+    let test = TestStore::new();
+    test.run(1, &[], OverallStatus::Success);
+    for number in 2..=4 {
+        let private = private_path(&test.store, find_signer(&test.store).unwrap().unwrap().public().id());
+        rotate(&test);
+        assert!(!private.exists(), "key {number}");
+        test.run(number, &[], OverallStatus::Success);
+    }
+    let ledger: Vec<_> = read_signed_lines(&test.store, &test.project, 0, |_| true).unwrap().map(Result::unwrap).collect();
+    assert_eq!(ledger.len(), 7, "a run, and for each new key a line and a run");
+    assert_eq!(verify_keys(&test.store).unwrap().faults, vec![]);
+}
+
+#[test]
+fn a_line_by_a_retired_key_is_refused_wherever_it_is_read() {
+    let test = TestStore::new();
+    test.run(1, &[], OverallStatus::Success);
+    let retired = Signer::parse(&private_text(&test)).unwrap();
+    rotate(&test);
+    test.run(2, &[], OverallStatus::Success);
+    let path = test.store.ledger_path(&test.project);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, last) = text.trim_end().rsplit_once('\n').unwrap();
+    let unsigned = format!("{}}}", last.rsplit_once(",\"signature\":\"").unwrap().0);
+    let signature = sign_line(unsigned.as_bytes(), &retired);
+    let forged = format!("{before}\n{},\"signature\":\"{signature}\"}}\n", unsigned.strip_suffix('}').unwrap());
+    crate::evidence::testing::put(&path, forged.as_bytes());
+    let (faults, _) = verify(&test);
+    let named = faults.iter().find(|(kind, _)| *kind == FaultKind::LineSignature).expect("it is named");
+    assert!(named.1.contains("was not in force at that line"), "{}", named.1);
+    let mut read = read_signed_lines(&test.store, &test.project, 0, |_| true).unwrap();
+    assert!(read.any(|line| line.is_err()));
+}
+
+#[test]
+fn a_rotation_that_died_after_its_commit_is_finished_by_the_next_writer() {
+    let test = TestStore::new();
+    test.run(1, &[], OverallStatus::Success);
+    let (ledger_path, private) = (test.store.ledger_path(&test.project), private_text(&test));
+    let before = std::fs::read(&ledger_path).unwrap();
+    let retired = private_path(&test.store, find_signer(&test.store).unwrap().unwrap().public().id());
+    rotate(&test);
+    // The state at the moment of the commit: the new record is there, and nothing else was done.
+    crate::evidence::testing::put(&ledger_path, &before);
+    crate::evidence::testing::put(&retired, private.as_bytes());
+    std::fs::set_permissions(&retired, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let (_, unfinished) = verify(&test);
+    assert_eq!(unfinished, [UnfinishedKind::RetiredKey, UnfinishedKind::KeyLine]);
+    drop(Ledger::open(&test.lock()).unwrap());
+    assert!(!retired.exists());
+    let told = read_signed_lines(&test.store, &test.project, 0, |_| true).unwrap().last().unwrap().unwrap().1;
+    assert!(matches!(told.body, LedgerBody::KeyReplaced(_)));
+    let (_, unfinished) = verify(&test);
+    assert_eq!(unfinished, []);
+    let length = std::fs::metadata(&ledger_path).unwrap().len();
+    drop(Ledger::open(&test.lock()).unwrap());
+    assert_eq!(std::fs::metadata(&ledger_path).unwrap().len(), length, "it is told once");
+}
+
+#[test]
+fn a_project_that_only_the_key_records_know_is_named() {
+    let test = TestStore::new();
+    test.run(1, &[], OverallStatus::Success);
+    rotate(&test);
+    std::fs::remove_file(test.store.ledger_path(&test.project)).unwrap();
+    std::fs::remove_dir_all(test.store.project_directory(&test.project)).unwrap();
+    let ring = read_key_ring(&test.store).unwrap();
+    assert_eq!(ring.known_projects().into_iter().collect::<Vec<_>>(), [test.project.clone()]);
+    let (faults, _) = verify(&test);
+    assert!(matches!(&faults[..], [(FaultKind::LedgerMissing, _)]), "{faults:?}");
+}
+
+#[test]
+fn no_line_is_dated_before_the_one_before_it() {
+    let test = TestStore::new();
+    test.run(1, &[], OverallStatus::Success);
+    let lock = test.lock();
+    let mut ledger = Ledger::open(&lock).unwrap();
+    let body = LedgerBody::Serving(crate::model::ServingRecord { serving: crate::model::Serving::Served });
+    let early = Timestamp::from_millis(0);
+    let line = ledger.append(body, &crate::evidence::testing::asker(), early).unwrap();
+    assert_eq!(line.time, now(), "the clock was set back");
 }

@@ -125,7 +125,7 @@ mod tests {
     use crate::model::{LedgerBody, OverallStatus, PruneRecord, RetentionLimits};
 
     fn faults(test: &TestStore) -> Vec<&'static str> {
-        let (keys, _) = verify_keys(&test.store).unwrap();
+        let keys = verify_keys(&test.store).unwrap().ring;
         let checked = verify_project(&test.store, &test.project, &keys, &VerificationScope::Everything, 1).unwrap();
         // The reports of these test runs are one line of text, so faults of reports are left out.
         let about_runs = ["runMissing", "runPruned", "runUnnamed", "pruneWrong", "foreign"];
@@ -133,7 +133,7 @@ mod tests {
     }
 
     fn leftovers(test: &TestStore) -> usize {
-        let (keys, _) = verify_keys(&test.store).unwrap();
+        let keys = verify_keys(&test.store).unwrap().ring;
         let checked = verify_project(&test.store, &test.project, &keys, &VerificationScope::Everything, 1).unwrap();
         // These test runs are never published, so other kinds of unfinished work are left out.
         checked.unfinished.iter().filter(|work| work.kind == UnfinishedKind::Pruning).count()

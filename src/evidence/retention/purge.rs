@@ -85,7 +85,7 @@ mod tests {
     use crate::model::OverallStatus;
 
     fn verified(test: &TestStore) -> VerificationResult {
-        let (keys, _) = verify_keys(&test.store).unwrap();
+        let keys = verify_keys(&test.store).unwrap().ring;
         verify_project(&test.store, &test.project, &keys, &VerificationScope::Everything, 1).unwrap()
     }
 

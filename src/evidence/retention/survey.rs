@@ -50,7 +50,8 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
             | LedgerBody::Approval(_)
             | LedgerBody::TaskList(_)
             | LedgerBody::Violation(_)
-            | LedgerBody::Governance(_) => {}
+            | LedgerBody::Governance(_)
+            | LedgerBody::KeyReplaced(_) => {}
         }
     }
     let awaited: BTreeSet<RunId> = states.into_values().filter_map(|state| state.paused.map(|pause| pause.run_id)).collect();

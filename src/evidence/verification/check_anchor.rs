@@ -3,23 +3,14 @@
 
 use std::path::Path;
 
+use crate::evidence::AcceptedKeys;
 use crate::evidence::anchor::Anchor;
 use crate::evidence::transparency::{ConsistencyProof, InclusionProof, LedgerLog, LogCheckpoint, LogCheckpointError, ProofError};
 use crate::evidence::verification::{EvidenceFault, FaultKind};
-use crate::evidence::{KeyRing, KnownKey, PublicKey};
 use crate::model::{Digest, Sequence};
 
-/// The key that must have signed a checkpoint.
-#[derive(Debug, Clone, Copy)]
-pub enum CheckpointSigner<'a> {
-    /// Any key of the store may have signed the checkpoint.
-    Ring(&'a KeyRing),
-    /// Only this key, which came from outside the store, may have signed the checkpoint.
-    Key(&'a PublicKey),
-}
-
-/// Reports an anchor that cannot be read, is not signed by `signer`, or is not an earlier state of this log.
-pub fn check_anchor(anchor: &Anchor, log: &LedgerLog, signer: CheckpointSigner<'_>) -> Vec<EvidenceFault> {
+/// Reports an anchor that cannot be read, is not signed by one of `keys`, or is not an earlier state of this log.
+pub fn check_anchor(anchor: &Anchor, log: &LedgerLog, keys: &AcceptedKeys) -> Vec<EvidenceFault> {
     let fault = |kind, detail: String| EvidenceFault::new(kind, &anchor.place, detail);
     let signed = match &anchor.found {
         Ok(signed) => signed,
@@ -31,8 +22,8 @@ pub fn check_anchor(anchor: &Anchor, log: &LedgerLog, signer: CheckpointSigner<'
         return vec![fault(FaultKind::AnchorDiffers, detail)];
     }
     let mut faults = Vec::new();
-    if !signer.has_signed(anchor) {
-        faults.push(fault(FaultKind::AnchorSignature, signer.expectation()));
+    if !keys.have_signed(signed) {
+        faults.push(fault(FaultKind::AnchorSignature, keys.expectation()));
     }
     match log.checkpoint_at(checkpoint.size) {
         None => {
@@ -54,17 +45,12 @@ pub(super) fn check_proof(
     path: &Path,
     bytes: Option<&[u8]>,
     (line, sequence): (Digest, Sequence),
-    key: &PublicKey,
+    keys: &AcceptedKeys,
     anchors: &[Anchor],
 ) -> Vec<EvidenceFault> {
     let fault = |kind, detail: &str| vec![EvidenceFault::new(kind, path, detail)];
     let Some(bytes) = bytes else {
-        let is_needed = !anchors.is_empty();
-        return if is_needed {
-            fault(FaultKind::ProofMissing, "a run without it cannot be compared with an anchor")
-        } else {
-            Vec::new()
-        };
+        return fault(FaultKind::ProofMissing, "every export has one");
     };
     let proof = match InclusionProof::parse(bytes) {
         Ok(proof) => proof,
@@ -74,27 +60,28 @@ pub(super) fn check_proof(
     if proof.sequence() != sequence.0 || !proof.proves_line(line) {
         faults.extend(fault(FaultKind::ProofWrong, "it does not lead from the run's line to the root of its checkpoint"));
     }
-    if !proof.checkpoint().is_signed_by(key) {
-        faults.extend(fault(FaultKind::AnchorSignature, &CheckpointSigner::Key(key).expectation()));
+    if !keys.have_signed(proof.checkpoint()) {
+        faults.extend(fault(FaultKind::AnchorSignature, &keys.expectation()));
     }
     let proven = proof.checkpoint().checkpoint();
     for anchor in anchors {
-        faults.extend(compare(anchor, proven, key));
+        faults.extend(compare(anchor, proven, keys));
     }
     faults
 }
 
 /// Compares the checkpoint of a proof with the checkpoint of an anchor. Reports an anchor that is unreadable, not
 /// signed by the key, for another number of lines, or with another root.
-fn compare(anchor: &Anchor, proven: &LogCheckpoint, key: &PublicKey) -> Vec<EvidenceFault> {
+fn compare(anchor: &Anchor, proven: &LogCheckpoint, keys: &AcceptedKeys) -> Vec<EvidenceFault> {
     let fault = |kind, detail: String| EvidenceFault::new(kind, &anchor.place, detail);
-    let kept = match &anchor.found {
-        Ok(signed) => signed.checkpoint(),
+    let signed = match &anchor.found {
+        Ok(signed) => signed,
         Err(error) => return vec![fault(FaultKind::AnchorUnreadable, error.to_string())],
     };
+    let kept = signed.checkpoint();
     let mut faults = Vec::new();
-    if !CheckpointSigner::Key(key).has_signed(anchor) {
-        faults.push(fault(FaultKind::AnchorSignature, CheckpointSigner::Key(key).expectation()));
+    if !keys.have_signed(signed) {
+        faults.push(fault(FaultKind::AnchorSignature, keys.expectation()));
     }
     if (&kept.project, kept.size) != (&proven.project, proven.size) {
         let detail =
@@ -107,15 +94,15 @@ fn compare(anchor: &Anchor, proven: &LogCheckpoint, key: &PublicKey) -> Vec<Evid
 }
 
 /// Checks with a consistency proof, without the ledger, that a log continues the log of each anchor.
-pub fn check_consistency_proof(path: &Path, bytes: &[u8], key: &PublicKey, anchors: &[Anchor]) -> Vec<EvidenceFault> {
+pub fn check_consistency_proof(path: &Path, bytes: &[u8], keys: &AcceptedKeys, anchors: &[Anchor]) -> Vec<EvidenceFault> {
     let fault = |kind, detail: String| vec![EvidenceFault::new(kind, path, detail)];
     let proof = match ConsistencyProof::parse(bytes) {
         Ok(proof) => proof,
         Err(error) => return fault(FaultKind::ProofUnreadable, describe_proof_error(&error)),
     };
     let mut faults = Vec::new();
-    if !proof.checkpoint().is_signed_by(key) {
-        faults.extend(fault(FaultKind::AnchorSignature, CheckpointSigner::Key(key).expectation()));
+    if !keys.have_signed(proof.checkpoint()) {
+        faults.extend(fault(FaultKind::AnchorSignature, keys.expectation()));
     }
     if anchors.is_empty() {
         faults.extend(fault(FaultKind::ProofElsewhere, "there is no earlier checkpoint to compare it with".to_owned()));
@@ -143,23 +130,6 @@ fn describe_proof_error(error: &ProofError) -> String {
             cause @ (LogCheckpointError::NotANote | LogCheckpointError::Origin(_) | LogCheckpointError::Malformed),
         ) => {
             format!("{error}: {cause}")
-        }
-    }
-}
-
-impl CheckpointSigner<'_> {
-    fn has_signed(self, anchor: &Anchor) -> bool {
-        let is_signed = |key: &PublicKey| anchor.found.as_ref().is_ok_and(|signed| signed.is_signed_by(key));
-        match self {
-            Self::Ring(ring) => ring.keys().iter().map(KnownKey::public).any(is_signed),
-            Self::Key(key) => is_signed(key),
-        }
-    }
-
-    fn expectation(self) -> String {
-        match self {
-            Self::Ring(ring) => format!("one of the store's {} keys is expected", ring.keys().len()),
-            Self::Key(key) => format!("key {} is expected", key.id().short()),
         }
     }
 }

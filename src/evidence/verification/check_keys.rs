@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::evidence::KnownKey;
 use crate::evidence::keys::{
     KeyRing, MissingKeySignature, is_temporary_key_file, number_from_record_name, private_name, record_name,
     temporary_private_name,
@@ -9,8 +10,8 @@ use crate::evidence::keys::{
 use crate::evidence::signing::Signer;
 use crate::evidence::verification::check_run::{check_access, check_file};
 use crate::evidence::verification::inspect::{InspectedDirectory, InspectedEntry};
-use crate::evidence::verification::{EvidenceFault, FaultKind};
-use crate::model::{Digest, ProjectId};
+use crate::evidence::verification::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork};
+use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId};
 
 const RECORD_MODE: u32 = 0o400;
 const PRIVATE_MODE: u32 = 0o600;
@@ -69,6 +70,46 @@ pub(super) fn check_takeover_lines(
         }
     }
     faults
+}
+
+/// Checks the lines that tell of new keys: after the line at which a key took over follows the line that has its record, and no other
+/// line has one. Returns also whether such a line is still to be written, because a process died while it replaced the key.
+pub(super) fn check_key_lines(
+    ring: &KeyRing,
+    project: &ProjectId,
+    ledger: &Path,
+    lines: &[(u64, LedgerLine)],
+) -> (Vec<EvidenceFault>, Option<UnfinishedWork>) {
+    let (mut faults, mut unfinished) = (Vec::new(), None);
+    let mut fault = |detail: String| faults.push(EvidenceFault::new(FaultKind::KeyLine, ledger, detail));
+    let line = |sequence: u64| lines.iter().map(|(_, line)| line).find(|line| line.sequence.0 == sequence);
+    let is_purged = |sequence: u64| line(sequence).is_some_and(|line| matches!(line.body, LedgerBody::Purged(_)));
+    let last = lines.last().map_or(0, |(_, line)| line.sequence.0);
+    let position_of = |key: &KnownKey| key.took_over_after(project).map_or(0, |position| position.sequence.0);
+    for key in ring.keys().iter().filter(|key| key.is_in_ledgers() && position_of(key) > 0) {
+        let at = position_of(key);
+        // A key that was replaced before it signed a line of this ledger is not told of.
+        if ring.keys().iter().any(|later| later.number() > key.number() && position_of(later) == at) {
+            continue;
+        }
+        let told = line(at + 1).map(|line| &line.body);
+        let is_told = matches!(told, Some(LedgerBody::KeyReplaced(record)) if **record == key.record().for_project(project));
+        if at == last && !is_purged(at) {
+            let detail = format!("key {} took over after line {at}", key.id().short());
+            unfinished = Some(UnfinishedWork::new(UnfinishedKind::KeyLine, ledger, detail));
+        } else if at < last && !is_told && !is_purged(at) {
+            fault(format!("line {} does not have the record of key {}", at + 1, key.id().short()));
+        }
+    }
+    for (_, line) in lines {
+        let LedgerBody::KeyReplaced(record) = &line.body else { continue };
+        let is_expected =
+            |key: &KnownKey| position_of(key) + 1 == line.sequence.0 && key.record().for_project(project) == **record;
+        if !ring.keys().iter().any(is_expected) {
+            fault(format!("line {} has the record of key {}, which did not take over there", line.sequence.0, record.key.number));
+        }
+    }
+    (faults, unfinished)
 }
 
 /// Checks that the private half of the key in use exists and belongs to the key's record.

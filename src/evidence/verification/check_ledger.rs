@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::evidence::keys::KeyRing;
+use crate::evidence::keys::{KeyRing, KnownKey};
 use crate::evidence::ledger_tail::{ChainEnd, is_write_cut_short, parse_line, whole_length};
-use crate::evidence::line_signature::is_line_signed;
+use crate::evidence::line_signature::{describe_wrong_signature, is_line_signed};
 use crate::evidence::verification::parallel::in_parallel;
 use crate::evidence::verification::{EvidenceFault, FaultKind};
 use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, PrunedRun, RunId, RunLine, Sequence};
@@ -55,7 +55,13 @@ pub(super) fn check_ledger(
         let JudgedLine { line, signature } = match judged {
             Ok(judged) => judged,
             Err(problem) => {
-                fault(FaultKind::LineUnreadable, problem);
+                let is_signed = keys.keys().iter().any(|key| is_line_signed(line, key.public()));
+                let why = if is_signed {
+                    "its signature is right, so another version of proctor wrote it"
+                } else {
+                    "its signature does not fit its bytes, so it was changed"
+                };
+                fault(FaultKind::LineUnreadable, format!("{why}: {problem}"));
                 (previous, expected) = (hash, expected + 1);
                 continue;
             }
@@ -70,6 +76,9 @@ pub(super) fn check_ledger(
             );
         }
         signature.into_iter().for_each(|(kind, detail)| fault(kind, detail));
+        if let Some((_, before)) = read.lines.last().filter(|(_, before)| line.time < before.time) {
+            fault(FaultKind::TimeBackwards, format!("it is of {}, the line before it of {}", line.time, before.time));
+        }
         (previous, expected) = (hash, line.sequence.0.saturating_add(1));
         read.hashes.insert(line.sequence.0, hash);
         read.lines.push((offset, line));
@@ -98,7 +107,10 @@ fn judge_line(bytes: &&[u8], project: &ProjectId, keys: &KeyRing) -> Result<Judg
         (None, Some(_)) => Some((FaultKind::LineSignature, "there is no key that could have signed it".to_owned())),
         (Some(key), None) => Some((FaultKind::LineUnsigned, format!("key {} was in use", key.id().short()))),
         (Some(key), Some(_)) if is_line_signed(bytes, key.public()) => None,
-        (Some(key), Some(_)) => Some((FaultKind::LineSignature, format!("key {} is expected", key.id().short()))),
+        (Some(key), Some(_)) => {
+            let known: Vec<_> = keys.keys().iter().map(KnownKey::public).collect();
+            Some((FaultKind::LineSignature, describe_wrong_signature(bytes, key.public(), &known)))
+        }
     };
     Ok(JudgedLine { line, signature })
 }

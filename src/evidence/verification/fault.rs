@@ -53,8 +53,12 @@ const CLOSE: &str = "`proctor run` seals a run of a dead process as INTERRUPTED"
 const FINISH: &str = "somebody put it there or changed it: look at it; `proctor prune` removes it";
 const FINISH_ARCHIVE: &str = "`proctor archive` or the next run finishes what a dead process began; what differs from the ledger stays, and is no evidence";
 const APPROVAL: &str = "the approval before it is valid: `proctor approve` says what has to be approved now, and how";
+const RELINK: &str = "look at it, then move it elsewhere: the next run links the evidence again";
 const LINK: &str = "the next run of the task links it again";
 const KEY: &str = "put the key files back from a backup; if you lost the key yourself, trust begins with the new one";
+const DATES: &str =
+    "set the clock right if it was wrong; if it was not, somebody with the key wrote the line: an anchor shows since when";
+const HISTORY: &str = "give `--key` a file that `proctor key export` printed now, or ask for the run again";
 const ANCHOR: &str = "put back the ledger of a backup that has what was anchored; what the ledger says now is no evidence";
 const PLACE: &str = "look where else the checkpoint was kept; whoever can write to this place can remove it";
 const PROOF: &str = "ask for the run again: `proctor export RUN --anchor FILE` proves it against the checkpoint in the file";
@@ -83,11 +87,13 @@ fault_kinds! {
     StatementsWrong "statementsWrong" "they are not the two statements of this run" COMPARE;
     StatementDisagrees "statementDisagrees" "what is attested is not what was sealed" COMPARE;
     LedgerMissing "ledgerMissing" "the project has evidence, but no ledger" LEDGER;
-    LineUnreadable "lineUnreadable" "it is no line as proctor writes it" LEDGER;
+    LineUnreadable "lineUnreadable" "a line was changed after it was written, or another version of proctor wrote it" LEDGER;
     LineSequence "lineSequence" "lines are missing, doubled or moved" LEDGER;
-    LineChain "lineChain" "the line before it is not the one it was written after" LEDGER;
+    LineChain "lineChain" "the line before it was changed or is another one than when it was written" LEDGER;
     LineUnsigned "lineUnsigned" "the line should be signed and is not" LEDGER;
-    LineSignature "lineSignature" "the signature of the line is not by the key that was in use then" LEDGER;
+    LineSignature "lineSignature" "the line was changed after it was signed, or not signed by the key that was in use then" LEDGER;
+    TimeBackwards "timeBackwards" "the line is dated before the line before it" DATES;
+    TimeAhead "timeAhead" "the line is dated ahead of this machine's clock" DATES;
     LineTorn "lineTorn" "after the last line there are bytes that are neither a line nor the beginning of one" LEDGER;
     SegmentWrong "segmentWrong" "it does not hold the lines of the ledger that its name says" LEDGER;
     ProjectDisagrees "projectDisagrees" "the ledger is another project's" LEDGER;
@@ -106,6 +112,7 @@ fault_kinds! {
     ArchiveUnnamed "archiveUnnamed" "no line of the ledger is about this archive: it was begun and not finished, or somebody put it there" FINISH_ARCHIVE;
     ArchiveWrong "archiveWrong" "a line archives a run that was not sealed before with this manifest, or was put away already" LEDGER;
     Foreign "foreign" "proctor did not put it there" REMOVE;
+    LinkReplaced "linkReplaced" "it is in the place of the project's link to its evidence, and is no evidence" RELINK;
     LatestWrong "latestWrong" "it does not lead to the last run that counts" LINK;
     NameWrong "nameWrong" "it does not lead to the file of that name in the latest run" LINK;
     KeyUnreadable "keyUnreadable" "it is no key, or not the one its record says" KEY;
@@ -113,6 +120,9 @@ fault_kinds! {
     KeyUnproven "keyUnproven" "the key did not sign its own record" KEY;
     KeyNotEndorsed "keyNotEndorsed" "the key before it did not sign its record" KEY;
     KeyPosition "keyPosition" "the ledger does not have the line after which the key took over" LEDGER;
+    KeyLine "keyLine" "the line that tells of a new key is missing, in another place, or about another key" LEDGER;
+    KeyHistoryMissing "keyHistoryMissing" "the export has no history of keys" HISTORY;
+    KeyHistoryWrong "keyHistoryWrong" "the history of keys does not belong to the key you trust" HISTORY;
     AnchorMissing "anchorMissing" "no checkpoint of the project is kept there" PLACE;
     AnchorUnreadable "anchorUnreadable" "it is no checkpoint as proctor writes it" PLACE;
     AnchorSignature "anchorSignature" "the checkpoint is not signed by the key that should have signed it" KEY;
@@ -125,6 +135,91 @@ fault_kinds! {
     IndexAhead "indexAhead" "the index knows lines that the ledger does not have: the ledger was cut or put back" LEDGER;
     IndexDiffers "indexDiffers" "the index says something else than the ledger" INDEX;
     IndexDamaged "indexDamaged" "the index cannot be read" INDEX;
+}
+
+impl FaultKind {
+    /// Returns how near a fault is to a cause: 0 for the keys that everything else is checked with, then the ledger, then files of runs,
+    /// then what only follows from these, such as links and the index.
+    fn distance_from_cause(self) -> u8 {
+        match self {
+            Self::KeyUnreadable
+            | Self::KeyMissing
+            | Self::KeyUnproven
+            | Self::KeyNotEndorsed
+            | Self::KeyHistoryMissing
+            | Self::KeyHistoryWrong => 0,
+            Self::LedgerMissing
+            | Self::LineUnreadable
+            | Self::LineSequence
+            | Self::LineChain
+            | Self::LineUnsigned
+            | Self::LineSignature
+            | Self::LineTorn
+            | Self::SegmentWrong
+            | Self::TimeBackwards
+            | Self::TimeAhead
+            | Self::ProjectDisagrees
+            | Self::IndexAhead
+            | Self::AnchorAhead
+            | Self::AnchorDiffers => 1,
+            Self::KeyPosition
+            | Self::KeyLine
+            | Self::RunTwice
+            | Self::PruneWrong
+            | Self::ArchiveWrong
+            | Self::ApprovalWrong
+            | Self::AnchorMissing
+            | Self::AnchorUnreadable
+            | Self::AnchorSignature
+            | Self::ProofMissing
+            | Self::ProofUnreadable
+            | Self::ProofWrong
+            | Self::ProofElsewhere => 2,
+            Self::FileMissing
+            | Self::FileChanged
+            | Self::FileUnlisted
+            | Self::FileUnreadable
+            | Self::NotAFile
+            | Self::SecondName
+            | Self::WrongMode
+            | Self::WrongOwner
+            | Self::ManifestMissing
+            | Self::ManifestMalformed
+            | Self::ManifestChanged
+            | Self::RunMissing
+            | Self::RunMisplaced
+            | Self::RunSuperseded
+            | Self::RunPruned
+            | Self::RunArchived
+            | Self::ArchiveMissing
+            | Self::ArchiveChanged
+            | Self::ArchiveUnreadable
+            | Self::ArchiveUnnamed
+            | Self::Foreign
+            | Self::LinkReplaced => 3,
+            Self::ReportUnreadable
+            | Self::ReportHash
+            | Self::ReportDisagrees
+            | Self::FilesDisagree
+            | Self::RecordUnreadable
+            | Self::RecordDisagrees
+            | Self::SignatureMissing
+            | Self::SignatureWrong
+            | Self::StatementsWrong
+            | Self::StatementDisagrees
+            | Self::RunUnnamed => 4,
+            Self::LatestWrong | Self::NameWrong | Self::IndexDiffers | Self::IndexDamaged => 5,
+        }
+    }
+}
+
+/// Sorts faults so that causes come before what follows from them. Faults of one file stay in the order in which they were found, because
+/// a changed line of a ledger makes the line after it wrong.
+pub fn sort_by_cause(faults: &mut [EvidenceFault]) {
+    faults.sort_by(|one, other| {
+        let key = |fault: &EvidenceFault| (fault.kind.distance_from_cause(), fault.file.clone());
+        key(one).cmp(&key(other))
+    });
 }
 
 impl<K> EvidenceFault<K> {

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use crate::evidence::archive::{ArchiveBounds, ArchiveFolder, ArchiveProblem, read_archive};
-use crate::evidence::names::{EXPORTED_LEDGER, EXPORTED_PROOF};
+use crate::evidence::names::{EXPORTED_KEYS, EXPORTED_LEDGER, EXPORTED_PROOF};
 use crate::evidence::verification::inspect::{
     HashedContent, InspectedDirectory, InspectedEntry, InspectedFile, InspectionDepth, OwnerAndMode, hash_and_keep, needs_content,
 };
@@ -31,7 +31,8 @@ pub(super) struct InspectedArchive {
 pub(super) fn inspect_archive(archive: impl Read, bounds: ArchiveBounds) -> Result<InspectedArchive, ArchiveProblem> {
     let (mut top, mut run) = (InspectedDirectory::default(), InspectedDirectory::default());
     let run_id = read_archive(archive, bounds, |member, _, content| {
-        let is_read = needs_content(&member.name) || [EXPORTED_LEDGER, EXPORTED_PROOF].contains(&member.name.as_str());
+        let is_read =
+            needs_content(&member.name) || [EXPORTED_KEYS, EXPORTED_LEDGER, EXPORTED_PROOF].contains(&member.name.as_str());
         let hashed = if is_read {
             hash_limited_content(content)?
         } else {

@@ -20,9 +20,17 @@ pub enum UnfinishedKind {
     Archiving,
     /// Writing a ledger line: the file ends with the beginning of the next line.
     Line,
+    /// The line that tells of a new key: the key took over after the last line of the ledger.
+    KeyLine,
+    /// Destroying the private half of a key that was replaced.
+    RetiredKey,
 }
 
 impl UnfinishedKind {
+    /// Every kind.
+    pub const ALL: &[Self] =
+        &[Self::Run, Self::Pruning, Self::Purging, Self::Archiving, Self::Line, Self::KeyLine, Self::RetiredKey];
+
     /// Returns the word for the kind in `--json`.
     pub fn word(self) -> &'static str {
         match self {
@@ -31,6 +39,8 @@ impl UnfinishedKind {
             Self::Purging => "purging",
             Self::Archiving => "archiving",
             Self::Line => "line",
+            Self::KeyLine => "keyLine",
+            Self::RetiredKey => "retiredKey",
         }
     }
 
@@ -43,6 +53,8 @@ impl UnfinishedKind {
                 "the last line of the ledger removes the project's evidence, and the process died before all of it was gone"
             }
             Self::Archiving => "it was being archived when the process died",
+            Self::KeyLine => "the key was replaced, and the process died before the ledger had a line about it",
+            Self::RetiredKey => "it is the private half of a key that was replaced, and is still there",
             Self::Line => "after the last line there is the beginning of another: the process died while it wrote it",
         }
     }
@@ -54,6 +66,8 @@ impl UnfinishedKind {
             Self::Pruning => "the next command that writes evidence removes it: `proctor prune`, or a run",
             Self::Purging => "the next command that writes evidence removes it: `proctor remove --purge` again, or a run",
             Self::Archiving => "`proctor archive` or the next run finishes or undoes it",
+            Self::KeyLine => "the next command that writes evidence of the project writes the line: `proctor prune`, or a run",
+            Self::RetiredKey => "the next command that writes evidence overwrites and removes it: `proctor prune`, or a run",
             Self::Line => {
                 "the next command that writes evidence cuts it off and keeps it beside the ledger: `proctor prune`, or a run"
             }

@@ -5,9 +5,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::files::{SizeAndDigest, hash_file};
-use crate::evidence::keys::{KeyRing, is_temporary_key_file, key_files, keys_directory, read_key_ring};
+use crate::evidence::keys::{KeyRing, is_temporary_key_file, key_files, keys_directory, read_key_ring, retired_private_halves};
 use crate::evidence::names::run_from_archive_name;
-use crate::evidence::verification::check_keys::{check_keys, check_takeover_lines};
+use crate::evidence::verification::check_keys::{check_key_lines, check_keys, check_takeover_lines};
 use crate::evidence::verification::check_ledger::{ParsedLedger, check_ledger};
 use crate::evidence::verification::check_pruned::{PrunedRemainder, check_pruned};
 use crate::evidence::verification::check_run::{CheckedRun, RunSigner, check_access, check_file, check_run};
@@ -17,10 +17,11 @@ use crate::evidence::verification::inspect::{
     InspectedDirectory, InspectedEntry, InspectionDepth, inspect_directory, inspect_entries, inspect_entry, needs_content,
 };
 use crate::evidence::verification::parallel::in_parallel;
+use crate::evidence::verification::runs_in_ledger::RunsInLedger;
 use crate::evidence::verification::verify_archive::verify_archive;
-use crate::evidence::verification::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork};
+use crate::evidence::verification::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, sort_by_cause};
 use crate::evidence::{EvidenceError, OpenRun, Store, StoredRun, list_runs, read_lines};
-use crate::model::{Digest, LedgerBody, LedgerLine, PackedRun, ProjectId, PrunedRun, RunId, RunLine, RunRecord, TaskId};
+use crate::model::{Digest, LedgerBody, LedgerLine, PackedRun, ProjectId, RunId, RunRecord, TaskId};
 
 pub(super) const LEDGER_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
@@ -62,15 +63,35 @@ pub struct VerificationResult {
     pub line_hashes: Vec<Digest>,
 }
 
-/// Verifies the keys of a store. Returns the ring of keys, with which everything else is verified, and the faults. If a
-/// key record cannot be read, the returned ring is empty.
-pub fn verify_keys(store: &Store) -> Result<(KeyRing, Vec<EvidenceFault>), EvidenceError> {
+/// The result of verifying the keys of a store.
+#[derive(Debug, Default)]
+pub struct VerifiedKeys {
+    /// The keys with which everything else is verified. Empty if a key record cannot be read.
+    pub ring: KeyRing,
+    /// What is wrong with the keys.
+    pub faults: Vec<EvidenceFault>,
+    /// Private halves of replaced keys that a dead process did not destroy.
+    pub unfinished: Vec<UnfinishedWork>,
+}
+
+/// Verifies the keys of a store.
+pub fn verify_keys(store: &Store) -> Result<VerifiedKeys, EvidenceError> {
     let base = Path::new("keys");
     let found = inspect_directory(&keys_directory(store), |name| name.ends_with(".pem") || is_temporary_key_file(name));
     match read_key_ring(store) {
         Ok(ring) => {
             let faults = check_keys(base, &found, &ring, owner(store));
-            Ok((ring, faults))
+            let still_there = |path: PathBuf| {
+                let detail = "a replaced key signs nothing any more".to_owned();
+                UnfinishedWork::new(UnfinishedKind::RetiredKey, relative(store, &path), detail)
+            };
+            let unfinished = retired_private_halves(store, &ring)?.into_iter().map(still_there).collect();
+            Ok(VerifiedKeys { ring, faults, unfinished })
+        }
+        // A link or another thing that is no file stands in the place of a record.
+        Err(EvidenceError::File { path, source, .. }) if path.starts_with(keys_directory(store)) => {
+            let faults = vec![EvidenceFault::new(FaultKind::KeyUnreadable, relative(store, &path), source.to_string())];
+            Ok(VerifiedKeys { faults, ..VerifiedKeys::default() })
         }
         Err(EvidenceError::Key { path, problem }) => {
             let kind = if key_files(store)?.first().is_none_or(|(number, _)| *number == 1) {
@@ -79,7 +100,8 @@ pub fn verify_keys(store: &Store) -> Result<(KeyRing, Vec<EvidenceFault>), Evide
                 FaultKind::KeyMissing
             };
             let file = path.file_name().map_or_else(|| base.to_owned(), |name| base.join(name));
-            Ok((KeyRing::default(), vec![EvidenceFault::new(kind, file, problem.to_string())]))
+            let faults = vec![EvidenceFault::new(kind, file, problem.to_string())];
+            Ok(VerifiedKeys { faults, ..VerifiedKeys::default() })
         }
         Err(error) => Err(error),
     }
@@ -102,7 +124,11 @@ pub fn verify_project(
     let is_busy = store.lock_holder(project)?.is_some();
     let open = [open_before, store.unfinished_run(project)?];
     let ledger = RunsInLedger::from_ledger(&read);
+    let ledger_path = relative(store, &store.ledger_path(project));
+    let (wrong, key_line) = check_key_lines(keys, project, &ledger_path, &read.lines);
+    result.faults.extend(wrong);
     if !is_busy {
+        result.unfinished.extend(key_line);
         result.unfinished.extend(unfinished_run_and_line(store, project, open[1].as_ref(), &read));
     }
     let is_wanted = |task: &TaskId, run_id: &RunId| match scope {
@@ -142,7 +168,7 @@ pub fn verify_project(
     for record in ledger.runs.values().filter(|(_, record)| is_wanted(&record.task, &record.run_id)).map(|(_, record)| record) {
         let directory = store.run_directory(project, &record.task, &record.run_id);
         let is_archived_or_pruned = ledger.pruned.contains(&record.run_id) || ledger.archived.contains_key(&record.run_id);
-        if !is_archived_or_pruned && !directory.is_dir() {
+        if !is_archived_or_pruned && !is_real_directory(store, &directory) {
             result.faults.push(EvidenceFault::new(
                 FaultKind::RunMissing,
                 relative(store, &directory),
@@ -160,7 +186,7 @@ pub fn verify_project(
     if !is_busy {
         result.separate_unfinished(store, project, &ledger);
     }
-    result.faults.sort();
+    sort_by_cause(&mut result.faults);
     result.unfinished.sort();
     result.unsigned.sort();
     result.pruned = ledger.pruned.len() as u64;
@@ -233,58 +259,6 @@ fn unfinished_run_and_line(
         UnfinishedWork::new(UnfinishedKind::Line, relative(store, &store.ledger_path(project)), format!("{bytes} bytes"))
     });
     run.into_iter().chain(line).collect()
-}
-
-/// What the ledger says about each run, by the kind of ledger line.
-#[derive(Default)]
-struct RunsInLedger<'a> {
-    /// The sealed runs, each with the sequence number of its ledger line.
-    runs: BTreeMap<&'a RunId, (u64, &'a RunRecord)>,
-    superseded: BTreeSet<&'a RunId>,
-    pruned: BTreeSet<&'a RunId>,
-    archived: BTreeMap<&'a RunId, &'a PackedRun>,
-    /// The runs that the ledger's last line prunes.
-    pruned_last: &'a [PrunedRun],
-}
-
-impl<'a> RunsInLedger<'a> {
-    fn from_ledger(read: &'a ParsedLedger) -> Self {
-        let pruned_last = read.last().map_or(&[][..], |line| line.body.pruned_runs());
-        let mut runs = Self { pruned_last, ..Self::default() };
-        for (_, line) in &read.lines {
-            match line.body.about_runs() {
-                Some(RunLine::Sealed(record)) => drop(runs.runs.insert(&record.run_id, (line.sequence.0, record))),
-                Some(RunLine::Superseded(record)) => drop(runs.superseded.insert(&record.run_id)),
-                Some(RunLine::Pruned(pruned)) => runs.pruned.extend(pruned.iter().map(|run| &run.run_id)),
-                Some(RunLine::Archived(record)) => runs.archived.extend(record.runs.iter().map(|run| (&run.run_id, run))),
-                None => {}
-            }
-        }
-        runs
-    }
-
-    /// Returns the runs that are kept as archives, each with its entry in the archiving line and its own ledger record.
-    fn kept_as_archives(&self) -> Vec<(&'a PackedRun, (u64, &'a RunRecord))> {
-        let kept = self.archived.iter().filter(|(run_id, _)| !self.pruned.contains(*run_id));
-        kept.filter_map(|(run_id, packed)| Some((*packed, *self.runs.get(run_id)?))).collect()
-    }
-
-    /// Returns the fault if a run's archive should not exist, or should not be in this task's directory.
-    /// `verify_archive` checks the archive's content.
-    fn misplaced_archive(&self, task: &TaskId, run_id: &RunId) -> Option<(FaultKind, &'static str)> {
-        match self.archived.get(run_id) {
-            Some(_) if self.pruned.contains(run_id) => Some((FaultKind::RunPruned, "its archive should be gone")),
-            Some(packed) if packed.task == *task => None,
-            Some(_) => Some((FaultKind::RunMisplaced, "the ledger lists it under another task")),
-            None => Some((FaultKind::ArchiveUnnamed, "there is an archive, but no ledger line")),
-        }
-    }
-
-    /// Returns the run to which `latest` of this task should point.
-    fn latest(&self, task: &TaskId) -> Option<&'a RunId> {
-        let counting = self.runs.values().filter(|(_, record)| record.task == *task && record.leads_latest());
-        counting.max_by_key(|(sequence, _)| *sequence).map(|(_, record)| &record.run_id)
-    }
 }
 
 #[derive(Default)]
@@ -397,7 +371,14 @@ fn read_ledger(
             }
             read
         }
-        InspectedEntry::Unreadable(_) if is_bare && !path.exists() => ParsedLedger::default(),
+        InspectedEntry::Unreadable(_) if is_bare && !path.exists() => {
+            if let Some((key, line)) = keys.knows_lines_of(project) {
+                let detail =
+                    format!("key {} took over after line {line} of it: the project was removed by hand", key.id().short());
+                faults.push(EvidenceFault::new(FaultKind::LedgerMissing, &shown, detail));
+            }
+            return Ok(ParsedLedger::default());
+        }
         InspectedEntry::Unreadable(why) => {
             faults.push(EvidenceFault::new(FaultKind::LedgerMissing, &shown, why));
             ParsedLedger::default()
@@ -422,6 +403,10 @@ fn check_other_entries(
 ) -> Vec<EvidenceFault> {
     let mut faults = Vec::new();
     let project_directory = store.project_directory(project);
+    if project_directory.is_symlink() {
+        // It is named among the entries of the store, and nothing behind it belongs to the project.
+        return faults;
+    }
     for (name, entry) in inspect_entries(&project_directory) {
         let path = relative(store, &project_directory.join(&name));
         let (InspectedEntry::Directory(access), Ok(task)) = (&entry, TaskId::try_from(name)) else {
@@ -437,6 +422,17 @@ fn check_other_entries(
             faults.extend(check_task(&path, &inspect_entries(&store.task_directory(project, &task)), latest));
         }
         let runs = store.runs_directory(project, &task);
+        match inspect_entry(&runs, InspectionDepth::Metadata) {
+            InspectedEntry::Directory(access) => {
+                faults.extend(check_access(&relative(store, &runs), access, DIRECTORY_MODE, owner));
+            }
+            InspectedEntry::SymbolicLink(target) => {
+                let detail = format!("a link to `{}`, which is not followed", target.display());
+                faults.push(EvidenceFault::new(FaultKind::NotAFile, relative(store, &runs), detail));
+                continue;
+            }
+            InspectedEntry::File(_) | InspectedEntry::Other | InspectedEntry::Unreadable(_) => {}
+        }
         for (name, entry) in inspect_entries(&runs) {
             let is_run = matches!(entry, InspectedEntry::Directory(_)) && RunId::try_from(name.as_str()).is_ok();
             let misplaced = match run_from_archive_name(&name) {
@@ -485,6 +481,16 @@ fn paths_removed_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<P
         }
     }
     places.iter().map(|place| relative(store, place)).collect()
+}
+
+/// Returns whether a path leads to a directory without a link on the way from the store's directory to it.
+fn is_real_directory(store: &Store, path: &Path) -> bool {
+    let below = path.strip_prefix(store.root()).unwrap_or(path);
+    let mut place = store.root().to_owned();
+    below.components().all(|component| {
+        place.push(component);
+        place.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+    })
 }
 
 /// Returns the user number (uid) of the owner of the store's directory; 0 if the directory cannot be examined.

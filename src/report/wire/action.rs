@@ -12,6 +12,7 @@ use super::report::SpecificationErrorV2;
 
 /// Whether an action was carried out. The field `status` says how it ended (C62).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DispositionV2 {
     /// The action was started, or starting it failed.
@@ -27,6 +28,7 @@ pub enum DispositionV2 {
 
 /// Why an action was not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
     /// The action is a prerequisite, its inputs are unchanged since it last succeeded, and its outputs exist.
@@ -49,6 +51,7 @@ pub enum SkipReason {
 
 /// The report's entry of one action: what it was, how it ended and what follows from that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionResultV2 {
     /// The action's id, for example `STEP.3`.
@@ -123,6 +126,7 @@ pub struct ActionResultV2 {
 
 /// The earlier run that a reused result comes from, and the action's files in that run. No file is copied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReusedV2 {
     /// The run that carried out the action. A run that itself reused the result is never named here.
@@ -142,6 +146,7 @@ pub struct ReusedV2 {
 /// What is known about how an action ended: how its command, its HTTP request, its file validation or its service ended. A
 /// skipped action has none of these fields.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionOutcomeV2 {
     /// For a FILE_VALIDATION: whether the file exists as a regular file that is not a link.
@@ -261,6 +266,7 @@ pub struct ActionOutcomeV2 {
 
 /// The byte ranges that an excerpt shows. Positions refer to the stream itself and not to the log (E11).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShownV2 {
     /// The number of bytes in the whole stream, shown or not.
@@ -271,6 +277,7 @@ pub struct ShownV2 {
 
 /// A range of bytes in a stream; it includes `from` and excludes `to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ByteRangeV2 {
     /// The first shown byte, counted from 0.
@@ -281,6 +288,7 @@ pub struct ByteRangeV2 {
 
 /// The actions that did not run because of a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum ImpactV2 {
     /// The effect of a failed prerequisite.
@@ -291,6 +299,7 @@ pub enum ImpactV2 {
 
 /// How many checks a failed prerequisite kept from running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PrerequisiteImpactV2 {
     /// How many checks did not run because of the failed prerequisite.
@@ -302,6 +311,7 @@ pub struct PrerequisiteImpactV2 {
 
 /// The effect of a wrong specification: the action itself was not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionImpactV2 {
     /// Whether the action was skipped because its specification is wrong.
@@ -311,6 +321,7 @@ pub struct ActionImpactV2 {
 
 /// The errors in the specification of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SchemaValidationV2 {
     /// Whether the action satisfies the schema and the lint rules.

@@ -9,6 +9,7 @@ use crate::model::{
 
 /// Which project was tested, and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectV2 {
     pub id: ProjectId,
@@ -19,6 +20,7 @@ pub struct ProjectV2 {
 
 /// The tree that was tested (S5, S6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TreeV2 {
     /// The format of the digests; absent in old reports, which were written when there was only one format.
@@ -48,6 +50,7 @@ pub struct TreeV2 {
 
 /// Where the checks of a run worked, and what they wrote there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SnapshotV2 {
     /// Whether the checks saw a snapshot or the project itself.
@@ -79,6 +82,7 @@ pub struct SnapshotV2 {
 
 /// The caches with which tools started in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CachesV2 {
     /// The caches that earlier runs of the same check left, if there were any.
@@ -89,6 +93,7 @@ pub enum CachesV2 {
 
 /// An entry that a check wrote or removed in its snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WrittenV2 {
     pub action_id: ActionId,
@@ -107,6 +112,7 @@ pub struct WrittenV2 {
 
 /// An entry of the tree that could not be digested, for example an unreadable file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TreeIssueV2 {
     /// The path, relative to the project.
@@ -117,6 +123,7 @@ pub struct TreeIssueV2 {
 
 /// How a run was isolated, and which ways out stayed open (S8).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct IsolationV2 {
     /// The weakest isolation level among the run's actions.
@@ -138,6 +145,7 @@ pub struct IsolationV2 {
 
 /// A limit on memory or processes that was not enforced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UnenforcedLimitV2 {
     /// The key of `[sandbox]` that asks for the limit.
@@ -156,6 +164,7 @@ impl UnenforcedLimitV2 {
 
 /// A process that was still running when the main process of its action had ended, and was killed (E14).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SurvivorV2 {
     pub action_id: ActionId,
@@ -171,6 +180,7 @@ pub struct SurvivorV2 {
 /// The environment of the commands: a digest of the programs and packages that they use, and the names of their
 /// variables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentV2 {
     /// The digest of the programs, lock files, packages and test plugins that the commands use. The variables in
@@ -186,6 +196,7 @@ pub struct EnvironmentV2 {
 
 /// A program, a lock file or another part of the environment that the digest covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentComponentV2 {
     /// The path of the tool or file, in some cases followed by the name of the value that was read from it.
@@ -195,6 +206,7 @@ pub struct EnvironmentComponentV2 {
 
 /// A configuration file that was changed, and that can change what the checks mean (S7).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConfigurationChangeV2 {
     /// The path, relative to the project.
@@ -204,6 +216,7 @@ pub struct ConfigurationChangeV2 {
 
 /// Who can write and sign evidence (S8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CustodyV2 {
     /// The user who runs the tested code can also write and sign the evidence.
@@ -212,6 +225,7 @@ pub enum CustodyV2 {
 
 /// Where the task goes next (R1). Without a started cycle the route is only advice (R2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RouteV2 {
     pub next_node: NextNode,
@@ -235,6 +249,7 @@ pub struct RouteV2 {
 
 /// An action that waited because the largest allowed number of actions was already running on the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContentionV2 {
     pub action_id: ActionId,
@@ -244,6 +259,7 @@ pub struct ContentionV2 {
 
 /// A check whose result is reused from an earlier run with the same inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReusedVerdictV2 {
     pub action_id: ActionId,
@@ -260,6 +276,7 @@ pub struct ReusedVerdictV2 {
 
 /// The task's TDD state, as far as readers of the report need it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TddV2 {
     /// Whether a cycle is started. Without a cycle nothing is counted (R2).

@@ -9,6 +9,7 @@ use crate::model::{
 /// The verdict and the conditions behind it. Checks from `proctor.toml` or from discovery have no conditions: only
 /// blocking results count (E7).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ValidationCriteriaV2 {
     /// The conditions that must be met; absent if the task has no criteria of its own.
@@ -32,6 +33,7 @@ pub struct ValidationCriteriaV2 {
 
 /// Whether the task may be marked as done (R5).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CompletionV2 {
     /// Whether every check must pass; absent if the task has no criteria of its own.
@@ -61,6 +63,7 @@ pub struct CompletionV2 {
 
 /// The entries of `details` (conditions or expectations) with their counts: `met + failed = total` (C65).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MetCountsV2<D> {
     /// The number of entries in `details`.
@@ -75,6 +78,7 @@ pub struct MetCountsV2<D> {
 
 /// A condition that must be true for a verdict of PASSED, with the result of its evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SuccessConditionV2 {
     /// The condition as the specification writes it.
@@ -98,6 +102,7 @@ pub struct SuccessConditionV2 {
 
 /// The failure conditions: `total` and `triggered` are counted over `details` (C65).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailureConditionsV2 {
     /// The number of entries in `details`.
@@ -110,6 +115,7 @@ pub struct FailureConditionsV2 {
 
 /// A condition that makes the verdict FAILED if it is true, with the result of its evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailureConditionV2 {
     /// The condition as the specification writes it.
@@ -133,6 +139,7 @@ pub struct FailureConditionV2 {
 
 /// A reference in a condition, and the value it had in this run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActualValueV2 {
     /// The reference, for example `STEP.1.exitCode`.
@@ -145,6 +152,7 @@ pub struct ActualValueV2 {
 /// The evidence that a task requires, by kind. Each kind in the first list is also in `collected` or in `missing`
 /// (C68).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequiredEvidenceV2 {
     pub required: Vec<EvidenceKind>,

@@ -15,6 +15,7 @@ use super::action::ReusedV2;
 
 /// The debt file of one run: what has to be fixed, and where each item goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TechnicalDebtV1 {
     /// Always `proctor-technical-debt-v1` (added to the original format).
@@ -39,6 +40,7 @@ pub struct TechnicalDebtV1 {
 
 /// An item of debt, something that has to be fixed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtItemV1 {
     /// The id, for example `DEBT-T030-001`. It is the same in every run that finds the same cause.
@@ -69,6 +71,7 @@ pub struct DebtItemV1 {
 
 /// How serious an item is, and what kind of work it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtClassificationV1 {
     /// What kind of defect it is, for example a failing test.
@@ -87,6 +90,7 @@ pub struct DebtClassificationV1 {
 
 /// Where a debt item goes, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtRouteV1 {
     /// The destination: the sprint, the inventory, or a person's decision.
@@ -102,6 +106,7 @@ pub struct DebtRouteV1 {
 
 /// The first failing test of an item, as the tool reported it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtTestFailureV1 {
     /// The file of the test; null if the tool's report does not name it.
@@ -122,6 +127,7 @@ pub struct DebtTestFailureV1 {
 
 /// The evidence files of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtEvidenceV1 {
     /// The names of the files, which are in the same directory as the debt file.
@@ -132,6 +138,7 @@ pub struct DebtEvidenceV1 {
 
 /// Guidance for fixing an item. It has only what the run saw or the specification says (facts, 2.6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImplementationGuidanceV1 {
     /// The files mentioned in findings, tests and tracebacks.
@@ -146,6 +153,7 @@ pub struct ImplementationGuidanceV1 {
 
 /// Text that an agent can copy into a task list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentInstructionsV1 {
     /// The item as a line of a task list.
@@ -154,6 +162,7 @@ pub struct AgentInstructionsV1 {
 
 /// The first error behind a debt item, what else was known when it occurred, and what was examined to explain it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ErrorDetailsV1 {
     pub execution_result: ResultType,
@@ -167,6 +176,7 @@ pub struct ErrorDetailsV1 {
 
 /// The first error of an action, in the order of files and positions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OriginalErrorV1 {
     /// The exception, error code or lint rule; null if the error names nothing of this kind.
@@ -185,6 +195,7 @@ pub struct OriginalErrorV1 {
 
 /// What else was known when an error occurred: the server, earlier steps, related failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContextV1 {
     pub prerequisites_met: Option<bool>,
@@ -198,6 +209,7 @@ pub struct ContextV1 {
 
 /// What was looked at in order to explain an error: the request and the files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtDiagnosticsV1 {
     /// The request and its answer; null if the failed action was not a request.
@@ -208,6 +220,7 @@ pub struct DebtDiagnosticsV1 {
 
 /// The HTTP request of a failed action, and the answer that came.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HttpTraceV1 {
     /// The request's method and address.
@@ -220,6 +233,7 @@ pub struct HttpTraceV1 {
 
 /// How many items go where: `routedToSprint + routedToInventory + unrouted = totalDebtItems`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RoutingSummaryV1 {
     /// The number of items in the debt file.
@@ -243,6 +257,7 @@ pub struct RoutingSummaryV1 {
 
 /// How many items the sprint can hold, and how many this file puts into it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SprintCapacityV1 {
     /// How many items of this file go to the sprint.
@@ -260,6 +275,7 @@ pub struct SprintCapacityV1 {
 
 /// An item of an earlier run that this run did not find.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EarlierItemV1 {
     /// The item's id. The item gets the same id when it is found again.
@@ -275,6 +291,7 @@ pub struct EarlierItemV1 {
 /// answers that. The report's hash covers this file's hash through `evidenceFiles`, so this file cannot contain the
 /// report's hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtAuthenticityV1 {
     pub execution_id: RunId,
@@ -284,6 +301,7 @@ pub struct DebtAuthenticityV1 {
 
 /// The report's section about the debt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TechnicalDebtGeneratedV2 {
     /// The number of items in the debt file.
@@ -296,6 +314,7 @@ pub struct TechnicalDebtGeneratedV2 {
 
 /// How many items of the debt file have each severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE", deny_unknown_fields)]
 pub struct DebtSeveritiesV2 {
     pub critical: u64,
@@ -306,6 +325,7 @@ pub struct DebtSeveritiesV2 {
 
 /// The number of items for each destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtDestinationsV2 {
     pub to_sprint: u64,

@@ -10,6 +10,7 @@ use super::action::ShownV2;
 /// Either the findings of a tool, or what was examined because a server did not answer. The design document seed 004
 /// uses one key for both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum DiagnosticsV2 {
     /// The errors and warnings that a tool reported, after the policy was applied.
@@ -20,6 +21,7 @@ pub enum DiagnosticsV2 {
 
 /// What was examined because a server did not answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConnectionDiagnosticsV2 {
     /// The health check of the service that is expected at the port; absent if the plan has no such service.
@@ -35,6 +37,7 @@ pub struct ConnectionDiagnosticsV2 {
 
 /// How a service answered when proctor asked whether it is ready.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HealthCheckV2 {
     /// Whether proctor checked the service at all.
@@ -53,6 +56,7 @@ pub struct HealthCheckV2 {
 
 /// Whether a port is in use, and by which process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PortCheckV2 {
     pub port: u16,
@@ -64,6 +68,7 @@ pub struct PortCheckV2 {
 
 /// A process that listens on a port, with the details that could be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PortProcessV2 {
     /// The process id; null if it could not be found.
@@ -78,6 +83,7 @@ pub struct PortProcessV2 {
 
 /// An earlier attempt of an action. Only the last attempt's result counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AttemptV2 {
     /// The attempt's number; the first is 1.
@@ -90,6 +96,7 @@ pub struct AttemptV2 {
 
 /// The beginning and the end of a text, and which bytes of it are shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TextV2 {
     /// The shown parts as plain text.

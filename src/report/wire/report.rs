@@ -19,6 +19,7 @@ use super::tests_modified::TestsModifiedV2;
 /// `execution-report.json`: all that proctor reports about one run. The design document seed 004 defines its first
 /// keys, and decision E15 the added ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecutionReportV2 {
     /// Always `2.0.0`.
@@ -98,6 +99,7 @@ pub struct ExecutionReportV2 {
 
 /// The task that was requested, and the origin and digest of its plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestSpecificationV2 {
     /// The file that the plan comes from, relative to the project; absent for discovered plans and plans from the
@@ -127,6 +129,7 @@ pub struct TestSpecificationV2 {
 /// An error in a specification, with its position. The keys are those of `schemaValidation.errors` in the design
 /// document seed 004.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SpecificationErrorV2 {
     /// The code of a lint rule, or `SCHEMA`, `SYNTAX`, `DUPLICATE_KEY`, `FORMAT_VERSION`.
@@ -207,6 +210,7 @@ impl SpecificationErrorV2 {
 
 /// How a run ended: its status, its times, and counts of actions and tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecutionSummaryV2 {
     /// How the run ended. After some endings, such as MOVED, the run has no verdict (R5, E17).
@@ -232,6 +236,7 @@ pub struct ExecutionSummaryV2 {
 /// Counts of actions: `executed + reused + skipped + actionResults.SPECIFICATION_ERROR = total` and
 /// `prerequisites + steps + cleanup = total` (C62).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionCountsV2 {
     pub total: u64,
@@ -255,6 +260,7 @@ fn is_zero(count: &u64) -> bool {
 
 /// The number of actions by result type. The sum is the number of executed, reused and invalid actions (C61).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", deny_unknown_fields)]
 pub struct ActionResultsV2 {
     pub success: u64,
@@ -274,6 +280,7 @@ pub struct ActionResultsV2 {
 
 /// The counts of tests over all TEST actions.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestTotalsV2 {
     pub passed: u64,
@@ -289,6 +296,7 @@ pub struct TestTotalsV2 {
 
 /// What became of the prerequisites, which must succeed before the checks start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PrerequisiteExecutionV2 {
     /// Whether each prerequisite succeeded, or was unchanged since it last succeeded; absent if the run died.
@@ -300,6 +308,7 @@ pub struct PrerequisiteExecutionV2 {
 
 /// The results of the checks, which decide the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StepExecutionV2 {
     /// One entry for each check, in the order of the plan.
@@ -308,6 +317,7 @@ pub struct StepExecutionV2 {
 
 /// The results of the cleanup actions, which run at the end in every case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CleanupExecutionV2 {
     /// Whether any cleanup action was carried out; absent if the run died.
@@ -320,6 +330,7 @@ pub struct CleanupExecutionV2 {
 /// Which run the report comes from. This does not prove that the file is unchanged since (E13): `proctor verify`
 /// answers that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AuthenticityV2 {
     pub execution_id: RunId,

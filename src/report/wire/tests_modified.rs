@@ -6,6 +6,7 @@ use crate::model::{Digest, ProtectedChange, RunId};
 
 /// The comparison of the protected files in the tested tree with the approved ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestsModifiedV2 {
     /// Whether any protected file differs from the approved one.
@@ -32,6 +33,7 @@ pub struct TestsModifiedV2 {
 
 /// How many tests two runs had, counted over the checks that both carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestCountsChangeV2 {
     /// The last run of the task with the verdict PASSED.
@@ -44,6 +46,7 @@ pub struct TestCountsChangeV2 {
 
 /// How many tests a run had, by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestCountsV2 {
     pub total: u64,

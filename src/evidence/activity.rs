@@ -1,0 +1,41 @@
+//! Whether somebody writes to a store: verification, which takes no lock, looks again if so.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::evidence::files::list_directory;
+use crate::evidence::lock_file::{ALL_BYTES, LockFile};
+
+/// What changes in a store whenever a process writes evidence. Two equal values with nobody at work in both mean that nothing was written
+/// in between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreActivity {
+    /// Whether no process holds the lock of a project.
+    pub is_idle: bool,
+    /// Path, size, inode and time of change of each ledger, key, lock and file of the index.
+    files: Vec<(PathBuf, u64, u64, i64, i64)>,
+}
+
+/// Reads the state of the store at `root`. What cannot be read counts as absent.
+pub fn read_store_activity(root: &Path) -> StoreActivity {
+    let entries = |directory: &str| list_directory(&root.join(directory)).unwrap_or_default();
+    let locks: Vec<PathBuf> = entries("locks").iter().map(std::fs::DirEntry::path).collect();
+    let is_locked = |path: &PathBuf| {
+        let file = LockFile::open_to_inspect(path).ok().flatten();
+        file.and_then(|file| file.locked_by_others(ALL_BYTES).ok()).is_some_and(|locks| !locks.is_empty())
+    };
+    // The lock of the service is held as long as it serves, and the queue's while an action runs: neither alone writes evidence.
+    let of_projects = locks.iter().filter(|path| !path.ends_with("service") && !path.ends_with("slots"));
+    let is_idle = !of_projects.into_iter().any(is_locked);
+    let others = ["ledger", "keys"].into_iter().flat_map(entries).map(|entry| entry.path());
+    let index = ["state.db", "state.db-wal"].map(|name| root.join(name));
+    let mut files: Vec<_> = others.chain(locks.iter().cloned()).chain(index).filter_map(stamp).collect();
+    files.sort();
+    StoreActivity { is_idle, files }
+}
+
+fn stamp(path: PathBuf) -> Option<(PathBuf, u64, u64, i64, i64)> {
+    let metadata = path.symlink_metadata().ok()?;
+    let changed = (metadata.ctime(), metadata.ctime_nsec());
+    Some((path, metadata.len(), metadata.ino(), changed.0, changed.1))
+}

@@ -1,0 +1,145 @@
+//! A verifier in Python that was written from `docs/reference/evidence-format.md` alone agrees with `proctor verify`: on stores, archives,
+//! exports and replaced keys, and on what was made of them by every manipulation of evidence.
+
+use std::path::Path;
+use std::process::Command;
+
+use proctor::evidence::FaultKind;
+
+use crate::common::{Extent, python_signatures, repository};
+use crate::tamper::archived;
+use crate::tamper::exported::{self, Export};
+use crate::tamper::rows::ROWS;
+use crate::tamper::victim::{Act, Found, Made, Victim};
+
+/// Faults that are about where evidence lies on this machine, about links and about the index. They leave the evidence itself as it is, and a
+/// verifier elsewhere does not look for them.
+const OF_THE_PLACE: &[FaultKind] = &[
+    FaultKind::FileUnreadable,
+    FaultKind::SecondName,
+    FaultKind::WrongMode,
+    FaultKind::WrongOwner,
+    FaultKind::Foreign,
+    FaultKind::NotAFile,
+    FaultKind::LatestWrong,
+    FaultKind::NameWrong,
+    FaultKind::IndexAhead,
+    FaultKind::IndexDiffers,
+    FaultKind::IndexDamaged,
+    FaultKind::TimeAhead,
+    // The private half is nothing that a verifier elsewhere has.
+    FaultKind::KeyUnreadable,
+    // A person's signature below an approval and the inner records of a run are not a part of the page's steps.
+    FaultKind::ApprovalWrong,
+];
+
+/// How many manipulations of each table are tried outside of the long tier: one in so many, since each starts two programs.
+const SAMPLE: Extent = Extent::OneIn(12);
+
+fn is_verified(arguments: &[&Path]) -> bool {
+    let mut command = Command::new(python_signatures());
+    command.arg(repository().join("tests/evidence_format/verify.py"));
+    let output = command.args(arguments).output().expect("Python starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    match output.status.code() {
+        Some(0) => true,
+        Some(6) => false,
+        other => panic!("{other:?}: {said}{}", String::from_utf8_lossy(&output.stderr)),
+    }
+}
+
+fn is_store_verified(victim: &Victim) -> bool {
+    is_verified(&[Path::new("store"), &victim.root()])
+}
+
+/// Returns why the two disagree about a store, if they do.
+fn disagreement(what: &str, victim: &Victim) -> Option<String> {
+    let found = victim.verify();
+    let is_of_place = |fault: &Found| OF_THE_PLACE.iter().any(|kind| kind.word() == fault.kind);
+    let (ours, theirs) = (found.iter().all(is_of_place), is_store_verified(victim));
+    // Where the evidence was moved behind a link or is another kind of file, the page says that it is not followed.
+    let is_undecided = ours && !found.is_empty();
+    (ours != theirs && !is_undecided).then(|| format!("{what}: proctor {ours}, the page's verifier {theirs}: {found:#?}"))
+}
+
+fn they_agree_on_stores(extent: Extent) {
+    let made = Made::get();
+    let untouched = made.copy();
+    assert!(is_store_verified(&untouched), "an untouched store");
+    made.archive_in(&untouched);
+    assert!(is_store_verified(&untouched), "an untouched store with archives");
+    let mut wrong = Vec::new();
+    for row in extent.of(ROWS) {
+        let victim = made.copy();
+        if (row.act)(&victim) == Act::Done {
+            wrong.extend(disagreement(row.what, &victim));
+        }
+    }
+    for row in extent.of(archived::ROWS) {
+        let victim = untouched.copy();
+        if row.act_on(&victim) == Act::Done {
+            wrong.extend(disagreement(row.what, &victim));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn they_agree_on_exports(extent: Extent) {
+    let (_project, exports) = exported::make();
+    let is_verified =
+        |export: &Export| is_verified(&[Path::new("export"), &export.path(""), &export.directory.path().join("keys")]);
+    assert!(is_verified(&exported::copied(&exports)), "an untouched export");
+    let mut wrong = Vec::new();
+    for row in extent.of(exported::ROWS) {
+        let export = exported::copied(&exports);
+        row.act_on(&export);
+        if is_verified(&export) {
+            wrong.push(row.what);
+        }
+    }
+    assert!(wrong.is_empty(), "verified by the page's verifier: {wrong:?}");
+}
+
+#[test]
+fn an_independent_verifier_agrees_on_some_stores() {
+    they_agree_on_stores(SAMPLE);
+}
+
+#[test]
+#[ignore = "long tier"]
+fn an_independent_verifier_agrees_on_every_store() {
+    they_agree_on_stores(Extent::All);
+}
+
+#[test]
+fn an_independent_verifier_agrees_on_some_exports() {
+    they_agree_on_exports(SAMPLE);
+}
+
+#[test]
+#[ignore = "long tier"]
+fn an_independent_verifier_agrees_on_every_export() {
+    they_agree_on_exports(Extent::All);
+}
+
+#[test]
+fn an_independent_verifier_follows_replaced_keys_by_any_one_of_them() {
+    let (project, exports) = exported::make();
+    let file = exports.path().join("one.tar.zst");
+    project.proctor(["export", "--output", file.to_str().expect("it is text")]).success();
+    for number in ["1", "2", "3"] {
+        let key = exports.path().join(format!("key-{number}"));
+        let printed = project.proctor(["key", "export", "--number", number]).success().stdout;
+        std::fs::write(&key, printed).expect("it is ours");
+        for export in ["export", "earlier", "later", "one.tar.zst"] {
+            assert!(is_verified(&[Path::new("export"), &exports.path().join(export), &key]), "{export} by key {number}");
+        }
+        assert!(!is_verified(&[Path::new("export"), &exports.path().join("other"), &key]), "another project's");
+    }
+}
+
+#[test]
+fn the_independent_verifier_has_at_most_two_hundred_lines() {
+    let text = std::fs::read_to_string(repository().join("tests/evidence_format/verify.py")).expect("it is there");
+    assert!(text.lines().count() <= 200, "{}", text.lines().count());
+}
