@@ -194,10 +194,11 @@ fn a_removed_index_is_rebuilt_without_a_word() {
 }
 
 #[test]
-fn a_second_run_waits_for_the_first_and_both_are_sealed() {
+fn a_second_run_of_other_files_waits_for_the_first_and_both_are_sealed() {
     let project = project_that_waits();
     let first = project.proctor(["run"]).watch();
     poll(BOUND, "the check to begin", || project.shared("ready").exists().then_some(()));
+    project.save("saved.txt", "meanwhile");
     let mut second = project.proctor(["run"]).watch();
     second.wait_for_line("the word that it waits", BOUND, |line| line.contains("waiting for another run of this project"));
     let_go(&project);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, remove_half_of_run};
 use crate::model::{
-    Action, ActionId, ActionPhase, CheckOrder, Digest, ExpectedFailure, HelperDeath, Phase, ProgramRecord, RunId, Service,
-    StopReason, SupersededRecord, TddState, Timestamp, TreeComparison, TreeDigest, TreeIssue,
+    Action, ActionId, ActionPhase, CheckOrder, Digest, ExpectedFailure, HelperDeath, Phase, ProgramRecord, RunId, StopReason,
+    SupersededRecord, TddState, Timestamp, TreeComparison, TreeDigest, TreeIssue,
 };
 use crate::process::clock;
 use crate::project::{Progress, ProjectError, RunOutcome, RunRequest, SelectedChecks, Workspace, select_checks};
@@ -21,7 +21,7 @@ use crate::run::perform::{Performer, RunningService, ServiceStart};
 use crate::run::prerequisite;
 use crate::run::program_records::{ends_in_usage_error, program_records};
 use crate::run::records;
-use crate::run::steps::{Steps, perform_steps};
+use crate::run::steps::{Steps, perform_steps, start_or_skip};
 use crate::run::stop_requests::{is_stopped, skip_reason, stop_reasons_for, stops_whole_run};
 use crate::tree;
 
@@ -487,16 +487,4 @@ fn perform_or_stop(
         return Ok(performer.skip(action, skip_reason(context.request.control)));
     }
     performer.perform(action)
-}
-
-fn start_or_skip(
-    context: &RunContext<'_>,
-    performer: &mut Performer<'_, '_>,
-    action: &Action,
-    service: &Service,
-) -> Result<ServiceStart, ProjectError> {
-    if is_stopped(context, action) {
-        return Ok(ServiceStart::Over(Box::new(performer.skip(action, skip_reason(context.request.control)))));
-    }
-    performer.start_service(action, service)
 }

@@ -1,12 +1,12 @@
 //! The steps of a run, one after another or side by side. Decides which of them are carried out.
 
-use crate::model::Action;
+use crate::model::{Action, Service};
 use crate::project::ProjectError;
 use crate::report::{ActionResult, SkipReason};
 use crate::run::concurrency::{Concurrency, ConcurrencyLimits, concurrency};
 use crate::run::flow::StepFlow;
 use crate::run::parallel_steps::ParallelSteps;
-use crate::run::perform::Performer;
+use crate::run::perform::{Performer, ServiceStart};
 use crate::run::reuse::ReusableInputs;
 use crate::run::run_plan::{PrerequisiteStatus, RunContext};
 use crate::run::stop_requests::{is_stopped, skip_reason};
@@ -79,4 +79,17 @@ pub(crate) fn note(flow: &mut StepFlow, action: &Action, one: &ActionResult) {
         Some(reason) => flow.note_skipped(action, reason),
         None => flow.note(action, one.judgement()),
     }
+}
+
+/// Starts a service, unless the run is being stopped.
+pub(crate) fn start_or_skip(
+    context: &RunContext<'_>,
+    performer: &mut Performer<'_, '_>,
+    action: &Action,
+    service: &Service,
+) -> Result<ServiceStart, ProjectError> {
+    if is_stopped(context, action) {
+        return Ok(ServiceStart::Over(Box::new(performer.skip(action, skip_reason(context.request.control)))));
+    }
+    performer.start_service(action, service)
 }

@@ -193,8 +193,15 @@ fn interpret_logs(way: &Way<'_>) {
     assert!(!answer.to_string().contains(said), "{answer}");
     if let Way::Socket(project, id) = way {
         for route in ["logs", "runs", "evidence", "files"] {
-            let (code, _) = ask(project, &format!("GET /v1/projects/{id}/{route}"), "");
-            assert_ne!(code, 200, "no route hands out logs: {route}");
+            let (_, answer) = ask(project, &format!("GET /v1/projects/{id}/{route}"), "");
+            assert!(!answer.to_string().contains(said), "no route hands out logs: {route}: {answer}");
+        }
+        let (_, runs) = ask(project, &format!("GET /v1/projects/{id}/runs"), "");
+        let run = runs["runs"][0]["run"].as_str().expect("a run").to_owned();
+        for file in ["STEP.1-terminal-output.log", "STEP.1-terminal-output.frames"] {
+            let (code, answer) = ask(project, &format!("GET /v1/projects/{id}/runs/{run}/files/{file}"), "");
+            assert!(code == 403 || code == 404, "{file}: {answer}");
+            assert!(!answer.to_string().contains(said), "{file}: {answer}");
         }
     }
     assert!(!list(project).contains(said));

@@ -206,6 +206,11 @@ fn send_file(archive: &StoreReader, project: &ProjectId, question: &HistoryQuest
         let message = format!("run {} was sealed without a file `{}`, or its evidence is gone", run.run_id, question.part(7));
         return Err(ErrorV1::new(ErrorKindV1::NotFound, message, "`GET …/runs/{run}` names its files"));
     };
+    if is_raw_output(&name) {
+        let message =
+            format!("`{name}` is the raw output of an action, which nobody gets over the socket: agents judge by reports");
+        return Err(ErrorV1::new(ErrorKindV1::Refused, message, "the report has excerpts; a person reads `proctor show --log`"));
+    }
     let wanted = match &question.range {
         Some(range) => {
             parse_range(range).ok_or_else(|| wrong("range", range, "write one range: bytes=0-1023, bytes=1024- or bytes=-500"))?
@@ -224,6 +229,11 @@ fn send_file(archive: &StoreReader, project: &ProjectId, question: &HistoryQuest
         response = response.status(206).header("content-range", format!("bytes {}-{end}/{}", part.start, part.size));
     }
     Ok(response.body(Body::from(part.bytes)).expect("the head is made of known values"))
+}
+
+/// Returns whether a file of a run holds the bytes that an action printed. Seed 004 keeps them from agents.
+fn is_raw_output(name: &str) -> bool {
+    name.ends_with(".log") || name.ends_with(".frames")
 }
 
 /// Parses one range; several in one request are not answered.

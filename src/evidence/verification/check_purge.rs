@@ -1,7 +1,7 @@
 //! Judges what is left of a project that a person removed with its evidence (`proctor remove --purge`).
 
 use crate::evidence::verification::check_ledger::ParsedLedger;
-use crate::evidence::verification::verify_store::relative;
+use crate::evidence::verification::store_paths::relative;
 use crate::evidence::verification::{FaultKind, UnfinishedKind, UnfinishedWork, VerificationResult};
 use crate::evidence::{Store, StoredRun, list_runs};
 use crate::model::{LedgerBody, ProjectId, PruneReason};

@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::evidence::ledger_file::{put_in, read_segment, segments};
 use crate::evidence::verification::check_run::check_file;
 use crate::evidence::verification::inspect::{InspectedEntry, InspectionDepth, inspect_entry};
-use crate::evidence::verification::verify_store::{LEDGER_MODE, owner, relative};
+use crate::evidence::verification::store_paths::{owner, relative};
+use crate::evidence::verification::verify_store::LEDGER_MODE;
 use crate::evidence::verification::{EvidenceFault, FaultKind};
 use crate::evidence::{EvidenceError, Store};
 

@@ -27,6 +27,7 @@ mod inspect;
 mod inspect_archive;
 mod parallel;
 mod runs_in_ledger;
+mod store_paths;
 mod unfinished;
 mod verify_archive;
 mod verify_copy;

@@ -11,7 +11,8 @@ use crate::evidence::seal::join;
 use crate::evidence::verification::check_run::{CheckedRun, RunSigner, check_file, check_run};
 use crate::evidence::verification::inspect::{InspectedEntry, InspectedFile, InspectionDepth, inspect_entry};
 use crate::evidence::verification::inspect_archive::inspect_archive;
-use crate::evidence::verification::verify_store::{RunVerification, file_count_and_size, relative};
+use crate::evidence::verification::store_paths::relative;
+use crate::evidence::verification::verify_store::{RunVerification, file_count_and_size};
 use crate::evidence::verification::{EvidenceFault, FaultKind};
 use crate::model::{PackedRun, ProjectId, RunRecord, Sequence};
 

@@ -1,7 +1,6 @@
 //! Verifying a project of a store: inspecting everything, and collecting all faults.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::files::{SizeAndDigest, hash_file};
@@ -18,6 +17,7 @@ use crate::evidence::verification::inspect::{
 };
 use crate::evidence::verification::parallel::in_parallel;
 use crate::evidence::verification::runs_in_ledger::RunsInLedger;
+use crate::evidence::verification::store_paths::{owner, relative};
 use crate::evidence::verification::verify_archive::verify_archive;
 use crate::evidence::verification::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, sort_by_cause};
 use crate::evidence::{EvidenceError, OpenRun, Store, StoredRun, list_runs, read_lines};
@@ -491,13 +491,4 @@ fn is_real_directory(store: &Store, path: &Path) -> bool {
         place.push(component);
         place.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
     })
-}
-
-/// Returns the user number (uid) of the owner of the store's directory; 0 if the directory cannot be examined.
-pub(super) fn owner(store: &Store) -> u32 {
-    store.root().metadata().map(|metadata| metadata.uid()).unwrap_or_default()
-}
-
-pub(super) fn relative(store: &Store, path: &Path) -> PathBuf {
-    path.strip_prefix(store.root()).unwrap_or(path).to_owned()
 }
