@@ -202,10 +202,145 @@ fn a_tree_for_which_nothing_is_proved_is_not_attested() {
     commit(&project, "shop.txt", "bad");
     let refused = project.proctor(["attest"]).status(5);
     assert!(refused.stdout.starts_with("not tested · ") && refused.stderr.contains("nothing was attested"), "{}", refused.stdout);
-    project.proctor(["run"]).failure();
-    assert!(project.proctor(["attest"]).status(1).stdout.starts_with("red · "));
-    assert!(project.proctor(["attest", "--dry-run"]).status(1).stdout.starts_with("red · "));
     assert!(git(&project, &["for-each-ref", "refs/notes"]).stdout.is_empty());
+}
+
+#[test]
+fn a_failure_is_attested_and_outweighs_what_passed_before() {
+    let checks = |state: &str| {
+        format!("[[check]]\nname = \"outside\"\ncommand = [\"grep\", \"-q\", \"good\", \"{state}\"]\n[sandbox]\nmode = \"off\"\n")
+    };
+    let outside = Project::new();
+    let state = outside.shared("state");
+    fs::write(&state, "good").expect("it is ours");
+    let (one, origin) = tested(&checks(&path_text(&state)));
+    one.proctor(["attest"]).success();
+    git(&one, &["push", "--quiet", "origin", NOTES]);
+    let two = clone_of(&origin);
+    git(&two, &["fetch", "--quiet", "origin", FETCH]);
+    gate(&two, 0);
+    fs::write(&state, "bad").expect("it is ours");
+    one.proctor(["run"]).failure();
+    let told = one.proctor(["attest", "--dry-run"]).status(1).json();
+    assert_eq!(told.as_array().map(Vec::len), Some(1), "no summary says that it passed: {told}");
+    assert_eq!(
+        (&told[0]["predicate"]["result"], &told[0]["predicate"]["failedTests"]),
+        (&json!("FAILED"), &json!(["STEP.1 outside"]))
+    );
+    let said = one.proctor(["attest"]).status(1);
+    assert!(said.stdout.starts_with("red · ") && said.stdout.contains("attested · refs/"), "{}", said.stdout);
+    assert!(said.stderr.contains("the failure was attested"), "{}", said.stderr);
+    git(&one, &["push", "--quiet", "origin", NOTES]);
+    git(&two, &["fetch", "--quiet", "origin", FETCH]);
+    assert_eq!(gate(&two, 1)["state"], "red");
+    fs::write(&state, "good").expect("it is ours");
+    one.proctor(["run"]).success();
+    one.proctor(["attest"]).success();
+    git(&one, &["push", "--quiet", "origin", NOTES]);
+    git(&two, &["fetch", "--quiet", "origin", FETCH]);
+    gate(&two, 0);
+}
+
+#[test]
+fn checks_that_others_could_not_tell_apart_are_not_attested() {
+    let check = |name: &str| format!("[[check]]\nname = \"{name}\"\ncommand = \"fake-tool --stdout said\"\n");
+    let project = Project::new().with_program(fake_tool()).toml(&[check("reads /srv/one"), check("reads /srv/two")].concat());
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "good");
+    project.proctor(["run"]).success();
+    let refused = project.proctor(["attest"]).status(5).stderr;
+    assert!(refused.contains("`reads /srv/one` and `reads /srv/two`") && refused.contains("rename one of them"), "{refused}");
+    assert!(git(&project, &["for-each-ref", "refs/notes"]).stdout.is_empty());
+}
+
+#[test]
+fn notes_that_are_made_to_take_time_are_read_to_a_limit() {
+    let (one, origin) = tested(CHECKS);
+    one.proctor(["attest"]).success();
+    let note = note_of(&one);
+    let two = clone_of(&origin);
+    put_note(&two, &[&b"x\n".repeat(7 << 20)[..], note.as_bytes()].concat());
+    assert_eq!(words(&gate(&two, 3)), ["unknown-format", "too-large"]);
+    let different: String = (0..100_000).map(|number| format!("{number}\n")).collect();
+    put_note(&two, &[different.as_bytes(), note.as_bytes()].concat());
+    assert_eq!(words(&gate(&two, 3)), ["unknown-format", "too-large"]);
+    // A note at each level of the tree, of which the last one has the claim.
+    let tree = tree_of(&two);
+    for (place, letter) in ["a", "b", "c"].into_iter().enumerate() {
+        let line = format!("{}\n", letter.repeat(3 << 20));
+        let lines: String = (0..4).map(|number| format!("{number}{line}")).collect();
+        let text = if place == 2 { format!("{note}{lines}") } else { lines };
+        fs::write(two.shared(letter), text).expect("it is ours");
+    }
+    let (first, second, rest) = (&tree[..2], &tree[2..4], &tree[4..]);
+    let shared = path_text(&two.shared(""));
+    let script = format!(
+        "cd '{}'; A=$(git hash-object -w '{shared}/a'); B=$(git hash-object -w '{shared}/b'); C=$(git hash-object -w '{shared}/c')\n\
+         L=$(printf '100644 blob %s\\t{rest}\\n' $C | git mktree)\n\
+         M=$(printf '040000 tree %s\\t{second}\\n100644 blob %s\\t{second}{rest}\\n' $L $B | git mktree)\n\
+         N=$(printf '040000 tree %s\\t{first}\\n100644 blob %s\\t{tree}\\n' $M $A | git mktree)\n\
+         git update-ref {NOTES} $(git -c user.name=a -c user.email=a@example.org commit-tree -m odd $N)",
+        path_text(&two.path())
+    );
+    two.command(Path::new("/bin/sh"), ["-euc", &script]).success();
+    assert_eq!(words(&gate(&two, 3)), ["unknown-format", "too-large"]);
+    // Fetched entries are counted whatever they are called.
+    let script = format!(
+        "B=$(git rev-parse HEAD:proctor.toml)\n\
+         N=$(seq 200001 | sed \"s/.*/100644 blob $B\\tz&/\" | git mktree)\n\
+         git update-ref -d {NOTES}\n\
+         git update-ref {NOTES}-fetched $(git -c user.name=a -c user.email=a@example.org commit-tree -m odd $N)"
+    );
+    two.command(Path::new("/bin/sh"), ["-euc", &script]).success();
+    two.proctor(["run"]).success();
+    let refused = two.proctor(["attest"]).status(2).stderr;
+    assert!(refused.contains("more entries or bytes than are united"), "{refused}");
+}
+
+#[test]
+fn lines_that_are_in_a_note_are_not_lost() {
+    let (one, _) = tested(CHECKS);
+    // What is no envelope makes way.
+    put_note(&one, &[b'x'; (16 << 20) - 9]);
+    one.proctor(["attest"]).success();
+    let note = note_of(&one);
+    assert_eq!(note.lines().count(), 2);
+    let envelope: Value = serde_json::from_str(note.lines().next().expect("the claim")).expect("an envelope");
+    let mut long = envelope.clone();
+    long["payload"] = "A".repeat((16 << 20) - 1000).into();
+    let damaged = vec![b'x'; 17 << 20];
+    for (there, why) in [(long.to_string().into_bytes(), "more than 16 MiB"), (damaged, "more than 16 MiB")] {
+        put_note(&one, &there);
+        let refused = one.proctor(["attest"]).status(2).stderr;
+        assert!(refused.contains(&tree_of(&one)) && refused.contains(why), "{refused}");
+        assert!(refused.contains("git notes --ref=proctor-attest remove"), "{refused}");
+        assert_eq!(note_of(&one).trim_end().len(), there.len(), "the note is as it was");
+    }
+    git(&one, &["notes", "--ref=proctor-attest", "remove", &tree_of(&one)]);
+    one.proctor(["attest"]).success();
+    assert_eq!(note_of(&one).lines().next(), note.lines().next());
+}
+
+#[test]
+fn what_is_missing_to_believe_others_is_named() {
+    let (one, origin) = tested(CHECKS);
+    one.proctor(["attest"]).success();
+    git(&one, &["push", "--quiet", "origin", NOTES]);
+    let two = clone_of(&origin);
+    let asked = |arguments: &[&str]| two.proctor(["gate", "--from-notes"].iter().chain(arguments)).any_status().stdout;
+    let said = asked(&[]);
+    assert!(said.contains(&format!("git fetch origin {FETCH}")) && !said.contains("key export"), "{said}");
+    git(&two, &["fetch", "--quiet", "origin", FETCH]);
+    let trusting = two.shared("policy.toml");
+    fs::write(&trusting, "[gate]\n").expect("it is ours");
+    let said = asked(&["--policy-from", &path_text(&trusting)]);
+    assert!(said.contains("(foreign)") && said.contains("proctor key export --ssh") && !said.contains("git fetch"), "{said}");
+    // With a file that a person names, only its keys count, and not those of the own store.
+    let (three, _) = tested(CHECKS);
+    let other = one.shared("other");
+    fs::write(&other, three.proctor(["key", "export", "--ssh"]).success().stdout).expect("it is ours");
+    assert_eq!(words(&gate(&one, 0)), Vec::<&str>::new());
+    assert_eq!(words(&gate_with(&one, &["--signers", &path_text(&other)], 0)), ["foreign"], "the own run proves it all the same");
 }
 
 #[test]
@@ -374,6 +509,7 @@ fn what_is_attested_names_neither_machine_nor_person() {
     if host.len() > 3 && host != "localhost" {
         assert!(!statements.contains(&host), "`{host}` is in {statements}");
     }
+    assert!(statements.contains("\"ignored\":{\"count\":1}"), "what cannot be named is counted: {statements}");
     assert!(statements.contains("tests/a.py") && statements.contains("[redacted: path]"), "{statements}");
 }
 

@@ -1,6 +1,6 @@
 //! Notes with attestations are read or refused, and nobody's line counts without a signature by a trusted key.
 
-use proctor::evidence::{CommitClaim, PublicKey, ReadAttestation, read_attestations};
+use proctor::evidence::{AttestationReader, CommitClaim, PublicKey, ReadAttestation};
 use proctor::model::ClaimSigner;
 
 /// A key whose private half nobody has kept.
@@ -14,8 +14,11 @@ const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4
 pub(crate) fn hold(bytes: &[u8]) {
     let key = PublicKey::parse(KEY).expect("it is a key");
     let refuses = |read: &ReadAttestation| matches!(read, ReadAttestation::Refused(_));
-    assert!(read_attestations(bytes, &|_| None).iter().all(refuses), "no key is trusted");
-    assert!(read_attestations(bytes, &|_| Some(key.clone())).iter().all(refuses), "the trusted key has signed nothing");
+    assert!(AttestationReader::default().read(bytes, &|_| None).iter().all(refuses), "no key is trusted");
+    assert!(
+        AttestationReader::default().read(bytes, &|_| Some(key.clone())).iter().all(refuses),
+        "the trusted key has signed nothing"
+    );
     if let Some(claim) = CommitClaim::parse(bytes) {
         assert_eq!(claim.to_statement(), bytes, "a statement has one form");
         let latest = claim.latest_end();

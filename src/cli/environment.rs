@@ -248,7 +248,6 @@ impl Environment {
         })
     }
 
-    /// Returns the user and process that made the request, for the ledger (S3).
     /// Returns the redactor for texts that leave the store: it knows this machine's name, its user and the home directory.
     pub(crate) fn outgoing_redactor(&self) -> OutgoingRedactor {
         let text = |name: &str| self.variable(name).and_then(OsStr::to_str);
@@ -259,6 +258,7 @@ impl Environment {
         OutgoingRedactor::new(text("HOME"), &users, host)
     }
 
+    /// Returns the user and process that made the request, for the ledger (S3).
     pub(crate) fn asker(&self) -> Asker {
         Asker {
             pid: std::process::id(),

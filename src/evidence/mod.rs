@@ -113,7 +113,7 @@ pub use archive::{
 };
 pub use artifact::{Artifact, ArtifactRefusal, TakenReport, create_unnamed_file, read_artifact, take_report_file};
 pub use attestation::{
-    AttestationRefusal, Attestor, CommitClaim, NamedTests, ReadAttestation, VerificationSummary, named_tests, read_attestations,
+    AttestationReader, AttestationRefusal, Attestor, CommitClaim, NamedTests, ReadAttestation, VerificationSummary, named_tests,
     write_attestation_bundle,
 };
 pub use background_thread::{BackgroundJob, BackgroundThread};

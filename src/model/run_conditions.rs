@@ -30,7 +30,7 @@ pub struct RunConditions {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct IgnoredFiles {
-    /// The number of `paths`, and of those that were too many to be named.
+    /// The number of `paths`, and of those that are not named: too many, or taken out of what other people read.
     pub count: u64,
     /// The files, and the directories of which every file is ignored, relative to the project's root. A directory ends with a
     /// slash. At most [`MOST_IGNORED_NAMED`].
@@ -69,7 +69,16 @@ impl IgnoredFiles {
         }
     }
 
-    /// Returns how many paths were too many to be named.
+    /// Takes out the names for which `may_be_named` is false. They count as unnamed, those of `others` too, because nobody can judge
+    /// them any more.
+    pub fn unname(&mut self, may_be_named: impl Fn(&str) -> bool) {
+        let before = self.others.len();
+        self.paths.retain(|path| may_be_named(path));
+        self.others.retain(|path| may_be_named(path));
+        self.count += (before - self.others.len()) as u64;
+    }
+
+    /// Returns how many paths are counted and not named.
     pub fn unnamed(&self) -> u64 {
         self.count.saturating_sub(self.paths.len() as u64)
     }
@@ -84,6 +93,15 @@ mod tests {
         let mut files = IgnoredFiles::default();
         (0..MOST_IGNORED_NAMED + 3).for_each(|number| files.add(number.to_string()));
         assert_eq!((files.paths.len(), files.unnamed()), (MOST_IGNORED_NAMED, 3));
+    }
+
+    #[test]
+    fn what_may_not_be_named_is_counted_wherever_it_stood() {
+        let owned = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
+        let mut files = IgnoredFiles { count: 3, paths: owned(&["a", "hidden"]), others: owned(&["hidden/", "venv/"]) };
+        files.unname(|path| !path.starts_with("hidden"));
+        assert_eq!(files, IgnoredFiles { count: 4, paths: owned(&["a"]), others: owned(&["venv/"]) });
+        assert_eq!(files.unnamed(), 3);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Whose signed statements about a commit count: this store's own keys, and the keys of the policy's file of signers.
 
 use crate::evidence::{KeyRing, KnownKey, PublicKey, read_key_ring};
-use crate::model::{AllowedSigner, ClaimSigner, Digest};
+use crate::model::{AllowedSigner, ClaimSigner, Digest, Timestamp};
 use crate::project::error::ProjectError;
 use crate::project::store_reader::StoreReader;
 
@@ -24,10 +24,16 @@ impl StoreReader {
 }
 
 impl GateSigners {
-    /// Returns whose word a statement is that was signed by the key with this id ([`PublicKey::id`]). The caller has checked the
+    /// Returns the keys of a file that a person named, and no others.
+    pub fn only(allowed: Vec<AllowedSigner>) -> Self {
+        Self { own: KeyRing::default(), allowed }
+    }
+
+    /// Returns whose word a statement is that was signed by the key with this id ([`PublicKey::id`]), about runs of which the last one
+    /// ended at `latest_end`. A key of this store counts for runs that ended before the next key was made. The caller has checked the
     /// signature with [`Self::key`].
-    pub fn signer(&self, key: Digest) -> ClaimSigner {
-        if self.own.keys().iter().any(|known| known.id() == key) {
+    pub fn signer(&self, key: Digest, latest_end: Timestamp) -> ClaimSigner {
+        if self.own.was_in_use(key, latest_end) {
             return ClaimSigner::OwnStore;
         }
         let named = self.allowed.iter().find(|signer| PublicKey::parse(&signer.key).is_ok_and(|parsed| parsed.id() == key));

@@ -35,11 +35,20 @@ const COMMON_NAMES: &[&str] = &[
 /// whole words, because they occur in other words too.
 const LONG_NAME: usize = 4;
 
-/// The characters that may stand before the slash of a relative path. A slash behind any other character begins an absolute path.
-const WITHIN_PATHS: &str = "._-~+@%)";
+/// The characters that may stand before the slash of a relative path, beside letters and digits.
+const BEFORE_SLASHES: &str = "._~";
 
-/// The characters that end a path inside of a text.
-const AFTER_PATHS: &str = "\"'`<>|;,()[]{}:";
+/// The characters that may stand before the slash of a relative path unless they begin a word, such as the `@` of `@/etc/a.rsp`.
+const BEFORE_SLASHES_IN_WORDS: &str = "+@%)";
+
+/// The characters behind which a word begins, beside blanks.
+const BEFORE_WORDS: &str = "\"'`<|;,([{=:";
+
+/// The characters behind a slash that make it no path.
+const NOT_IN_PATHS: &str = "\"'`>)]}|;,:";
+
+/// What opens and closes a part of a text.
+const BRACKETS: &[(char, char)] = &[('(', ')'), ('[', ']'), ('{', '}'), ('<', '>')];
 
 /// Redacts texts before they leave the store. Knows the names of this machine and of the person who works at it.
 #[derive(Debug, Clone, Default)]
@@ -66,25 +75,79 @@ impl OutgoingRedactor {
     /// Returns the text without secrets, absolute paths, and the names of this machine and its user.
     pub fn redact(&self, text: &str) -> String {
         let text = redact_text(text);
-        let text = self.home.as_ref().map_or_else(|| text.to_string(), |home| text.replace(home.as_str(), "[redacted: home]"));
+        let text = self.home.as_ref().map_or_else(|| text.to_string(), |home| without_home(&text, home));
         let text = without_paths(&text);
         self.names.iter().fold(text, |text, (label, name)| without_name(&text, name, label))
     }
 }
 
-fn without_paths(text: &str) -> String {
-    let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(slash) = rest.find('/') {
-        let before = rest[..slash].chars().next_back().or(kept.chars().next_back().filter(|_| slash == 0));
-        let is_relative = before.is_some_and(|before| before.is_alphanumeric() || WITHIN_PATHS.contains(before));
-        let length = rest[slash..].find(|character: char| character.is_whitespace() || AFTER_PATHS.contains(character));
-        let end = length.map_or(rest.len(), |length| slash + length);
-        let is_path = !is_relative && rest[slash..end].contains(|character| character != '/');
-        kept.push_str(&rest[..slash]);
-        kept.push_str(if is_path { "[redacted: path]" } else { &rest[slash..end] });
-        rest = &rest[end..];
+/// Replaces the home directory, but not a directory beside it whose name begins alike.
+fn without_home(text: &str, home: &str) -> String {
+    let (mut kept, mut copied) = (String::with_capacity(text.len()), 0);
+    for (place, _) in text.match_indices(home) {
+        let end = place + home.len();
+        let goes_on = text[end..].chars().next().is_some_and(|next| next.is_alphanumeric() || "._-".contains(next));
+        if !goes_on {
+            kept.push_str(&text[copied..place]);
+            kept.push_str("[redacted: home]");
+            copied = end;
+        }
     }
-    kept + rest
+    kept + &text[copied..]
+}
+
+fn without_paths(text: &str) -> String {
+    let (mut kept, mut copied) = (String::with_capacity(text.len()), 0);
+    for (slash, _) in text.match_indices('/') {
+        if slash < copied || !is_absolute(&text[..slash], &text[slash..]) {
+            continue;
+        }
+        kept.push_str(&text[copied..slash]);
+        kept.push_str("[redacted: path]");
+        copied = slash + path_length(&text[..slash], &text[slash..]);
+    }
+    kept + &text[copied..]
+}
+
+/// Returns whether the slash between two parts of a text begins an absolute path.
+fn is_absolute(before: &str, from_slash: &str) -> bool {
+    let first = from_slash.trim_start_matches('/').chars().next();
+    if first.is_none_or(|first| first.is_whitespace() || NOT_IN_PATHS.contains(first)) {
+        return false;
+    }
+    let begins_word = |before: &str| {
+        let last = before.chars().next_back();
+        last.is_none_or(|last| last.is_whitespace() || BEFORE_WORDS.contains(last))
+    };
+    match before.chars().next_back() {
+        // `-I/opt/include`: an option and its value, without anything between.
+        Some(last) if last.is_alphanumeric() => {
+            let option = before.trim_end_matches(|character: char| character.is_ascii_alphabetic());
+            let dashes = option.trim_end_matches('-');
+            dashes.len() < option.len() && begins_word(dashes)
+        }
+        Some(last) if BEFORE_SLASHES.contains(last) => false,
+        Some(last) if BEFORE_SLASHES_IN_WORDS.contains(last) => {
+            begins_word(before.trim_end_matches(|character| BEFORE_SLASHES_IN_WORDS.contains(character)))
+        }
+        Some(_) | None => true,
+    }
+}
+
+/// Returns the length of an absolute path in bytes. Paths can have blanks, so a path ends at the text's end, or at the bracket or quote
+/// that closes what was opened before the path.
+fn path_length(before: &str, path: &str) -> usize {
+    let is_open = |open: char, close: char| before.matches(open).count() > before.matches(close).count();
+    // The quote of `it's` opens nothing.
+    let opens = |(place, _): (usize, &str)| !before[..place].chars().next_back().is_some_and(char::is_alphanumeric);
+    let closes = |(place, character): (usize, char)| match BRACKETS.iter().find(|(_, close)| *close == character) {
+        Some((open, close)) => {
+            let within = &path[..place];
+            is_open(*open, *close) && within.matches(*open).count() <= within.matches(*close).count()
+        }
+        None => "\"'`".contains(character) && before.match_indices(character).any(opens),
+    };
+    path.char_indices().find(|found| closes(*found)).map_or(path.len(), |(place, _)| place)
 }
 
 fn without_name(text: &str, name: &str, label: &str) -> String {
@@ -114,19 +177,43 @@ mod tests {
         let redactor = OutgoingRedactor::new(Some("/srv/people/ada7/"), &["ada7", "al"], "forge12.example.org");
         for (text, expected) in [
             ("tests/test_a.py::test_b[x-1]", "tests/test_a.py::test_b[x-1]"),
-            ("./run ~/x a/b 1 / 2 and//or", "./run ~/x a/b 1 / 2 and//or"),
+            ("./run ~/x a/b 1 / 2 and/or", "./run ~/x a/b 1 / 2 and/or"),
             ("read[/etc/passwd]", "read[[redacted: path]]"),
             ("/opt/x/y", "[redacted: path]"),
-            ("--out=/tmp/a,/tmp/b", "--out=[redacted: path],[redacted: path]"),
+            ("--out=/tmp/a,/tmp/b", "--out=[redacted: path]"),
             ("file:///tmp/a", "file:[redacted: path]"),
-            ("https://ci.example.org/job/7 failed", "https:[redacted: path] failed"),
+            ("https://ci.example.org/job/7 failed", "https:[redacted: path]"),
             ("x/srv/people/ada7/y", "x[redacted: home][redacted: path]"),
             ("\"/srv/people/ada7\"", "\"[redacted: home]\""),
             ("%2Fhome%2FADA7%2Fx", "%2Fhome%2F[redacted: user]%2Fx"),
             ("al-x album metal (al)", "[redacted: user]-x album metal ([redacted: user])"),
             ("on forge12.example.org and FORGE12", "on [redacted: host] and [redacted: host]"),
             ("caf\u{e9}/x \u{e9}/tmp", "caf\u{e9}/x \u{e9}/tmp"),
-            ("\u{2014}/tmp/\u{e9}\u{a0}x", "\u{2014}[redacted: path]\u{a0}x"),
+            ("\u{2014}/tmp/\u{e9}\u{a0}x", "\u{2014}[redacted: path]"),
+            ("cc -I/opt/acme/include", "cc -I[redacted: path]"),
+            ("cc -c a.c -L/srv/x -lx", "cc -c a.c -L[redacted: path]"),
+            ("(-isystem/opt/x)", "(-isystem[redacted: path])"),
+            ("cc -Wl,-rpath,/opt/x", "cc -Wl,-rpath,[redacted: path]"),
+            ("@/etc/a.rsp", "@[redacted: path]"),
+            ("+/srv/x", "+[redacted: path]"),
+            ("date %/srv/x", "date %[redacted: path]"),
+            (")/srv/x", ")[redacted: path]"),
+            ("@+/srv/x", "@+[redacted: path]"),
+            ("=/srv/x", "=[redacted: path]"),
+            ("a:/srv/x", "a:[redacted: path]"),
+            ("src/a.c=/opt/x", "src/a.c=[redacted: path]"),
+            ("test_a[1-/opt/x]", "test_a[1-[redacted: path]]"),
+            ("TestRead//etc/passwd", "TestRead/[redacted: path]"),
+            ("/mnt/Acme Corp/secret plan", "[redacted: path]"),
+            ("test_a[/mnt/Acme Corp/secret plan] again", "test_a[[redacted: path]] again"),
+            ("test_a[/mnt/a (old) b/[x] c] again", "test_a[[redacted: path]] again"),
+            ("reads \"/mnt/Acme Corp/x\" twice", "reads \"[redacted: path]\" twice"),
+            ("it's /mnt/Acme's secret plan", "it's [redacted: path]"),
+            ("/mnt/a) secret plan", "[redacted: path]"),
+            ("/mnt/a, secret: plan; b/c", "[redacted: path]"),
+            ("/srv/people/ada7bert/secret plan", "[redacted: path]"),
+            ("/srv/people/ada7/Acme Corp/plan", "[redacted: home][redacted: path]"),
+            ("a-b/c x+y/z @scope/pkg $(ROOT)/x 100%/x", "a-b/c x+y/z @scope/pkg $(ROOT)/x 100%/x"),
             ("", ""),
             ("/", "/"),
         ] {

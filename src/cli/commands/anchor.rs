@@ -61,6 +61,7 @@ pub(super) fn from_git_error(error: &GitAnchorError) -> CommandError {
         | GitAnchorError::NoRepository { .. }
         | GitAnchorError::NothingCommitted { .. }
         | GitAnchorError::TooManyNotes
+        | GitAnchorError::NoteInTheWay { .. }
         | GitAnchorError::Locked { .. } => CommandExit::Usage,
     };
     CommandError::of(exit, error).hint(error.hint())

@@ -1,5 +1,6 @@
 //! `proctor attest`: tells other people, signed, which runs prove a commit, in a git note that they can verify.
 
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use crate::evidence::{
     add_attestations, write_attestation_bundle,
 };
 use crate::git::ObjectId;
-use crate::model::{Blocking, ClaimOrigin, CommandExit, Digest, GateClaim, GatePolicy, RunId, TreePath};
+use crate::model::{Blocking, ClaimOrigin, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, RunId, TreePath};
 use crate::process::clock;
 use crate::project::{ProjectError, ProvingRun};
 use crate::report::OutgoingRedactor;
@@ -45,11 +46,15 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
     let revision = options.revision.as_deref().unwrap_or(CHECKED_OUT);
     let question = GateQuestion { revision, branch: revision, policy_from: options.policy_from.as_deref(), notes: None };
     let answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
-    let (GateState::Proved, Ok(tree)) = (answer.state, &answer.tree) else {
-        answer.lines(opening::style(environment)).iter().for_each(render::line);
-        render::note("nothing was attested, because nothing is proved");
-        return Ok(answer.state.exit());
+    let tree = match (answer.state, &answer.tree) {
+        (GateState::Proved | GateState::Red, Ok(tree)) => tree,
+        _ => {
+            answer.lines(opening::style(environment)).iter().for_each(render::line);
+            render::note("nothing was attested, because the commit is neither proved nor red");
+            return Ok(answer.state.exit());
+        }
     };
+    let is_proved = answer.state == GateState::Proved;
     let failed = |error: ProjectError| super::from_run_error(&error);
     let deciding: Vec<&RunId> = answer.judgements.iter().flat_map(|judged| &judged.runs).collect();
     let runs = opening::open_archive(environment)?.proving_runs(&root, *tree, &deciding).map_err(failed)?;
@@ -58,34 +63,42 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
     let redactor = environment.outgoing_redactor();
     let commit = options.revision.as_ref().map(|_| answer.commit);
     let claim = |run: &ProvingRun| to_commit_claim(run, &answer, (&repository.below, commit, attestor.key()), &redactor);
-    let claims: Vec<CommitClaim> = runs.iter().filter_map(claim).collect();
+    let claims: Vec<CommitClaim> = runs.iter().filter_map(|run| claim(run).transpose()).collect::<Result<_, _>>()?;
     let summary = VerificationSummary { claims: &claims, policy: digest_of(&answer.policy), verified: clock::now() };
     let summary = summary.to_statement().ok_or_else(|| {
-        CommandError::new(CommandExit::NoFreshVerdict, "the runs that prove the commit cannot be told to others")
+        CommandError::new(CommandExit::NoFreshVerdict, "the runs that decide about the commit cannot be told to others")
             .hint("`proctor run` makes a run of this version of proctor, which can")
     })?;
+    // A summary says that the policy accepted the content.
+    let summary = is_proved.then_some(summary);
     let statements: Vec<Vec<u8>> = claims.iter().map(CommitClaim::to_statement).collect();
     if options.dry_run {
-        let shown = statements.iter().chain([&summary]).filter_map(|statement| serde_json::from_slice(statement).ok());
+        let shown = statements.iter().chain(&summary).filter_map(|statement| serde_json::from_slice(statement).ok());
         render::document(&shown.collect::<Vec<Value>>());
-        return Ok(CommandExit::Proceed);
+        return Ok(answer.state.exit());
     }
     let lines: Vec<Vec<u8>> = statements.iter().map(|statement| attestor.sign(statement)).collect();
-    let summary = attestor.sign(&summary);
+    let summary = summary.map(|summary| attestor.sign(&summary));
     let begun = clock::monotonic();
     let change = loop {
-        match add_attestations(&root, answer.git_tree, (&lines, &summary), clock::now()) {
+        match add_attestations(&root, answer.git_tree, (&lines, summary.as_deref()), clock::now()) {
             // Somebody else attests at the same time: what they write is read before this is added to it.
             Err(GitAnchorError::Locked { .. }) if clock::monotonic().since(begun) < PATIENCE => thread::sleep(TRY_AGAIN),
             other => break other.map_err(|error| from_git_error(&error))?,
         }
     };
     if let Some(path) = &bundle {
-        let lines: Vec<Vec<u8>> = lines.iter().cloned().chain([summary]).collect();
+        let lines: Vec<Vec<u8>> = lines.iter().cloned().chain(summary).collect();
         write_attestation_bundle(path, &lines).map_err(|error| from_evidence_error(&error))?;
     }
+    if !is_proved {
+        answer.lines(opening::style(environment)).iter().for_each(render::line);
+    }
     said(change, answer.git_tree, &claims).iter().for_each(|line| render::line(line.as_str()));
-    Ok(CommandExit::Proceed)
+    if !is_proved {
+        render::note("the failure was attested: whoever fetches the notes sees that the commit is red");
+    }
+    Ok(answer.state.exit())
 }
 
 fn said(change: NoteChange, tree: ObjectId, claims: &[CommitClaim]) -> [String; 3] {
@@ -103,15 +116,20 @@ fn said(change: NoteChange, tree: ObjectId, claims: &[CommitClaim]) -> [String; 
 }
 
 /// Returns what is told of a run; `None` if it has no verdict, or does not name its checks.
+///
+/// # Errors
+/// When checks could not be told apart by the names that are told.
 fn to_commit_claim(
     run: &ProvingRun,
     answer: &GateAnswer,
     (below, commit, key): (&TreePath, Option<ObjectId>, Digest),
     redactor: &OutgoingRedactor,
-) -> Option<CommitClaim> {
-    let records = run.record.results.as_ref()?;
+) -> Result<Option<CommitClaim>, CommandError> {
+    let (Some(records), Some(checks)) = (&run.record.results, &run.claim.checks) else { return Ok(None) };
+    let (Some(tree), Some(result)) = (run.record.tree_digest, run.claim.verdict) else { return Ok(None) };
+    refuse_merged_names(checks, &run.claim.run, redactor)?;
     let [mut passed, mut warned, mut failed] = [const { Vec::new() }; 3];
-    for (record, check) in records.iter().zip(run.claim.checks.as_ref()?) {
+    for (record, check) in records.iter().zip(checks) {
         let Some(result) = &check.result else { continue };
         let name = format!("{} {}", record.id, record.name);
         let list = match result.blocking {
@@ -119,38 +137,54 @@ fn to_commit_claim(
             Blocking::Allowed if run.tests.is_warned(&name) => &mut warned,
             Blocking::Allowed => &mut passed,
         };
-        list.push(name.clone());
+        let told = redactor.redact(&record.name);
+        let told = format!("{} {told}", record.id);
+        list.push(told.clone());
         let tests = run.tests.of_check(&name);
         for (list, tests) in [&mut passed, &mut warned, &mut failed].into_iter().zip(tests) {
-            list.extend(tests.iter().map(|test| format!("{name}: {test}")));
+            list.extend(tests.iter().map(|test| format!("{told}: {}", redactor.redact(test))));
         }
     }
-    let redacted = |names: Vec<String>| names.iter().map(|name| redactor.redact(name)).collect();
-    Some(CommitClaim {
+    Ok(Some(CommitClaim {
         git_tree: answer.git_tree,
         commit,
         below: below.clone(),
-        tree: run.record.tree_digest?,
+        tree,
         report: run.record.report_hash,
         key,
-        result: run.claim.verdict?,
+        result,
         claim: without_places(run.claim.clone(), redactor),
-        passed: redacted(passed),
-        warned: redacted(warned),
-        failed: redacted(failed),
-    })
+        passed,
+        warned,
+        failed,
+    }))
 }
 
-/// Redacts the texts of a claim: the names of checks, and the paths of ignored files that checks could read.
+/// Refuses a run of which two checks would have one name: a failed one could pass for the other.
+fn refuse_merged_names(checks: &[ClaimedCheck], run: &RunId, redactor: &OutgoingRedactor) -> Result<(), CommandError> {
+    let mut told: BTreeMap<String, &str> = BTreeMap::new();
+    for check in checks {
+        let name = redactor.redact(&check.name);
+        if let Some(other) = told.insert(name.clone(), &check.name) {
+            let message = format!("the checks `{other}` and `{}` of {run} would both be called `{name}` for others", check.name);
+            return Err(CommandError::new(CommandExit::NoFreshVerdict, message)
+                .hint("rename one of them so that the names differ without paths, secrets and names of people and machines"));
+        }
+    }
+    Ok(())
+}
+
+/// Redacts the texts of a claim: the names of checks. Paths of ignored files that would have to be changed are counted in place of being
+/// named, because a policy could not judge them by another name.
 fn without_places(mut claim: GateClaim, redactor: &OutgoingRedactor) -> GateClaim {
-    let redact = |text: &mut String| *text = redactor.redact(text);
     let of_origin = |origin: &mut ClaimOrigin| {
-        let ignored = origin.conditions.as_mut().and_then(|conditions| conditions.ignored.as_mut());
-        ignored.into_iter().flat_map(|ignored| ignored.paths.iter_mut().chain(&mut ignored.others)).for_each(redact);
+        if let Some(ignored) = origin.conditions.as_mut().and_then(|conditions| conditions.ignored.as_mut()) {
+            ignored.unname(|path| redactor.redact(path) == path);
+        }
     };
     of_origin(&mut claim.origin);
     for check in claim.checks.iter_mut().flatten() {
-        redact(&mut check.name);
+        check.name = redactor.redact(&check.name);
         check.result.iter_mut().filter_map(|result| result.origin.as_mut()).for_each(of_origin);
     }
     claim

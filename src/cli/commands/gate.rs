@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::cli::commands::gate_answer::{CommitGateV1, GateAnswer};
 use crate::cli::commands::gate_errors::{from_git_read_error, from_opening_error, from_revision_error};
-use crate::cli::commands::gate_notes::{self, Attested, NotesQuestion};
+use crate::cli::commands::gate_notes::{self, Attested, NotesAsked, NotesQuestion};
 use crate::cli::commands::gate_policy::{self, Trusted};
 use crate::cli::commands::gate_run::{self, RunOfCommit};
 use crate::cli::commands::run::RunOutput;
@@ -20,7 +20,7 @@ use crate::evidence::evidence_directory;
 use crate::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
 use crate::model::{ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TreeDigest, TreePath};
 use crate::process::clock;
-use crate::project::{ProjectError, ProjectRepository, StoreReader};
+use crate::project::{GateSigners, ProjectError, ProjectRepository, StoreReader};
 use crate::tree::committed_tree;
 use crate::verdict::{GateJudgement, GateRules, GateState, judge_gate, overall_state};
 
@@ -113,9 +113,12 @@ fn judge(
     if let Ok(tree) = &tree {
         let by = JudgedBy::new(&compared.policy, &trusted)?;
         if let Some(notes) = &question.notes {
-            let allowed = notes.signers.map_or(Ok(allowed), |file| gate_notes::signers_of_file(environment, root, file))?;
-            let signers =
-                opening::open_archive(environment)?.gate_signers(allowed).map_err(|error| super::from_run_error(&error))?;
+            let signers = match notes.signers {
+                Some(file) => GateSigners::only(gate_notes::signers_of_file(environment, root, file)?),
+                None => {
+                    opening::open_archive(environment)?.gate_signers(allowed).map_err(|error| super::from_run_error(&error))?
+                }
+            };
             attested = gate_notes::read(repository, &signers, (git_tree, *tree), clock::now())?;
         }
         judged = judge_runs(environment, (root, repository), &by, (*tree, &attested.claims))?;
@@ -133,8 +136,13 @@ fn judge(
         (GateState::NotTested, Ok(_)) if !attested.refused.is_empty() => GateState::NotAccepted,
         (state, Ok(_)) => state,
     };
+    let notes = question.notes.as_ref().map(|notes| NotesAsked {
+        are_there: attested.is_there,
+        names_signers: notes.signers.is_some() || compared.policy.signers.is_some(),
+    });
     Ok(GateAnswer {
         state,
+        notes,
         revision: question.revision.to_owned(),
         commit,
         git_tree,

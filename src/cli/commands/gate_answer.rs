@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::cli::commands::gate_errors::WHOLE_CLONE;
-use crate::cli::commands::gate_notes::RefusedAttestation;
+use crate::cli::commands::gate_notes::{NotesAsked, RefusedAttestation};
 use crate::cli::style::{Line, Style, Tone};
 use crate::config::duration_text;
 use crate::git::ObjectId;
@@ -41,6 +41,8 @@ pub(super) struct GateAnswer {
     pub(super) not_run: Option<NotRun>,
     /// The runs of other stores that were attested, by a key which the policy names.
     pub(super) attested: Vec<RunId>,
+    /// What was asked of git notes; `None` if nothing was.
+    pub(super) notes: Option<NotesAsked>,
     /// Why attestations in git notes do not count.
     pub(super) refused_attestations: Vec<RefusedAttestation>,
 }
@@ -126,6 +128,9 @@ impl GateAnswer {
                 None => format!("`proctor show {run}` shows what failed"),
                 Some(directory) => format!("`{}` has the logs of {run} that say what failed", directory.display()),
             });
+        }
+        if let Some(notes) = self.notes.filter(|_| matches!(self.state, GateState::NotTested | GateState::NotAccepted)) {
+            commands.extend(notes.commands(&self.refused_attestations));
         }
         let unproved = self.judgements.iter().filter(|judged| !matches!(judged.state, GateState::Red | GateState::Proved));
         for reason in unproved.flat_map(|judged| &judged.reasons) {

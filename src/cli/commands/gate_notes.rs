@@ -8,11 +8,11 @@ use crate::cli::commands::gate_errors::from_git_read_error;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::evidence::{
-    AttestationNote, AttestationRefusal, ReadAttestation, find_git_location, read_attestation_notes, read_attestations,
-    read_regular_file,
+    ATTESTATIONS, AttestationNote, AttestationReader, AttestationRefusal, CommitClaim, FETCHED_ATTESTATIONS, ReadAttestation,
+    find_git_location, read_attestation_notes, read_regular_file,
 };
 use crate::git::ObjectId;
-use crate::model::{AllowedSigner, CommandExit, GateClaim, Timestamp, TreeDigest};
+use crate::model::{AllowedSigner, ClaimSigner, CommandExit, GateClaim, Timestamp, TreeDigest};
 use crate::project::{GateSigners, ProjectRepository};
 use crate::spec;
 use crate::verdict::{GateReason, GateRules, judge_gate};
@@ -35,6 +35,8 @@ pub(super) struct NotesQuestion<'a> {
 pub(super) struct Attested {
     /// What trusted keys claim of the commit's content.
     pub(super) claims: Vec<GateClaim>,
+    /// Whether there is any note.
+    pub(super) is_there: bool,
     /// Why other attestations do not count, each reason once.
     pub(super) refused: Vec<RefusedAttestation>,
 }
@@ -46,6 +48,36 @@ pub(super) struct RefusedAttestation {
     pub(super) message: String,
 }
 
+/// What was asked of git notes, and whether there are any.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NotesAsked {
+    /// Whether there is a note about the commit's content.
+    pub(super) are_there: bool,
+    /// Whether the policy or the command line names other trusted keys than those of this store.
+    pub(super) names_signers: bool,
+}
+
+impl NotesAsked {
+    /// Returns what to do next where notes did not prove a commit.
+    pub(super) fn commands(self, refused: &[RefusedAttestation]) -> Vec<String> {
+        let is_untrusted = |one: &RefusedAttestation| ["foreign", "retired"].contains(&one.word);
+        let mut commands = Vec::new();
+        if !self.are_there {
+            commands.push(format!(
+                "`git fetch origin +{ATTESTATIONS}:{FETCHED_ATTESTATIONS}` fetches what others attested (`proctor attest`)"
+            ));
+        }
+        if !self.names_signers || refused.iter().any(is_untrusted) {
+            commands.push(
+                "trust the key of whoever attests: `proctor key export --ssh` prints its line there, for the file that `signers` of the \
+                 trusted `[gate]` names, or for --signers FILE"
+                    .to_owned(),
+            );
+        }
+        commands
+    }
+}
+
 /// Reads the attestations about the content of a commit, and checks their signatures.
 pub(super) fn read(
     repository: &ProjectRepository,
@@ -54,11 +86,22 @@ pub(super) fn read(
     now: Timestamp,
 ) -> Result<Attested, CommandError> {
     let storage = &repository.storage;
-    let mut found = Attested::default();
-    let notes = read_attestation_notes(storage, git_tree).map_err(|error| from_git_read_error(storage, &error))?;
-    for note in notes {
+    let (mut found, mut reader) = (Attested::default(), AttestationReader::default());
+    let refusal = |claim: &CommitClaim, signer: &ClaimSigner| {
+        if claim.git_tree != git_tree || claim.tree != tree || claim.below != repository.below {
+            Some(AttestationRefusal::AnotherTree)
+        } else if claim.latest_end().as_millis() > now.as_millis().saturating_add(AHEAD) {
+            Some(AttestationRefusal::FutureDated)
+        } else {
+            // The key was found, so it is one of this store that counts no longer.
+            matches!(signer, ClaimSigner::NotAllowed { .. }).then_some(AttestationRefusal::Retired { key: claim.key })
+        }
+    };
+    // Each note is judged before the next one is read, so that they are not all in memory at the same time.
+    let mut judge = |note: AttestationNote| {
+        found.is_there = true;
         let lines = match note {
-            AttestationNote::Content(content) => read_attestations(&content, &|id| signers.key(id)),
+            AttestationNote::Content(content) => reader.read(&content, &|id| signers.key(id)),
             AttestationNote::TooLarge => vec![ReadAttestation::Refused(AttestationRefusal::TooLarge)],
             AttestationNote::Damaged => vec![ReadAttestation::Refused(AttestationRefusal::Damaged)],
         };
@@ -67,18 +110,16 @@ pub(super) fn read(
                 ReadAttestation::Summary => {}
                 ReadAttestation::Refused(refusal) => found.refuse(&refusal),
                 ReadAttestation::Claim(claim) => {
-                    if claim.git_tree != git_tree || claim.tree != tree || claim.below != repository.below {
-                        found.refuse(&AttestationRefusal::AnotherTree);
-                    } else if claim.latest_end().as_millis() > now.as_millis().saturating_add(AHEAD) {
-                        found.refuse(&AttestationRefusal::FutureDated);
-                    } else {
-                        let signer = signers.signer(claim.key);
-                        found.claims.push(claim.into_claim_of(&signer));
+                    let signer = signers.signer(claim.key, claim.latest_end());
+                    match refusal(&claim, &signer) {
+                        Some(refusal) => found.refuse(&refusal),
+                        None => found.claims.push(claim.into_claim_of(&signer)),
                     }
                 }
             }
         }
-    }
+    };
+    read_attestation_notes(storage, git_tree, &mut judge).map_err(|error| from_git_read_error(storage, &error))?;
     Ok(found)
 }
 

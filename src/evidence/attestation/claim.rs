@@ -3,6 +3,8 @@
 //! The definition has no place for what a policy asks of a run, so that is in the annotations of its `configuration`, which are free.
 //! Nothing in a claim names a host, a user, an absolute path or output: whoever makes one redacts the names of checks and tests.
 
+use std::collections::BTreeSet;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -132,7 +134,11 @@ impl CommitClaim {
         let noted = value.pointer(ANNOTATIONS)?;
         let key: Digest = part(&noted["key"])?;
         let origin = parse_origin(&noted["run"], key)?;
-        let checks = noted["checks"].as_array()?.iter().map(|check| parse_check(check, &origin, key)).collect::<Option<_>>()?;
+        let checks: Vec<ClaimedCheck> =
+            noted["checks"].as_array()?.iter().map(|check| parse_check(check, &origin, key)).collect::<Option<_>>()?;
+        if !have_names_of_their_own(&checks) {
+            return None;
+        }
         let below = text("/subject/1/name")?.strip_prefix(tree_name(TreeFormat::CURRENT))?;
         let result = match text("/predicate/result")? {
             "PASSED" | "WARNED" => OverallResult::Passed,
@@ -162,6 +168,12 @@ impl CommitClaim {
         };
         (claim.to_statement() == statement).then_some(claim)
     }
+}
+
+/// Returns whether no two checks have the same name: a policy asks for checks by their names.
+fn have_names_of_their_own(checks: &[ClaimedCheck]) -> bool {
+    let names: BTreeSet<&str> = checks.iter().map(|check| check.name.as_str()).collect();
+    names.len() == checks.len()
 }
 
 fn part<T: DeserializeOwned>(value: &Value) -> Option<T> {
@@ -269,6 +281,14 @@ pub(super) mod tests {
         for claim in [claim(key), failed, warned] {
             assert_eq!(CommitClaim::parse(&claim.to_statement()), Some(claim));
         }
+    }
+
+    #[test]
+    fn a_claim_with_two_checks_of_one_name_is_none() {
+        let mut twice = claim(Digest::of(b"key"));
+        let passed = twice.claim.checks.as_ref().unwrap()[0].clone();
+        twice.claim.checks.as_mut().unwrap().push(ClaimedCheck { result: None, ..passed });
+        assert_eq!(CommitClaim::parse(&twice.to_statement()), None);
     }
 
     #[test]

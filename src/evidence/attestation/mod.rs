@@ -23,6 +23,6 @@ mod summary;
 
 pub use claim::CommitClaim;
 pub use named_tests::{NamedTests, named_tests};
-pub use read::{AttestationRefusal, ReadAttestation, read_attestations};
+pub use read::{AttestationReader, AttestationRefusal, ReadAttestation};
 pub use sign::{Attestor, write_attestation_bundle};
 pub use summary::VerificationSummary;

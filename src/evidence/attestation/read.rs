@@ -1,5 +1,6 @@
 //! Reads attestations that others wrote: a note has one envelope on each line. Pure.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::evidence::attestation::CommitClaim;
@@ -9,6 +10,10 @@ use crate::model::Digest;
 
 /// The longest line that is read, in bytes. A claim may have a mebibyte of tests' names, which base64 makes longer by a third.
 const LONGEST_LINE: usize = 4 << 20;
+/// The most different lines that are read about one tree.
+const MOST_LINES: usize = 1_000;
+/// The most lines that are read about one tree, with those that are there more than once.
+const MOST_REPEATED_LINES: usize = 50_000;
 
 /// A line of a note, after its signature was checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +37,7 @@ pub enum AttestationRefusal {
     Tampered { key: Digest },
     /// It is no attestation, or one in a format of another version.
     UnknownFormat,
-    /// The note or a line of it is longer than is read.
+    /// A line, a note, or all notes about the tree together are longer than is read.
     TooLarge,
     /// The note's object cannot be read, or is no file.
     Damaged,
@@ -40,6 +45,8 @@ pub enum AttestationRefusal {
     AnotherTree,
     /// It says that the run ended at a time that is still to come.
     FutureDated,
+    /// A key of this store signed it that was replaced by another one before the run ended.
+    Retired { key: Digest },
 }
 
 impl AttestationRefusal {
@@ -53,6 +60,7 @@ impl AttestationRefusal {
             Self::Damaged => "damaged",
             Self::AnotherTree => "another-tree",
             Self::FutureDated => "future-dated",
+            Self::Retired { .. } => "retired",
         }
     }
 }
@@ -65,19 +73,47 @@ impl fmt::Display for AttestationRefusal {
                 write!(formatter, "it was changed after it was signed, or another key than {} signed it", key.short())
             }
             Self::UnknownFormat => formatter.write_str("it is no attestation, or one of another version of proctor"),
-            Self::TooLarge => formatter.write_str("it is longer than is read"),
+            Self::TooLarge => formatter.write_str("it, or all that was attested of this tree, is longer than is read"),
             Self::Damaged => formatter.write_str("the note cannot be read"),
             Self::AnotherTree => formatter.write_str("it is about another tree"),
+            Self::Retired { key } => {
+                write!(formatter, "it is signed by this store's key {}, which was replaced before the run ended", key.short())
+            }
             Self::FutureDated => formatter.write_str("its run is said to have ended in the future"),
         }
     }
 }
 
-/// Reads the lines of a note and checks their signatures. `trusted` returns the trusted key with an id, if there is one. Empty lines are
-/// passed over.
-pub fn read_attestations(note: &[u8], trusted: &dyn Fn(Digest) -> Option<PublicKey>) -> Vec<ReadAttestation> {
-    let lines = note.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    lines.map(|line| read_line(line, trusted)).map(|read| read.unwrap_or_else(ReadAttestation::Refused)).collect()
+/// Reads the notes about one tree. Different lines are read once, and only a limited number of them, whoever wrote the notes.
+#[derive(Debug, Default)]
+pub struct AttestationReader {
+    /// The digests of the lines that were read.
+    seen: BTreeSet<Digest>,
+    /// The number of lines that are not empty.
+    lines: usize,
+}
+
+impl AttestationReader {
+    /// Reads the lines of a note that were in no note before, and checks their signatures. `trusted` returns the trusted key with an id,
+    /// if there is one. Empty lines are passed over. Where the notes have more than 1,000 different lines, the rest is one
+    /// [`AttestationRefusal::TooLarge`].
+    pub fn read(&mut self, note: &[u8], trusted: &dyn Fn(Digest) -> Option<PublicKey>) -> Vec<ReadAttestation> {
+        let mut found = Vec::new();
+        for line in note.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()) {
+            self.lines += 1;
+            let digest = Digest::of(line);
+            if self.lines <= MOST_REPEATED_LINES && self.seen.contains(&digest) {
+                continue;
+            }
+            if self.lines > MOST_REPEATED_LINES || self.seen.len() >= MOST_LINES {
+                found.push(ReadAttestation::Refused(AttestationRefusal::TooLarge));
+                break;
+            }
+            self.seen.insert(digest);
+            found.push(read_line(line, trusted).unwrap_or_else(ReadAttestation::Refused));
+        }
+        found
+    }
 }
 
 fn read_line(line: &[u8], trusted: &dyn Fn(Digest) -> Option<PublicKey>) -> Result<ReadAttestation, AttestationRefusal> {
@@ -113,6 +149,10 @@ mod tests {
     use crate::evidence::attestation::claim::tests::claim;
     use crate::evidence::signing::{Signer, encode_pre_authentication};
     use crate::model::Timestamp;
+
+    fn read_attestations(note: &[u8], trusted: &dyn Fn(Digest) -> Option<PublicKey>) -> Vec<ReadAttestation> {
+        AttestationReader::default().read(note, trusted)
+    }
 
     fn signer(seed: u8) -> Signer {
         Signer::from_seed(&[seed; 32])
@@ -224,8 +264,21 @@ mod tests {
     }
 
     #[test]
-    fn a_note_of_a_million_lines_is_read_to_its_end() {
-        let read = read_attestations(&b"x\n".repeat(1_000_000), &by_ours);
-        assert_eq!(read.len(), 1_000_000);
+    fn lines_are_read_once_and_only_a_limited_number_of_them() {
+        let ours = signer(1);
+        let claim = Envelope::sign(&claim(ours.public().id()).to_statement(), &ours).to_line();
+        let is_claim = |read: &&ReadAttestation| matches!(read, ReadAttestation::Claim(_));
+        let mut reader = AttestationReader::default();
+        assert_eq!(reader.read(&claim.repeat(100), &by_ours).iter().filter(is_claim).count(), 1);
+        assert_eq!(reader.read(&claim, &by_ours), [], "another note has the same line");
+
+        let too_large = Some(&ReadAttestation::Refused(AttestationRefusal::TooLarge));
+        let different: String = (0..1_000_000).map(|number| format!("{number}\n")).collect();
+        let read = read_attestations(different.as_bytes(), &by_ours);
+        assert_eq!((read.len(), read.last()), (MOST_LINES + 1, too_large));
+        let read = read_attestations(&b"x\n".repeat(8 << 20), &by_ours);
+        assert_eq!((read.len(), read.last()), (2, too_large));
+        let many = [&b"x\n".repeat(MOST_LINES)[..], &claim].concat();
+        assert_eq!(read_attestations(&many, &by_ours).iter().filter(is_claim).count(), 1, "what repeats does not count");
     }
 }

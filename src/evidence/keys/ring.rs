@@ -127,6 +127,13 @@ impl KeyRing {
         self.keys.last()
     }
 
+    /// Returns whether the store has a key with this id, and had not replaced it yet at a time: a key that was replaced may be in
+    /// other hands since.
+    pub fn was_in_use(&self, id: Digest, at: Timestamp) -> bool {
+        let Some(place) = self.keys.iter().position(|key| key.id() == id) else { return false };
+        self.keys.get(place + 1).is_none_or(|next| at < next.made())
+    }
+
     /// Returns the number that the next new key gets: one more than that of the newest key.
     pub fn next_number(&self) -> u32 {
         u32::try_from(self.keys.len()).expect("keys are few") + 1

@@ -57,6 +57,21 @@ fn a_new_key_takes_over_after_the_line_it_names_and_is_endorsed() {
 }
 
 #[test]
+fn a_key_is_in_use_until_the_next_one_is_made() {
+    let test = TestStore::new();
+    test.run(1, &[], OverallStatus::Success);
+    let at = |seconds: i64| Timestamp::from_millis(now().as_millis() + 1_000 * seconds);
+    let lock = test.lock();
+    rotate_key(&test.store, &[lock], Endorsement::ByThePreviousKey, at(60)).unwrap();
+    let ring = read_key_ring(&test.store).unwrap();
+    let [first, second] = [ring.keys()[0].id(), ring.keys()[1].id()];
+    let in_use = |id, seconds| ring.was_in_use(id, at(seconds));
+    assert_eq!((in_use(first, -9), in_use(first, 59), in_use(first, 60), in_use(first, 99)), (true, true, false, false));
+    // A run of before can be told to others by the new key.
+    assert_eq!((in_use(second, 0), in_use(second, 99), in_use(Digest::of(b"another"), 0)), (true, true, false));
+}
+
+#[test]
 fn lines_before_the_first_key_have_none() {
     let test = TestStore::new();
     test.run(1, &[], OverallStatus::Success);

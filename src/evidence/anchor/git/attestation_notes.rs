@@ -12,6 +12,7 @@ use crate::evidence::anchor::git::database::write_object;
 use crate::evidence::anchor::git::error::GitAnchorError;
 use crate::evidence::anchor::git::reference::LockedReference;
 use crate::evidence::anchor::git::repository::Repository;
+use crate::evidence::signing::Envelope;
 use crate::git::{
     GitEntryKind, GitObject, GitReadError, GitStorage, GitTreeEntry, ObjectId, ObjectProblem, ReferenceName, read_reference,
 };
@@ -24,11 +25,17 @@ pub const FETCHED_ATTESTATIONS: &str = "refs/notes/proctor-attest-fetched";
 
 /// The longest note that is read, in bytes.
 const LONGEST_NOTE: usize = 16 << 20;
+/// The most bytes of notes that are read about one tree. Whoever can push notes decides how many there are.
+const MOST_BYTES: usize = 2 * LONGEST_NOTE;
+/// The most bytes of notes that are read to unite fetched notes trees with the own ones.
+const MOST_UNITED_BYTES: usize = 1 << 30;
 /// The most directory levels of a notes tree: git may put notes into directories named by two hexadecimal digits of the object's name,
 /// one level for each two of the 40 digits.
 const DEEPEST: usize = 20;
-/// The most entries of fetched notes trees that are united with the own ones.
+/// The most entries of notes trees that are read to unite fetched notes with the own ones, whatever the entries are called.
 const MOST_ENTRIES: usize = 200_000;
+/// Why a note that has too many lines stays as it is.
+const TOO_LONG: &str = "has more than 16 MiB of attestations";
 /// The most commits that are searched for the fetched one. If there are more, a further merge is written, which does no harm.
 const MOST_COMMITS: usize = 10_000;
 
@@ -53,24 +60,53 @@ pub enum NoteChange {
     Nothing,
 }
 
-/// Returns the notes of a tree object, in the notes of this repository and in those that were fetched. Usually there is at most one in
-/// each.
+/// Passes on the notes of a tree object, one after the other: those of this repository, then those that were fetched. Usually there is
+/// at most one of each. No object is passed on twice, and once the notes have more than 32 MiB together, the rest is one
+/// [`AttestationNote::TooLarge`].
 ///
 /// # Errors
 /// When a reference cannot be read.
-pub fn read_attestation_notes(storage: &GitStorage, tree: ObjectId) -> Result<Vec<AttestationNote>, GitReadError> {
-    let mut notes = Vec::new();
+pub fn read_attestation_notes(
+    storage: &GitStorage,
+    tree: ObjectId,
+    pass_on: &mut dyn FnMut(AttestationNote),
+) -> Result<(), GitReadError> {
+    let (mut seen, mut left) = (BTreeSet::new(), MOST_BYTES);
     for reference in [ATTESTATIONS, FETCHED_ATTESTATIONS] {
         let Some(tip) = read_reference(&storage.common, &ReferenceName::parse(reference)?)? else { continue };
-        let found = storage.tree_of(tip).and_then(|top| find_notes(storage, top, &tree.hex()));
-        match found {
-            Ok(found) => notes.extend(found.into_iter().map(|note| read_note(storage, note))),
-            Err(GitReadError::Object { .. }) => notes.push(AttestationNote::Damaged),
+        let found = match storage.tree_of(tip).and_then(|top| find_notes(storage, top, &tree.hex())) {
+            Ok(found) => found,
+            Err(GitReadError::Object { .. }) => {
+                pass_on(AttestationNote::Damaged);
+                continue;
+            }
             Err(error) => return Err(error),
+        };
+        for id in found {
+            if !seen.insert(id) {
+                continue;
+            }
+            let note = read_note(storage, id);
+            let Some(less) = left.checked_sub(note.length()) else {
+                pass_on(AttestationNote::TooLarge);
+                return Ok(());
+            };
+            left = less;
+            pass_on(note);
         }
     }
-    notes.dedup();
-    Ok(notes)
+    Ok(())
+}
+
+impl AttestationNote {
+    /// Returns how many bytes were read for the note. One that is too long counts as the longest one.
+    fn length(&self) -> usize {
+        match self {
+            Self::Content(content) => content.len(),
+            Self::TooLarge => LONGEST_NOTE,
+            Self::Damaged => 0,
+        }
+    }
 }
 
 fn read_note(storage: &GitStorage, note: ObjectId) -> AttestationNote {
@@ -81,15 +117,16 @@ fn read_note(storage: &GitStorage, note: ObjectId) -> AttestationNote {
     }
 }
 
-/// Adds lines to the note of a tree object, and unites the notes that were fetched with those of this repository. The `summary` is added
-/// only if one of the `claims` is new. All objects are on disk before the reference names them.
+/// Adds lines to the note of a tree object, before those that it has, and unites the notes that were fetched with those of this
+/// repository. The `summary` is added only if one of the `claims` is new. All objects are on disk before the reference names them.
 ///
 /// # Errors
-/// When the notes cannot be read or written, or another program is changing them ([`GitAnchorError::Locked`]).
+/// When the notes cannot be read or written, another program is changing them ([`GitAnchorError::Locked`]), or lines that are there
+/// would be lost ([`GitAnchorError::NoteInTheWay`]).
 pub fn add_attestations(
     root: &Path,
     tree: ObjectId,
-    (claims, summary): (&[Vec<u8>], &[u8]),
+    (claims, summary): (&[Vec<u8>], Option<&[u8]>),
     now: Timestamp,
 ) -> Result<NoteChange, GitAnchorError> {
     let repository = Repository::open(root)?;
@@ -100,7 +137,7 @@ pub fn add_attestations(
     let own = read_reference(&storage.common, &name)?;
     let fetched = read_reference(&storage.common, &ReferenceName::parse(FETCHED_ATTESTATIONS)?)?;
     let fetched = fetched.filter(|fetched| own.is_none_or(|own| !is_ancestor(storage, *fetched, own)));
-    let notes = Notes { storage, left: MOST_ENTRIES };
+    let notes = Notes { storage, left: MOST_ENTRIES, left_bytes: MOST_UNITED_BYTES };
     let top = notes.united(own, fetched)?;
     let mut known: BTreeSet<Vec<u8>> = BTreeSet::new();
     for note in top.map_or(Ok(Vec::new()), |top| find_notes(storage, top, &tree.hex()))? {
@@ -115,8 +152,8 @@ pub fn add_attestations(
         (true, None) => return Ok(NoteChange::Nothing),
     };
     let top = if change == NoteChange::Added {
-        let new: Vec<&[u8]> = new.into_iter().chain([summary.trim_ascii_end()]).collect();
-        put(storage, top, &tree.hex(), &new)?
+        let new: Vec<&[u8]> = new.into_iter().chain(summary.map(<[u8]>::trim_ascii_end)).collect();
+        put(storage, top, (&tree.hex(), &tree.hex()), &new)?
     } else {
         top.map_or_else(|| write_object(&storage.objects, &GitObject::tree(Vec::new())), Ok)?
     };
@@ -145,20 +182,23 @@ fn find_notes(storage: &GitStorage, top: ObjectId, hex: &str) -> Result<Vec<Obje
 }
 
 /// Adds lines to a note and returns the new tree. The note goes where git would look for it: into the directory of its first two digits
-/// if there is one.
-fn put(storage: &GitStorage, top: Option<ObjectId>, rest: &str, new: &[&[u8]]) -> Result<ObjectId, GitAnchorError> {
+/// if there is one. `hex` names the object that the note is about, and `rest` what directories above do not name of it.
+fn put(
+    storage: &GitStorage,
+    top: Option<ObjectId>,
+    (hex, rest): (&str, &str),
+    new: &[&[u8]],
+) -> Result<ObjectId, GitAnchorError> {
     let entries = top.map_or(Ok(Vec::new()), |top| storage.entries(top))?;
     let (pair, after) = rest.split_at(rest.len().min(2));
     let below = entries.iter().find(|entry| entry.is_tree() && entry.name == pair.as_bytes() && !after.is_empty());
     let entry = match below {
-        Some(below) => GitTreeEntry::directory(below.name.clone(), put(storage, Some(below.id), after, new)?),
+        Some(below) => GitTreeEntry::directory(below.name.clone(), put(storage, Some(below.id), (hex, after), new)?),
         None => {
             let before = entries.iter().find(|entry| entry.name == rest.as_bytes()).map(|entry| read_note(storage, entry.id));
-            // A note that cannot be read is replaced; the history of the notes keeps it.
-            let before = if let Some(AttestationNote::Content(content)) = before { content } else { Vec::new() };
-            let content = united_lines(lines(&before), new.iter().copied());
-            let content =
-                if content.len() > LONGEST_NOTE { united_lines(std::iter::empty(), new.iter().copied()) } else { content };
+            let before = own_content(before, hex)?;
+            // The newest lines come first, because only a limited number of lines is read.
+            let content = united_lines((&joined(new), &before), hex)?;
             let note = write_object(&storage.objects, &GitObject::blob(content))?;
             GitTreeEntry::file(rest.as_bytes().to_vec(), note)
         }
@@ -168,11 +208,37 @@ fn put(storage: &GitStorage, top: Option<ObjectId>, rest: &str, new: &[&[u8]]) -
     write_object(&storage.objects, &GitObject::tree(entries))
 }
 
-/// Returns the lines of two notes, each line once.
-fn united_lines<'a>(one: impl Iterator<Item = &'a [u8]>, other: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+/// Returns the content of a note of this repository, to which lines are added. A note that cannot be read is not replaced.
+fn own_content(note: Option<AttestationNote>, hex: &str) -> Result<Vec<u8>, GitAnchorError> {
+    match note {
+        None => Ok(Vec::new()),
+        Some(AttestationNote::Content(content)) => Ok(content),
+        Some(AttestationNote::TooLarge) => Err(in_the_way(hex, TOO_LONG)),
+        Some(AttestationNote::Damaged) => Err(in_the_way(hex, "is damaged, or is no file")),
+    }
+}
+
+fn in_the_way(hex: &str, problem: &'static str) -> GitAnchorError {
+    GitAnchorError::NoteInTheWay { tree: hex.to_owned(), problem }
+}
+
+/// Returns the lines of two notes about the object `hex`, each line once. If they are too long together, only those that are
+/// envelopes; nobody can read the others as attestations.
+fn united_lines((one, other): (&[u8], &[u8]), hex: &str) -> Result<Vec<u8>, GitAnchorError> {
     let mut seen = BTreeSet::new();
-    let new = one.chain(other).filter(|line| seen.insert(*line));
-    new.flat_map(|line| [line, b"\n"].concat()).collect()
+    let mut all: Vec<&[u8]> = lines(one).chain(lines(other)).filter(|line| seen.insert(*line)).collect();
+    let length = |lines: &[&[u8]]| lines.iter().map(|line| line.len() + 1).sum::<usize>();
+    if length(&all) > LONGEST_NOTE {
+        all.retain(|line| Envelope::parse(line).is_some());
+    }
+    if length(&all) > LONGEST_NOTE {
+        return Err(in_the_way(hex, TOO_LONG));
+    }
+    Ok(joined(&all))
+}
+
+fn joined(lines: &[&[u8]]) -> Vec<u8> {
+    lines.iter().flat_map(|line| line.iter().chain(b"\n")).copied().collect()
 }
 
 /// Returns whether a commit is another one or comes before it.
@@ -193,8 +259,10 @@ fn is_ancestor(storage: &GitStorage, wanted: ObjectId, tip: ObjectId) -> bool {
 /// Unites notes trees.
 struct Notes<'a> {
     storage: &'a GitStorage,
-    /// How many more entries are united.
+    /// How many more entries are read.
     left: usize,
+    /// How many more bytes of notes are read.
+    left_bytes: usize,
 }
 
 impl Notes<'_> {
@@ -204,30 +272,37 @@ impl Notes<'_> {
         let (own, fetched) = (top(own)?, top(fetched)?);
         match fetched {
             None => Ok(own),
-            Some(fetched) => self.united_trees(own, fetched, DEEPEST).map(Some),
+            Some(fetched) => self.united_trees(own, fetched, "").map(Some),
         }
     }
 
-    fn united_trees(&mut self, own: Option<ObjectId>, fetched: ObjectId, levels: usize) -> Result<ObjectId, GitAnchorError> {
+    /// Unites two trees at the same place, which the directories `above` name.
+    fn united_trees(&mut self, own: Option<ObjectId>, fetched: ObjectId, above: &str) -> Result<ObjectId, GitAnchorError> {
         let mine = own.map_or(Ok(Vec::new()), |own| self.storage.entries(own))?;
+        let all = self.storage.entries(fetched)?;
+        self.left = self.left.checked_sub(mine.len() + all.len()).ok_or(GitAnchorError::TooManyNotes)?;
         let mut entries: BTreeMap<Vec<u8>, GitTreeEntry> = mine.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
-        for theirs in self.storage.entries(fetched)? {
-            let is_hex = theirs.name.iter().all(|digit| digit.is_ascii_digit() || (b'a'..=b'f').contains(digit));
-            let is_file = matches!(theirs.kind(), Some(GitEntryKind::Own(EntryKind::File))) && !theirs.name.is_empty();
-            let is_directory = theirs.is_tree() && theirs.name.len() == 2;
-            if !is_hex || !(is_file || is_directory) {
+        for theirs in all {
+            let Some(name) = str::from_utf8(&theirs.name).ok().filter(|name| is_hex(name)) else { continue };
+            let is_file = matches!(theirs.kind(), Some(GitEntryKind::Own(EntryKind::File)));
+            let is_directory = theirs.is_tree() && name.len() == 2;
+            if !(is_file || is_directory) {
                 continue;
             }
-            self.left = self.left.checked_sub(1).ok_or(GitAnchorError::TooManyNotes)?;
+            let hex = format!("{above}{name}");
             let mine = entries.get(&theirs.name);
             let united = match mine {
                 Some(mine) if mine.id == theirs.id || mine.is_tree() != theirs.is_tree() => continue,
                 Some(_) | None if is_directory => {
-                    let Some(levels) = levels.checked_sub(1) else { continue };
-                    GitTreeEntry::directory(theirs.name.clone(), self.united_trees(mine.map(|mine| mine.id), theirs.id, levels)?)
+                    if hex.len() > 2 * DEEPEST {
+                        continue;
+                    }
+                    let mine = mine.map(|mine| mine.id);
+                    GitTreeEntry::directory(theirs.name.clone(), self.united_trees(mine, theirs.id, &hex)?)
                 }
                 mine => {
-                    let Some(note) = self.united_notes(mine.map(|mine| mine.id), theirs.id)? else { continue };
+                    let mine = mine.map(|mine| mine.id);
+                    let Some(note) = self.united_notes(mine, theirs.id, &hex)? else { continue };
                     GitTreeEntry::file(theirs.name.clone(), note)
                 }
             };
@@ -236,18 +311,21 @@ impl Notes<'_> {
         write_object(&self.storage.objects, &GitObject::tree(entries.into_values().collect()))
     }
 
-    /// Unites two notes; `None` if the fetched one cannot be read, or both together are too long.
-    fn united_notes(&self, own: Option<ObjectId>, fetched: ObjectId) -> Result<Option<ObjectId>, GitAnchorError> {
-        let AttestationNote::Content(theirs) = read_note(self.storage, fetched) else { return Ok(None) };
-        let mine = match own.map(|own| read_note(self.storage, own)) {
-            None => return Ok(Some(fetched)),
-            Some(AttestationNote::Content(mine)) => mine,
-            Some(AttestationNote::TooLarge | AttestationNote::Damaged) => Vec::new(),
-        };
-        let content = united_lines(lines(&mine), lines(&theirs));
-        if content.len() > LONGEST_NOTE {
-            return Ok(None);
-        }
-        write_object(&self.storage.objects, &GitObject::blob(content)).map(Some)
+    /// Unites two notes about the object `hex`; `None` if the fetched one cannot be read, because nobody can use it.
+    fn united_notes(&mut self, own: Option<ObjectId>, fetched: ObjectId, hex: &str) -> Result<Option<ObjectId>, GitAnchorError> {
+        let AttestationNote::Content(theirs) = self.note(fetched)? else { return Ok(None) };
+        let Some(own) = own else { return Ok(Some(fetched)) };
+        let mine = own_content(Some(self.note(own)?), hex)?;
+        write_object(&self.storage.objects, &GitObject::blob(united_lines((&mine, &theirs), hex)?)).map(Some)
     }
+
+    fn note(&mut self, id: ObjectId) -> Result<AttestationNote, GitAnchorError> {
+        let note = read_note(self.storage, id);
+        self.left_bytes = self.left_bytes.checked_sub(note.length()).ok_or(GitAnchorError::TooManyNotes)?;
+        Ok(note)
+    }
+}
+
+fn is_hex(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|digit| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit))
 }

@@ -19,8 +19,15 @@ pub enum GitAnchorError {
         /// The lock file that the other program created beside the reference.
         path: PathBuf,
     },
-    #[error("the notes that were fetched have more entries than are united")]
+    #[error("the notes that were fetched have more entries or bytes than are united")]
     TooManyNotes,
+    /// Lines of the note would be lost, so it is not replaced.
+    #[error("the note of tree {tree} {problem}, so nothing was added to it")]
+    NoteInTheWay {
+        /// The name of the tree object that the note is about, in hexadecimal digits.
+        tree: String,
+        problem: &'static str,
+    },
     /// A file or an object of the repository could not be read.
     #[error(transparent)]
     Read(#[from] GitReadError),
@@ -40,6 +47,10 @@ impl GitAnchorError {
             Self::Locked { .. } => "wait for the other program; where there is none, remove the file",
             Self::TooManyNotes => {
                 "unite them yourself: `git notes --ref=proctor-attest merge -s cat_sort_uniq proctor-attest-fetched`"
+            }
+            Self::NoteInTheWay { .. } => {
+                "take it out, its history keeps it: `git notes --ref=proctor-attest remove TREE`, and the same with \
+                 `--ref=proctor-attest-fetched` if it was fetched; then attest again"
             }
             Self::Read(error) => reading_hint(error),
             Self::Refused { source, .. } => source.hint(),
