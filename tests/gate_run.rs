@@ -1,14 +1,14 @@
 //! `proctor gate --run`, which tests a commit without touching the working tree, and the hook that gates what is pushed.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::common::Project;
-use crate::gate::{CHECKS, commit, gate, git, in_repository};
+use crate::gate::{CHECKS, commit, gate, git, in_repository, reasons};
 
 /// Returns everything that must stay as it is: the files, the index, `HEAD`, and what git says of them.
 fn state_of(project: &Project) -> (Vec<u8>, String, String, String) {
@@ -158,7 +158,18 @@ fn the_hook_gates_what_is_pushed_and_takes_away_only_itself() {
     assert_eq!(fs::read_to_string(&hook).expect("it is there"), "#!/bin/sh\nexit 0\n");
     assert!(project.proctor(["gate", "--uninstall", "pre-push"]).status(2).stderr.contains("so it stays"));
     assert_eq!(answered("y"), 0);
-    assert!(fs::read_to_string(&hook).expect("it is there").contains("gate --pushed"));
+    let written = fs::read_to_string(&hook).expect("it is there");
+    assert!(written.contains("gate --pushed --remote=\"$1\""), "{written}");
+    // What was added to proctor's hook is not proctor's.
+    let added = written.replace("exec ", "make lint || exit 1\nexec ");
+    fs::write(&hook, &added).expect("it is ours");
+    install(2);
+    project.proctor(["gate", "--uninstall", "pre-push"]).status(2);
+    assert_eq!(fs::read_to_string(&hook).expect("it is there"), added);
+    let program = written.replace("program='", "program='/gone");
+    fs::write(&hook, program).expect("it is ours");
+    install(0);
+    assert_eq!(fs::read_to_string(&hook).expect("it is there"), written);
     project.proctor(["gate", "--uninstall", "pre-push"]).success();
     assert_eq!(fs::read_to_string(&hook).expect("it is there"), "#!/bin/sh\nexit 0\n");
 }
@@ -171,9 +182,40 @@ fn the_hook_is_written_where_git_looks_for_it() {
     assert!(project.path().join("my hooks/pre-push").exists());
     git(&project, &["config", "--unset", "core.hooksPath"]);
     fs::write(project.root().join("home/.gitconfig"), "[core]\n\thooksPath = ~/hooks\n").expect("it is ours");
-    project.proctor(["gate", "--install", "pre-push"]).success();
-    assert!(project.root().join("home/hooks/pre-push").exists());
+    // A directory of all repositories is nobody's own.
+    let installed = project.root().join("home/hooks/pre-push");
+    let asked = project.proctor(["gate", "--install", "pre-push"]).status(3).stderr;
+    assert!(asked.contains("gates others too") && asked.contains("core.hooksPath .git/hooks"), "{asked}");
+    assert!(!installed.exists());
+    let mut terminal = project.proctor(["gate", "--install", "pre-push"]).at_terminal();
+    terminal.wait_for("[y/N] ", Duration::from_secs(30));
+    terminal.press("y\n");
+    assert_eq!(terminal.ended().status, 0);
+    assert!(installed.exists());
+    fs::remove_file(project.root().join("home/.gitconfig")).expect("it is there");
+    let hooks = project.path().join(".git/hooks");
+    fs::remove_dir_all(&hooks).expect("git made it");
+    symlink(project.shared("all-hooks"), &hooks).expect("it is ours");
+    project.proctor(["gate", "--install", "pre-push"]).status(3);
+    fs::create_dir(project.shared("all-hooks")).expect("it is ours");
+    project.proctor(["gate", "--install", "pre-push"]).status(3);
     // What git does not say is no push.
     assert!(project.proctor(["gate", "--pushed"]).any_status().status == 0, "nothing is pushed");
     commit(&project, "proctor.toml", &format!("{CHECKS}# more\n"));
+}
+
+#[test]
+fn a_run_on_a_checkout_that_found_fewer_checks_proves_nothing() {
+    let project = Project::new();
+    git(&project, &["init", "--quiet"]);
+    project.save(".gitignore", "node_modules/\n");
+    // Before the prerequisite has run, nothing is installed that would be found.
+    project.save("proctor.toml", "[[prerequisite]]\nname = \"install\"\ncommand = [\"mkdir\", \"-p\", \"node_modules/.bin\"]\n");
+    project.save("package.json", "{\"name\": \"shop\", \"scripts\": {\"test\": \"node --test\"}}\n");
+    project.save("eslint.config.js", "module.exports = [];\n");
+    commit(&project, "a.test.js", "require('node:test')('adds', () => {});\n");
+    project.save("node_modules/.bin/eslint", "#!/bin/sh\necho '[]'\n");
+    let document = gate(&project, &["--run"], 5);
+    assert_eq!(document["required"][0]["words"], json!(["checks-not-run"]), "{document}");
+    assert_eq!(reasons(&document), ["no result on this tree: eslint"]);
 }

@@ -2,10 +2,11 @@
 //! trusted side's; and where its policy comes from.
 
 use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use serde_json::json;
 
-use crate::common::Project;
+use crate::common::{Project, proctor};
 use crate::gate::{CHECKS, commit, gate, git, in_repository, reasons};
 
 fn policy(project: &Project, text: &str) -> String {
@@ -177,4 +178,163 @@ fn the_policy_asks_for_platforms_fresh_caches_and_signers() {
     commit(&project, "keys", &format!("me@example.org {key}\n"));
     project.proctor(["run"]).success();
     assert_eq!(gate(&project, &[], 3)["lowered"], json!(["gate.signers: `keys`"]));
+}
+
+#[test]
+fn a_configuration_that_is_a_link_is_refused_on_both_sides() {
+    let project = Project::new();
+    git(&project, &["init", "--quiet"]);
+    project.save("ruff.toml", "line-length = 100\n");
+    commit(&project, "a.py", "x = 1\n");
+    with_origin(&project);
+    project.save("c.toml", "[[check]]\nname = \"ruff\"\ncommand = [\"true\"]\n");
+    symlink("c.toml", project.path().join("proctor.toml")).expect("it is ours");
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "--quiet", "-m", "linked"]);
+    project.proctor(["run"]).success();
+    for arguments in [&[][..], &["--policy-from", "HEAD"]] {
+        let refused = gate(&project, arguments, 3);
+        assert_eq!((&refused["state"], &refused["refusal"]["word"]), (&json!("not-accepted"), &json!("odd-configuration")));
+    }
+    assert!(project.proctor(["gate"]).status(3).stdout.starts_with("refused · "));
+    // Also where only the trusted side has it.
+    git(&project, &["branch", "linked"]);
+    fs::remove_file(project.path().join("proctor.toml")).expect("it is there");
+    commit(&project, "proctor.toml", "[[check]]\nname = \"ruff\"\ncommand = [\"true\"]\n");
+    assert_eq!(gate(&project, &["--policy-from", "linked"], 3)["refusal"]["word"], "odd-configuration");
+}
+
+#[test]
+fn the_content_of_a_committed_file_of_variables_is_compared() {
+    let project = in_repository();
+    let configuration = format!("{CHECKS}[environment]\nenv_file = \"./test.env\"\n");
+    commit(&project, "test.env", "A=1\n");
+    commit(&project, "proctor.toml", &configuration);
+    project.proctor(["run"]).success();
+    with_origin(&project);
+    gate(&project, &[], 0);
+    commit(&project, "test.env", "PYTEST_ADDOPTS=--collect-only\n");
+    let lowered = |project: &Project| project.proctor(["gate", "--json"]).status(3).json()["lowered"].clone();
+    assert_eq!(lowered(&project), json!(["environment.env_file: `./test.env`"]));
+    // A link leads to something that is not compared.
+    fs::remove_file(project.path().join("test.env")).expect("it is there");
+    symlink("shop.txt", project.path().join("test.env")).expect("it is ours");
+    git(&project, &["commit", "--quiet", "-a", "-m", "linked"]);
+    git(&project, &["push", "--quiet", "origin", "HEAD:main"]);
+    commit(&project, "shop.txt", "good=1\n");
+    assert_eq!(lowered(&project), json!(["environment.env_file: `./test.env`"]));
+}
+
+/// Saves a program that succeeds, in an ignored directory of packages.
+fn install(project: &Project, name: &str, text: &str) {
+    let path = project.path().join("node_modules/.bin").join(name);
+    project.save(&format!("node_modules/.bin/{name}"), text);
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+}
+
+#[test]
+fn a_run_that_found_fewer_checks_than_the_commit_has_proves_nothing() {
+    let project = Project::new();
+    git(&project, &["init", "--quiet"]);
+    project.save(".gitignore", "node_modules/\n");
+    project.save("package.json", "{\"name\": \"shop\"}\n");
+    project.save("tsconfig.json", "{}\n");
+    project.save("eslint.config.js", "export default [];\n");
+    install(&project, "tsc", "#!/bin/sh\nexit 0\n");
+    commit(&project, "a.ts", "export const a = 1;\n");
+    project.proctor(["run"]).success();
+    gate(&project, &[], 0);
+    install(&project, "eslint", "#!/bin/sh\necho '[]'\n");
+    let document = gate(&project, &[], 5);
+    assert_eq!(document["required"][0]["words"], json!(["checks-not-run"]), "{document}");
+    assert_eq!(reasons(&document), ["no result on this tree: eslint"]);
+}
+
+#[test]
+fn a_run_of_another_plan_on_the_right_tree_proves_nothing() {
+    for (values, status, words) in [(&[][..], 0, json!([])), (&["--set", "WORD=other"], 5, json!(["other-plan"]))] {
+        let project = Project::new();
+        git(&project, &["init", "--quiet"]);
+        let specification = crate::specification_values::with_words();
+        let settings = "[gate]\ntasks = [\"T117\"]\n[specification.values]\nWORD = \"line\"\nTIMEOUT = 20000\n";
+        project.save("proctor.toml", settings);
+        commit(&project, "spec/a.test-specification.json", &specification);
+        project.proctor(["run", "--task", "T117"].iter().chain(values)).success();
+        let document = gate(&project, &["--policy-from", "HEAD"], status);
+        assert_eq!(document["required"][0]["words"], words, "{document}");
+    }
+}
+
+#[test]
+fn a_check_that_the_policy_names_must_succeed_and_others_pass_with_warnings() {
+    let project = Project::new();
+    git(&project, &["init", "--quiet"]);
+    let findings = "[{\"code\": \"F401\", \"message\": \"unused\", \"filename\": \"a.py\", \"location\": {\"row\": 1, \"column\": 1}, \
+        \"end_location\": {\"row\": 1, \"column\": 2}, \"fix\": null, \"noqa_row\": 1, \"url\": null, \"cell\": null}]";
+    project.save("lint", &format!("#!/bin/sh\ncat <<'END'\n{findings}\nEND\nexit 1\n"));
+    let configuration = "[[check]]\nname = \"lint\"\ntool = \"ruff\"\ncommand = [\"sh\", \"lint\", \"--output-format=json\"]\n\
+        [[check]]\nname = \"there\"\ncommand = [\"cat\", \"a.py\"]\n[policy.ruff]\nblock_on = \"warn-only\"\n";
+    project.save("proctor.toml", configuration);
+    commit(&project, "a.py", "import os\n");
+    let ran = project.proctor(["run"]).any_status();
+    assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
+    let document = gate(&project, &["--policy-from", "HEAD"], 0);
+    assert_eq!(document["required"][0]["warnings"], json!(["lint"]), "{document}");
+    let shown = project.proctor(["gate", "--policy-from", "HEAD"]).success().stdout;
+    assert!(shown.contains("passed with warnings (lint) in exec-"), "{shown}");
+    let named = |names: &str| policy(&project, &format!("[gate]\nchecks = [{names}]\n"));
+    assert_eq!(gate(&project, &["--policy-from", &named("\"lint\"")], 1)["required"][0]["words"], json!(["failed"]));
+    gate(&project, &["--policy-from", &named("\"there\"")], 0);
+}
+
+#[test]
+fn the_copy_of_a_branch_and_the_commit_itself_are_no_judges() {
+    let project = in_repository();
+    with_origin(&project);
+    git(&project, &["remote", "set-head", "origin", "main"]);
+    project.proctor(["run"]).success();
+    let from = |document: &serde_json::Value| document["policy"]["from"].as_str().expect("text").to_owned();
+    assert!(from(&gate(&project, &[], 0)).ends_with("it is the judged commit itself, so nothing was compared"));
+    git(&project, &["switch", "--quiet", "-c", "feature"]);
+    commit(&project, "proctor.toml", "[[check]]\nname = \"there\"\ncommand = [\"cat\", \"shop.txt\"]\n");
+    project.approve();
+    project.proctor(["run"]).success();
+    git(&project, &["push", "--quiet", "--set-upstream", "origin", "feature"]);
+    let judged = gate(&project, &[], 3);
+    assert_eq!(judged["lowered"], json!(["check `good`"]), "{judged}");
+    assert!(from(&judged).contains("refs/remotes/origin/main") && from(&judged).contains("own copy"), "{judged}");
+    assert_eq!(gate(&project, &["refs/heads/feature"], 3)["lowered"], json!(["check `good`"]));
+    // A push is judged by what it goes to, whatever the branch follows.
+    let commit = git(&project, &["rev-parse", "HEAD"]).stdout.trim().to_owned();
+    let pushed = |remote: &str, target: &str, status: i32| {
+        let list = format!("refs/heads/feature {commit} {target} {}\n", "0".repeat(40));
+        let shell = [
+            "-c".to_owned(),
+            format!("printf '%s' '{list}' | \"$0\" gate --pushed --remote={remote}"),
+            proctor().to_str().expect("text").to_owned(),
+        ];
+        project.command(std::path::Path::new("sh"), shell).status(status).stdout
+    };
+    let to_main = pushed("origin", "refs/heads/main", 3);
+    assert!(to_main.contains("check `good`") && to_main.contains("to which the push goes"), "{to_main}");
+    assert!(pushed("origin", "refs/for/main", 3).contains("something new"));
+    assert!(pushed("https://example.org/else", "refs/tags/v1", 3).contains("refs/remotes/origin/main"));
+    pushed("origin", "refs/heads/feature", 0);
+    pushed("origin", "refs/notes/x", 0);
+}
+
+#[test]
+fn a_policy_of_a_file_in_a_working_tree_is_refused() {
+    let project = in_repository();
+    project.proctor(["run"]).success();
+    project.save("mine.toml", "[gate]\nchecks = [\"there\"]\n");
+    let refused = project.proctor(["gate", "--policy-from", "./mine.toml"]).status(2).stderr;
+    assert!(refused.contains("working tree") && refused.contains("outside of the repository"), "{refused}");
+    let link = project.shared("link.toml");
+    symlink(project.path().join("mine.toml"), &link).expect("it is ours");
+    project.proctor(["gate", "--policy-from", link.to_str().expect("text")]).status(2);
+    let outside = policy(&project, "[gate]\nchecks = [\"there\"]\n");
+    symlink(&outside, project.path().join("out.toml")).expect("it is ours");
+    project.proctor(["gate", "--policy-from", "out.toml"]).status(2);
+    gate(&project, &["--policy-from", &outside], 0);
 }

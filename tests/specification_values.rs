@@ -37,6 +37,11 @@ fn command(command: &str, environment: Value) -> Value {
     })
 }
 
+/// Returns a specification of task T117, in whose command `WORD` and `TIMEOUT` are to be filled.
+pub(crate) fn with_words() -> String {
+    text(&document(json!([command("echo {{WORD}}", json!({}))])))
+}
+
 fn text(document: &Value) -> String {
     serde_json::to_string_pretty(document).expect("JSON")
 }

@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 /// sealed runs of the project. So a verdict counts that was given before the commit was made, amended, squashed or rebased, if the content
 /// is the same. Without `--run`, nothing is run or recorded.
 ///
-/// What counts is `[gate]` in the `proctor.toml` of a trusted commit: the upstream of the branch, else the default branch of the remote, or
-/// what `--policy-from` names; never that of the commit itself. A commit that asks for less than the trusted one is not accepted.
+/// What counts is `[gate]` in the `proctor.toml` of a trusted commit: the upstream of the branch, else, and where that is
+/// the branch's own copy, the default branch of the remote; or what `--policy-from` names; never that of the commit itself. A commit that asks for less than the trusted one is not accepted.
 ///
 /// Exit codes: 0 proved; 1 a check failed on this content; 5 not tested; 3 tested, but not as the policy asks, or the commit cannot be
 /// judged; each with what is missing and the command that mends it.
@@ -41,7 +41,7 @@ pub(crate) struct GateOptions {
     /// Remove the hook that `--install` wrote, and put back the one that it replaced
     #[arg(long, value_enum, value_name = "HOOK", conflicts_with_all = ["revision", "run", "json", "policy_from", "install"])]
     pub(crate) uninstall: Option<GateHook>,
-    /// Gate every branch and tag that a pre-push hook of git is told on standard input
+    /// Gate everything that a pre-push hook of git is told on standard input, but for notes and what is deleted
     #[arg(long, conflicts_with_all = ["revision", "json", "install", "uninstall"])]
     pub(crate) pushed: bool,
     /// Count what others attested in git notes too (`proctor attest`), if a trusted key signed it
@@ -50,6 +50,9 @@ pub(crate) struct GateOptions {
     /// Trust the keys of this file, as ssh-keygen has them, and not those that the policy names; it must lie outside of the working tree
     #[arg(long, value_name = "FILE", requires = "from_notes")]
     pub(crate) signers: Option<PathBuf>,
+    /// With `--pushed`: the remote that is pushed to, the first argument of the hook; its branch that the push goes to has the policy
+    #[arg(long, value_name = "NAME", requires = "pushed")]
+    pub(crate) remote: Option<String>,
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,

@@ -34,6 +34,8 @@ pub fn lowered(trusted: &Configuration, commit: &Configuration) -> Vec<String> {
         ("approval", trusted.approval != commit.approval),
         ("defaults", trusted.defaults != commit.defaults),
         ("tasks.file", trusted.tasks != commit.tasks),
+        // They fill the commands of test specifications, also of those that are the same.
+        ("specification.values", trusted.specification.values != commit.specification.values),
         ("evidence.link", trusted.evidence.link != commit.evidence.link),
     ];
     names.extend(others.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned()));
@@ -76,6 +78,7 @@ mod tests {
             ("\"require\"", "\"auto\"", &["sandbox.mode"]),
             ("[sandbox]", "[gate]\nchecks = [\"a\"]\n[sandbox]", &["gate.checks"]),
             ("[sandbox]", "[policy]\nlinting = \"never\"\n[sandbox]", &["policy"]),
+            ("[sandbox]", "[specification.values]\nFLAGS = \"--collect-only\"\n[sandbox]", &["specification.values"]),
             ("[sandbox]", "[tasks]\nfile = \"notes/other.md\"\n[sandbox]", &["tasks.file"]),
         ] {
             assert_eq!(names(|text| text.replace(from, to)), expected, "{to}");

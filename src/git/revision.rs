@@ -89,20 +89,48 @@ impl GitStorage {
         Ok(self.peel(commit)?.0)
     }
 
-    /// Returns the full name of the branch that a remote repository calls its default one, as it was when the remote was cloned:
-    /// that of `origin`, or of the only remote. `None` if this is not known.
+    /// Returns the name of the remote repository that is meant by a name or an address; without one, the only remote or `origin`. `None`
+    /// if no remote has this name or address.
+    pub fn remote_named(&self, named: Option<&str>) -> Option<String> {
+        let remotes = self.config.remotes();
+        let Some(named) = named else {
+            return Some(if let [only] = remotes[..] { only } else { "origin" }.to_owned());
+        };
+        let has_address = |remote: &&&str| {
+            ["url", "pushurl"].iter().any(|key| self.config.all("remote", Some(remote), key).any(|url| url == named))
+        };
+        let found = remotes.iter().find(|remote| **remote == named).or_else(|| remotes.iter().find(has_address));
+        found.map(|remote| (*remote).to_owned())
+    }
+
+    /// Returns the full name of the branch that a remote repository calls its default one, as it was when the remote was cloned.
+    /// `None` if this is not known.
     ///
     /// # Errors
     /// When a reference cannot be read.
-    pub fn default_branch_of_remote(&self) -> Result<Option<ReferenceName>, GitReadError> {
-        let remotes = self.config.remotes();
-        let remote = match remotes[..] {
-            [only] => only,
-            _ => "origin",
-        };
+    pub fn default_branch_of_remote(&self, remote: &str) -> Result<Option<ReferenceName>, GitReadError> {
         let Ok(head) = ReferenceName::parse(&format!("refs/remotes/{remote}/HEAD")) else { return Ok(None) };
         let Some(branch) = read_symbolic(&self.common, &head)? else { return Ok(None) };
         Ok(self.read(&branch)?.map(|_| branch))
+    }
+
+    /// Returns the full name of the reference that has what was last seen of a reference of a remote repository, such as
+    /// `refs/remotes/origin/main` for `refs/heads/main` of `origin`. `None` if it was never fetched.
+    ///
+    /// # Errors
+    /// When a reference cannot be read.
+    pub fn tracking_reference(&self, remote: &str, reference: &str) -> Result<Option<ReferenceName>, GitReadError> {
+        let Some(name) = self.tracked_as(remote, reference) else { return Ok(None) };
+        Ok(self.read(&name)?.map(|_| name))
+    }
+
+    /// Returns the name of the checked-out branch; `None` if no branch is checked out.
+    ///
+    /// # Errors
+    /// When `HEAD` cannot be read.
+    pub fn checked_out_branch(&self) -> Result<Option<String>, GitReadError> {
+        let head = read_head_name(&self.git_directory)?;
+        Ok(head.as_ref().and_then(|name| name.as_str().strip_prefix("refs/heads/")).map(str::to_owned))
     }
 
     /// Returns the full name of the reference that the checked-out branch follows; `None` if no branch is checked out, or it
@@ -111,9 +139,14 @@ impl GitStorage {
     /// # Errors
     /// When `HEAD` cannot be read.
     pub fn upstream_of_head(&self) -> Result<Option<ReferenceName>, GitReadError> {
-        let head = read_head_name(&self.git_directory)?;
-        let branch = head.as_ref().and_then(|name| name.as_str().strip_prefix("refs/heads/"));
-        Ok(branch.and_then(|branch| self.upstream_name(branch)))
+        Ok(self.checked_out_branch()?.and_then(|branch| self.upstream_name(&branch)))
+    }
+
+    /// Returns the remote repository of which a branch follows the branch with its own name, which has what was pushed from here.
+    pub fn remote_with_copy(&self, branch: &str) -> Option<String> {
+        let remote = self.config.value("branch", Some(branch), "remote").filter(|remote| *remote != ".")?;
+        let merged = self.config.value("branch", Some(branch), "merge")?;
+        (merged.strip_prefix("refs/heads/") == Some(branch)).then(|| remote.to_owned())
     }
 
     /// Returns whether the configuration says that a branch, or without a name the checked-out one, follows another.
@@ -121,9 +154,8 @@ impl GitStorage {
     /// # Errors
     /// When `HEAD` cannot be read.
     pub fn is_said_to_follow(&self, branch: Option<&str>) -> Result<bool, GitReadError> {
-        let head = read_head_name(&self.git_directory)?;
-        let of_head = head.as_ref().and_then(|name| name.as_str().strip_prefix("refs/heads/"));
-        Ok(branch.or(of_head).is_some_and(|branch| self.config.value("branch", Some(branch), "merge").is_some()))
+        let of_head = self.checked_out_branch()?;
+        Ok(branch.or(of_head.as_deref()).is_some_and(|branch| self.config.value("branch", Some(branch), "merge").is_some()))
     }
 
     /// Returns whether a local branch has this name.
@@ -144,6 +176,11 @@ impl GitStorage {
         if remote == "." {
             return ReferenceName::parse(merged).ok();
         }
+        self.tracked_as(remote, merged)
+    }
+
+    /// Returns the name under which `git fetch` keeps a reference of a remote repository.
+    fn tracked_as(&self, remote: &str, merged: &str) -> Option<ReferenceName> {
         let tracked = |rule: &str| {
             let (from, to) = rule.trim_start_matches('+').split_once(':')?;
             match (from.split_once('*'), to.split_once('*')) {

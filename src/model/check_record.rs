@@ -15,6 +15,10 @@ pub struct CheckRecord {
     pub id: ActionId,
     pub name: String,
     pub outcome: CheckOutcome,
+    /// Whether the check succeeded. A check that does not block may have failed: the plan lets it pass. `None` without a result, and in
+    /// lines of earlier versions of proctor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub succeeded: Option<bool>,
 }
 
 /// How a run came to the result of a check, or why it has none.
@@ -102,7 +106,7 @@ mod tests {
     use crate::model::Timestamp;
 
     fn record(outcome: CheckOutcome) -> CheckRecord {
-        CheckRecord { id: ActionId::numbered("STEP", 1), name: "tsc".to_owned(), outcome }
+        CheckRecord { id: ActionId::numbered("STEP", 1), name: "tsc".to_owned(), outcome, succeeded: None }
     }
 
     fn reused(other_tree: Option<TreeDigest>) -> CheckOutcome {

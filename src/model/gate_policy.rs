@@ -56,6 +56,8 @@ pub struct ClaimedCheck {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedResult {
     pub blocking: Blocking,
+    /// Whether the check succeeded. A check that failed blocks nothing if its plan lets it pass. `None` if it was not recorded.
+    pub succeeded: Option<bool>,
     /// How the run was made that carried the check out, which is another run for a reused result. `None` if that run is not known.
     pub origin: Option<ClaimOrigin>,
 }

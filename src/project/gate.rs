@@ -25,6 +25,25 @@ pub struct ProjectRepository {
     pub below: TreePath,
 }
 
+/// What a commit has in the place of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommittedFile {
+    Absent,
+    /// A regular file, by the name of its blob.
+    Regular(ObjectId),
+    /// A link, a directory, a submodule, or something behind a link or in a submodule. A checkout may have any content there.
+    Other,
+}
+
+/// What a path leads to in a commit.
+enum PlaceInCommit {
+    /// Nothing is there.
+    Empty,
+    Entry(EntryKind, ObjectId),
+    /// The path leads through a link or to a submodule.
+    Elsewhere,
+}
+
 /// What the ledgers of this store say of the sealed runs on one tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimsOnTree {
@@ -48,14 +67,16 @@ impl ProjectRepository {
         Ok(Some(Self { storage: GitStorage::open(&git_directory, &common)?, below }))
     }
 
-    /// Returns the name of the blob of a file in a commit, by its path from the project's root; `None` if the commit has no such file.
+    /// Returns what a commit has in the place of a file, by the file's path from the project's root.
     ///
     /// # Errors
     /// When an object cannot be read.
-    pub fn blob_of(&self, commit: ObjectId, path: &str) -> Result<Option<ObjectId>, GitReadError> {
-        let found = self.entry_of(commit, path)?;
-        let is_file = |(kind, _): &(EntryKind, ObjectId)| matches!(kind, EntryKind::File | EntryKind::Executable);
-        Ok(found.filter(is_file).map(|(_, id)| id))
+    pub fn file_of(&self, commit: ObjectId, path: &str) -> Result<CommittedFile, GitReadError> {
+        Ok(match self.look_up(commit, path)? {
+            PlaceInCommit::Empty => CommittedFile::Absent,
+            PlaceInCommit::Entry(EntryKind::File | EntryKind::Executable, blob) => CommittedFile::Regular(blob),
+            PlaceInCommit::Entry(EntryKind::Directory | EntryKind::Link, _) | PlaceInCommit::Elsewhere => CommittedFile::Other,
+        })
     }
 
     /// Returns the tree of the project's directory in a commit; `None` if the commit has no such directory.
@@ -73,26 +94,46 @@ impl ProjectRepository {
     /// # Errors
     /// When an object cannot be read.
     pub fn entry_of(&self, commit: ObjectId, path: &str) -> Result<Option<(EntryKind, ObjectId)>, GitReadError> {
-        let mut at = (EntryKind::Directory, self.storage.tree_of(commit)?);
-        let names = self.below.as_bytes().split(|byte| *byte == b'/').chain(path.as_bytes().split(|byte| *byte == b'/'));
-        for name in names.filter(|name| !name.is_empty() && *name != b".") {
-            if at.0 != EntryKind::Directory {
-                return Ok(None);
-            }
-            let Some(entry) = self.storage.entries(at.1)?.into_iter().find(|entry| entry.name == name) else { return Ok(None) };
-            let Some(GitEntryKind::Own(kind)) = entry.kind() else { return Ok(None) };
-            at = (kind, entry.id);
-        }
-        Ok(Some(at))
+        Ok(match self.look_up(commit, path)? {
+            PlaceInCommit::Entry(kind, id) => Some((kind, id)),
+            PlaceInCommit::Empty | PlaceInCommit::Elsewhere => None,
+        })
     }
 
-    /// Returns the content of the project's `proctor.toml` in a commit; `None` if the commit has none.
+    fn look_up(&self, commit: ObjectId, path: &str) -> Result<PlaceInCommit, GitReadError> {
+        let mut names: Vec<&[u8]> = Vec::new();
+        let written = self.below.as_bytes().split(|byte| *byte == b'/').chain(path.as_bytes().split(|byte| *byte == b'/'));
+        for name in written.filter(|name| !name.is_empty() && *name != b".") {
+            match name {
+                b".." if names.pop().is_none() => return Ok(PlaceInCommit::Empty),
+                b".." => {}
+                name => names.push(name),
+            }
+        }
+        let mut at = (EntryKind::Directory, self.storage.tree_of(commit)?);
+        for name in names {
+            match at.0 {
+                EntryKind::Directory => {}
+                EntryKind::Link => return Ok(PlaceInCommit::Elsewhere),
+                EntryKind::File | EntryKind::Executable => return Ok(PlaceInCommit::Empty),
+            }
+            let entries = self.storage.entries(at.1)?;
+            let Some(entry) = entries.into_iter().find(|entry| entry.name == name) else { return Ok(PlaceInCommit::Empty) };
+            let Some(GitEntryKind::Own(kind)) = entry.kind() else { return Ok(PlaceInCommit::Elsewhere) };
+            at = (kind, entry.id);
+        }
+        Ok(PlaceInCommit::Entry(at.0, at.1))
+    }
+
+    /// Returns the content of the project's `proctor.toml` in a commit; `None` if the commit has no regular file there.
     ///
     /// # Errors
     /// When an object cannot be read.
     pub fn configuration_of(&self, commit: ObjectId) -> Result<Option<Vec<u8>>, GitReadError> {
-        let blob = self.blob_of(commit, CONFIGURATION_FILE)?;
-        blob.map(|blob| self.storage.blob(blob)).transpose()
+        match self.file_of(commit, CONFIGURATION_FILE)? {
+            CommittedFile::Regular(blob) => self.storage.blob(blob).map(Some),
+            CommittedFile::Absent | CommittedFile::Other => Ok(None),
+        }
     }
 }
 
@@ -201,13 +242,16 @@ fn to_claim(record: &RunRecord, runs: &[RunRecord]) -> GateClaim {
 
 fn to_claimed_check(record: &RunRecord, check: &CheckRecord, runs: &[RunRecord]) -> ClaimedCheck {
     let result = match &check.outcome {
-        CheckOutcome::CarriedOut { blocking } => Some(ClaimedResult { blocking: *blocking, origin: Some(to_origin(record)) }),
+        CheckOutcome::CarriedOut { blocking } => {
+            Some(ClaimedResult { blocking: *blocking, succeeded: check.succeeded, origin: Some(to_origin(record)) })
+        }
         CheckOutcome::Reused { blocking, run_id, other_tree: None } => {
             let is_own =
                 |other: &&CheckRecord| matches!(other.outcome, CheckOutcome::CarriedOut { .. }) && other.name == check.name;
             let carried_out =
                 |run: &&RunRecord| run.run_id == *run_id && run.results.iter().flatten().any(|other| is_own(&other));
-            Some(ClaimedResult { blocking: *blocking, origin: runs.iter().find(carried_out).map(to_origin) })
+            let origin = runs.iter().find(carried_out).map(to_origin);
+            Some(ClaimedResult { blocking: *blocking, succeeded: check.succeeded, origin })
         }
         CheckOutcome::Reused { other_tree: Some(_), .. } | CheckOutcome::LeftOut | CheckOutcome::Skipped => None,
     };
@@ -231,7 +275,7 @@ mod tests {
 
     fn run(number: u64, outcome: CheckOutcome, isolation: IsolationLevel) -> RunRecord {
         let time = Timestamp::from_millis(i64::try_from(number).expect("small") * 1000);
-        let check = CheckRecord { id: ActionId::numbered("STEP", 1), name: "tests".to_owned(), outcome };
+        let check = CheckRecord { id: ActionId::numbered("STEP", 1), name: "tests".to_owned(), outcome, succeeded: None };
         let (id, status) = (RunId::new(Timestamp::from_millis(0), number), OverallStatus::Success);
         RunRecord {
             results: Some(vec![check]),

@@ -84,7 +84,7 @@ pub use error::{ProjectError, system_error_behind};
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use freshness::{DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason};
 pub(crate) use gate::directory_in_repository;
-pub use gate::{ClaimsOnTree, ProjectRepository};
+pub use gate::{ClaimsOnTree, CommittedFile, ProjectRepository};
 pub use gate_signers::GateSigners;
 pub(crate) use ignored_files::ignored_in_project;
 pub(crate) use kept_paths::{KeepDecision, KeptPaths, decide_keep};

@@ -19,7 +19,7 @@ use crate::spec::specification::{
     DependencyOutline, OutlinedAction, SPECIFICATION_SUFFIX, SpecificationContext, SpecificationReading, TaskOutline,
     read_filled_specification,
 };
-use crate::spec::{DiskFiles, TaskContext, approval_terms, compare_with_project, resolve_task};
+use crate::spec::{DiskFiles, ProjectFiles, TaskContext, approval_terms, compare_with_project, resolve_task};
 use crate::tree::{NameSearch, NameTopic, TreeIndex};
 
 /// How many bytes of a file are read at most. This is more than any parser accepts, so a longer file is refused by its
@@ -79,6 +79,15 @@ impl Specifications {
             });
             self.files.insert(name, known);
         }
+    }
+
+    /// Reads specification files whose contents are given by their paths, such as those of a commit. `root` is the project's directory,
+    /// from which absolute paths in them are understood.
+    pub fn of_contents(root: &Path, contents: &BTreeMap<String, Vec<u8>>, settings: &SpecificationSettings) -> Self {
+        let read = |(name, bytes): (&String, &Vec<u8>)| {
+            (name.clone(), Known { content: None, reading: reading_of(bytes, root, name, settings) })
+        };
+        Self { root: root.to_owned(), settings: settings.clone(), files: contents.iter().map(read).collect() }
     }
 
     /// Returns whether the project has no specification file, not even one that cannot be read.
@@ -176,6 +185,16 @@ impl Specifications {
     ///
     /// See [`TaskError`].
     pub fn plan(&self, configuration: &Configuration, task: &TaskId) -> Result<Plan, TaskError> {
+        // The specification is also checked against other files. Their changes are not noticed here, so the plan is
+        // made anew every time.
+        self.plan_beside(configuration, task, &DiskFiles::new(&self.root))
+    }
+
+    /// Makes the plan of a task as [`Self::plan`] does. `files` are the project's other files, in place of those on the disk.
+    ///
+    /// # Errors
+    /// As those of [`Self::plan`].
+    pub fn plan_beside(&self, configuration: &Configuration, task: &TaskId, files: &dyn ProjectFiles) -> Result<Plan, TaskError> {
         let has_it = |known: &Known| known.tasks().iter().any(|outline| outline.id == task.as_str());
         let found: Vec<_> = self.files.iter().filter(|(_, known)| has_it(known)).collect();
         let (name, reading) = match found[..] {
@@ -183,10 +202,7 @@ impl Specifications {
             [(name, known)] => (name, &known.reading),
             [..] => return Err(self.twice(task).unwrap_or_else(|| self.without_file(task))),
         };
-        // The specification is also checked against other files. Their changes are not noticed here, so the plan is
-        // made anew every time.
-        let files = DiskFiles::new(&self.root);
-        let reading = compare_with_project(reading.clone(), &files);
+        let reading = compare_with_project(reading.clone(), files);
         let project_faults = self.project_faults(task);
         let specification = reading.specification.as_ref().filter(|_| project_faults.is_empty());
         let Some(specification) = specification else {
@@ -195,8 +211,8 @@ impl Specifications {
             return Err(TaskError::Wrong { file: name.clone(), faults, actions: actions_of(&reading, task) });
         };
         let approval =
-            approval_terms(configuration, &files).map_err(|problem| TaskError::Approval { problem: problem.to_string() })?;
-        let around = TaskContext { project: SpecificationContext { project_root: &self.root }, files: &files, configuration };
+            approval_terms(configuration, files).map_err(|problem| TaskError::Approval { problem: problem.to_string() })?;
+        let around = TaskContext { project: SpecificationContext { project_root: &self.root }, files, configuration };
         let plan = resolve_task(specification, task, &reading.faults, around).ok_or_else(|| self.without_file(task))?;
         Ok(Plan { approval, ..plan })
     }
@@ -285,7 +301,11 @@ pub fn read_specification_file(
         }
     };
     let digest = Some(Digest::of(&bytes));
-    let reading = match std::str::from_utf8(&bytes) {
+    (reading_of(&bytes, root, name, settings), digest)
+}
+
+fn reading_of(bytes: &[u8], root: &Path, name: &str, settings: &SpecificationSettings) -> SpecificationReading {
+    match std::str::from_utf8(bytes) {
         Ok(text) => read_filled_specification(text, name, SpecificationContext { project_root: root }, settings),
         Err(error) => {
             let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
@@ -293,8 +313,7 @@ pub fn read_specification_file(
             let reason = format!("the file is not UTF-8: {error}");
             SpecificationReading::unreadable(name, &reason, Some(position), "save the file in UTF-8")
         }
-    };
-    (reading, digest)
+    }
 }
 
 /// Reads a text file. Opening a FIFO returns at once instead of waiting for a writer. The text's parser has to refuse a

@@ -1,6 +1,6 @@
 //! What a run's ledger line says about each check of the plan. Pure.
 
-use crate::model::{ActionPhase, CheckOutcome, CheckRecord};
+use crate::model::{ActionJudgement, ActionPhase, CheckOutcome, CheckRecord, ResultType};
 use crate::report::{ActionDisposition, ActionResult, SkipReason};
 
 /// Returns the records of the checks among the actions of a run, in the plan's order.
@@ -8,9 +8,21 @@ pub(crate) fn check_records(actions: &[ActionResult]) -> Vec<CheckRecord> {
     let mut checks: Vec<&ActionResult> = actions.iter().filter(|one| one.action.phase == ActionPhase::Step).collect();
     // Ids have the number of the check in the plan. A check with a short id comes before one with a long id.
     checks.sort_by_key(|one| (one.action.id.as_str().len(), one.action.id.clone()));
-    let record =
-        |one: &ActionResult| CheckRecord { id: one.action.id.clone(), name: one.action.name.clone(), outcome: outcome(one) };
+    let record = |one: &ActionResult| CheckRecord {
+        id: one.action.id.clone(),
+        name: one.action.name.clone(),
+        outcome: outcome(one),
+        succeeded: judgement(one).map(|judgement| judgement.classification.category == ResultType::Success),
+    };
     checks.into_iter().map(record).collect()
+}
+
+fn judgement(one: &ActionResult) -> Option<&ActionJudgement> {
+    match &one.disposition {
+        ActionDisposition::Executed(executed) => Some(&executed.judgement),
+        ActionDisposition::Reused(reused) => Some(&reused.judgement),
+        ActionDisposition::Skipped(_) => None,
+    }
 }
 
 fn outcome(one: &ActionResult) -> CheckOutcome {

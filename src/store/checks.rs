@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn run(number: u64, tree_text: &str, plan: &str, outcomes: [CheckOutcome; 2]) -> RunRecord {
-        let check = |(name, outcome)| CheckRecord { id: ActionId::numbered("STEP", 1), name, outcome };
+        let check = |(name, outcome)| CheckRecord { id: ActionId::numbered("STEP", 1), name, outcome, succeeded: None };
         let names = ["pytest".to_owned(), "tsc".to_owned()];
         RunRecord {
             tree_digest: Some(tree(tree_text)),

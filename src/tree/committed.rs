@@ -72,6 +72,13 @@ pub enum CommitRefusal {
     /// Two commits that differ there would have one tree digest.
     #[error("`{path}` is committed, and entries with this name belong to no tree, so no verdict is about its content")]
     LeftOut { path: TreePath },
+    /// A run follows the link, and so has other settings than those that the commit is compared by.
+    #[error("`{name}` of commit {commit} is no regular file, so its settings are not known")]
+    OddConfiguration {
+        name: &'static str,
+        /// The beginning of the hash of the judged or the trusted commit.
+        commit: String,
+    },
     /// The repository was cloned without all of its objects.
     #[error("the clone is shallow or partial and lacks object {id}")]
     LackingClone {
@@ -97,6 +104,7 @@ impl CommitRefusal {
             Self::TooManyEntries => "too-many-entries",
             Self::LongAttributes { .. } | Self::TooManyBytes { .. } => "too-large",
             Self::LeftOut { .. } => "left-out",
+            Self::OddConfiguration { .. } => "odd-configuration",
             Self::LackingClone { .. } => "lacking-clone",
             Self::OddEntry { .. } => "odd-entry",
             Self::Git(error) => match error {

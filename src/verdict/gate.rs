@@ -4,15 +4,14 @@
 //! counts. A result that the policy does not accept is passed over, and an older one counts in its place; but a failure that is newer
 //! than every accepted result counts as a failure.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::model::{
-    Blocking, CachesSeen, ClaimOrigin, ClaimSigner, ClaimedCheck, CommandExit, GateClaim, GatePolicy, IgnoredFiles,
-    IsolationLevel, OverallResult, RunId, TaskId, Timestamp,
+    Blocking, CachesSeen, ClaimOrigin, ClaimSigner, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, IgnoredFiles,
+    OverallResult, RunId, TaskId, Timestamp,
 };
-
-/// The most paths that a reason names.
-const NAMED: usize = 5;
+use crate::verdict::gate_reason::GateReason;
 
 /// Whether a commit is proved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,49 +45,24 @@ pub struct GateJudgement {
     /// Files that the deciding runs could read, that a clone of the commit lacks, and that the policy accepts: ignored files, and
     /// directories of installed packages. Sorted.
     pub also_read: Vec<String>,
+    /// The checks that did not succeed although they passed: the plan lets their findings or failures pass.
+    pub warnings: Vec<String>,
 }
 
-/// Why something that a policy requires is not proved.
+/// What the commit's own plan of a task asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GateReason {
-    /// No run on this tree has a result.
-    NotRun,
-    /// Runs on this tree have no result for these checks.
-    ChecksNotRun(Vec<String>),
-    /// These checks failed in the run; empty if the run failed for another reason.
-    Failed { run: RunId, checks: Vec<String> },
-    /// The run was isolated less than the policy requires.
-    Weaker { run: RunId, level: IsolationLevel, least: IsolationLevel },
-    /// The run ended too long ago.
-    TooOld { run: RunId, ended: Timestamp },
-    /// The run passed, and its task waits for a person.
-    PersonNeeded { run: RunId },
-    /// The ledger's line, of an earlier version of proctor, does not say which checks the run covers.
-    UnnamedChecks { run: RunId },
-    /// The checks could read ignored files that a clone of the commit lacks, and that the policy does not accept.
-    UntrackedInputs {
-        run: RunId,
-        paths: Vec<String>,
-        /// How many such files are not among `paths`.
-        more: u64,
-    },
-    /// Which ignored files the checks could read is not recorded.
-    UnknownInputs { run: RunId },
-    /// The checks could read files that the trusted commit has, and that the judged commit does not have but ignores.
-    NewlyIgnored { run: RunId, paths: Vec<String> },
-    /// The policy asks for results without caches of earlier runs.
-    KeptCaches { run: RunId },
-    /// A result was reused, and the run that carried the check out is not known.
-    UnknownOrigin { run: RunId, check: String },
-    /// Only somebody has results whose key the policy does not name.
-    UntrustedSigner { run: RunId, key: String },
-    /// On this platform, which the policy asks for, something is not proved.
-    OnPlatform { platform: String, reason: Box<GateReason> },
+pub struct RequiredPlan {
+    /// The names of its checks. A run that does not have them all proves nothing.
+    pub checks: Vec<String>,
+    /// The digests that the plan may have. Empty where they depend on what is installed, and are not compared.
+    pub digests: Vec<Digest>,
 }
 
 /// By what claims are judged.
 pub struct GateRules<'a> {
     pub policy: &'a GatePolicy,
+    /// What the commit's own plans ask for. A task is missing whose plan cannot be told.
+    pub plans: &'a BTreeMap<TaskId, RequiredPlan>,
     pub now: Timestamp,
     /// Returns whether the policy accepts that checks read this ignored file. A directory ends with a slash.
     pub is_accepted_input: &'a dyn Fn(&str) -> bool,
@@ -127,81 +101,6 @@ impl fmt::Display for GateSubject {
     }
 }
 
-impl fmt::Display for GateReason {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotRun => formatter.write_str("no run on this tree has a result"),
-            Self::ChecksNotRun(names) => write!(formatter, "no result on this tree: {}", names.join(", ")),
-            Self::Failed { run, checks } if checks.is_empty() => write!(formatter, "failed in {run}"),
-            Self::Failed { run, checks } => write!(formatter, "failed in {run}: {}", checks.join(", ")),
-            Self::Weaker { run, level, least } => {
-                write!(formatter, "{run} was isolated by {} only, and {} is required", level.word(), least.word())
-            }
-            Self::TooOld { run, ended } => write!(formatter, "{run} ended {ended}, which is longer ago than `max_age` allows"),
-            Self::PersonNeeded { run } => write!(formatter, "{run} passed, and its task waits for a person"),
-            Self::UnnamedChecks { run } => {
-                write!(formatter, "{run} is of an earlier version, which did not record the checks that it covers")
-            }
-            Self::UntrackedInputs { run, paths, more } => {
-                write!(formatter, "{run} could read ignored files that the commit lacks: {}", listed(paths, *more))
-            }
-            Self::UnknownInputs { run } => write!(formatter, "which ignored files {run} could read is not recorded"),
-            Self::NewlyIgnored { run, paths } => {
-                let paths = listed(paths, 0);
-                write!(formatter, "{run} could read files that the trusted commit has and this one ignores: {paths}")
-            }
-            Self::KeptCaches { run } => {
-                write!(
-                    formatter,
-                    "{run} found caches of earlier runs, and `fresh_caches` asks for a run on a snapshot without them"
-                )
-            }
-            Self::UnknownOrigin { run, check } => {
-                write!(formatter, "{run} reused a result of `{check}`, and the run that it came from is not known")
-            }
-            Self::UntrustedSigner { run, key } => {
-                write!(formatter, "{run} was signed by the key {key}, which `signers` does not name")
-            }
-            Self::OnPlatform { platform, reason } => write!(formatter, "on {platform}: {reason}"),
-        }
-    }
-}
-
-impl GateReason {
-    /// Returns the word for documents that programs read.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::NotRun => "not-run",
-            Self::ChecksNotRun(_) => "checks-not-run",
-            Self::Failed { .. } => "failed",
-            Self::Weaker { .. } => "weaker",
-            Self::TooOld { .. } => "expired",
-            Self::PersonNeeded { .. } => "person-needed",
-            Self::UnnamedChecks { .. } => "unnamed-checks",
-            Self::UntrackedInputs { .. } => "untracked-inputs",
-            Self::UnknownInputs { .. } => "unknown-inputs",
-            Self::NewlyIgnored { .. } => "newly-ignored",
-            Self::KeptCaches { .. } => "kept-caches",
-            Self::UnknownOrigin { .. } => "unknown-origin",
-            Self::UntrustedSigner { .. } => "foreign",
-            Self::OnPlatform { reason, .. } => reason.word(),
-        }
-    }
-
-    /// Returns the reason without the platform that it holds for.
-    pub fn on_any_platform(&self) -> &Self {
-        if let Self::OnPlatform { reason, .. } = self { reason.on_any_platform() } else { self }
-    }
-}
-
-fn listed(paths: &[String], more: u64) -> String {
-    let named = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
-    match more + paths.len().saturating_sub(NAMED) as u64 {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
-}
-
 /// Judges what a policy requires, from the claims about runs on a commit's tree, newest first.
 pub fn judge_gate(rules: &GateRules<'_>, claims: &[GateClaim]) -> Vec<GateJudgement> {
     let policy = rules.policy;
@@ -214,7 +113,9 @@ pub fn judge_gate(rules: &GateRules<'_>, claims: &[GateClaim]) -> Vec<GateJudgem
         return policy.tasks.iter().map(of_task).collect();
     }
     let of_check = |name: &String| {
-        judge_platforms(rules, claims, GateSubject::Check(name.clone()), &policy.tasks, |claims| judge_check(rules, name, claims))
+        judge_platforms(rules, claims, GateSubject::Check(name.clone()), &policy.tasks, |claims| {
+            judge_check(rules, (name, Needed::Success), claims)
+        })
     };
     policy.checks.iter().map(of_check).collect()
 }
@@ -259,13 +160,17 @@ fn judge_platforms(
         rules.policy.platforms.iter().map(on).collect()
     };
     let state = worst_state(judged.iter().map(|judged| judged.state));
-    let mut together = GateJudgement { subject, state, runs: Vec::new(), reasons: Vec::new(), also_read: Vec::new() };
+    let mut together =
+        GateJudgement { subject, state, runs: Vec::new(), reasons: Vec::new(), also_read: Vec::new(), warnings: Vec::new() };
     for judged in judged {
         let new: Vec<RunId> = judged.runs.into_iter().filter(|run| !together.runs.contains(run)).collect();
         together.runs.extend(new);
         together.reasons.extend(judged.reasons);
         together.also_read.extend(judged.also_read);
+        together.warnings.extend(judged.warnings);
     }
+    together.warnings.sort();
+    together.warnings.dedup();
     together.also_read.sort();
     together.also_read.dedup();
     together
@@ -302,15 +207,17 @@ fn judge_task(rules: &GateRules<'_>, task: &TaskId, claims: &[&GateClaim]) -> Ga
                     reasons.push(origin_objection(rules, &claim.origin).or_else(|| person_objection(claim)).unwrap_or(unnamed));
                     continue;
                 };
-                if let Some(reason) = objection(rules, claim, checks) {
+                let other = plan_objection(rules, claim).or_else(|| lacking_checks(rules, claim, checks));
+                if let Some(reason) = other.or_else(|| objection(rules, claim, checks)) {
                     reasons.push(reason);
                     continue;
                 }
                 let same_plan: Vec<&GateClaim> =
                     claims[position + 1..].iter().copied().filter(|other| is_same_plan(other, claim)).collect();
                 let missing = checks.iter().filter(|check| check.result.is_none());
-                let found: Vec<(&str, GateJudgement)> =
-                    missing.map(|check| (check.name.as_str(), judge_check(rules, &check.name, &same_plan))).collect();
+                let found: Vec<(&str, GateJudgement)> = missing
+                    .map(|check| (check.name.as_str(), judge_check(rules, (&check.name, Needed::NoBlocking), &same_plan)))
+                    .collect();
                 if let Some((_, red)) = found.iter().find(|(_, judged)| judged.state == GateState::Red) {
                     return GateJudgement { subject: subject(), ..red.clone() };
                 }
@@ -325,7 +232,16 @@ fn judge_task(rules: &GateRules<'_>, task: &TaskId, claims: &[&GateClaim]) -> Ga
     unproved(subject(), reasons)
 }
 
-fn judge_check(rules: &GateRules<'_>, name: &str, claims: &[&GateClaim]) -> GateJudgement {
+/// What a check needs for having passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Needed {
+    /// It succeeded. The policy names the check, whatever the plan lets pass.
+    Success,
+    /// It does not block, as the plan of its task says.
+    NoBlocking,
+}
+
+fn judge_check(rules: &GateRules<'_>, (name, needed): (&str, Needed), claims: &[&GateClaim]) -> GateJudgement {
     let subject = || GateSubject::Check(name.to_owned());
     let mut reasons = Vec::new();
     for claim in claims.iter().filter(|claim| claim.verdict.is_some()) {
@@ -333,13 +249,19 @@ fn judge_check(rules: &GateRules<'_>, name: &str, claims: &[&GateClaim]) -> Gate
         let Some(check) = named.into_iter().find(|check| check.result.is_some()) else { continue };
         let Some(result) = &check.result else { continue };
         let checks = std::slice::from_ref(check);
-        match result.blocking {
-            Blocking::Blocks if reasons.is_empty() => return failed(subject(), claim, vec![name.to_owned()]),
-            Blocking::Blocks => break,
-            Blocking::Allowed => match objection(rules, claim, checks) {
-                Some(reason) => reasons.push(reason),
-                None => return proved((rules, subject()), claim, checks, std::iter::empty()),
-            },
+        let needs_success = needed == Needed::Success;
+        let has_failed = result.blocking == Blocking::Blocks || (needs_success && result.succeeded == Some(false));
+        if has_failed && reasons.is_empty() {
+            return failed(subject(), claim, vec![name.to_owned()]);
+        }
+        if has_failed {
+            break;
+        }
+        let unknown = || GateReason::UnknownSuccess { run: claim.run.clone(), check: name.to_owned() };
+        let reason = plan_objection(rules, claim).or_else(|| objection(rules, claim, checks));
+        match reason.or_else(|| (needs_success && result.succeeded.is_none()).then(unknown)) {
+            Some(reason) => reasons.push(reason),
+            None => return proved((rules, subject()), claim, checks, std::iter::empty()),
         }
     }
     if reasons.is_empty() {
@@ -356,6 +278,8 @@ fn proved(
     others: impl Iterator<Item = GateJudgement>,
 ) -> GateJudgement {
     let (mut runs, mut also_read) = (vec![claim.run.clone()], Vec::new());
+    let has_failed = |check: &&ClaimedCheck| check.result.as_ref().is_some_and(|result| result.succeeded == Some(false));
+    let mut warnings: Vec<String> = checks.iter().filter(has_failed).map(|check| check.name.clone()).collect();
     for origin in origins(claim, checks) {
         let ignored = origin.conditions.as_ref().and_then(|conditions| conditions.ignored.as_ref());
         also_read.extend(ignored.into_iter().flat_map(|ignored| ignored.paths.iter().chain(&ignored.others).cloned()));
@@ -364,23 +288,25 @@ fn proved(
         let new: Vec<RunId> = judged.runs.into_iter().filter(|run| !runs.contains(run)).collect();
         runs.extend(new);
         also_read.extend(judged.also_read);
+        warnings.extend(judged.warnings);
     }
     debug_assert!(objection(rules, claim, checks).is_none(), "what the policy does not accept proves nothing");
-    GateJudgement { subject, state: GateState::Proved, runs, reasons: Vec::new(), also_read }
+    GateJudgement { subject, state: GateState::Proved, runs, reasons: Vec::new(), also_read, warnings }
 }
 
 fn failed(subject: GateSubject, claim: &GateClaim, checks: Vec<String>) -> GateJudgement {
     let run = claim.run.clone();
     let reasons = vec![GateReason::Failed { run: run.clone(), checks }];
-    GateJudgement { subject, state: GateState::Red, runs: vec![run], reasons, also_read: Vec::new() }
+    GateJudgement { subject, state: GateState::Red, runs: vec![run], reasons, also_read: Vec::new(), warnings: Vec::new() }
 }
 
 /// Returns the judgement where no run proves anything. Only the first reason is kept: it is about the newest run.
 fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
     let reason = reasons.into_iter().next().unwrap_or(GateReason::NotRun);
     let state = match reason {
-        GateReason::NotRun | GateReason::ChecksNotRun(_) => GateState::NotTested,
+        GateReason::NotRun | GateReason::ChecksNotRun(_) | GateReason::OtherPlan { .. } => GateState::NotTested,
         GateReason::Failed { .. }
+        | GateReason::UnknownSuccess { .. }
         | GateReason::Weaker { .. }
         | GateReason::TooOld { .. }
         | GateReason::PersonNeeded { .. }
@@ -393,7 +319,26 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::UntrustedSigner { .. }
         | GateReason::OnPlatform { .. } => GateState::NotAccepted,
     };
-    GateJudgement { subject, state, runs: Vec::new(), reasons: vec![reason], also_read: Vec::new() }
+    GateJudgement { subject, state, runs: Vec::new(), reasons: vec![reason], also_read: Vec::new(), warnings: Vec::new() }
+}
+
+/// Returns that a run was made with another plan than the commit has.
+fn plan_objection(rules: &GateRules<'_>, claim: &GateClaim) -> Option<GateReason> {
+    let digests = &rules.plans.get(&claim.task)?.digests;
+    let is_of_commit = claim.plan.is_some_and(|plan| digests.contains(&plan));
+    (!digests.is_empty() && !is_of_commit).then(|| GateReason::OtherPlan { run: claim.run.clone() })
+}
+
+/// Returns that a run does not have all checks of the commit's plan, or none at all.
+fn lacking_checks(rules: &GateRules<'_>, claim: &GateClaim, checks: &[ClaimedCheck]) -> Option<GateReason> {
+    let required = rules.plans.get(&claim.task).map_or(&[][..], |plan| &plan.checks);
+    let has = |name: &String| checks.iter().any(|check| check.name == *name);
+    let lacking: Vec<String> = required.iter().filter(|name| !has(name)).cloned().collect();
+    match (checks.is_empty(), lacking.is_empty()) {
+        (_, false) => Some(GateReason::ChecksNotRun(lacking)),
+        (true, true) => Some(GateReason::NotRun),
+        (false, true) => None,
+    }
 }
 
 /// Returns why the policy does not accept these results of a run that passed. A reused result counts as what it was in the run that

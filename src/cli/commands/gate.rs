@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::cli::commands::gate_answer::{CommitGateV1, GateAnswer};
 use crate::cli::commands::gate_errors::{from_git_read_error, from_opening_error, from_revision_error};
 use crate::cli::commands::gate_notes::{self, Attested, NotesAsked, NotesQuestion};
-use crate::cli::commands::gate_policy::{self, Trusted};
+use crate::cli::commands::gate_policy::{self, AskedFor, Trusted};
 use crate::cli::commands::gate_run::{self, RunOfCommit};
 use crate::cli::commands::run::RunOutput;
-use crate::cli::commands::{gate_hook, opening};
+use crate::cli::commands::{gate_hook, gate_plans, opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::gate_arguments::GateOptions;
@@ -18,11 +18,11 @@ use crate::cli::render;
 use crate::cli::setup;
 use crate::evidence::evidence_directory;
 use crate::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
-use crate::model::{ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TreeDigest, TreePath};
+use crate::model::{ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath};
 use crate::process::clock;
 use crate::project::{GateSigners, ProjectError, ProjectRepository, StoreReader};
 use crate::tree::committed_tree;
-use crate::verdict::{GateJudgement, GateRules, GateState, judge_gate, overall_state};
+use crate::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
 
 /// The name of a file that no pattern is likely to mean, to ask whether a pattern means all files of a directory.
 const ANY_FILE: &[u8] = b"\x01proctor\x01";
@@ -30,8 +30,7 @@ const ANY_FILE: &[u8] = b"\x01proctor\x01";
 /// Which commit is asked about, and by which policy.
 pub(super) struct GateQuestion<'a> {
     pub(super) revision: &'a str,
-    /// The branch whose upstream is trusted; a name of no branch means the one that is checked out.
-    pub(super) branch: &'a str,
+    pub(super) asked_for: AskedFor<'a>,
     pub(super) policy_from: Option<&'a str>,
     /// Asked if what others attested counts too.
     pub(super) notes: Option<NotesQuestion<'a>>,
@@ -51,7 +50,7 @@ pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Resul
     let repository = open_repository(&root)?;
     let (revision, policy_from) = (options.revision.as_str(), options.policy_from.as_deref());
     let notes = options.from_notes.then_some(NotesQuestion { signers: options.signers.as_deref() });
-    let question = GateQuestion { revision, branch: revision, policy_from, notes };
+    let question = GateQuestion { revision, asked_for: AskedFor::Branch(revision), policy_from, notes };
     let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
     let answer = answer(&question, options.run, environment, (&root, &repository), output)?;
     if options.json {
@@ -103,15 +102,19 @@ fn judge(
     let storage = &repository.storage;
     let commit = storage.resolve(question.revision).map_err(|error| from_revision_error(storage, &error))?;
     let git_tree = storage.tree_of(commit).map_err(|error| from_git_read_error(storage, &error))?;
-    let trusted = gate_policy::trusted(repository, question.branch, question.policy_from, environment)?;
+    let trusted = gate_policy::trusted(repository, question.asked_for, question.policy_from, (environment, root))?;
     let compared = gate_policy::compare((repository, root), commit, &trusted)?;
     // Keys that cannot be read are an error also where no statement needs them.
     let allowed = gate_policy::signers(repository, &trusted, &compared.policy)?;
     let matcher = opening::matcher(environment, &compared.rules)?;
+    let odd = gate_policy::odd_configuration(repository, commit, &trusted)?;
     let tree = committed_tree(storage, git_tree, &repository.below, &matcher).map(|tree| tree.digest);
+    let tree = tree.and_then(|tree| odd.map_or(Ok(tree), Err));
     let (mut judged, mut attested) = (JudgedRuns::default(), Attested::default());
     if let Ok(tree) = &tree {
-        let by = JudgedBy::new(&compared.policy, &trusted)?;
+        let own = gate_policy::configuration_of(repository, commit)?;
+        let plans = gate_plans::required_plans((repository, root), commit, &own, &compared.policy.tasks)?;
+        let by = JudgedBy::new(&compared.policy, &trusted, plans)?;
         if let Some(notes) = &question.notes {
             let signers = match notes.signers {
                 Some(file) => GateSigners::only(gate_notes::signers_of_file(environment, root, file)?),
@@ -148,7 +151,7 @@ fn judge(
         git_tree,
         tree,
         policy: compared.policy,
-        policy_from: trusted.words(),
+        policy_from: trusted.words(commit),
         lowered: compared.lowered,
         judgements,
         elsewhere: elsewhere
@@ -168,19 +171,21 @@ fn judge(
 struct JudgedBy<'a> {
     policy: &'a GatePolicy,
     trusted: &'a Trusted,
+    /// What the commit's own plans ask for.
+    plans: BTreeMap<TaskId, RequiredPlan>,
     /// Its patterns mean the ignored files that the policy accepts.
     accepted: Matcher,
 }
 
 impl<'a> JudgedBy<'a> {
-    fn new(policy: &'a GatePolicy, trusted: &'a Trusted) -> Result<Self, CommandError> {
+    fn new(policy: &'a GatePolicy, trusted: &'a Trusted, plans: BTreeMap<TaskId, RequiredPlan>) -> Result<Self, CommandError> {
         let settings = MatcherSettings { ignore: policy.ignored_inputs.clone(), ..MatcherSettings::default() };
         let accepted = Matcher::new(&settings).map_err(|problems| {
             let wrong: Vec<String> = problems.iter().map(|one| format!("`{}`: {}", one.pattern, one.problem)).collect();
             let message = format!("`ignored_inputs` of `[gate]`: {}", wrong.join("; "));
             CommandError::new(CommandExit::SpecificationWrong, message).hint("write patterns as in `.gitignore`")
         })?;
-        Ok(Self { policy, trusted, accepted })
+        Ok(Self { policy, trusted, plans, accepted })
     }
 
     fn judge(&self, repository: &ProjectRepository, claims: &[GateClaim]) -> Vec<GateJudgement> {
@@ -196,6 +201,7 @@ impl<'a> JudgedBy<'a> {
         };
         let rules = GateRules {
             policy: self.policy,
+            plans: &self.plans,
             now: clock::now(),
             is_accepted_input: &|path| self.accepts(path),
             is_tracked_by_trusted: &is_tracked,

@@ -172,6 +172,8 @@ impl GateAnswer {
             | GateReason::TooOld { .. }
             | GateReason::UnnamedChecks { .. }
             | GateReason::UnknownInputs { .. }
+            | GateReason::OtherPlan { .. }
+            | GateReason::UnknownSuccess { .. }
             | GateReason::UnknownOrigin { .. } => self.run_command(),
         })
     }
@@ -193,7 +195,11 @@ fn judgement_line(judged: &GateJudgement) -> Line {
     let what = &judged.subject;
     if judged.state == GateState::Proved {
         let runs: Vec<&str> = judged.runs.iter().map(RunId::as_str).collect();
-        return Line::from(format!("  {what}: passed in {}", runs.join(", ")));
+        let warnings = match &judged.warnings[..] {
+            [] => String::new(),
+            names => format!(" with warnings ({})", names.join(", ")),
+        };
+        return Line::from(format!("  {what}: passed{warnings} in {}", runs.join(", ")));
     }
     let reasons: Vec<String> = judged.reasons.iter().map(ToString::to_string).collect();
     Line::from(format!("  {what}: {}", reasons.join("; ")))
@@ -220,6 +226,7 @@ fn refusal_hint(refusal: &CommitRefusal) -> &'static str {
         CommitRefusal::LeftOut { .. } => {
             "`git rm -r --cached` takes it out of what is committed; `proctor why PATH` names the rule"
         }
+        CommitRefusal::OddConfiguration { .. } => "commit `proctor.toml` as a regular file",
         CommitRefusal::LackingClone { .. } => WHOLE_CLONE,
         CommitRefusal::OddEntry { .. } | CommitRefusal::Git(_) => "`git fsck` says what is wrong with the repository",
     }
@@ -288,6 +295,8 @@ struct GateRequiredV1<'a> {
     /// A word for each of `reasons`.
     words: Vec<&'static str>,
     reasons: Vec<String>,
+    /// The checks that passed without success, because their plan lets them.
+    warnings: &'a [String],
 }
 
 impl<'a> CommitGateV1<'a> {
@@ -304,6 +313,7 @@ impl<'a> CommitGateV1<'a> {
                 run_ids: judged.runs.iter().map(RunId::as_str).collect(),
                 words: judged.reasons.iter().map(GateReason::word).collect(),
                 reasons: judged.reasons.iter().map(ToString::to_string).collect(),
+                warnings: &judged.warnings,
             }
         };
         let policy = &answer.policy;

@@ -1,6 +1,7 @@
 //! Compares the plans of a commit with those of the trusted commit: checks that proctor finds in the project's files, and test
 //! specifications. Both plans are made from the commits' own files, without a checkout.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::cli::commands::gate_errors::from_git_read_error;
@@ -9,9 +10,10 @@ use crate::config::Configuration;
 use crate::git::ObjectId;
 use crate::ignore::{IgnoredClass, class_of};
 use crate::model::{Digest, GatePolicy, Plan, TaskId};
-use crate::project::{CommittedFiles, ProjectRepository};
+use crate::project::{CommittedFiles, ProjectRepository, Specifications};
 use crate::spec::specification::SPECIFICATION_SUFFIX;
 use crate::spec::{self, DiskFiles, ProjectFiles, plan_digest, plan_terms, weaker_actions};
+use crate::verdict::RequiredPlan;
 
 /// The files of a commit, and beside them the installed packages of the project, which decide which checks are found.
 struct WithPackages<'a> {
@@ -79,6 +81,40 @@ pub(super) fn lowered_in_plans(
         files.finish().map_err(|error| from_git_read_error(&repository.storage, &error))?;
     }
     Ok(names)
+}
+
+/// Returns what the commit's plans ask for, by the task. A task is missing whose plan cannot be made from the commit. `root` is the
+/// project's directory, in which packages may be installed.
+pub(super) fn required_plans(
+    (repository, root): (&ProjectRepository, &Path),
+    commit: ObjectId,
+    configuration: &Configuration,
+    tasks: &[TaskId],
+) -> Result<BTreeMap<TaskId, RequiredPlan>, CommandError> {
+    let failed = |error| from_git_read_error(&repository.storage, &error);
+    let committed = CommittedFiles::new(&repository.storage, repository.project_tree_of(commit).map_err(failed)?);
+    let with_packages = WithPackages { committed: &committed, installed: &DiskFiles::new(root) };
+    let named = committed.files_ending(SPECIFICATION_SUFFIX).into_iter();
+    let contents = named.filter_map(|(path, blob)| Some((path, committed.blob(blob)?))).collect();
+    let specifications = Specifications::of_contents(root, &contents, &configuration.specification);
+    let mut required = BTreeMap::new();
+    for task in tasks {
+        let is_own = *task == TaskId::default_task();
+        let plan_of = |files: &dyn ProjectFiles| match is_own {
+            true => plan(configuration, files),
+            false => specifications.plan_beside(configuration, task, files).ok(),
+        };
+        // A run on a checkout makes its plan before anything is installed.
+        let plans: Vec<Plan> = [plan_of(&with_packages), plan_of(&committed)].into_iter().flatten().collect();
+        let Some(first) = plans.first() else { continue };
+        let checks = first.steps.iter().map(|check| check.name.clone()).collect();
+        // How a check that proctor finds is called depends on what is installed where the run is made.
+        let is_found = is_own && configuration.checks.is_empty();
+        let digests = if is_found { Vec::new() } else { plans.iter().map(plan_digest).collect() };
+        required.insert(task.clone(), RequiredPlan { checks, digests });
+    }
+    committed.finish().map_err(failed)?;
+    Ok(required)
 }
 
 /// Returns what the commit's plans are made from, as one digest: another one may be a weaker plan, which needs an approval of its own.

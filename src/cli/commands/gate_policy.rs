@@ -9,12 +9,13 @@ use crate::cli::commands::gate_plans;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::setup::{self, CONFIGURATION_FILE};
-use crate::config::{self, Configuration, lowered};
-use crate::evidence::read_regular_file;
-use crate::git::{ObjectId, RevisionError};
+use crate::config::{self, Configuration, ENV_FILE, lowered};
+use crate::evidence::{find_git_location, read_regular_file};
+use crate::git::{GitStorage, ObjectId, ReferenceName, RevisionError};
 use crate::model::{AllowedSigner, CommandExit, GatePolicy};
-use crate::project::ProjectRepository;
+use crate::project::{CommittedFile, ProjectRepository};
 use crate::spec;
+use crate::tree::CommitRefusal;
 
 /// The largest policy file, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -29,6 +30,22 @@ pub(super) enum Trusted {
     Defaults,
 }
 
+/// For what a commit is judged, which decides what is trusted where nothing is named.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum AskedFor<'a> {
+    /// A branch with its upstream; a name of no branch means the one that is checked out.
+    Branch(&'a str),
+    /// A push.
+    Push {
+        /// The name or the address of the remote repository, as git says it.
+        remote: Option<&'a str>,
+        /// The full name of the reference there.
+        target: &'a str,
+        /// The branch here, as in [`Self::Branch`].
+        branch: &'a str,
+    },
+}
+
 /// Why a commit is the trusted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TrustedBecause {
@@ -38,6 +55,12 @@ pub(super) enum TrustedBecause {
     Upstream,
     /// No branch is checked out, or it follows none, and this is the default branch of the remote repository.
     DefaultBranch,
+    /// The branch follows its own copy, and this is the default branch of the remote repository.
+    NotTheCopy,
+    /// The push goes there.
+    Target,
+    /// The push makes something that the remote repository is not known to have, and this is its default branch.
+    NewTarget,
 }
 
 /// A commit's configuration, compared with the trusted side.
@@ -50,15 +73,19 @@ pub(super) struct Compared {
 }
 
 impl Trusted {
-    /// Returns where the policy comes from.
-    pub(super) fn words(&self) -> String {
+    /// Returns where the policy comes from, in words. `judged` is the commit that is judged.
+    pub(super) fn words(&self, judged: ObjectId) -> String {
         match self {
             Self::Commit { name, commit, why, .. } => {
                 let because = match why {
                     TrustedBecause::Named | TrustedBecause::Upstream => "",
                     TrustedBecause::DefaultBranch => ", the remote's default branch, because there is no upstream",
+                    TrustedBecause::NotTheCopy => ", the remote's default branch, because the upstream is the branch's own copy",
+                    TrustedBecause::Target => ", to which the push goes",
+                    TrustedBecause::NewTarget => ", the remote's default branch, because the push goes to something new",
                 };
-                format!("[gate] of {name} ({}){because}", &commit.hex()[..12])
+                let same = if *commit == judged { "; it is the judged commit itself, so nothing was compared" } else { "" };
+                format!("[gate] of {name} ({}){because}{same}", &commit.hex()[..12])
             }
             Self::File { path, .. } => format!("[gate] of the file `{}`", path.display()),
             Self::Defaults => {
@@ -77,30 +104,16 @@ impl Trusted {
     }
 }
 
-/// Finds the trusted side: what `named` names, or else the upstream of the branch, or else the remote's default branch.
+/// Finds the trusted side: what `named` names; or else what a push goes to, the upstream of the branch, or the remote's default branch.
 pub(super) fn trusted(
     repository: &ProjectRepository,
-    revision: &str,
+    asked_for: AskedFor<'_>,
     named: Option<&str>,
-    environment: &Environment,
+    (environment, root): (&Environment, &Path),
 ) -> Result<Trusted, CommandError> {
     let storage = &repository.storage;
-    let failed = |error| from_git_read_error(storage, &error);
     let Some(named) = named else {
-        let is_branch = storage.is_branch(revision).map_err(failed)?;
-        let upstream = if is_branch { storage.upstream_name(revision) } else { storage.upstream_of_head().map_err(failed)? };
-        let (name, why) = match upstream {
-            Some(upstream) => (upstream, TrustedBecause::Upstream),
-            None if storage.is_said_to_follow(is_branch.then_some(revision)).map_err(failed)? => {
-                let message = "the branch follows one of a remote repository that is not fetched here";
-                return Err(CommandError::new(CommandExit::Usage, message)
-                    .hint("`git remote set-branches --add origin NAME` and `git fetch` bring it, or name what you trust: --policy-from REV|FILE"));
-            }
-            None => match storage.default_branch_of_remote().map_err(failed)? {
-                Some(branch) => (branch, TrustedBecause::DefaultBranch),
-                None => return Ok(Trusted::Defaults),
-            },
-        };
+        let Some((name, why)) = trusted_reference(storage, asked_for)? else { return Ok(Trusted::Defaults) };
         let commit = storage.resolve(name.as_str()).map_err(|error| {
             from_revision_error(storage, &error)
                 .hint("fetch the upstream of the branch, or name what you trust: --policy-from REV|FILE")
@@ -114,9 +127,77 @@ pub(super) fn trusted(
         Ok(_) if is_file => Err(CommandError::new(CommandExit::Usage, format!("`{named}` is a file and names a commit too"))
             .hint(format!("write `./{named}` for the file, or the full name of the reference, such as `refs/heads/{named}`"))),
         Ok(commit) => of_commit(repository, named.to_owned(), commit, TrustedBecause::Named),
-        Err(RevisionError::Unknown { .. } | RevisionError::Syntax { .. }) if is_file => of_file(path),
+        Err(RevisionError::Unknown { .. } | RevisionError::Syntax { .. }) if is_file => {
+            refuse_own_file(&path, root)?;
+            of_file(path)
+        }
         Err(error) => Err(from_revision_error(storage, &error).hint("a file can be named too")),
     }
+}
+
+/// Returns the reference of a remote repository that is trusted; `None` if none is known.
+fn trusted_reference(
+    storage: &GitStorage,
+    asked_for: AskedFor<'_>,
+) -> Result<Option<(ReferenceName, TrustedBecause)>, CommandError> {
+    let failed = |error| from_git_read_error(storage, &error);
+    let revision = match asked_for {
+        AskedFor::Branch(revision) => revision,
+        AskedFor::Push { remote, target, branch } => {
+            let known = storage.remote_named(remote);
+            if let Some(remote) = &known
+                && let Some(name) = storage.tracking_reference(remote, target).map_err(failed)?
+            {
+                return Ok(Some((name, TrustedBecause::Target)));
+            }
+            let remote = known.or_else(|| storage.remote_named(None));
+            let default = remote.map(|remote| storage.default_branch_of_remote(&remote)).transpose().map_err(failed)?;
+            if let Some(name) = default.flatten() {
+                return Ok(Some((name, TrustedBecause::NewTarget)));
+            }
+            branch
+        }
+    };
+    let revision = revision.strip_prefix("refs/heads/").unwrap_or(revision);
+    let branch = match storage.is_branch(revision).map_err(failed)? {
+        true => Some(revision.to_owned()),
+        false => storage.checked_out_branch().map_err(failed)?,
+    };
+    if let Some(branch) = &branch
+        && let Some(upstream) = storage.upstream_name(branch)
+    {
+        // Whoever pushes the branch decides what its copy says.
+        let remote = storage.remote_with_copy(branch);
+        let default = remote.map(|remote| storage.default_branch_of_remote(&remote)).transpose().map_err(failed)?;
+        return Ok(Some(match default.flatten() {
+            Some(default) if default != upstream => (default, TrustedBecause::NotTheCopy),
+            Some(_) | None => (upstream, TrustedBecause::Upstream),
+        }));
+    }
+    if branch.is_some() && storage.is_said_to_follow(branch.as_deref()).map_err(failed)? {
+        let message = "the branch follows one of a remote repository that is not fetched here";
+        return Err(CommandError::new(CommandExit::Usage, message).hint(
+            "`git remote set-branches --add origin NAME` and `git fetch` bring it, or name what you trust: --policy-from REV|FILE",
+        ));
+    }
+    let default = storage.remote_named(None).map(|remote| storage.default_branch_of_remote(&remote)).transpose();
+    Ok(default.map_err(failed)?.flatten().map(|branch| (branch, TrustedBecause::DefaultBranch)))
+}
+
+/// Refuses a file of a working tree of the project's own repository: what is checked out there may be of the commit that is judged.
+fn refuse_own_file(path: &Path, root: &Path) -> Result<(), CommandError> {
+    let own = find_git_location(root).map(|location| location.common_directory);
+    let target = path.canonicalize().ok();
+    let above =
+        [path.parent().and_then(|above| above.canonicalize().ok()), target.and_then(|target| Some(target.parent()?.to_owned()))];
+    let is_own = |above: &PathBuf| own.is_some() && find_git_location(above).map(|location| location.common_directory) == own;
+    if !above.iter().flatten().any(is_own) {
+        return Ok(());
+    }
+    let message =
+        format!("`{}` is in a working tree of this repository, where a commit can choose its own policy", path.display());
+    Err(CommandError::new(CommandExit::Usage, message)
+        .hint("keep the file outside of the repository, or name a commit that has it as `proctor.toml`: --policy-from REV"))
 }
 
 /// Compares a commit's configuration, plan and specifications with the trusted side.
@@ -145,10 +226,12 @@ pub(super) fn compare(
         names = lowered(configuration, &own);
         let sides = [(base, configuration.as_ref()), (commit, &own)];
         names.extend(gate_plans::lowered_in_plans((repository, root), sides, &policy)?);
-        for (key, file) in files_of_keys(configuration) {
-            let blob =
-                |commit| repository.blob_of(commit, file).map_err(|error| from_git_read_error(&repository.storage, &error));
-            if blob(base)? != blob(commit)? {
+        for (key, file) in compared_files(configuration) {
+            let there =
+                |commit| repository.file_of(commit, file).map_err(|error| from_git_read_error(&repository.storage, &error));
+            let (before, now) = (there(base)?, there(commit)?);
+            // What a link or a submodule leads to is not known.
+            if before != now || before == CommittedFile::Other {
                 names.push(format!("{key}: `{file}`"));
             }
         }
@@ -158,10 +241,33 @@ pub(super) fn compare(
     Ok(Compared { policy, rules: configuration.as_ref().clone(), lowered: names })
 }
 
-/// Returns the settings that name files of keys, with the files.
-fn files_of_keys(configuration: &Configuration) -> impl Iterator<Item = (&'static str, &str)> {
-    let approval = configuration.approval.allowed_signers.as_ref().map(|file| ("approval.allowed_signers", file.value.as_str()));
-    approval.into_iter().chain(configuration.gate.signers.as_deref().map(|file| ("gate.signers", file)))
+/// Returns the settings that name files of keys or of variables, with the files. Their content decides like a setting.
+fn compared_files(configuration: &Configuration) -> impl Iterator<Item = (&'static str, &str)> {
+    let approval = configuration.approval.allowed_signers.as_ref().map(|file| file.value.as_str());
+    let files = [
+        ("approval.allowed_signers", approval),
+        ("gate.signers", configuration.gate.signers.as_deref()),
+        // An absolute path is no file of a commit.
+        (ENV_FILE, configuration.environment.env_file.as_deref().filter(|path| !path.starts_with('/'))),
+    ];
+    files.into_iter().filter_map(|(key, file)| Some((key, file?)))
+}
+
+/// Returns why the commit or the trusted one cannot be judged by its `proctor.toml`: it is no regular file. A run reads what a link
+/// leads to.
+pub(super) fn odd_configuration(
+    repository: &ProjectRepository,
+    commit: ObjectId,
+    trusted: &Trusted,
+) -> Result<Option<CommitRefusal>, CommandError> {
+    for commit in [Some(commit), trusted.commit()].into_iter().flatten() {
+        let found = repository.file_of(commit, CONFIGURATION_FILE);
+        if found.map_err(|error| from_git_read_error(&repository.storage, &error))? == CommittedFile::Other {
+            let commit = commit.hex()[..12].to_owned();
+            return Ok(Some(CommitRefusal::OddConfiguration { name: CONFIGURATION_FILE, commit }));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the keys of the policy's file of signers, as the trusted commit has it. A policy of a file names a file in the directory of
@@ -179,8 +285,10 @@ pub(super) fn signers(
     let bytes = match trusted {
         Trusted::Commit { commit, .. } => {
             let failed = |error| from_git_read_error(&repository.storage, &error);
-            let blob = repository.blob_of(*commit, file).map_err(failed)?;
-            blob.map(|blob| repository.storage.blob(blob)).transpose().map_err(failed)?
+            match repository.file_of(*commit, file).map_err(failed)? {
+                CommittedFile::Regular(blob) => Some(repository.storage.blob(blob).map_err(failed)?),
+                CommittedFile::Absent | CommittedFile::Other => None,
+            }
         }
         Trusted::File { path, .. } => read_regular_file(&path.with_file_name(file), LONGEST_FILE).ok(),
         Trusted::Defaults => None,
@@ -210,7 +318,8 @@ fn of_file(path: PathBuf) -> Result<Trusted, CommandError> {
     Ok(Trusted::File { path, configuration })
 }
 
-/// Reads the project's `proctor.toml` in a commit. Without one, the defaults hold.
+/// Reads the project's `proctor.toml` in a commit. Without one, the defaults hold. [`odd_configuration`] says whether it is no regular
+/// file, of which nothing is read here.
 pub(super) fn configuration_of(repository: &ProjectRepository, commit: ObjectId) -> Result<Configuration, CommandError> {
     let bytes = repository.configuration_of(commit).map_err(|error| from_git_read_error(&repository.storage, &error))?;
     let name = format!("{CONFIGURATION_FILE} of {}", &commit.hex()[..12]);

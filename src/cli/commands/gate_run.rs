@@ -100,6 +100,8 @@ fn is_mended_by_a_run(reason: &GateReason) -> bool {
         | GateReason::NewlyIgnored { .. }
         | GateReason::KeptCaches { .. }
         | GateReason::UnknownOrigin { .. }
+        | GateReason::OtherPlan { .. }
+        | GateReason::UnknownSuccess { .. }
         | GateReason::UntrustedSigner { .. } => true,
         GateReason::Failed { .. }
         | GateReason::Weaker { .. }

@@ -31,7 +31,8 @@ fn filled() -> TestIndex {
         let inputs = [("check".to_owned(), Digest::of(b"inputs"))].into();
         let plan_digest = Some(Digest::of(b"plan"));
         let outcome = CheckOutcome::CarriedOut { blocking: Blocking::Allowed };
-        let results = Some(vec![CheckRecord { id: ActionId::numbered("STEP", 1), name: "check".to_owned(), outcome }]);
+        let results =
+            Some(vec![CheckRecord { id: ActionId::numbered("STEP", 1), name: "check".to_owned(), outcome, succeeded: None }]);
         let tree_digest = Some(TreeDigest(Digest::of(b"tree")));
         test.append_run(SHOP, RunRecord { inputs, plan_digest, results, tree_digest, ..record });
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::model::{ClaimedResult, Digest, RunConditions};
+use crate::model::{ClaimedResult, Digest, IsolationLevel, RunConditions};
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000_000);
 
@@ -36,7 +36,8 @@ fn origin(number: u64) -> ClaimOrigin {
     }
 }
 
-/// Makes a run of the default task with these checks: `+` passed, `-` failed, `?` without a result on this tree.
+/// Makes a run of the default task with these checks: `+` passed, `-` failed, `~` failed and does not block, `*` passed in a line that does
+/// not say more, `?` without a result on this tree.
 fn run(number: u64, checks: &[&str]) -> GateClaim {
     with(origin(number), checks)
 }
@@ -45,10 +46,12 @@ fn run(number: u64, checks: &[&str]) -> GateClaim {
 fn with(origin: ClaimOrigin, checks: &[&str]) -> GateClaim {
     let claimed = |check: &&str| {
         let (sign, name) = check.split_at(1);
-        let result = |blocking| Some(ClaimedResult { blocking, origin: Some(origin.clone()) });
+        let result = |blocking, succeeded| Some(ClaimedResult { blocking, succeeded, origin: Some(origin.clone()) });
         let result = match sign {
-            "+" => result(Blocking::Allowed),
-            "-" => result(Blocking::Blocks),
+            "+" => result(Blocking::Allowed, Some(true)),
+            "-" => result(Blocking::Blocks, Some(false)),
+            "~" => result(Blocking::Allowed, Some(false)),
+            "*" => result(Blocking::Allowed, None),
             _ => None,
         };
         ClaimedCheck { name: name.to_owned(), result }
@@ -66,8 +69,13 @@ fn with(origin: ClaimOrigin, checks: &[&str]) -> GateClaim {
 }
 
 fn judge(policy: &GatePolicy, runs: &[GateClaim]) -> Vec<GateJudgement> {
+    judge_by_plans(policy, &BTreeMap::new(), runs)
+}
+
+fn judge_by_plans(policy: &GatePolicy, plans: &BTreeMap<TaskId, RequiredPlan>, runs: &[GateClaim]) -> Vec<GateJudgement> {
     let rules = GateRules {
         policy,
+        plans,
         now: NOW,
         is_accepted_input: &|path| policy.ignored_inputs.iter().any(|accepted| accepted == path),
         is_tracked_by_trusted: &|path| path.starts_with("tracked"),
@@ -163,7 +171,7 @@ fn a_reused_result_counts_as_what_it_was_in_the_run_that_carried_the_check_out()
     let old = ClaimOrigin { ended: Timestamp::from_millis(NOW.as_millis() - 60_001), ..origin(1) };
     for (from, expected) in [(weak, "weaker"), (old, "expired")] {
         let mut reusing = run(2, &["+a", "+b"]);
-        let result = Some(ClaimedResult { blocking: Blocking::Allowed, origin: Some(from) });
+        let result = Some(ClaimedResult { blocking: Blocking::Allowed, succeeded: Some(true), origin: Some(from) });
         reusing.checks.as_mut().expect("they are named")[1].result = result;
         assert_eq!(reason(&strict, std::slice::from_ref(&reusing)), expected);
         assert_eq!(word(&policy(), std::slice::from_ref(&reusing)), "proved");
@@ -172,7 +180,7 @@ fn a_reused_result_counts_as_what_it_was_in_the_run_that_carried_the_check_out()
     }
     let mut unknown = run(2, &["+a"]);
     unknown.checks.as_mut().expect("they are named")[0].result =
-        Some(ClaimedResult { blocking: Blocking::Allowed, origin: None });
+        Some(ClaimedResult { blocking: Blocking::Allowed, succeeded: Some(true), origin: None });
     assert_eq!(reason(&policy(), &[unknown]), "unknown-origin");
 }
 
@@ -262,4 +270,44 @@ fn named_checks_and_tasks_are_required_each_for_itself() {
     assert_eq!(word(&both, &[run(1, &["+a"])]), "not-tested");
     assert_eq!(word(&both, &[GateClaim { task: other, ..run(2, &["+x"]) }, run(1, &["+a"])]), "proved");
     assert_eq!(overall_state(&[]), GateState::NotTested, "unknown is never success");
+}
+
+#[test]
+fn a_run_with_another_plan_than_the_commit_has_proves_nothing() {
+    let required = |checks: &[&str], digests: &[&[u8]]| {
+        let checks = checks.iter().map(ToString::to_string).collect();
+        let plan = RequiredPlan { checks, digests: digests.iter().map(|bytes| Digest::of(bytes)).collect() };
+        BTreeMap::from([(TaskId::default_task(), plan)])
+    };
+    let words = |policy: &GatePolicy, plans: &BTreeMap<TaskId, RequiredPlan>, runs: &[GateClaim]| {
+        let judged = judge_by_plans(policy, plans, runs);
+        let reasons: Vec<String> = judged.iter().flat_map(|one| &one.reasons).map(|reason| reason.word().to_owned()).collect();
+        (overall_state(&judged).word(), reasons.join(" "))
+    };
+    let of = |state, reason: &str| (state, reason.to_owned());
+    let two = required(&["a", "b"], &[]);
+    assert_eq!(words(&policy(), &two, &[run(1, &["+a"])]), of("not-tested", "checks-not-run"));
+    assert_eq!(words(&policy(), &two, &[run(2, &["+a"]), run(1, &["+a", "+b", "+c"])]), of("proved", ""));
+    assert_eq!(words(&policy(), &BTreeMap::new(), &[run(1, &[])]), of("not-tested", "not-run"), "no check is no success");
+    let other = required(&["a"], &[b"other", b"third"]);
+    assert_eq!(words(&policy(), &other, &[run(1, &["+a"])]), of("not-tested", "other-plan"));
+    let named = GatePolicy { checks: vec!["a".to_owned()], ..policy() };
+    assert_eq!(words(&named, &other, &[run(1, &["+a"])]), of("not-tested", "other-plan"));
+    assert_eq!(words(&named, &required(&["a"], &[b"other", b"plan"]), &[run(1, &["+a"])]), of("proved", ""));
+    let unknown = GateClaim { plan: None, ..run(1, &["+a"]) };
+    assert_eq!(words(&policy(), &other, &[unknown]), of("not-tested", "other-plan"));
+    assert_eq!(words(&policy(), &other, &[run(1, &["-a"])]), of("red", "failed"), "a failure is one");
+}
+
+#[test]
+fn a_check_that_the_policy_names_needs_a_success_and_others_pass_with_warnings() {
+    let judged = judge(&policy(), &[run(1, &["+a", "~b"])]);
+    assert_eq!((judged[0].state, &judged[0].warnings), (GateState::Proved, &vec!["b".to_owned()]));
+    assert_eq!(judge(&policy(), &[run(2, &["+a", "?b"]), run(1, &["?a", "~b"])])[0].warnings, ["b"]);
+    let named = GatePolicy { checks: vec!["b".to_owned()], ..policy() };
+    assert_eq!(reason(&named, &[run(2, &["~b"]), run(1, &["+b"])]), "failed");
+    assert_eq!(reason(&named, &[run(2, &["*b"])]), "unknown-success");
+    assert_eq!(word(&named, &[run(2, &["*b"])]), "not-accepted");
+    assert_eq!(word(&named, &[run(2, &["*b"]), run(1, &["+b"])]), "proved");
+    assert_eq!(word(&policy(), &[run(1, &["*b"])]), "proved");
 }
