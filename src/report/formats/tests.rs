@@ -66,7 +66,14 @@ fn elements(xml: &str) -> BTreeMap<String, usize> {
                 }
                 *counts.entry(tag.name().as_ref().to_owned()).or_default() += 1;
             }
-            _ => {}
+            Event::End(_)
+            | Event::Text(_)
+            | Event::CData(_)
+            | Event::Comment(_)
+            | Event::Decl(_)
+            | Event::PI(_)
+            | Event::DocType(_)
+            | Event::GeneralRef(_) => {}
         }
     }
 }

@@ -52,8 +52,11 @@ fn add(index: &mut TestIndex, run: &SealedTests) {
     index.index.add_tests(&project(SHOP), run).unwrap();
 }
 
-/// Returns the results of the first check: for each run its tests by id with outcome, message and duration.
-fn results(index: &TestIndex) -> Vec<Vec<(String, TestOutcome, Option<String>, Option<u64>)>> {
+/// A test by id, with outcome, message and duration.
+type ReadBack = (String, TestOutcome, Option<String>, Option<u64>);
+
+/// Returns the results of the first check: the tests of each run.
+fn results(index: &TestIndex) -> Vec<Vec<ReadBack>> {
     let shop = project(SHOP);
     let check = index.index.indexed_checks(&shop).unwrap().remove(0).number;
     let rosters = index.index.rosters(&shop, check).unwrap();
