@@ -88,7 +88,7 @@ impl Bench {
     }
 
     /// Returns the answer of each command. With `measured`, prints how long each took, and fails if one took too long.
-    #[expect(clippy::print_stdout, reason = "a bench measures and prints")]
+    #[expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench measures and prints")]
     fn answers(&self, measured: bool) -> Vec<Value> {
         let mut answers = Vec::new();
         for command in self.commands() {

@@ -26,9 +26,10 @@ exit \"$(cat ../shared/code)\"
 pub(crate) enum End {
     Passes,
     Fails,
+    Skips,
 }
 
-use End::{Fails, Passes};
+use End::{Fails, Passes, Skips};
 
 pub(crate) fn project() -> Project {
     let check = "[[check]]\nname = \"unit\"\ncommand = \"sh run.sh\"\ntool = \"pytest\"\n";
@@ -39,7 +40,11 @@ pub(crate) fn project() -> Project {
 fn next_report(project: &Project, tests: &[(&str, &str, End)]) {
     let one = |(name, seconds, end): &(&str, &str, End)| {
         let time = if seconds.is_empty() { String::new() } else { format!(" time=\"{seconds}\"") };
-        let failure = if *end == Fails { "<failure message=\"E   broke\">E   broke\nmore</failure>" } else { "" };
+        let failure = match end {
+            Passes => "",
+            Fails => "<failure message=\"E   broke\">E   broke\nmore</failure>",
+            Skips => "<skipped/>",
+        };
         format!("<testcase classname=\"a\" name=\"{name}\"{time}>{failure}</testcase>")
     };
     let cases: String = tests.iter().map(one).collect();
@@ -75,19 +80,21 @@ fn with_a_past() -> Project {
     project
 }
 
+/// Questions about the past of [`with_a_past`].
+const QUESTIONS: [&[&str]; 8] = [
+    &["log"],
+    &["log", "--failed"],
+    &["log", "--test", "flips", "--failed"],
+    &["log", "--task", "default", "--since", "1d"],
+    &["history", "leaves"],
+    &["flaky"],
+    &["slow"],
+    &["diff", "2", "4"],
+];
+
 /// The answers that must be the same whenever the index is made.
 fn answers(project: &Project) -> Vec<Value> {
-    let questions: [&[&str]; 8] = [
-        &["log"],
-        &["log", "--failed"],
-        &["log", "--test", "flips", "--failed"],
-        &["log", "--task", "default", "--since", "1d"],
-        &["history", "leaves"],
-        &["flaky"],
-        &["slow"],
-        &["diff", "2", "4"],
-    ];
-    questions.iter().map(|question| json(project, question)).collect()
+    QUESTIONS.iter().map(|question| json(project, question)).collect()
 }
 
 #[test]
@@ -121,6 +128,8 @@ fn each_command_finds_what_it_is_for() {
     assert_eq!((ids(&back["newlyFailing"]), ids(&back["mended"])), (vec!["a::flips".to_owned()], vec!["a::stays".to_owned()]));
     assert_eq!(ids(&json(&project, &["diff", "4"])["comparison"]["slower"]), ["a::stays"]);
 
+    let taken = project.proctor(["log", "--test", "flips"]).success();
+    assert!(taken.stderr.contains("no test is named `flips`; this is about ") && taken.stderr.contains("a::flips"));
     let failed = json(&project, &["log", "--test", "a::flips", "--failed"]);
     assert_eq!(failed["runs"].as_array().map(Vec::len), Some(1), "{failed}");
     let shown = project.proctor(["log"]).success().stdout;
@@ -140,13 +149,68 @@ fn the_index_made_again_from_the_evidence_gives_the_same_answers() {
         let _may_not_be_there = fs::remove_file(project.root().join("state/proctor").join(name));
     }
     assert_eq!(answers(&project), before);
-    // A damaged list of outcomes is damage of the index.
-    let index = rusqlite::Connection::open(project.root().join("state/proctor/state.db")).expect("it opens");
-    index.execute("UPDATE history_results SET outcomes = x'ffff'", []).expect("it can be written");
-    drop(index);
-    let answer = project.proctor(["flaky", "--json"]).success();
-    assert!(answer.stderr.contains("the index was damaged"), "{}", answer.snapshot());
-    assert_eq!(answers(&project), before);
+    // No seal covers these rows. What another program wrote there is neither believed nor waited for, and the rest of the file stays.
+    let statements = [
+        "UPDATE history_results SET outcomes = x'ffff'",
+        "UPDATE history_results SET durations = x'07'",
+        "UPDATE history_rosters SET tests = x'ff'",
+        "UPDATE history_runs SET status = 'X', run_id = 'x'",
+        "UPDATE history_positions SET sequence = -1",
+        "UPDATE history_positions SET sequence = 99999",
+        "UPDATE history_positions SET bytes = -1",
+        "UPDATE history_positions SET sequence = 0",
+        "DELETE FROM history_runs; UPDATE history_positions SET sequence = 99999",
+    ];
+    for statement in statements {
+        for (place, question) in QUESTIONS.iter().enumerate() {
+            let index = rusqlite::Connection::open(project.root().join("state/proctor/state.db")).expect("it opens");
+            index.execute_batch(statement).expect("it can be written");
+            drop(index);
+            let answer = project.proctor(question.iter().chain(&["--json"])).success();
+            assert_eq!(answer.json(), before[place], "{statement}: {question:?}");
+            assert!(!answer.stderr.contains("the index was damaged"), "{statement}: {}", answer.snapshot());
+        }
+    }
+}
+
+#[test]
+fn each_change_of_an_outcome_is_a_difference() {
+    let project = project();
+    run(&project, &[("a", "0.001", Passes), ("b", "0.001", Skips), ("c", "0.001", Passes)]);
+    run(&project, &[("a", "0.001", Skips), ("b", "0.001", Passes), ("c", "0.001", Passes)]);
+    let diff = json(&project, &["diff", "2", "3"])["comparison"].clone();
+    assert_eq!(
+        (ids(&diff["changed"]), &diff["notCompared"]),
+        (vec!["a::a".to_owned(), "a::b".to_owned()], &Value::Array(vec![]))
+    );
+    let shown = project.proctor(["diff", "2", "3"]).success().stdout;
+    assert!(shown.contains("a::a: passed → skipped") && !shown.contains("every check"), "{shown}");
+    run(&project, &[("a", "0.001", Skips), ("b", "0.001", Passes), ("c", "0.001", Passes)]);
+    let same = project.proctor(["diff", "3", "4"]).success().stdout;
+    assert!(same.contains("every check and test ended as before"), "{same}");
+}
+
+#[test]
+fn a_run_that_cannot_be_read_keeps_no_other_one_out() {
+    let project = with_a_past();
+    let evidence = project.root().join("state/proctor/evidence");
+    let runs = evidence.join(project.store().project_ids().pop().expect("registered")).join("default/runs");
+    let mut names: Vec<PathBuf> = fs::read_dir(runs).expect("it is there").map(|entry| entry.expect("read").path()).collect();
+    names.retain(|path| path.is_dir());
+    names.sort();
+    // The report of the second run is a directory, and that of the third one a link to itself.
+    let report = |run: &PathBuf| run.join("execution-report.json");
+    fs::remove_file(report(&names[1])).expect("the store is ours");
+    fs::create_dir(report(&names[1])).expect("the store is ours");
+    fs::remove_file(report(&names[2])).expect("the store is ours");
+    std::os::unix::fs::symlink("execution-report.json", report(&names[2])).expect("the store is ours");
+    for name in ["state.db", "state.db-wal", "state.db-shm"] {
+        let _may_not_be_there = fs::remove_file(project.root().join("state/proctor").join(name));
+    }
+    let past = json(&project, &["history", "stays"])["past"].clone();
+    assert_eq!(past["results"].as_array().map(Vec::len), Some(2), "{past}");
+    let failed = json(&project, &["log", "--failed"]);
+    assert_eq!(failed["runs"].as_array().map(Vec::len), Some(3), "the ledger still has the verdicts: {failed}");
 }
 
 #[test]
@@ -163,6 +227,8 @@ fn runs_whose_evidence_is_gone_are_known_and_marked() {
     fs::remove_dir_all(directory("2")).expect("the store is ours");
     let state = |number: usize| json(&project, &["log"])["runs"][4 - number]["evidence"].clone();
     assert_eq!((state(1), state(2)), ("missing".into(), "kept".into()));
+    let filtered = json(&project, &["log", "--task", "default"]);
+    assert_eq!(filtered["runs"][3]["evidence"], "missing", "{filtered}");
     let shown = project.proctor(["history", "flips"]).success().stdout;
     assert_eq!(shown.matches("no longer provable: evidence missing").count(), 1, "{shown}");
     assert!(project.proctor(["log"]).success().stdout.contains("evidence missing"));
@@ -232,6 +298,11 @@ fn a_run_adds_its_tests_when_its_verdict_was_told_and_a_purge_forgets_them() {
     assert_eq!(terminal.ended().status, 0);
     let tables = ["history_runs", "history_tests", "history_results", "history_messages", "history_rosters"];
     assert_eq!(tables.map(count), [0; 5]);
+    for name in ["state.db", "state.db-wal"] {
+        let bytes = fs::read(project.root().join("state/proctor").join(name)).unwrap_or_default();
+        let has = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        assert!(!has("a::leaves") && !has("E   broke"), "{name} still has what was purged");
+    }
 }
 
 #[test]

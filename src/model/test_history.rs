@@ -214,12 +214,18 @@ pub struct RunComparison {
     pub newly_failing: Vec<ComparedTest>,
     /// Tests that failed in the earlier run and pass in the later one.
     pub mended: Vec<ComparedTest>,
+    /// Tests that ended in another way in the later run, and that are in neither of the two lists above: passed and then skipped, say.
+    #[serde(default)]
+    pub changed: Vec<ComparedTest>,
     /// Tests of the earlier run that the later run does not have.
     pub gone: Vec<ComparedTest>,
     /// Tests of the later run that the earlier run does not have.
     pub new: Vec<ComparedTest>,
     /// Tests that were slower by more than their durations vary.
     pub slower: Vec<SlowerTest>,
+    /// Checks of which not every test was compared: one of the runs has no whole list of their tests.
+    #[serde(default)]
+    pub not_compared: Vec<String>,
     /// The paths whose saves started the runs after the earlier one, up to the later one. Each run names at most 20, and a run that
     /// nothing was saved for names none, so other paths may have changed too.
     pub saved_paths: Vec<String>,
@@ -232,7 +238,7 @@ pub enum CheckEnd {
     Failed,
     /// The check failed, and passed on an equal tree.
     Flaky,
-    /// The run was cut short or moved, so the result says nothing about a tree.
+    /// The run was cut short or moved, or the check could not be carried out, so the result says nothing about a tree.
     Unclear,
 }
 
@@ -244,6 +250,8 @@ pub struct CheckStreak {
     pub ends: Vec<CheckEnd>,
     /// If the check fails now: when the first run of the unbroken row of failures began, and how many runs that row has.
     pub failing: Option<(Timestamp, u64)>,
+    /// Whether the row of failures may begin earlier: all results that were read are failures, and there are older ones.
+    pub is_failing_longer: bool,
     /// How many of its last runs failed although it passed on an equal tree.
     pub flaky: u64,
 }
@@ -256,6 +264,13 @@ impl TestKey {
 
     pub fn bits(self) -> u64 {
         self.0
+    }
+}
+
+impl NamedTest {
+    /// Returns whether a word is the whole id of the test, its whole name in the tool's report, or its key.
+    pub fn is_named(&self, word: &str) -> bool {
+        self.id == word || self.report_name.as_deref() == Some(word) || self.key.to_string() == word
     }
 }
 

@@ -75,6 +75,7 @@ fn purge_locked(
     }
     let purge = purge_runs(&lock, &mut ledger, plan.clone(), &scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
     apply_written(store, &mut index, &scope.project, &purge.lines)?;
+    index.empty_log().map_err(ProjectError::Index)?;
     remove_snapshots_of(&lock)?;
     Ok(Some(plan))
 }

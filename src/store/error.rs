@@ -73,7 +73,7 @@ pub enum IndexError {
 
 impl IndexError {
     /// Returns whether the file is damaged, so that rebuilding it helps.
-    pub(super) fn is_damage(&self) -> bool {
+    pub(crate) fn is_damage(&self) -> bool {
         match self {
             Self::Corrupt { .. } | Self::Value { .. } | Self::Foreign { .. } => true,
             Self::File { .. }

@@ -4,7 +4,7 @@
 //! the ledger lines from which the index is rebuilt ([`StoreIndex::repair_with`]). A damaged index is then moved aside
 //! and rebuilt from these lines, and the query is repeated. Nothing is lost but time.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::os::unix::fs::MetadataExt as _;
@@ -37,6 +37,8 @@ pub struct StoreIndex {
     path: PathBuf,
     judge: ApprovalJudge,
     mending: Option<IndexRepair>,
+    /// How often the file was rebuilt since it was opened.
+    rebuilds: Cell<u32>,
     pub(super) sealing: Option<IndexSealing>,
     /// The projects of which every line was applied, with the state of the files then.
     pub(super) current: RefCell<BTreeMap<ProjectId, CurrentState>>,
@@ -143,6 +145,7 @@ impl StoreIndex {
                 path: path.to_owned(),
                 judge,
                 mending: None,
+                rebuilds: Cell::default(),
                 sealing: None,
                 current: RefCell::default(),
             },
@@ -177,6 +180,24 @@ impl StoreIndex {
     /// Sets the functions by which damage that is found later is repaired automatically.
     pub fn repair_with(&mut self, mending: IndexRepair) {
         self.mending = Some(mending);
+    }
+
+    /// Moves the write-ahead log into the file and empties it, so that neither has what was deleted. If another process reads
+    /// meanwhile, a later one that closes the index does it.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn empty_log(&mut self) -> Result<(), IndexError> {
+        self.update(|tables, _| {
+            let _refused = tables.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            Ok(())
+        })
+    }
+
+    /// Returns how often the file was rebuilt since it was opened. A rebuilt index has no tests until they are added again, so an
+    /// answer that was begun before says nothing about them.
+    pub fn rebuilds(&self) -> u32 {
+        self.rebuilds.get()
     }
 
     /// Closes the file until the index is used again. An index that is not used for a long time thus holds no descriptor.
@@ -230,6 +251,13 @@ impl StoreIndex {
         }
     }
 
+    /// Asks about the rows that no ledger line has. Where they are damaged, the error is returned: a rebuilt index has none of them,
+    /// so the same question would find nothing.
+    pub(super) fn query_tests<T>(&self, question: impl Fn(&Tables) -> Result<T, IndexError>) -> Result<T, IndexError> {
+        self.open_file()?;
+        question(self.tables.borrow().as_ref().expect("`open_file` has opened it"))
+    }
+
     pub(super) fn update<T>(
         &mut self,
         statement: impl Fn(&mut Tables, Option<&IndexSealing>) -> Result<T, IndexError>,
@@ -258,6 +286,14 @@ impl StoreIndex {
         Ok(())
     }
 
+    /// Rebuilds the whole index, if [`Self::repair_with`] said how. The tests are then to be added again.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn rebuild_anew(&mut self) -> Result<(), IndexError> {
+        self.rebuild().map(drop)
+    }
+
     /// Rebuilds the index if `repair_with` was called. Returns whether the index was rebuilt.
     fn rebuild(&self) -> Result<bool, IndexError> {
         let Some(mending) = &self.mending else { return Ok(false) };
@@ -272,6 +308,7 @@ impl StoreIndex {
             new.apply(&project, &lines, self.sealing.as_ref())?;
         }
         *self.tables.borrow_mut() = Some(new);
+        self.rebuilds.set(self.rebuilds.get().saturating_add(1));
         aside.iter().for_each(|aside| (mending.done)(aside));
         Ok(true)
     }

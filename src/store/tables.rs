@@ -123,6 +123,8 @@ impl Tables {
         // By default the last connection that is closed moves the write-ahead log into the file and deletes the log.
         // The next connection would create it again. That would cost four syncs for every command.
         self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        // What is deleted is overwritten: names of tests and lines of failures that a purge removed must not stay in the file.
+        self.connection.pragma_update(None, "secure_delete", "ON")?;
         // After a power loss the newest rows may be missing, but they follow from the ledger. A power loss never
         // damages the file.
         self.connection.pragma_update(None, "synchronous", "NORMAL")?;

@@ -65,6 +65,9 @@ fn past_runs_and_tests_are_answered_as_the_commands_print_them() {
     let (head, _) = ask_with(&project, &path, &format!("range: bytes={}-", whole.len()));
     assert!(head.starts_with("HTTP/1.1 416"), "{head}");
 
+    // A test that is not there is not another one, whose name has the word.
+    let id = tests["tests"][0]["id"].as_str().expect("an id");
+    let tests_by_a_part = format!("tests/{}", &id[1..]);
     let wrong = [
         ("runs/99", 404, "notFound"),
         ("runs/../../x", 404, "notFound"),
@@ -72,6 +75,8 @@ fn past_runs_and_tests_are_answered_as_the_commands_print_them() {
         ("runs/3/files/..", 404, "notFound"),
         ("runs/3/files/%zz", 404, "notFound"),
         ("tests/0000000000000000", 404, "notFound"),
+        (&tests_by_a_part, 404, "notFound"),
+        (&format!("runs?task=T9&test={key}"), 404, "notFound"),
         ("tests/%ff", 400, "badRequest"),
         ("runs?limit=20000", 400, "badRequest"),
         ("runs?limit=-1", 400, "badRequest"),

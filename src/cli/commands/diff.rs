@@ -18,9 +18,10 @@ pub(crate) fn execute(options: &DiffOptions, environment: &Environment) -> Resul
     let from = find(&archive, &project, &options.from)?;
     let to = match &options.to {
         Some(to) => find(&archive, &project, to)?.run_id,
-        None => newest_of_task(&archive, &project, &from)?,
+        None => newest_of_task(&mut archive, &project, &from)?,
     };
-    let compared = archive.compare_runs(&project, &from.run_id, &to).map_err(|error| super::from_run_error(&error))?;
+    let compared = archive.about_tests(&project, |archive| archive.compare_runs(&project, &from.run_id, &to));
+    let compared = compared.map_err(|error| super::from_run_error(&error))?;
     let comparison = compared.map_err(|error| {
         CommandError::of(CommandExit::Usage, &error).hint("`proctor log --task TASK` lists the runs of a task")
     })?;
@@ -40,8 +41,9 @@ fn find(archive: &StoreReader, project: &ProjectId, wanted: &str) -> Result<Reco
 }
 
 /// Returns the newest run of the same task.
-fn newest_of_task(archive: &StoreReader, project: &ProjectId, run: &RecordedRun) -> Result<RunId, CommandError> {
+fn newest_of_task(archive: &mut StoreReader, project: &ProjectId, run: &RecordedRun) -> Result<RunId, CommandError> {
     let filter = RunFilter { of_task: Some(run.task.clone()), most: 1, ..RunFilter::default() };
-    let newest = archive.logged_runs(project, &filter).map_err(|error| super::from_run_error(&error))?;
+    let newest = archive.about_tests(project, |archive| archive.logged_runs(project, &filter));
+    let newest = newest.map_err(|error| super::from_run_error(&error))?;
     Ok(newest.into_iter().next().map_or_else(|| run.run_id.clone(), |(newest, _)| newest.run_id))
 }

@@ -1,4 +1,4 @@
-//! `proctor history`: tells the past of a test. Also finds tests for other commands.
+//! `proctor history`: tells the past of a test. Also says for other commands which test a word means.
 
 use crate::api::TestPastV1;
 use crate::cli::commands::opening;
@@ -9,8 +9,8 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
 use crate::cli::specification_files;
-use crate::model::{CommandExit, ProjectId, TaskId};
-use crate::project::{FoundTest, StoreReader, TestSearch};
+use crate::model::{CommandExit, NamedTest, ProjectId};
+use crate::project::{StoreReader, TestSearch};
 
 /// At most this many tests are named where a word may mean several.
 const SHOWN: usize = 10;
@@ -22,9 +22,13 @@ pub(crate) fn execute(options: &HistoryOptions, environment: &Environment) -> Re
     let task = options.task.as_deref().map(specification_files::read_task).transpose()?;
     let (mut archive, project) = opening::open_registered(environment, &root)?;
     catch_up(&mut archive, &project)?;
-    let found = find(&archive, &project, task.as_ref(), &options.test)?;
     let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
-    let past = archive.test_past(&project, &found, limit).map_err(|error| super::from_run_error(&error))?;
+    let past = archive.about_tests(&project, |archive| match archive.find_test(&project, task.as_ref(), &options.test)? {
+        TestSearch::Found(found) => archive.test_past(&project, &found, limit).map(Ok),
+        search => Ok(Err(search)),
+    });
+    let past = past.map_err(|error| super::from_run_error(&error))?.map_err(|search| not_one(&options.test, &search))?;
+    note_taken(&options.test, &past.test);
     if options.json {
         render::document(&TestPastV1::new(project, past));
     } else {
@@ -42,25 +46,28 @@ pub(super) fn catch_up(archive: &mut StoreReader, project: &ProjectId) -> Result
     Ok(())
 }
 
-/// Finds the test that a word means. It is an error if there is none, or several.
-pub(super) fn find(
-    archive: &StoreReader,
-    project: &ProjectId,
-    task: Option<&TaskId>,
-    wanted: &str,
-) -> Result<FoundTest, CommandError> {
-    match archive.find_test(project, task, wanted).map_err(|error| super::from_run_error(&error))? {
-        TestSearch::Found(found) => Ok(found),
-        TestSearch::Nothing => Err(CommandError::new(CommandExit::Usage, format!("no known test is named `{wanted}`"))
-            .hint("name a part of its id; tests are known since the oldest run whose evidence was there")),
-        TestSearch::Several(tests) => {
-            let named = |test: &crate::model::NamedTest| format!("{} · {} · {}", test.key, test.check, test.id);
-            let mut lines: Vec<String> = tests.iter().take(SHOWN).map(named).collect();
-            if tests.len() > SHOWN {
-                lines.push(format!("{} more", tests.len() - SHOWN));
-            }
-            let text = format!("`{wanted}` may mean {} tests:\n{}", tests.len(), lines.join("\n"));
-            Err(CommandError::new(CommandExit::Usage, text).hint("name one by its key, the first word of its line"))
-        }
+/// Says which test was taken, if the word is only a part of its names.
+pub(super) fn note_taken(wanted: &str, test: &NamedTest) {
+    if !test.is_named(wanted) {
+        render::note(&format!("note: no test is named `{wanted}`; this is about {} · {} · {}", test.key, test.check, test.id));
     }
+}
+
+/// Returns the error that a word means no test, or several.
+pub(super) fn not_one(wanted: &str, search: &TestSearch) -> CommandError {
+    let tests = match search {
+        TestSearch::Found(found) => std::slice::from_ref(&found.test),
+        TestSearch::Several(tests) => tests,
+        TestSearch::Nothing => {
+            return CommandError::new(CommandExit::Usage, format!("no known test is named `{wanted}`"))
+                .hint("name a part of its id; tests are known since the oldest run whose evidence was there");
+        }
+    };
+    let named = |test: &NamedTest| format!("{} · {} · {}", test.key, test.check, test.id);
+    let mut lines: Vec<String> = tests.iter().take(SHOWN).map(named).collect();
+    if tests.len() > SHOWN {
+        lines.push(format!("{} more", tests.len() - SHOWN));
+    }
+    let text = format!("`{wanted}` may mean {} tests:\n{}", tests.len(), lines.join("\n"));
+    CommandError::new(CommandExit::Usage, text).hint("name one by its key, the first word of its line")
 }

@@ -13,7 +13,7 @@ use crate::cli::specification_files;
 use crate::config::parse_duration;
 use crate::model::{CommandExit, DurationMs, LoggedRun, Timestamp};
 use crate::process::clock;
-use crate::project::RunFilter;
+use crate::project::{RunFilter, TestSearch};
 
 pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, options.place.path())?;
@@ -27,17 +27,30 @@ pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result
         }
         caught_up => caught_up?,
     }
-    let test = options.test.as_deref().map(|wanted| history::find(&archive, &project, task.as_ref(), wanted)).transpose()?;
     let filter =
-        RunFilter { of_task: task, only_failed: options.failed, not_before: since, with_test: test, most: options.limit };
-    let runs = archive.logged_runs(&project, &filter).map_err(|error| super::from_run_error(&error))?;
+        RunFilter { of_task: task, only_failed: options.failed, not_before: since, with_test: None, most: options.limit };
+    let answer = archive.about_tests(&project, |archive| {
+        let Some(wanted) = options.test.as_deref() else { return Ok(Ok((archive.logged_runs(&project, &filter)?, None))) };
+        match archive.find_test(&project, filter.of_task.as_ref(), wanted)? {
+            TestSearch::Found(found) => {
+                let taken = Some((wanted, found.test.clone()));
+                let filter = RunFilter { with_test: Some(found), ..filter.clone() };
+                Ok(Ok((archive.logged_runs(&project, &filter)?, taken)))
+            }
+            search => Ok(Err(history::not_one(wanted, &search))),
+        }
+    });
+    let (runs, taken) = answer.map_err(|error| super::from_run_error(&error))??;
+    if let Some((wanted, test)) = &taken {
+        history::note_taken(wanted, test);
+    }
     if options.json {
         let runs: Vec<LoggedRun> = runs.into_iter().map(|(_, logged)| logged).collect();
         render::document(&RunListV1::new(project, runs));
         return Ok(CommandExit::Proceed);
     }
     if runs.is_empty() {
-        let is_filtered = filter != RunFilter { most: options.limit, ..RunFilter::default() };
+        let is_filtered = taken.is_some() || filter != RunFilter { most: options.limit, ..RunFilter::default() };
         render::note(if is_filtered { "no run fits" } else { "no runs yet: `proctor run` makes the first" });
     }
     for (run, logged) in &runs {

@@ -14,7 +14,8 @@ pub(crate) fn execute(options: &SlowOptions, environment: &Environment) -> Resul
     let root = setup::project_root(environment, options.place.path())?;
     let (mut archive, project) = opening::open_registered(environment, &root)?;
     history::catch_up(&mut archive, &project)?;
-    let tests = archive.slow_tests(&project).map_err(|error| super::from_run_error(&error))?;
+    let tests =
+        archive.about_tests(&project, |archive| archive.slow_tests(&project)).map_err(|error| super::from_run_error(&error))?;
     if options.json {
         render::document(&SlowTestsV1::new(project, tests));
         return Ok(CommandExit::Proceed);

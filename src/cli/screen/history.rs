@@ -182,9 +182,17 @@ pub(crate) fn comparison_lines(comparison: &RunComparison, style: Style) -> Vec<
         lines.push(style.paint(tone, &format!("{heading} ({}):", tests.len())));
         lines.extend(shown(tests, compared_line).into_iter().map(Line::from));
     }
+    if !comparison.changed.is_empty() {
+        lines.push(style.paint(Tone::Doubtful, &format!("changed ({}):", comparison.changed.len())));
+        lines.extend(shown(&comparison.changed, changed_line).into_iter().map(Line::from));
+    }
     if !comparison.slower.is_empty() {
         lines.push(style.paint(Tone::Doubtful, &format!("slower ({}):", comparison.slower.len())));
         lines.extend(shown(&comparison.slower, slower_line).into_iter().map(Line::from));
+    }
+    if !comparison.not_compared.is_empty() {
+        lines.push(style.paint(Tone::Doubtful, &format!("not every test compared ({}):", comparison.not_compared.len())));
+        lines.extend(shown(&comparison.not_compared, |check| format!("  {check}")).into_iter().map(Line::from));
     }
     if lines.len() == 1 {
         lines.push("  every check and test ended as before".into());
@@ -199,6 +207,11 @@ pub(crate) fn comparison_lines(comparison: &RunComparison, style: Style) -> Vec<
 fn compared_line(compared: &ComparedTest) -> String {
     let message = compared.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
     format!("  {}{message}", compared.test.id)
+}
+
+fn changed_line(compared: &ComparedTest) -> String {
+    let word = |outcome: Option<TestOutcome>| outcome.map_or("not there", outcome_word);
+    format!("  {}: {} → {}", compared.test.id, word(compared.from), word(compared.to))
 }
 
 /// Returns a line for each value, at most [`SHOWN`], and one that says how many are not shown.
@@ -246,7 +259,8 @@ pub(crate) fn streak_line(streak: &CheckStreak, characters: BlockCharacters, sty
     let mut words = Vec::new();
     if let Some((since, runs)) = streak.failing {
         let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
-        words.push(format!("failing since {}, {runs}", minute(since)));
+        let least = if streak.is_failing_longer { "at least " } else { "" };
+        words.push(format!("failing since {least}{}, {least}{runs}", minute(since)));
     }
     if streak.flaky > 0 {
         words.push(format!("flaky: {} of the last {} on equal trees", streak.flaky, streak.ends.len()));
@@ -293,12 +307,16 @@ mod tests {
             check: "pytest".to_owned(),
             ends: vec![CheckEnd::Passed, CheckEnd::Flaky, CheckEnd::Unclear, CheckEnd::Failed, CheckEnd::Failed],
             failing: Some((noon, 2)),
+            is_failing_longer: false,
             flaky: 1,
         };
         let line = |characters| text(&streak_line(&streak, characters, Style::Plain).unwrap());
         let words = "failing since 14:02 UTC, 2 runs · flaky: 1 of the last 5 on equal trees";
         assert_eq!(line(BlockCharacters::Unicode), format!("  pytest  ▁▄·██  {words}"));
         assert_eq!(line(BlockCharacters::Ascii), format!("  pytest  .~-##  {words}"));
+        let longer = CheckStreak { is_failing_longer: true, ..streak.clone() };
+        let shown = text(&streak_line(&longer, BlockCharacters::Ascii, Style::Plain).unwrap());
+        assert!(shown.contains("failing since at least 14:02 UTC, at least 2 runs"), "{shown}");
         let once = CheckStreak { ends: vec![CheckEnd::Failed], ..streak };
         assert_eq!(streak_line(&once, BlockCharacters::Ascii, Style::Plain), None);
     }

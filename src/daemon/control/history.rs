@@ -79,6 +79,26 @@ struct FilePart {
     size: u64,
 }
 
+/// Why a question is not answered.
+enum Unanswered {
+    /// What was asked for is wrong, or is not there.
+    Request(ErrorV1),
+    /// The store cannot be read.
+    Store(ProjectError),
+}
+
+impl From<ErrorV1> for Unanswered {
+    fn from(error: ErrorV1) -> Self {
+        Self::Request(error)
+    }
+}
+
+impl From<ProjectError> for Unanswered {
+    fn from(error: ProjectError) -> Self {
+        Self::Store(error)
+    }
+}
+
 /// Reads the answer in a thread of its own.
 pub(super) async fn answer_history(desk: &ControlContext, question: HistoryQuestion) -> Result<Response, ErrorV1> {
     let place = desk.history.clone();
@@ -95,46 +115,58 @@ fn read_answer(place: &HistoryPlace, question: &HistoryQuestion) -> Result<Respo
         return Err(ErrorV1::new(ErrorKindV1::NotFound, message, "`GET /v1/projects` lists the projects with their ids"));
     }
     archive.catch_up_tests(&project).map_err(failed)?;
+    let answered = archive.about_tests(&project, |archive| match answer(archive, question) {
+        Ok(response) => Ok(Ok(response)),
+        Err(Unanswered::Request(error)) => Ok(Err(error)),
+        Err(Unanswered::Store(error)) => Err(error),
+    });
+    answered.map_err(failed)?
+}
+
+fn answer(archive: &StoreReader, question: &HistoryQuestion) -> Result<Response, Unanswered> {
+    let project = question.project.clone();
     match question.route {
         HistoryRoute::RunDetails => {
-            let run = find_run(&archive, &project, question.part(5))?;
-            let files = archive.file_names(&project, &run).map_err(failed)?;
-            let logged = archive.logged(&project, run).map_err(failed)?;
+            let run = find_run(archive, &project, question.part(5))?;
+            let files = archive.file_names(&project, &run)?;
+            let logged = archive.logged(&project, run)?;
             Ok(respond(200, &RunDetailsV1::new(project, logged, files)))
         }
-        HistoryRoute::RunFile => send_file(&archive, &project, question),
+        HistoryRoute::RunFile => Ok(send_file(archive, &project, question)?),
         HistoryRoute::Tests => {
             let task = question.task()?;
-            let tests = archive.tests(&project).map_err(failed)?;
+            let tests = archive.tests(&project)?;
             let wanted = tests.into_iter().filter(|test| task.as_ref().is_none_or(|task| test.task == *task));
             let (limit, skip) = (question.number("limit", LISTED_TESTS)?, question.number("skip", 0)?);
             let tests = wanted.skip(skip as usize).take(limit as usize).collect();
             Ok(respond(200, &TestListV1::new(project, tests)))
         }
         HistoryRoute::TestPast => {
-            let found = find_test(&archive, &project, question.part(5))?;
+            let found = find_test(archive, &project, None, question.part(5))?;
             let limit = question.number("limit", LISTED)?;
-            let past = archive.test_past(&project, &found, limit as usize).map_err(failed)?;
+            let past = archive.test_past(&project, &found, limit as usize)?;
             Ok(respond(200, &TestPastV1::new(project, past)))
         }
         HistoryRoute::Compare => {
-            let run = |name: &str| find_run(&archive, &project, question.given.get(name).map(String::as_str).unwrap_or_default());
+            let run = |name: &str| find_run(archive, &project, question.given.get(name).map(String::as_str).unwrap_or_default());
             let (from, to) = (run("from")?, run("to")?);
-            let compared = archive.compare_runs(&project, &from.run_id, &to.run_id).map_err(failed)?;
+            let compared = archive.compare_runs(&project, &from.run_id, &to.run_id)?;
             let comparison =
                 compared.map_err(|why| ErrorV1::new(ErrorKindV1::NotFound, why.to_string(), "`GET …/runs` lists the runs"))?;
             Ok(respond(200, &ComparisonV1::new(project, comparison)))
         }
         HistoryRoute::Runs => {
-            let test = question.given.get("test").map(|test| find_test(&archive, &project, test)).transpose()?;
+            let task = question.task()?;
+            let find = |test: &String| find_test(archive, &project, task.as_ref(), test);
+            let test = question.given.get("test").map(find).transpose()?;
             let filter = RunFilter {
-                of_task: question.task()?,
+                of_task: task,
                 only_failed: question.failed()?,
                 not_before: question.since()?,
                 with_test: test,
                 most: question.number("limit", LISTED)?,
             };
-            let runs = archive.logged_runs(&project, &filter).map_err(failed)?;
+            let runs = archive.logged_runs(&project, &filter)?;
             Ok(respond(200, &RunListV1::new(project, runs.into_iter().map(|(_, logged)| logged).collect())))
         }
     }
@@ -181,20 +213,20 @@ fn find_run(archive: &StoreReader, project: &ProjectId, wanted: &str) -> Result<
     })
 }
 
-/// Finds a test by its key or by its whole name, percent-encoded.
-fn find_test(archive: &StoreReader, project: &ProjectId, wanted: &str) -> Result<FoundTest, ErrorV1> {
+/// Finds a test by its key or by its whole name, percent-encoded. A part of a name is no answer: a program that asks for a test that
+/// is not there must not get another one.
+fn find_test(archive: &StoreReader, project: &ProjectId, task: Option<&TaskId>, wanted: &str) -> Result<FoundTest, Unanswered> {
     let decoded = decode_percent(wanted).and_then(|bytes| String::from_utf8(bytes).ok());
     let name = decoded.ok_or_else(|| wrong("test", wanted, "`%` begins two hexadecimal digits"))?;
-    let hint = "`GET …/tests` lists the tests with their keys";
-    match archive.find_test(project, None, &name).map_err(|error| from_run_error(&error))? {
-        TestSearch::Found(found) => Ok(found),
-        TestSearch::Several(tests) => {
+    let message = match archive.find_test(project, task, &name)? {
+        TestSearch::Found(found) if found.test.is_named(&name) => return Ok(found),
+        TestSearch::Several(tests) if tests.iter().all(|test| test.is_named(&name)) => {
             let keys: Vec<String> = tests.iter().take(10).map(|test| test.key.to_string()).collect();
-            let message = format!("`{name}` may mean {} tests: {}", tests.len(), keys.join(", "));
-            Err(ErrorV1::new(ErrorKindV1::NotFound, message, hint))
+            format!("`{name}` may mean {} tests: {}", tests.len(), keys.join(", "))
         }
-        TestSearch::Nothing => Err(ErrorV1::new(ErrorKindV1::NotFound, format!("no known test is named `{name}`"), hint)),
-    }
+        TestSearch::Found(_) | TestSearch::Several(_) | TestSearch::Nothing => format!("no known test is named `{name}`"),
+    };
+    Err(ErrorV1::new(ErrorKindV1::NotFound, message, "`GET …/tests` lists the tests with their keys").into())
 }
 
 /// Sends a file of a run, or a part of it. The whole file is compared with its sealed hash first.

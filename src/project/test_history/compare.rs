@@ -58,14 +58,19 @@ impl StoreReader {
             checks: compared_checks(&before, &after),
             newly_failing: Vec::new(),
             mended: Vec::new(),
+            changed: Vec::new(),
             gone: Vec::new(),
             new: Vec::new(),
             slower: Vec::new(),
+            not_compared: Vec::new(),
             saved_paths: paths,
         };
         let known = self.tests_by_number(project)?;
-        for (number, (_, before)) in &before {
+        for (number, (check, before)) in &before {
             let Some((_, after)) = after.get(number) else { continue };
+            if !has_all_tests(before, after) {
+                comparison.not_compared.push(check.name.clone());
+            }
             self.compare_tests(project, &known, (*number, before, after), &mut comparison)?;
         }
         Ok(comparison)
@@ -123,6 +128,8 @@ impl StoreReader {
                         comparison.newly_failing.push(compared(message.map_err(ProjectError::Index)?.flatten()));
                     } else if *outcome == TestOutcome::Passed && was_failing {
                         comparison.mended.push(compared(None));
+                    } else if from.is_some_and(|(before, ..)| before != outcome) {
+                        comparison.changed.push(compared(None));
                     }
                     if from.is_none() && before.is_complete {
                         comparison.new.push(compared(None));
@@ -167,6 +174,21 @@ fn compared_checks(before: &Results, after: &Results) -> Vec<ComparedCheck> {
         (before != after).then(|| ComparedCheck { check: check.name.clone(), before, after })
     };
     numbers.into_iter().filter_map(compared).collect()
+}
+
+/// Returns whether every test of a check can be compared. It cannot if a list lacks tests, if only one side has a list, or if the tests
+/// were only counted. A check without tests on both sides has none to compare.
+pub(super) fn has_all_tests(before: &CheckRun, after: &CheckRun) -> bool {
+    let source = |run: &CheckRun| run.reused.clone().unwrap_or_else(|| run.run_id.clone());
+    match (before.roster, after.roster) {
+        _ if source(before) == source(after) => true,
+        (Some(_), Some(_)) => before.is_complete && after.is_complete,
+        (None, None) => {
+            let is_known = |run: &CheckRun| run.reused.is_none() && run.counts.is_none();
+            is_known(before) && is_known(after)
+        }
+        (Some(_), None) | (None, Some(_)) => false,
+    }
 }
 
 fn tests(run: &CheckRun, rosters: &BTreeMap<u32, Roster>) -> Option<Tests> {

@@ -60,15 +60,25 @@ pub(super) fn flips_of_check(runs: &[CheckRun]) -> Flips {
     for (tree, runs) in by_tree(runs) {
         let mut on_tree = OnTree::default();
         for run in runs {
-            if run.status == ResultType::Success {
-                on_tree.passed += 1;
-            } else {
-                on_tree.failed.push((run.sequence, run.run_id.clone(), None));
+            match has_passed(run.status) {
+                Some(true) => on_tree.passed += 1,
+                Some(false) => on_tree.failed.push((run.sequence, run.run_id.clone(), None)),
+                None => {}
             }
         }
         add(&mut flips, 0, tree, on_tree);
     }
     flips.remove(&0).unwrap_or_default()
+}
+
+/// Returns whether a result says that a check passed, or that it failed. `None` for a check that could not be carried out: that
+/// says something about the machine or the settings, and nothing about the tree.
+pub(super) fn has_passed(status: ResultType) -> Option<bool> {
+    match status {
+        ResultType::Success => Some(true),
+        ResultType::TestFailure | ResultType::ValidationFailure | ResultType::Timeout => Some(false),
+        ResultType::ExecutionError | ResultType::PrerequisiteFailure | ResultType::SpecificationError => None,
+    }
 }
 
 /// Returns the results that are about a tree, by tree; only trees with more than one.

@@ -44,7 +44,8 @@ struct Looked {
 
 impl StoreReader {
     /// Returns the newest runs that fit, newest first, each with its line in the ledger, which was checked. Without a filter they are
-    /// read from the ledger's end. With one, the index of tests says which runs fit, so a run that it does not have is not listed.
+    /// read from the ledger's end. With one, the index says which sealed runs fit, and with a test, the index of tests: a run whose tests are not known is then not
+    /// listed.
     ///
     /// # Errors
     /// When the ledger or the index cannot be read, or a line of the ledger is not as proctor wrote it.
@@ -77,11 +78,8 @@ impl StoreReader {
     fn fitting(&self, project: &ProjectId, filter: &RunFilter) -> Result<Vec<(Sequence, RunId, ProofState)>, ProjectError> {
         let Some(test) = &filter.with_test else {
             let task = filter.of_task.as_ref();
-            let runs = self
-                .index
-                .past_runs(project, task, filter.only_failed, filter.not_before, filter.most)
-                .map_err(ProjectError::Index)?;
-            return Ok(runs.into_iter().map(|(run, evidence)| (run.sequence, run.run_id, evidence)).collect());
+            let runs = self.index.fitting_runs(project, task, filter.only_failed, filter.not_before, filter.most);
+            return runs.map_err(ProjectError::Index);
         };
         let wanted = NewestTests { limit: u32::MAX, skip: 0, durations: false };
         let runs = self.index.check_runs(project, test.check, wanted).map_err(ProjectError::Index)?;
@@ -122,7 +120,11 @@ impl StoreReader {
             failed_checks: Vec::new(),
             failed_tests: Vec::new(),
             flaky: false,
-            evidence: evidence.unwrap_or_else(|| self.proof_of_recorded(project, &run)),
+            evidence: match evidence {
+                Some(ProofState::Pruned) => ProofState::Pruned,
+                // Whether another program removed the files is seen on disk only.
+                Some(ProofState::Kept | ProofState::Missing) | None => self.proof_of_recorded(project, &run),
+            },
         };
         if let Some(past) = past {
             self.add_failures(project, &past, &mut logged, looked)?;

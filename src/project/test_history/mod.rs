@@ -27,7 +27,7 @@ use crate::process::clock;
 use crate::project::error::ProjectError;
 use crate::project::store_reader::StoreReader;
 use crate::project::workspace::Workspace;
-use crate::store::StoreIndex;
+use crate::store::{IndexError, StoreIndex};
 
 pub use compare::NotComparable;
 pub use logged::RunFilter;
@@ -57,11 +57,17 @@ pub(crate) fn catch_up_tests(
     }
     let begun = clock::monotonic();
     let mut added = 0;
+    let mut last = None;
     loop {
         let lacking = index.runs_without_tests(project, BATCH).map_err(ProjectError::Index)?;
         if lacking.is_empty() {
             return Ok(added);
         }
+        if lacking.first().copied() <= last {
+            // The runs were added, and another program took that back.
+            return Err(ProjectError::Index(IndexError::Unsteady { path: store.index_path() }));
+        }
+        last = lacking.last().copied();
         let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
         for sequence in lacking {
             let line = ledger.find(sequence).map_err(ProjectError::Evidence)?;
@@ -99,5 +105,39 @@ impl StoreReader {
     pub fn catch_up_tests(&mut self, project: &ProjectId) -> Result<usize, ProjectError> {
         crate::project::checked_index::catch_up(&self.store, &mut self.index, project)?;
         catch_up_tests(&self.store, &mut self.index, project, None)
+    }
+
+    /// Answers a question about tests, after [`Self::catch_up_tests`]. If rows of the index of tests are damaged, or the index was
+    /// rebuilt meanwhile, the project's rows are made again from the evidence, and the whole question is asked once more: numbers of
+    /// tests and checks may be other ones then.
+    ///
+    /// # Errors
+    /// When the question cannot be answered, or the index cannot be repaired.
+    pub fn about_tests<T>(
+        &mut self,
+        project: &ProjectId,
+        ask: impl Fn(&Self) -> Result<T, ProjectError>,
+    ) -> Result<T, ProjectError> {
+        let rebuilds = self.index.rebuilds();
+        match ask(self) {
+            Err(ProjectError::Index(error)) if error.is_damage() => {
+                tracing::warn!(
+                    "what is known about the tests of {project} was damaged, and is read from the evidence again: {error}"
+                );
+                self.index.forget_tests(project).map_err(ProjectError::Index)?;
+            }
+            answer if self.index.rebuilds() == rebuilds => return answer,
+            _ => {}
+        }
+        self.catch_up_tests(project)?;
+        match ask(self) {
+            // The tables themselves are other ones.
+            Err(ProjectError::Index(error)) if error.is_damage() => {
+                self.index.rebuild_anew().map_err(ProjectError::Index)?;
+                self.catch_up_tests(project)?;
+                ask(self)
+            }
+            answer => answer,
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Tells the past of one test: its results, its durations, when it last changed, and whether it is still there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence;
 use crate::model::{
-    NamedTest, OutcomeChange, PastTestResult, ProjectId, ProofState, RunId, TaskId, TestCounts, TestOutcome, TestPast, TreeDigest,
+    NamedTest, OutcomeChange, PastTestResult, ProjectId, ProofState, RunId, Sequence, TaskId, TestCounts, TestOutcome, TestPast,
+    TreeDigest,
 };
 use crate::project::error::ProjectError;
 use crate::project::store_reader::StoreReader;
@@ -48,8 +49,8 @@ impl StoreReader {
         tests.retain(|(_, _, test)| task.is_none_or(|task| test.task == *task));
         let fit = |test: &NamedTest| {
             let names = [Some(test.id.as_str()), test.report_name.as_deref()];
-            let key = (test.key.to_string() == wanted).then_some(NameFit::Whole);
-            names.into_iter().flatten().filter_map(|name| name_fit(name, wanted)).chain(key).max()
+            let whole = test.is_named(wanted).then_some(NameFit::Whole);
+            names.into_iter().flatten().filter_map(|name| name_fit(name, wanted)).chain(whole).max()
         };
         let best = tests.iter().filter_map(|(_, _, test)| fit(test)).max();
         tests.retain(|(_, _, test)| best.is_some() && fit(test) == best);
@@ -84,7 +85,9 @@ impl StoreReader {
         let rosters = self.index.rosters(project, found.check).map_err(ProjectError::Index)?;
         let seen = seen_in(&runs, &rosters, found.number);
         let results = self.newest_results(project, found, (&runs, &rosters), limit.max(TYPICAL))?;
-        let durations: Vec<u64> = results.iter().take(TYPICAL).filter_map(|result| result.duration_us).collect();
+        // A failure may end a test early, and a skipped test takes no time.
+        let passed = results.iter().take(TYPICAL).filter(|result| result.outcome == TestOutcome::Passed);
+        let durations: Vec<u64> = passed.filter_map(|result| result.duration_us).collect();
         Ok(TestPast {
             test: found.test.clone(),
             counts: counts(&seen),
@@ -217,11 +220,12 @@ fn last_change(seen: &[Seen<'_>]) -> Option<OutcomeChange> {
     seen.windows(2).rev().find_map(change)
 }
 
-/// Returns how many runs after the last result have a whole list of tests without the test.
+/// Returns how many runs after the last result have a whole list of tests without the test. Attempts of one run are one run.
 fn runs_after(runs: &[CheckRun], last: Option<&Seen<'_>>) -> u64 {
     let Some(last) = last else { return 0 };
     let is_later = |run: &&CheckRun| run.sequence > last.run.sequence && run.roster.is_some() && run.is_complete;
-    runs.iter().filter(is_later).count() as u64
+    let later: BTreeSet<Sequence> = runs.iter().filter(is_later).map(|run| run.sequence).collect();
+    later.len() as u64
 }
 
 #[cfg(test)]

@@ -4,13 +4,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use nix::libc;
 use serde::Deserialize;
 
 use crate::evidence::{EvidenceError, SealedFiles, Store};
 use crate::model::{
     ActionId, DurationMs, EvidenceFile, ProjectId, ResultType, RunId, RunRecord, Sequence, TestCounts, TestOutcome,
 };
-use crate::project::error::ProjectError;
+use crate::project::error::{ProjectError, system_error_behind};
 use crate::project::store_reader::{RecordedRun, StoreReader};
 use crate::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, TestResultsRecordV1};
 use crate::store::{ListedTest, ListedTests, PastRun, SealedCheck, SealedTests};
@@ -143,10 +144,14 @@ struct TestRead<'a> {
     failure_messages: Vec<Cow<'a, str>>,
 }
 
-/// Reads the tests of a run. `None` if its evidence is not there, or is not as it was sealed; proctor's own log says why.
+/// The errors of the system that are about this moment and not about the files: too many open files, and no memory.
+const OF_THE_MOMENT: [i32; 3] = [libc::EMFILE, libc::ENFILE, libc::ENOMEM];
+
+/// Reads the tests of a run. `None` if its evidence is not there, cannot be read, or is not as it was sealed; proctor's own log says
+/// why. So one damaged run does not keep the later ones out of the index.
 ///
 /// # Errors
-/// When the evidence cannot be read for another reason, such as too many open files.
+/// When no evidence can be read at this moment, such as with too many open files.
 pub(super) fn read_sealed_tests(
     store: &Store,
     project: &ProjectId,
@@ -155,11 +160,13 @@ pub(super) fn read_sealed_tests(
 ) -> Result<Option<SealedTests>, ProjectError> {
     match read(store, project, sequence, record) {
         Ok(tests) => Ok(Some(tests)),
-        Err(Unread::Evidence(error)) if error.is_changed_evidence() => {
+        Err(Unread::Evidence(error)) if system_error_behind(&error).is_some_and(|error| OF_THE_MOMENT.contains(&error)) => {
+            Err(ProjectError::Evidence(error))
+        }
+        Err(Unread::Evidence(error)) => {
             tracing::warn!("the tests of {} are not in the index: {error}", record.run_id);
             Ok(None)
         }
-        Err(Unread::Evidence(error)) => Err(ProjectError::Evidence(error)),
         Err(Unread::Form(error)) => {
             tracing::warn!("the tests of {} are not in the index: {error}", record.run_id);
             Ok(None)

@@ -1,9 +1,9 @@
 //! The last runs of each check, for the row of blocks that `proctor watch` shows.
 
-use crate::model::{CheckEnd, CheckStreak, ProjectId, ResultType, TaskId};
+use crate::model::{CheckEnd, CheckStreak, ProjectId, TaskId};
 use crate::project::error::ProjectError;
 use crate::project::store_reader::StoreReader;
-use crate::project::test_history::flaky::flips_of_check;
+use crate::project::test_history::flaky::{flips_of_check, has_passed};
 use crate::project::test_history::{AFTER_A_RUN, catch_up_tests};
 use crate::store::{CheckRun, NewestTests, StoreIndex};
 
@@ -19,7 +19,14 @@ impl StoreReader {
     /// When the evidence or the index cannot be read.
     pub fn check_streaks(&mut self, project: &ProjectId, task: &TaskId) -> Result<Vec<CheckStreak>, ProjectError> {
         catch_up_tests(&self.store, &mut self.index, project, Some(AFTER_A_RUN))?;
-        streaks(&self.index, project, task)
+        match streaks(&self.index, project, task) {
+            Err(ProjectError::Index(error)) if error.is_damage() => {
+                self.index.forget_tests(project).map_err(ProjectError::Index)?;
+                catch_up_tests(&self.store, &mut self.index, project, Some(AFTER_A_RUN))?;
+                streaks(&self.index, project, task)
+            }
+            streaks => streaks,
+        }
     }
 }
 
@@ -41,25 +48,23 @@ pub(super) fn streak(check: &str, runs: &[CheckRun]) -> CheckStreak {
     // Only the last attempt of a run is its result.
     let is_last = |place: &usize| runs.get(place + 1).is_none_or(|next| next.sequence != runs[*place].sequence);
     let last: Vec<&CheckRun> = (0..runs.len()).filter(is_last).map(|place| &runs[place]).collect();
-    let end = |run: &&CheckRun| match run.status {
-        _ if !run.is_about_its_tree() => CheckEnd::Unclear,
-        _ if flips.failures.contains(&run.sequence) => CheckEnd::Flaky,
-        ResultType::Success => CheckEnd::Passed,
-        ResultType::TestFailure
-        | ResultType::ExecutionError
-        | ResultType::ValidationFailure
-        | ResultType::Timeout
-        | ResultType::PrerequisiteFailure
-        | ResultType::SpecificationError => CheckEnd::Failed,
+    let clear = |run: &CheckRun| has_passed(run.status).filter(|_| run.is_about_its_tree());
+    let end = |run: &&CheckRun| match clear(run) {
+        None => CheckEnd::Unclear,
+        Some(_) if flips.failures.contains(&run.sequence) => CheckEnd::Flaky,
+        Some(true) => CheckEnd::Passed,
+        Some(false) => CheckEnd::Failed,
     };
     let ends: Vec<CheckEnd> = last.iter().skip(last.len().saturating_sub(SHOWN)).map(end).collect();
     // A run that says nothing about its tree does not end a row of failures.
-    let clear = last.iter().filter(|run| run.is_about_its_tree());
-    let failing: Vec<_> = clear.rev().take_while(|run| run.status != ResultType::Success).collect();
+    let results = last.iter().filter_map(|run| Some((run, clear(run)?)));
+    let known = results.clone().count();
+    let failing: Vec<_> = results.rev().take_while(|(_, passed)| !passed).map(|(run, _)| run).collect();
     CheckStreak {
         check: check.to_owned(),
         flaky: ends.iter().filter(|end| **end == CheckEnd::Flaky).count() as u64,
         ends,
+        is_failing_longer: failing.len() == known && runs.len() >= LOOKED_AT as usize,
         failing: failing.last().map(|first| (first.started, failing.len() as u64)),
     }
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{CheckEnd, Digest, OverallStatus, ResultType, RunId, Sequence, TestOutcome, Timestamp, TreeDigest};
+use crate::model::{
+    CheckEnd, Digest, OverallStatus, ResultType, RunId, Sequence, TestCounts, TestOutcome, Timestamp, TreeDigest,
+};
+use crate::project::test_history::compare::has_all_tests;
 use crate::project::test_history::flaky::{flips_of_check, flips_of_tests};
 use crate::project::test_history::slow::{durations_in, has_grown, middle};
 use crate::project::test_history::streaks::streak;
@@ -81,6 +84,52 @@ fn a_row_of_failures_goes_on_over_runs_that_say_nothing() {
     assert_eq!((mended.ends.as_slice(), mended.failing, mended.flaky), (&[CheckEnd::Flaky, CheckEnd::Passed][..], None, 1));
     let many: Vec<CheckRun> = (1..=50).map(|number| run(number, &number.to_string(), &[])).collect();
     assert_eq!(streak("pytest", &many).ends.len(), 20);
+}
+
+#[test]
+fn a_check_that_could_not_be_carried_out_says_nothing_about_its_tree() {
+    for status in [ResultType::ExecutionError, ResultType::PrerequisiteFailure, ResultType::SpecificationError] {
+        let runs = [run(1, "a", &[]), CheckRun { status, ..run(2, "a", &[]) }];
+        assert_eq!(flips_of_check(&runs).failed, 0, "{}", status.word());
+        let shown = streak("pytest", &runs);
+        assert_eq!((shown.ends, shown.failing), (vec![CheckEnd::Passed, CheckEnd::Unclear], None), "{}", status.word());
+    }
+    for status in [ResultType::TestFailure, ResultType::ValidationFailure, ResultType::Timeout] {
+        assert_eq!(flips_of_check(&[run(1, "a", &[]), CheckRun { status, ..run(2, "a", &[]) }]).failed, 1, "{}", status.word());
+    }
+}
+
+#[test]
+fn a_row_of_failures_may_begin_before_the_results_that_were_read() {
+    let failing = |count: u64| (1..=count).map(|number| run(number, &number.to_string(), &[1])).collect::<Vec<_>>();
+    assert!(streak("pytest", &failing(200)).is_failing_longer);
+    assert!(!streak("pytest", &failing(199)).is_failing_longer);
+    let mut begun = failing(200);
+    begun[0] = run(1, "1", &[]);
+    assert!(!streak("pytest", &begun).is_failing_longer);
+}
+
+#[test]
+fn tests_that_cannot_be_compared_are_not_said_to_be_equal() {
+    let whole = run(1, "a", &[]);
+    let later = run(2, "a", &[]);
+    let linter = |run: CheckRun| CheckRun { roster: None, ..run };
+    let counted = |run: CheckRun| CheckRun { roster: None, counts: Some(TestCounts { passed: 3, failed: 0, skipped: 0 }), ..run };
+    let reused = |run: CheckRun| CheckRun { roster: None, reused: Some(RunId::new(Timestamp::from_millis(0), 9)), ..run };
+    let partial = |run: CheckRun| CheckRun { is_complete: false, ..run };
+    let rows = [
+        (whole.clone(), later.clone(), true),
+        (linter(whole.clone()), linter(later.clone()), true),
+        (reused(whole.clone()), reused(later.clone()), true),
+        (whole.clone(), linter(later.clone()), false),
+        (linter(whole.clone()), later.clone(), false),
+        (counted(whole.clone()), counted(later.clone()), false),
+        (linter(whole.clone()), reused(later.clone()), false),
+        (whole, partial(later), false),
+    ];
+    for (place, (before, after, expected)) in rows.into_iter().enumerate() {
+        assert_eq!(has_all_tests(&before, &after), expected, "row {place}");
+    }
 }
 
 #[test]

@@ -23,9 +23,10 @@ pub(super) fn write(run: ExportedRun<'_>) -> String {
             let rule = finding.rule_id.as_deref().or(finding.code.as_deref()).unwrap_or_default();
             of_check.push(command(level, place, format!("{} {rule}", check.name).trim_end(), &finding.message));
         }
-        if of_check.is_empty() && fails_as_a_whole(check, tests) {
+        // Warnings alone do not say that the check did not succeed.
+        if !of_check.iter().any(|line| line.starts_with("::error ")) && fails_as_a_whole(check, tests) {
             let status = check.status.map_or("", ResultType::word);
-            of_check.push(command("error", None, &format!("{}: {status}", check.name), reason(check)));
+            of_check.insert(0, command("error", None, &format!("{}: {status}", check.name), reason(check)));
         }
         let more = of_check.len().saturating_sub(MOST_OF_A_CHECK);
         lines.extend(of_check.into_iter().take(MOST_OF_A_CHECK));

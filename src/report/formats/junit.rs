@@ -62,6 +62,8 @@ fn write_suite(xml: &mut String, run: ExportedRun<'_>, check: &ActionResultV2, c
     properties.extend(check.blocking.map(|blocking| ("proctor.blocking", blocking.to_string())));
     properties.extend(check.reused.as_ref().map(|reused| ("proctor.reusedFrom", reused.run_id.to_string())));
     properties.extend(check.flaky.filter(|flaky| *flaky).map(|_| ("proctor.flaky", "true".to_owned())));
+    let not_listed = run.not_listed(check);
+    properties.extend((not_listed > 0).then(|| ("proctor.testsNotListed", not_listed.to_string())));
     xml.push_str("    <properties>\n");
     for (name, value) in properties {
         let _never_fails = writeln!(xml, "      <property name=\"{name}\" value=\"{}\"/>", escaped(&value));

@@ -58,6 +58,14 @@ impl<'a> ExportedRun<'a> {
         self.tests.get(&check.action_id).map(|record| record.results.test_results.as_slice())
     }
 
+    /// Returns how many tests of a check ran and are not in its record: a record lists only so many.
+    fn not_listed(self, check: &ActionResultV2) -> u64 {
+        let lacking = |record: &TestResultsRecordV1| {
+            record.results.num_total_tests.saturating_sub(record.results.test_results.len() as u64)
+        };
+        self.tests.get(&check.action_id).map_or(0, lacking)
+    }
+
     fn verdict(self) -> &'static str {
         match self.report.validation_criteria_evaluation.overall_result {
             Some(OverallResult::Passed) => "PASSED",

@@ -7,8 +7,8 @@ use quick_xml::events::Event;
 use serde_json::json;
 
 use super::{ExportFormat, ExportedRun};
-use crate::model::{ActionId, ResultType, TestOutcome};
-use crate::report::{ExecutionReportV2, TestRecordV1, TestResultsRecordV1, parse};
+use crate::model::{ActionId, FindingLevel, ResultType, TestOutcome};
+use crate::report::{DiagnosticsV2, ExecutionReportV2, TestRecordV1, TestResultsRecordV1, parse};
 
 const REPORT: &str = include_str!("../golden/execution-report.json");
 /// A name with everything that XML, a workflow command, Markdown or a terminal acts on.
@@ -66,7 +66,14 @@ fn elements(xml: &str) -> BTreeMap<String, usize> {
                 }
                 *counts.entry(tag.name().as_ref().to_owned()).or_default() += 1;
             }
-            _ => {}
+            Event::End(_)
+            | Event::Text(_)
+            | Event::CData(_)
+            | Event::Comment(_)
+            | Event::Decl(_)
+            | Event::PI(_)
+            | Event::DocType(_)
+            | Event::GeneralRef(_) => {}
         }
     }
 }
@@ -111,6 +118,32 @@ fn a_check_that_did_not_succeed_is_green_in_no_format() {
             assert!(ExportFormat::Markdown.write(run).contains(status.word()));
         }
     }
+}
+
+#[test]
+fn tests_that_a_record_does_not_list_are_counted() {
+    let (report, first) = green();
+    let mut tests = record(&first, vec![test("a", TestOutcome::Passed)]);
+    let write = |tests: &_| ExportFormat::Junit.write(ExportedRun { report: &report, tests });
+    assert!(!write(&tests).contains("testsNotListed"));
+    tests.get_mut(&first).expect("it has a record").results.num_total_tests = 91;
+    assert!(write(&tests).contains("<property name=\"proctor.testsNotListed\" value=\"90\"/>"));
+}
+
+#[test]
+fn warnings_alone_are_no_annotation_of_a_check_that_did_not_succeed() {
+    let warnings = report().step_execution.results.into_iter().filter_map(|check| check.result).find(|result| {
+        let findings = result.diagnostics.findings();
+        !findings.is_empty()
+    });
+    let mut result = warnings.expect("the golden report has findings");
+    let DiagnosticsV2::Findings(findings) = &mut result.diagnostics else { panic!("it has findings") };
+    findings.iter_mut().for_each(|finding| finding.severity = FindingLevel::Warning);
+    let (mut report, _) = green();
+    report.step_execution.results[0].result = Some(result);
+    report.step_execution.results[0].status = Some(ResultType::Timeout);
+    let commands = ExportFormat::Github.write(ExportedRun { report: &report, tests: &BTreeMap::new() });
+    assert!(commands.starts_with("::error ") && commands.contains("TIMEOUT"), "{commands}");
 }
 
 #[test]

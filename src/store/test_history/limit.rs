@@ -98,14 +98,15 @@ fn delete_unused(connection: &Connection, project: &ProjectId) -> rusqlite::Resu
     Ok(())
 }
 
-/// Returns how many bytes the project's rows take, counted as they are when they are added.
+/// Returns how many bytes the project's rows take, counted as they are when they are added. SQLite counts the characters of a text,
+/// so the texts are counted as bytes.
 fn measure(connection: &Connection, project: &ProjectId) -> rusqlite::Result<u64> {
     let sizes = [
-        "SELECT 140 + length(task) + COALESCE(length(paths), 0) FROM history_runs WHERE project = ?1",
-        "SELECT 2 * (length(task) + length(name)) FROM history_checks WHERE project = ?1",
-        "SELECT length(id) + COALESCE(length(report_name), 0) FROM history_tests WHERE project = ?1",
+        "SELECT 140 + length(CAST(task AS BLOB)) + COALESCE(length(CAST(paths AS BLOB)), 0) FROM history_runs WHERE project = ?1",
+        "SELECT 2 * (length(CAST(task AS BLOB)) + length(CAST(name AS BLOB))) FROM history_checks WHERE project = ?1",
+        "SELECT length(CAST(id AS BLOB)) + COALESCE(length(CAST(report_name AS BLOB)), 0) FROM history_tests WHERE project = ?1",
         "SELECT 200 + length(tests) FROM history_rosters WHERE project = ?1",
-        "SELECT 2 * length(text) FROM history_messages WHERE project = ?1",
+        "SELECT 2 * length(CAST(text AS BLOB)) FROM history_messages WHERE project = ?1",
         "SELECT 60 + length(outcomes) + length(durations) FROM history_results WHERE project = ?1",
     ];
     let mut bytes = 0;

@@ -28,7 +28,9 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-use crate::model::{DurationMs, NamedTest, ProjectId, ResultType, RunId, Sequence, TaskId, TestCounts, TestOutcome, Timestamp};
+use crate::model::{
+    DurationMs, NamedTest, ProjectId, ProofState, ResultType, RunId, Sequence, TaskId, TestCounts, TestOutcome, Timestamp,
+};
 use crate::store::tables::Tables;
 use crate::store::{IndexError, StoreIndex};
 
@@ -120,9 +122,10 @@ impl StoreIndex {
     }
 }
 
-/// Defines a method for each query of [`Tables`]. The method repairs a damaged index and repeats the query.
+/// Defines a method for each query of [`Tables`]. With `query`, the method repairs a damaged index and repeats the query; with
+/// `query_tests`, damage is an error, and who asked adds the tests again and asks the whole question once more.
 macro_rules! past_questions {
-    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)*) => {
+    ($asked:ident: $($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)*) => {
         impl StoreIndex {
             $(
                 $(#[$doc])*
@@ -130,23 +133,29 @@ macro_rules! past_questions {
                 /// # Errors
                 /// When the index cannot be read.
                 pub fn $name(&self, $($argument: $kind),*) -> Result<$answer, IndexError> {
-                    self.query(|tables: &Tables| tables.$name($($argument),*))
+                    self.$asked(|tables: &Tables| tables.$name($($argument),*))
                 }
             )*
         }
     };
 }
 
-past_questions! {
+past_questions! { query:
     /// Returns the ledger lines of sealed runs that are not in the index of tests yet, oldest first, at most `limit`.
     runs_without_tests(project: &ProjectId, limit: u32) -> Vec<Sequence>;
     /// Returns whether the index of tests is about other runs than the ledger, as after a ledger was replaced by an older copy.
     tests_are_foreign(project: &ProjectId) -> bool;
     /// Returns how many bytes the rows of a project in the index of tests take.
     bytes_of_tests(project: &ProjectId) -> u64;
+}
+
+past_questions! { query_tests:
     /// Returns the runs in the index of tests, newest first, at most `limit`; with `failed`, those that did not pass or have no verdict.
     /// With `since`, those that began then or later.
     past_runs(project: &ProjectId, task: Option<&TaskId>, failed: bool, since: Option<Timestamp>, limit: u32) -> Vec<ProvedRun>;
+    /// Returns the sealed runs that fit, newest first, at most `limit`, as for `past_runs`: each with its ledger line and whether it
+    /// was pruned. Runs whose tests are not known are among them.
+    fitting_runs(project: &ProjectId, task: Option<&TaskId>, failed: bool, since: Option<Timestamp>, limit: u32) -> Vec<(Sequence, RunId, ProofState)>;
     /// Returns a run in the index of tests by its id.
     past_run(project: &ProjectId, run_id: &RunId) -> Option<ProvedRun>;
     /// Returns the checks that have results in the index of tests, sorted by task and name.

@@ -152,13 +152,18 @@ impl Tables {
     }
 
     pub(super) fn tests_are_foreign(&self, project: &ProjectId) -> Result<bool, IndexError> {
+        // No seal covers these rows, so another program may have written any number. A position or a row beyond the ledger also
+        // comes from a ledger that was replaced by an older copy; with a row beyond the position no run could be added.
+        let numbers = "WITH position AS (SELECT sequence, bytes FROM history_positions WHERE project = ?1), \
+                       applied AS (SELECT COALESCE((SELECT applied_sequence FROM positions WHERE project = ?1), 0) AS sequence) \
+                       SELECT 1 WHERE EXISTS (SELECT 1 FROM position, applied WHERE position.sequence < 0 OR position.bytes < 0 \
+                       OR position.sequence > applied.sequence) OR EXISTS (SELECT 1 FROM history_runs WHERE project = ?1 AND \
+                       (sequence < 0 OR sequence > COALESCE((SELECT sequence FROM position), 0)))";
         // After a ledger was replaced by an older copy, its next lines are about other runs than the newest rows.
-        let statement = "SELECT 1 FROM (SELECT * FROM history_runs WHERE project = ?1 ORDER BY sequence DESC LIMIT 20) h JOIN runs r \
-                         USING (project, sequence) WHERE h.run_id != r.run_id LIMIT 1";
-        let newest = "SELECT 1 FROM history_runs WHERE project = ?1 AND sequence > \
-                      COALESCE((SELECT applied_sequence FROM positions WHERE project = ?1), 0) LIMIT 1";
-        let newest = self.read_rows(newest, params![project.as_str()], |_| Ok(()))?;
-        Ok(!newest.is_empty() || !self.read_rows(statement, params![project.as_str()], |_| Ok(()))?.is_empty())
+        let others = "SELECT 1 FROM (SELECT * FROM history_runs WHERE project = ?1 ORDER BY sequence DESC LIMIT 20) h JOIN runs r \
+                      USING (project, sequence) WHERE h.run_id != r.run_id LIMIT 1";
+        let finds = |statement| self.read_rows(statement, params![project.as_str()], |_| Ok(())).map(|rows| !rows.is_empty());
+        Ok(finds(numbers)? || finds(others)?)
     }
 
     pub(super) fn bytes_of_tests(&self, project: &ProjectId) -> Result<u64, IndexError> {
@@ -179,6 +184,32 @@ impl Tables {
         );
         let values = params![project.as_str(), task.map(TaskId::as_str), failed, since.map(Timestamp::as_millis), limit];
         self.read_past_runs(&statement, values)
+    }
+
+    pub(super) fn fitting_runs(
+        &self,
+        project: &ProjectId,
+        task: Option<&TaskId>,
+        failed: bool,
+        since: Option<Timestamp>,
+        limit: u32,
+    ) -> Result<Vec<(Sequence, RunId, ProofState)>, IndexError> {
+        // The tables that the ledger fills lack the oldest pruned runs, and the index of tests the runs without readable evidence.
+        let statement = "SELECT sequence, run_id, kept FROM \
+                         (SELECT r.sequence, r.run_id, r.task, r.started, r.result, NOT EXISTS \
+                         (SELECT 1 FROM pruned p WHERE p.project = r.project AND p.run_id = r.run_id) AS kept \
+                         FROM runs r WHERE r.project = ?1 AND r.report_hash IS NOT NULL UNION ALL \
+                         SELECT h.sequence, h.run_id, h.task, h.started, h.result, 0 FROM history_runs h WHERE h.project = ?1 AND \
+                         NOT EXISTS (SELECT 1 FROM runs r WHERE r.project = h.project AND r.sequence = h.sequence)) \
+                         WHERE (?2 IS NULL OR task = ?2) AND (NOT ?3 OR result IS NOT 'PASSED') AND (?4 IS NULL OR started >= ?4) \
+                         ORDER BY sequence DESC LIMIT ?5";
+        let values = params![project.as_str(), task.map(TaskId::as_str), failed, since.map(Timestamp::as_millis), limit];
+        let columns = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, bool>(2)?));
+        let fitting = |(sequence, run_id, kept)| {
+            let proof = if kept { ProofState::Kept } else { ProofState::Pruned };
+            Ok((Sequence(from_integer(sequence)), self.reader.word("run id", run_id)?, proof))
+        };
+        self.read_rows(statement, values, columns)?.into_iter().map(fitting).collect()
     }
 
     pub(super) fn past_run(&self, project: &ProjectId, run_id: &RunId) -> Result<Option<ProvedRun>, IndexError> {

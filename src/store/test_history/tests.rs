@@ -1,9 +1,7 @@
 //! Tests the index of tests: what is added is read back, within its limit, and bytes of other programs are refused.
 
 use super::*;
-use crate::model::{
-    Digest, LedgerBody, OverallResult, OverallStatus, ProofState, PruneReason, PruneRecord, PrunedRun, TreeDigest,
-};
+use crate::model::{Digest, LedgerBody, OverallResult, OverallStatus, PruneReason, PruneRecord, PrunedRun, TreeDigest};
 use crate::store::schema::{MIGRATIONS, migrate, read_version};
 use crate::store::testing::{TestIndex, everything_counts, project, run_id, run_record, task};
 use rusqlite::Connection;
@@ -52,8 +50,11 @@ fn add(index: &mut TestIndex, run: &SealedTests) {
     index.index.add_tests(&project(SHOP), run).unwrap();
 }
 
-/// Returns the results of the first check: for each run its tests by id with outcome, message and duration.
-fn results(index: &TestIndex) -> Vec<Vec<(String, TestOutcome, Option<String>, Option<u64>)>> {
+/// A test by id, with outcome, message and duration.
+type ReadBack = (String, TestOutcome, Option<String>, Option<u64>);
+
+/// Returns the results of the first check: the tests of each run.
+fn results(index: &TestIndex) -> Vec<Vec<ReadBack>> {
     let shop = project(SHOP);
     let check = index.index.indexed_checks(&shop).unwrap().remove(0).number;
     let rosters = index.index.rosters(&shop, check).unwrap();
@@ -216,6 +217,63 @@ fn runs_are_known_to_lack_tests_until_they_are_added_or_passed_over() {
     assert!(index.index.tests_are_foreign(&shop).unwrap(), "the ledger has another run there");
     index.index.forget_tests(&shop).unwrap();
     assert_eq!(lacking(&index).len(), 3);
+}
+
+#[test]
+fn numbers_that_no_ledger_gives_make_the_tests_foreign() {
+    let mut index = TestIndex::new();
+    let shop = project(SHOP);
+    index.append_run(SHOP, run_record(1, "default", OverallStatus::Success));
+    add(&mut index, &run(1, Vec::new()));
+    assert!(!index.index.tests_are_foreign(&shop).unwrap());
+    let position = |sequence: i64, bytes: i64| {
+        let connection = Connection::open(&index.path).unwrap();
+        connection.execute("UPDATE history_positions SET sequence = ?1, bytes = ?2", [sequence, bytes]).unwrap();
+    };
+    for (sequence, bytes) in [(-1, 0), (1, -1), (99, 0), (i64::MAX, 0), (0, 0)] {
+        position(sequence, bytes);
+        assert!(index.index.tests_are_foreign(&shop).unwrap(), "{sequence} {bytes}");
+    }
+    position(1, 500);
+    assert!(!index.index.tests_are_foreign(&shop).unwrap());
+    // A position alone, beyond the ledger, as after a purge and an older copy of the ledger.
+    Connection::open(&index.path).unwrap().execute("DELETE FROM history_runs", []).unwrap();
+    position(99, 0);
+    assert!(index.index.tests_are_foreign(&shop).unwrap());
+}
+
+#[test]
+fn bytes_are_counted_alike_when_rows_are_added_and_when_they_are_measured() {
+    let mut index = TestIndex::new();
+    let shop = project(SHOP);
+    let tests = (0..40).map(|number| test(&format!("{number} {}", "ä".repeat(200)), TestOutcome::Failed, Some(5))).collect();
+    add(&mut index, &run(1, vec![check("prüft", tests)]));
+    let added = index.index.bytes_of_tests(&shop).unwrap();
+    let measured = |tables: &mut Tables| {
+        limit::keep_within(&tables.connection, &shop, LARGEST).map_err(|source| tables.reader.refused("write", source))
+    };
+    index.index.update(|tables, _| measured(tables)).unwrap();
+    assert_eq!(index.index.bytes_of_tests(&shop).unwrap(), added);
+}
+
+#[test]
+fn runs_whose_tests_are_not_known_fit_all_the_same() {
+    let mut index = TestIndex::new();
+    let shop = project(SHOP);
+    for number in 1..=3 {
+        index.append_run(SHOP, run_record(number, "default", OverallStatus::Success));
+    }
+    add(&mut index, &run(2, Vec::new()));
+    index.append(SHOP, LedgerBody::Pruned(pruned(&[1])));
+    let fitting = |task_id: &str, limit| {
+        let runs = index.index.fitting_runs(&shop, Some(&task(task_id)), false, None, limit).unwrap();
+        runs.into_iter().map(|(sequence, _, proof)| (sequence.0, proof)).collect::<Vec<_>>()
+    };
+    let (kept, pruned) = (ProofState::Kept, ProofState::Pruned);
+    assert_eq!(fitting("default", 9), [(3, kept), (2, kept), (1, pruned)]);
+    assert_eq!((fitting("default", 1), fitting("T9", 9)), (vec![(3, kept)], Vec::new()));
+    let later = Some(Timestamp::from_millis(i64::MAX));
+    assert_eq!(index.index.fitting_runs(&shop, None, false, later, 9).unwrap(), []);
 }
 
 #[test]

@@ -29,8 +29,9 @@ impl Tables {
         // Another process may have added the run a moment ago.
         if run.run.sequence > before {
             let added = write_run(&transaction, project, run).map_err(refused)?;
-            write_position(&transaction, project, run.run.sequence, bytes + added as u64).map_err(refused)?;
-            if bytes + added as u64 > largest {
+            let bytes = bytes.saturating_add(added as u64);
+            write_position(&transaction, project, run.run.sequence, bytes).map_err(refused)?;
+            if bytes > largest {
                 keep_within(&transaction, project, largest).map_err(refused)?;
             }
         }
