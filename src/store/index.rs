@@ -174,6 +174,7 @@ impl StoreIndex {
             mending: None,
             sealing: None,
             current: RefCell::default(),
+            rebuilds: Cell::default(),
         })
     }
 

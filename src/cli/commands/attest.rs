@@ -10,6 +10,7 @@ use crate::cli::attest_arguments::AttestOptions;
 use crate::cli::commands::anchor::from_git_error;
 use crate::cli::commands::gate::{self, GateQuestion};
 use crate::cli::commands::gate_answer::GateAnswer;
+use crate::cli::commands::gate_policy::AskedFor;
 use crate::cli::commands::key::from_evidence_error;
 use crate::cli::commands::opening;
 use crate::cli::commands::run::RunOutput;
@@ -44,7 +45,12 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
     }
     let repository = gate::open_repository(&root)?;
     let revision = options.revision.as_deref().unwrap_or(CHECKED_OUT);
-    let question = GateQuestion { revision, branch: revision, policy_from: options.policy_from.as_deref(), notes: None };
+    let question = GateQuestion {
+        revision,
+        asked_for: AskedFor::Branch(revision),
+        policy_from: options.policy_from.as_deref(),
+        notes: None,
+    };
     let answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
     let tree = match (answer.state, &answer.tree) {
         (GateState::Proved | GateState::Red, Ok(tree)) => tree,

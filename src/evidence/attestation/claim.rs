@@ -99,9 +99,11 @@ impl CommitClaim {
     /// Returns a check. For a reused result it names the run that carried the check out, or says that this run is not known.
     fn check_value(&self, check: &ClaimedCheck) -> Value {
         let Some(result) = &check.result else { return json!({ "name": check.name, "result": "not-run" }) };
-        let word = match result.blocking {
-            Blocking::Allowed => "passed",
-            Blocking::Blocks => "failed",
+        let word = match (result.blocking, result.succeeded) {
+            (Blocking::Blocks, _) => "failed",
+            (Blocking::Allowed, Some(true)) => "passed",
+            (Blocking::Allowed, Some(false)) => "warned",
+            (Blocking::Allowed, None) => "allowed",
         };
         match &result.origin {
             Some(origin) if *origin == self.claim.origin => json!({ "name": check.name, "result": word }),
@@ -195,9 +197,11 @@ fn parse_origin(value: &Value, key: Digest) -> Option<ClaimOrigin> {
 }
 
 fn parse_check(value: &Value, own: &ClaimOrigin, key: Digest) -> Option<ClaimedCheck> {
-    let blocking = match value["result"].as_str()? {
-        "passed" => Some(Blocking::Allowed),
-        "failed" => Some(Blocking::Blocks),
+    let outcome = match value["result"].as_str()? {
+        "passed" => Some((Blocking::Allowed, Some(true))),
+        "warned" => Some((Blocking::Allowed, Some(false))),
+        "allowed" => Some((Blocking::Allowed, None)),
+        "failed" => Some((Blocking::Blocks, Some(false))),
         "not-run" => None,
         _ => return None,
     };
@@ -206,7 +210,8 @@ fn parse_check(value: &Value, own: &ClaimOrigin, key: Digest) -> Option<ClaimedC
         Some(Value::Null) => None,
         Some(reused) => Some(parse_origin(reused, key)?),
     };
-    Some(ClaimedCheck { name: part(&value["name"])?, result: blocking.map(|blocking| ClaimedResult { blocking, origin }) })
+    let result = outcome.map(|(blocking, succeeded)| ClaimedResult { blocking, succeeded, origin });
+    Some(ClaimedCheck { name: part(&value["name"])?, result })
 }
 
 #[cfg(test)]
@@ -232,7 +237,7 @@ pub(super) mod tests {
     }
 
     fn check(name: &str, blocking: Blocking, origin: Option<ClaimOrigin>) -> ClaimedCheck {
-        ClaimedCheck { name: name.to_owned(), result: Some(ClaimedResult { blocking, origin }) }
+        ClaimedCheck { name: name.to_owned(), result: Some(ClaimedResult { blocking, succeeded: Some(blocking == Blocking::Allowed), origin }) }
     }
 
     /// Returns a claim of a run that passed, which nobody signed yet.
