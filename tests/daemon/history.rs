@@ -66,8 +66,8 @@ fn past_runs_and_tests_are_answered_as_the_commands_print_them() {
     assert!(head.starts_with("HTTP/1.1 416"), "{head}");
 
     // A test that is not there is not another one, whose name has the word.
-    let id = tests["tests"][0]["id"].as_str().expect("an id");
-    let tests_by_a_part = format!("tests/{}", &id[1..]);
+    let name = tests["tests"][0]["id"].as_str().expect("an id");
+    let tests_by_a_part = format!("tests/{}", &name[1..]);
     let wrong = [
         ("runs/99", 404, "notFound"),
         ("runs/../../x", 404, "notFound"),
