@@ -237,7 +237,10 @@ pub(super) mod tests {
     }
 
     fn check(name: &str, blocking: Blocking, origin: Option<ClaimOrigin>) -> ClaimedCheck {
-        ClaimedCheck { name: name.to_owned(), result: Some(ClaimedResult { blocking, succeeded: Some(blocking == Blocking::Allowed), origin }) }
+        ClaimedCheck {
+            name: name.to_owned(),
+            result: Some(ClaimedResult { blocking, succeeded: Some(blocking == Blocking::Allowed), origin }),
+        }
     }
 
     /// Returns a claim of a run that passed, which nobody signed yet.
