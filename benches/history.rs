@@ -172,6 +172,7 @@ impl Bench {
                 passed: Vec::new(),
                 warned: Vec::new(),
                 failed: Vec::new(),
+                tests: Vec::new(),
             };
             let content = SealInput { report, record: run_record(&run_id, &task, number, failed), attested };
             seal(run, content, &mut ledger, &asker, now, &|_| {}).expect("the run can be sealed");

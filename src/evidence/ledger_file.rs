@@ -31,8 +31,11 @@ pub(super) struct LedgerFile {
     file: File,
     path: PathBuf,
     /// The segment that was read last.
-    last: RefCell<Option<(Range<u64>, Rc<Vec<u8>>)>>,
+    last: RefCell<Option<ReadSegment>>,
 }
+
+/// A segment that was read: its range, and the bytes of the ledger that it holds.
+type ReadSegment = (Range<u64>, Rc<Vec<u8>>);
 
 impl LedgerFile {
     /// Opens a ledger for reading.
@@ -87,7 +90,7 @@ impl LedgerFile {
         let wanted = offset..offset + buffer.len() as u64;
         for (range, path) in segments(&self.path)? {
             if range.start < wanted.end && wanted.start < range.end {
-                put_in(buffer, offset, &range, &*self.segment(&range, &path)?);
+                put_in(buffer, offset, &range, &self.segment(&range, &path)?);
             }
         }
         Ok(())

@@ -25,7 +25,7 @@ pub(crate) fn execute(options: &HistoryOptions, environment: &Environment) -> Re
     let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
     let past = archive.about_tests(&project, |archive| match archive.find_test(&project, task.as_ref(), &options.test)? {
         TestSearch::Found(found) => archive.test_past(&project, &found, limit).map(Ok),
-        search => Ok(Err(search)),
+        search @ (TestSearch::Several(_) | TestSearch::Nothing) => Ok(Err(search)),
     });
     let past = past.map_err(|error| super::from_run_error(&error))?.map_err(|search| not_one(&options.test, &search))?;
     note_taken(&options.test, &past.test);

@@ -37,7 +37,7 @@ pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result
                 let filter = RunFilter { with_test: Some(found), ..filter.clone() };
                 Ok(Ok((archive.logged_runs(&project, &filter)?, taken)))
             }
-            search => Ok(Err(history::not_one(wanted, &search))),
+            search @ (TestSearch::Several(_) | TestSearch::Nothing) => Ok(Err(history::not_one(wanted, &search))),
         }
     });
     let (runs, taken) = answer.map_err(|error| super::from_run_error(&error))??;

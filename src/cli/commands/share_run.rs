@@ -72,6 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test compares with this process's own environment")]
     fn the_variables_of_a_process_are_those_it_was_started_with() {
         let own = variables_of(std::process::id()).expect("this process");
         assert_eq!(own.get(OsStr::new("PATH")), std::env::var_os("PATH").as_ref());

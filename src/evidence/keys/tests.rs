@@ -209,7 +209,7 @@ fn a_project_that_only_the_key_records_know_is_named() {
     std::fs::remove_file(test.store.ledger_path(&test.project)).unwrap();
     std::fs::remove_dir_all(test.store.project_directory(&test.project)).unwrap();
     let ring = read_key_ring(&test.store).unwrap();
-    assert_eq!(ring.known_projects().into_iter().collect::<Vec<_>>(), [test.project.clone()]);
+    assert_eq!(ring.known_projects().into_iter().collect::<Vec<_>>(), std::slice::from_ref(&test.project));
     let (faults, _) = verify(&test);
     assert!(matches!(&faults[..], [(FaultKind::LedgerMissing, _)]), "{faults:?}");
 }
