@@ -197,7 +197,7 @@ fn interpret_logs(way: &Way<'_>) {
             assert!(!answer.to_string().contains(said), "no route hands out logs: {route}: {answer}");
         }
         let (_, runs) = ask(project, &format!("GET /v1/projects/{id}/runs"), "");
-        let run = runs["runs"][0]["run"].as_str().expect("a run").to_owned();
+        let run = runs["runs"][0]["runId"].as_str().unwrap_or_else(|| panic!("no run in {runs}")).to_owned();
         for file in ["STEP.1-terminal-output.log", "STEP.1-terminal-output.frames"] {
             let (code, answer) = ask(project, &format!("GET /v1/projects/{id}/runs/{run}/files/{file}"), "");
             assert!(code == 403 || code == 404, "{file}: {answer}");

@@ -88,8 +88,8 @@ def check_run(directory, body, key, where):
     covered["authenticity"].pop("signature", None)
     check(said == body["reportHash"] == sha(canonical(covered).encode()), where, "the hash of the report is wrong")
     if key is None: return
-    public, kind = string(string(b"ssh-ed25519") + string(key.raw)), string(b"ssh-ed25519")
-    space, method = string(b"proctor-evidence@v1") + string(b""), string(b"sha512")
+    public, kind, method = string(string(b"ssh-ed25519") + string(key.raw)), string(b"ssh-ed25519"), string(b"sha512")
+    space = string(b"proctor-evidence@v1") + string(b"")
     blob = b64(files["execution-report.json.sig"].decode().split("-----")[2].replace("\n", ""))
     head = b"SSHSIG" + (1).to_bytes(4, "big") + public + space + method + (len(kind) + 68).to_bytes(4, "big") + kind + (64).to_bytes(4, "big")
     signed = b"SSHSIG" + space + method + string(hashlib.sha512(report).digest())
@@ -102,15 +102,15 @@ def check_run(directory, body, key, where):
         check(is_named and verifies(key.raw, pae(kind, payload), b64(signature["sig"])), where, "a statement is not signed")
         payloads.append(json.loads(payload))
     (test, slsa), kinds = payloads, ("https://in-toto.io/attestation/test-result/v0.1", "https://slsa.dev/provenance/v1")
-    subject = [{"name": "execution-report.json", "digest": {"sha256": sha(report)}}]
+    named, details, tree = [{"name": "execution-report.json", "digest": {"sha256": sha(report)}}], slsa["predicate"]["runDetails"], body.get("treeDigest")
+    is_old, own = "proctor_verdict" in details, {"execution-report.json", "execution-report.json.sig", name}
+    subject = named if is_old or not tree else [{"name": body.get("treeFormat", "proctor-tree-v1"), "digest": {"sha256": tree}}]
     is_about = (test["predicateType"], slsa["predicateType"]) == kinds and test["subject"] == slsa["subject"] == subject
-    own, details = {"execution-report.json", "execution-report.json.sig", name}, slsa["predicate"]["runDetails"]
-    attested = [{"name": name, "digest": {"sha256": digest}} for name, digest in listed.items() if name not in own]
+    attested = named[is_old:] + [{"name": name, "digest": {"sha256": digest}} for name, digest in listed.items() if name not in own]
     is_about &= details["byproducts"] == attested and details["metadata"]["invocationId"] == body["runId"]
     check(is_about, where, "the statements are about something else")
 def unpacked(archive, into):
-    subprocess.run(["tar", "--zstd", "-xf", archive, "-C", into], check=True, stderr=subprocess.DEVNULL)
-    return next(pathlib.Path(into).iterdir())
+    subprocess.run(["tar", "--zstd", "-xf", archive, "-C", into], check=True, stderr=subprocess.DEVNULL); return next(pathlib.Path(into).iterdir())
 def verify_store(root):
     keys = [Key(json.loads(path.read_bytes())) for path in sorted((root / "keys").glob("key-*.json"))]
     for i, (before, key) in enumerate(zip([None, *keys], keys), 1):

@@ -103,8 +103,8 @@ fn an_interrupted_run_is_sealed_without_a_verdict_and_cleaned_up_after() {
             insta::assert_snapshot!(project.proctor(["log"]).success().snapshot(), @"
             exit status: 0
             --- stdout
-            <run>  INTERRUPTED  tree <digest>
-            <run>  PASSED       tree <digest>
+            <run>  INTERRUPTED  tree <digest> <time> failed: slow
+            <run>  PASSED       tree <digest> <time>
             ");
         }
     }

@@ -31,8 +31,9 @@ const OTHERS: [&str; 12] = [
     "reserve",
     "replaced-links",
 ];
-/// The beginnings of further names: the index with its companions and the ones that were set aside, and examinations by `proctor init`.
-const BEGINNINGS: [&str; 2] = ["state.db", "examination-"];
+/// The beginnings of further names: the index with its companions and the ones that were set aside, where issue workflows stand, and
+/// examinations by `proctor init`.
+const BEGINNINGS: [&str; 3] = ["state.db", "checkpoints.db", "examination-"];
 /// The files of `locks/` that are no project's.
 const OTHER_LOCKS: [&str; 2] = ["slots", "service"];
 

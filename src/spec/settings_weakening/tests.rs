@@ -163,7 +163,7 @@ const ROWS: &[Row] = &[
     Row("gate.max_age", CHECK, "[gate]\nmax_age = \"2h\"", "[gate]\nmax_age = \"3h\""),
     Row("gate.platforms", CHECK, "[gate]\nplatforms = [\"linux-x86_64\"]", ""),
     Row("gate.fresh_caches", CHECK, "[gate]\nfresh_caches = true", ""),
-    Row("gate.ignored_inputs", CHECK, "", "[gate]\nignored_inputs = [\".env\"]"),
+    Row("gate.ignored_inputs", CHECK, "", "[gate]\nignored_inputs = [\".idea/\", \".vscode/\", \".env\"]"),
     Row("gate.signers", CHECK, "", "[gate]\nsigners = \"signers\""),
     Row("govern.editor", CHECK, "", "[govern]\neditor = [\"./editor\"]"),
     Row("govern.tracker", CHECK, "", "[govern]\ntracker = [\"./gh\"]"),
