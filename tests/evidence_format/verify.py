@@ -13,13 +13,10 @@ pae = lambda kind, body: b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(
 string = lambda data: len(data).to_bytes(4, "big") + data
 key_id = lambda key: sha(b'{"keytype":"ed25519","keyval":{"public":"%s"},"scheme":"ed25519"}' % key.hex().encode())
 def check(holds, *what):
-    faults.extend([] if holds else [": ".join(map(str, what))])
-    return holds
+    return faults.extend([] if holds else [": ".join(map(str, what))]) or holds
 def verifies(key, message, signature):
-    try:
-        return Ed25519PublicKey.from_public_bytes(key).verify(signature, message) is None
-    except InvalidSignature:
-        return False
+    try: return Ed25519PublicKey.from_public_bytes(key).verify(signature, message) is None
+    except InvalidSignature: return False
 def ssh_key(line):
     blob = b64(line.split("ssh-ed25519 ")[1].split()[0])
     assert blob[:-32] == string(b"ssh-ed25519") + (32).to_bytes(4, "big"), "no Ed25519 key"
@@ -127,12 +124,15 @@ def ledger_bytes(path):
     return bytes(whole)
 def verify_project(root, project, keys):
     bodies, hashes, time = [], [sha(b"")], ""
-    for number, line in enumerate(ledger_bytes(root / "ledger" / (project + ".jsonl")).split(b"\n")[:-1], 1):
+    *lines, torn = ledger_bytes(root / "ledger" / (project + ".jsonl")).split(b"\n")
+    for number, line in enumerate(lines, 1):
         parsed, where = json.loads(line), f"{project} line {number}"
         is_next = (parsed["schema"], parsed["sequence"], parsed["previous"]) == ("proctor-ledger-v1", number, hashes[-1])
         check(is_next and parsed["time"] >= time, where, "it does not follow the line before")
         check_line(line, parsed, key_at(keys, project, number), where)
         bodies.append(parsed["body"]); hashes.append(sha(line)); time = parsed["time"]
+    due = b'{"schema":"proctor-ledger-v1","sequence":%d,"previous":"%s","time":' % (len(hashes), hashes[-1].encode())
+    check(all(byte in (0, its) for byte, its in zip(torn, due)), project, "there is something behind the last line")
     told = {at: body for at, body in enumerate(bodies, 1) if body["kind"] == "keyReplaced"}
     for key in keys:
         at, is_last = key.end(project)["sequence"], not any(it.end(project) == key.end(project) for it in keys[key.number:])
