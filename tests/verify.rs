@@ -99,7 +99,6 @@ fn an_untouched_store_of_many_runs_verifies_clean_and_a_changed_byte_in_one_of_t
     assert!(faults.iter().any(|fault| fault["kind"] == "fileChanged"), "{found}");
 }
 
-#[expect(clippy::print_stdout, reason = "a test of a length says what it did")]
 #[test]
 fn verifying_changes_nothing() {
     let project = with_a_run();
@@ -115,6 +114,7 @@ fn verifying_changes_nothing() {
 }
 
 /// Lets eight processes at once run, prune, archive and replace the key, and verifies meanwhile.
+#[expect(clippy::print_stdout, reason = "a test of a length says what it did")]
 fn verify_beside_eight_processes(long: Duration) {
     let toml = format!("{CHECK}[evidence]\nkeep_runs = 8\n");
     let project = with_a_run();
