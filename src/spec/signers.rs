@@ -27,7 +27,7 @@ const KEY_BYTES: usize = 32;
 /// Parses a file of keys whose signed statements about commits count (`signers` of `[gate]`).
 ///
 /// # Errors
-/// As for [`parse_signers`].
+/// As for reading the signers of an approval.
 pub fn statement_signers(text: &str) -> Result<Vec<AllowedSigner>, (usize, String)> {
     parse_keys(text, STATEMENT_NAMESPACE)
 }
