@@ -49,7 +49,7 @@ def trusted_keys(text, carried):
         check(known, "keys.jsonl", "it does not have the trusted key")
     for i, (before, key) in enumerate(zip([None, *known], known), 1):
         check(key.number == i and key.is_own(before), "key", key.number, "its record is wrong")
-        check(i > len(carried) or carried[i - 1].raw == key.raw, "keys.jsonl", "another key", key.number)
+        check(i > len(carried) or key.raw == (mine := carried[i - 1]).raw and mine.statement["keyId"] == key_id(key.raw), "keys.jsonl", "another key", i)
     for key in carried[len(known):]:
         if not (known and key.number == len(known) + 1 and key.is_own(known[-1]) and key.is_endorsed(known[-1])): break
         known = known + [key]
@@ -116,7 +116,7 @@ def verify_store(root):
     for project in sorted(set(projects)):
         verify_project(root, project, keys)
 def ledger_bytes(path):
-    whole = bytearray(path.read_bytes())
+    whole = bytearray(path.read_bytes() if check(not path.is_symlink(), path.name, "it is a link") else b"")
     for segment in path.parent.glob(path.name + ".*-*.zlib"):
         (start, end), held = map(int, segment.name.split(".")[-2].split("-")), zlib.decompress(segment.read_bytes())
         check(len(held) == end - start <= len(whole) - start, segment.name, "it holds other bytes than its name says")
@@ -182,7 +182,7 @@ def check_proof(text, line, number, keys):
     check(any(map(is_by, may_sign)), "ledger.tlog-proof", "its checkpoint is not signed by a key that was in use")
     return project
 def verify_export(top, trusted):
-    keys = trusted_keys(trusted, read_keys(carried.read_text()) if (carried := top / "keys.jsonl").exists() else [])
+    keys = trusted_keys(trusted, [Key(json.loads(line)) for line in carried.read_text().splitlines()] if (carried := top / "keys.jsonl").exists() else [])
     whole = (top / "ledger.jsonl").read_bytes()
     check(whole.count(b"\n") == 1 and whole.endswith(b"\n"), "ledger.jsonl", "it is not one line")
     parsed = json.loads(whole)

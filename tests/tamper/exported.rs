@@ -1,6 +1,7 @@
 //! Tests that `proctor verify` finds manipulations of an export, by somebody who has only the exported keys. The export is of a run by the
 //! second key of a store with three.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,8 +25,11 @@ const fn row(what: &'static str, kind: FaultKind, act: fn(&Export)) -> Row {
 }
 
 impl Row {
+    /// Carries the manipulation out. One that changes nothing would be named by nobody.
     pub(super) fn act_on(&self, export: &Export) {
+        let before = files_below(&export.path(""));
         (self.act)(export);
+        assert!(files_below(&export.path("")) != before, "{}: nothing was changed", self.what);
     }
 }
 
@@ -156,9 +160,14 @@ pub(super) const ROWS: &[Row] = &[
         it.lines(PROOF, |lines| drop(lines.pop()))
     }),
     row("export: the signature of the checkpoint is another's", FaultKind::AnchorSignature, |it| {
-        let other = fs::read_to_string(it.directory.path().join("earlier").join(PROOF)).expect("text");
-        let signature = other.lines().last().expect("it is signed").to_owned();
-        it.lines(PROOF, |lines| *lines.last_mut().expect("it is signed") = signature);
+        // All exports of one project have the checkpoint of the ledger as it is, and so the same signature.
+        let other = fs::read_to_string(it.directory.path().join("other").join(PROOF)).expect("text");
+        let signature = other.split(' ').next_back().expect("it is signed").trim_end().to_owned();
+        it.lines(PROOF, |lines| {
+            let last = lines.last_mut().expect("it is signed");
+            let (name, _) = last.rsplit_once(' ').expect("a name stands before it");
+            *last = format!("{name} {signature}");
+        });
     }),
     row("export: the history of keys is another project's", FaultKind::KeyHistoryWrong, |it| it.take(KEYS, "other")),
     row("export: a key is left out of the history", FaultKind::KeyHistoryWrong, |it| {
@@ -197,6 +206,19 @@ pub(super) fn make() -> (Project, TempDir) {
     (project, exports)
 }
 
+/// The entries below a directory, each with its content; `None` for what is no file.
+fn files_below(directory: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(directory).expect("a directory").flatten() {
+        let path = entry.path();
+        if entry.file_type().expect("its kind").is_dir() {
+            found.extend(files_below(&path));
+        }
+        found.insert(path.clone(), path.is_file().then(|| fs::read(&path).expect("a file")));
+    }
+    found
+}
+
 fn kinds(project: &Project, export: &Export) -> Vec<String> {
     let text = |path: &Path| path.to_str().expect("it is text").to_owned();
     let keys = text(&export.directory.path().join("keys"));
@@ -220,7 +242,7 @@ fn manipulations_of_exports_are_named(extent: Extent) {
     let mut unseen = Vec::new();
     for row in extent.of(ROWS) {
         let export = copied(&exports);
-        (row.act)(&export);
+        row.act_on(&export);
         let found = kinds(&elsewhere, &export);
         if !found.iter().any(|kind| kind == row.kind.word()) {
             unseen.push(format!("{}: {} is expected, found {found:?}", row.what, row.kind.word()));
