@@ -12,7 +12,7 @@ use crate::evidence::lock_file::{ALL_BYTES, LockFile};
 pub struct StoreActivity {
     /// Whether no process holds the lock of a project.
     pub is_idle: bool,
-    /// Path, size, inode and time of change of each ledger, key, lock and file of the index.
+    /// Path, size, inode and time of change of each ledger, key and lock; of the index the path and the inode.
     files: Vec<(PathBuf, u64, u64, i64, i64)>,
 }
 
@@ -28,8 +28,9 @@ pub fn read_store_activity(root: &Path) -> StoreActivity {
     let of_projects = locks.iter().filter(|path| !path.ends_with("service") && !path.ends_with("slots"));
     let is_idle = !of_projects.into_iter().any(is_locked);
     let others = ["ledger", "keys"].into_iter().flat_map(entries).map(|entry| entry.path());
-    let index = ["state.db", "state.db-wal"].map(|name| root.join(name));
-    let mut files: Vec<_> = others.chain(locks.iter().cloned()).chain(index).filter_map(stamp).collect();
+    let mut files: Vec<_> = others.chain(locks.iter().cloned()).filter_map(stamp).collect();
+    // Whoever reads the index changes its file too: SQLite takes its log in when the last reader closes it. Another file is a new index.
+    files.extend(stamp(root.join("state.db")).map(|(path, _, inode, ..)| (path, 0, inode, 0, 0)));
     files.sort();
     StoreActivity { is_idle, files }
 }
@@ -38,4 +39,40 @@ fn stamp(path: PathBuf) -> Option<(PathBuf, u64, u64, i64, i64)> {
     let metadata = path.symlink_metadata().ok()?;
     let changed = (metadata.ctime(), metadata.ctime_nsec());
     Some((path, metadata.len(), metadata.ino(), changed.0, changed.1))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test plays the other processes")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::evidence::testing::{TestStore, put};
+    use crate::model::OverallStatus;
+
+    #[test]
+    fn a_written_ledger_a_lock_and_a_new_index_are_activity_and_a_read_index_is_none() {
+        let test = TestStore::new();
+        test.run(1, &[], OverallStatus::Success);
+        let index = test.store.root().join("state.db");
+        put(&index, b"rows");
+        let before = read_store_activity(test.store.root());
+        assert!(before.is_idle);
+        // What SQLite does when the last reader closes the file.
+        put(&index, b"rows, with those of the log");
+        put(&index.with_extension("db-wal"), b"");
+        assert_eq!(read_store_activity(test.store.root()), before);
+
+        put(&index.with_extension("new"), b"rows");
+        fs::rename(index.with_extension("new"), &index).unwrap();
+        let renewed = read_store_activity(test.store.root());
+        assert_ne!(renewed, before, "another index");
+        let lock = test.lock();
+        assert!(!read_store_activity(test.store.root()).is_idle);
+        drop(lock);
+        assert_ne!(read_store_activity(test.store.root()), renewed, "somebody had the lock");
+        let idle = read_store_activity(test.store.root());
+        test.run(2, &[], OverallStatus::Success);
+        assert_ne!(read_store_activity(test.store.root()), idle);
+    }
 }
