@@ -54,6 +54,7 @@ mod large_reports;
 mod limits;
 mod mutations;
 mod output;
+mod packaging;
 mod process;
 mod purge;
 mod pytest_scenarios;

@@ -12,6 +12,7 @@ use crate::cli::gate_arguments::GateOptions;
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::help::group_commands;
 use crate::cli::history_arguments::{DiffOptions, FlakyOptions, HistoryOptions, LogOptions, SlowOptions};
+use crate::cli::package_arguments::{CompletionsOptions, ManOptions};
 use crate::cli::project_place::ProjectPlace;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::FailuresShown;
@@ -76,6 +77,8 @@ pub(crate) enum Command {
     Govern(GovernOptions),
     Gate(GateOptions),
     Attest(AttestOptions),
+    Completions(CompletionsOptions),
+    Man(ManOptions),
 }
 
 /// Run the checks once and seal the evidence
@@ -430,6 +433,8 @@ impl Command {
             | Self::Api(_)
             | Self::Schema(_)
             | Self::Approve(_)
+            | Self::Completions(_)
+            | Self::Man(_)
             | Self::Tasks(_) => false,
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }

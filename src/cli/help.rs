@@ -21,6 +21,7 @@ const GROUPS: &[Group] = &[
     Group { heading: "Service", commands: &["add", "remove", "list", "daemon", "service", "api"] },
     Group { heading: "Specifications and agents", commands: &["check", "schema", "approve", "tdd", "tasks", "request"] },
     Group { heading: "Reviews", commands: &["review", "govern"] },
+    Group { heading: "Installation", commands: &["completions", "man"] },
 ];
 
 /// Replaces the single list of commands in the help by one list for each group.

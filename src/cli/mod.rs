@@ -25,6 +25,7 @@ mod keyboard;
 mod live_line;
 mod logging;
 mod output_so_far;
+mod package_arguments;
 mod project_place;
 #[expect(clippy::disallowed_methods, reason = "the one place that prints")]
 mod render;
@@ -122,6 +123,8 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Schema(options) => commands::schema::execute(&options),
         Command::Approve(options) => commands::approve::execute(&options, environment),
         Command::Plan(options) => commands::plan::execute(&options, environment),
+        Command::Completions(options) => commands::completions::execute(&options),
+        Command::Man(options) => commands::man::execute(&options),
         Command::Tree(options) => commands::tree::execute(&options, environment),
     }
 }

@@ -1,0 +1,22 @@
+//! `proctor completions`: prints what makes a shell complete commands and options.
+
+use clap::CommandFactory as _;
+use clap_complete::{Shell, generate};
+
+use crate::cli::arguments::Arguments;
+use crate::cli::error::CommandError;
+use crate::cli::package_arguments::{CompletionsOptions, ShellName};
+use crate::cli::render;
+use crate::model::CommandExit;
+
+pub(crate) fn execute(options: &CompletionsOptions) -> Result<CommandExit, CommandError> {
+    let shell = match options.shell {
+        ShellName::Bash => Shell::Bash,
+        ShellName::Zsh => Shell::Zsh,
+        ShellName::Fish => Shell::Fish,
+    };
+    let mut script = Vec::new();
+    generate(shell, &mut Arguments::command(), "proctor", &mut script);
+    render::raw(&script);
+    Ok(CommandExit::Proceed)
+}

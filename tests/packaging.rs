@@ -1,0 +1,160 @@
+//! The packages of proctor, as the scripts below `packaging/` make them: built, installed, used, upgraded and removed.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::{Machine, Owner, Project, proctor, repository};
+
+/// Runs a command and returns what it printed.
+#[track_caller]
+fn printed(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{command:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
+    said
+}
+
+/// Puts a small copy of the program under test into a directory: without what a debugger needs.
+fn small_program(directory: &Path) -> PathBuf {
+    let small = directory.join("small");
+    printed(Command::new("strip").arg("-o").arg(&small).arg(proctor()));
+    small
+}
+
+/// Makes a package by one of the scripts, and returns its path.
+#[track_caller]
+fn build(script: &str, program: &Path, directory: &Path) -> PathBuf {
+    let script = repository().join("packaging").join(script).join("build");
+    let mut command = Command::new(script);
+    // What is compressed least is made fastest.
+    command.arg("--program").arg(program).arg(directory).env("DPKG_DEB_COMPRESSOR_LEVEL", "0");
+    let said = printed(&mut command);
+    PathBuf::from(said.lines().last().expect("the path of the package"))
+}
+
+#[test]
+fn every_shell_gets_completions_and_every_command_a_page() {
+    let project = Project::new();
+    let words = ["verify", "service", "completions"];
+    for shell in ["bash", "zsh", "fish"] {
+        let script = project.proctor(["completions", shell]).success().stdout;
+        words.iter().for_each(|word| assert!(script.contains(word), "{shell}: no {word}"));
+    }
+    project.proctor(["completions", "tcsh"]).status(2);
+    project.proctor(["man", "pages"]).success();
+    project.proctor(["man", "pages"]).success();
+    let page = |name: &str| fs::read_to_string(project.path().join("pages").join(name)).expect("a page");
+    assert!(page("proctor.1").contains("verify"), "the first page names the commands");
+    assert!(page("proctor-run.1").contains("seal the evidence"));
+    assert!(page("proctor-service-install.1").contains("proctor-service-install"));
+    fs::write(project.path().join("file"), "").expect("the project is ours");
+    let refused = project.proctor(["man", "file"]).status(2);
+    assert!(refused.stderr.contains("failed to write manual pages into `file`"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("hint: "), "{}", refused.stderr);
+}
+
+/// What bash completes after these words, by the script that proctor prints.
+fn completed(script: &str, words: &[&str]) -> String {
+    let line = words.join(" ");
+    let places: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let ask = format!(
+        "{script}\nCOMP_WORDS=({}); COMP_CWORD={}; COMP_LINE='{line}'; COMP_POINT={}; \
+         _proctor proctor \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; echo \"${{COMPREPLY[@]}}\"",
+        places.join(" "),
+        words.len() - 1,
+        line.len()
+    );
+    printed(Command::new("bash").args(["--norc", "-c", &ask]))
+}
+
+#[test]
+fn bash_completes_commands_options_and_values() {
+    let script = Project::new().proctor(["completions", "bash"]).success().stdout;
+    assert_eq!(completed(&script, &["proctor", "verif"]), "verify\n");
+    assert!(completed(&script, &["proctor", "run", "--fr"]).contains("--fresh-caches"));
+    assert_eq!(completed(&script, &["proctor", "completions", "zs"]), "zsh\n");
+}
+
+/// A wheel is installed by pip into an environment of its own, upgraded and removed. Nothing is fetched.
+#[test]
+#[ignore = "long tier"]
+fn a_wheel_brings_the_program_and_no_module() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let place = directory.path();
+    let program = small_program(place);
+    let wheel = build("wheel", &program, &place.join("packages"));
+    let bytes = fs::read(&wheel).expect("a wheel");
+    assert_eq!(
+        fs::read(build("wheel", &program, &place.join("again"))).expect("a wheel"),
+        bytes,
+        "the same source, the same bytes"
+    );
+
+    let environment = place.join("environment");
+    printed(Command::new("python3").args(["-m", "venv"]).arg(&environment));
+    let python = environment.join("bin/python");
+    let pip = |arguments: &[&OsStr]| {
+        let mut command = Command::new(&python);
+        command.args(["-m", "pip", "--disable-pip-version-check", "--no-input"]).args(arguments);
+        printed(&mut command)
+    };
+    pip(&["install".as_ref(), "--no-index".as_ref(), wheel.as_os_str()]);
+    let installed = environment.join("bin/proctor");
+    assert_eq!(fs::read(&installed).expect("the program"), fs::read(&program).expect("the program"));
+    assert!(printed(Command::new(&installed).arg("--version")).starts_with("proctor "));
+    let questions = "import base64, hashlib, importlib.metadata, importlib.util, json\n\
+         distribution = importlib.metadata.distribution('proctor-bin')\n\
+         assert importlib.util.find_spec('proctor') is None and importlib.util.find_spec('proctor_bin') is None\n\
+         listed = [file for file in distribution.files if file.hash]\n\
+         for file in listed:\n    \
+             digest = base64.urlsafe_b64encode(hashlib.sha256(file.locate().read_bytes()).digest()).rstrip(b'=').decode()\n    \
+             assert digest == file.hash.value, file\n\
+         print(len(listed), distribution.version)\n";
+    let answered = printed(Command::new(&python).args(["-c", questions]));
+    assert!(answered.trim_end().ends_with(env!("CARGO_PKG_VERSION")), "{answered}");
+    pip(&["install".as_ref(), "--no-index".as_ref(), "--force-reinstall".as_ref(), wheel.as_os_str()]);
+    pip(&["uninstall".as_ref(), "--yes".as_ref(), "proctor-bin".as_ref()]);
+    assert!(!installed.exists(), "pip removes what it brought");
+}
+
+/// A Debian package under a real service manager. Its store and keys outlive it.
+#[test]
+#[ignore = "long tier"]
+fn a_debian_package_is_installed_upgraded_under_its_service_and_removed() {
+    let Some(machine) = Machine::find() else { return };
+    let place = machine.tools();
+    let program = small_program(place);
+    let old = build("deb", &program, &place.join("packages"));
+    let bytes = fs::read(&old).expect("a package");
+    assert_eq!(
+        fs::read(build("deb", &program, &place.join("again"))).expect("a package"),
+        bytes,
+        "the same source, the same bytes"
+    );
+    fs::write(place.join("old.deb"), bytes).expect("the directory is ours");
+
+    // The same program with a byte behind it is another program, and what the package does with it is the same.
+    let mut changed = fs::read(&program).expect("the program");
+    changed.push(0);
+    fs::write(&program, changed).expect("the directory is ours");
+    fs::rename(build("deb", &program, &place.join("packages")), place.join("new.deb")).expect("the directory is ours");
+
+    let script = place.join("deb.sh");
+    fs::copy(repository().join("tests/packaging/deb.sh"), &script).expect("a copy");
+    let output = machine.run(Owner::Root, &[], &["bash".as_ref(), script.as_os_str(), place.as_os_str()]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let expected = "INSTALLED 0 install ok installed\n\
+         WHOLE 0 0\n\
+         STARTED inactive inactive \n\
+         UNITS 0\n\
+         RUN 0\n\
+         UPGRADED 0\n\
+         CHANGED 1\n\
+         PURGED 0 0\n\
+         KEPT 1 1\n\
+         AGAIN 0 0\n";
+    assert_eq!(said, expected, "{}", String::from_utf8_lossy(&output.stderr));
+}
