@@ -79,7 +79,7 @@ pub(super) fn answer(
         return Ok(answer);
     }
     match gate_run::run_missing(&answer, &missing, launcher, (environment, place), output)? {
-        RunOfCommit::Made => judge(question, environment, place),
+        RunOfCommit::Made => Ok(GateAnswer { was_run: true, ..judge(question, environment, place)? }),
         RunOfCommit::NotRun(why) => Ok(GateAnswer { not_run: Some(why), ..answer }),
     }
 }
@@ -162,6 +162,7 @@ fn judge(
         is_head: storage.head().ok().flatten() == Some(commit),
         converts_line_endings: storage.converts_line_endings(),
         not_run: None,
+        was_run: false,
         attested: attested.claims.iter().filter(|claim| is_of_another_store(claim)).map(|claim| claim.run.clone()).collect(),
         refused_attestations: attested.refused,
     })

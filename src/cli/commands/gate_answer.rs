@@ -39,6 +39,8 @@ pub(super) struct GateAnswer {
     pub(super) converts_line_endings: bool,
     /// Why `--run` ran nothing although something is missing.
     pub(super) not_run: Option<NotRun>,
+    /// Whether `--run` ran what was missing before this answer.
+    pub(super) was_run: bool,
     /// The runs of other stores that were attested, by a key which the policy names.
     pub(super) attested: Vec<RunId>,
     /// What was asked of git notes; `None` if nothing was.
@@ -179,7 +181,7 @@ impl GateAnswer {
     }
 
     fn run_command(&self) -> String {
-        if self.not_run.is_none() {
+        if self.not_run.is_none() && !self.was_run {
             "`proctor gate --run` runs what is missing on a checkout of the commit; or put other files aside until `git status` is clean, \
              check the commit out, and `proctor run`"
                 .to_owned()
@@ -318,7 +320,7 @@ impl<'a> CommitGateV1<'a> {
         };
         let policy = &answer.policy;
         Self {
-            schema: "proctor-gate-v1",
+            schema: "proctor-commit-gate-v1",
             state: answer.state.word(),
             exit_code: answer.state.exit().code(),
             revision: &answer.revision,
