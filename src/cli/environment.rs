@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::cli::error::CommandError;
+use crate::cli::terminal;
 use crate::config::SHORTEST_SECRET;
 #[cfg(feature = "test-fakes")]
 use crate::evidence::FailureInjection;
+use crate::evidence::{agents_directory, read_boot_id};
 use crate::model::{Asker, CommandExit, IsolationLevel};
+use crate::process::find_agent_above;
 use crate::project::StepObserver;
 use crate::report::OutgoingRedactor;
 use crate::run::SQLITE_ARGUMENT;
@@ -157,6 +160,31 @@ impl Environment {
     /// Returns the directory of the evidence store: `$XDG_STATE_HOME/proctor`, or the default below HOME.
     pub(crate) fn state_root(&self) -> &Path {
         &self.state_root
+    }
+
+    /// Returns the directory in which the running coding agents are registered that use proctor's hooks or its MCP server.
+    pub(crate) fn agents_directory(&self) -> PathBuf {
+        agents_directory(&self.state_root)
+    }
+
+    /// Returns whether a person can be asked: standard input is a terminal, and no coding agent that uses proctor's hooks or its MCP server
+    /// has started this process.
+    pub(crate) fn is_person_present(&self) -> bool {
+        terminal::is_input_terminal() && self.agent_above().is_none()
+    }
+
+    /// Adds why a terminal does not count as a person's, if that is why a question cannot be asked.
+    pub(crate) fn why_nobody(&self, error: CommandError) -> CommandError {
+        match self.agent_above().filter(|_| terminal::is_input_terminal()) {
+            Some(agent) => {
+                error.hint(format!("a coding agent (process {agent}) started this command: type it in a terminal of your own"))
+            }
+            None => error,
+        }
+    }
+
+    fn agent_above(&self) -> Option<i32> {
+        find_agent_above(&self.agents_directory(), &read_boot_id(), i32::try_from(std::process::id()).ok()?)
     }
 
     /// Returns the path of the service's control socket; `None` if `XDG_RUNTIME_DIR` is not an absolute path.

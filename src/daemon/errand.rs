@@ -3,10 +3,14 @@
 //! The worker carries them out, so that a project that the service watches has only one writer. `project/` makes the
 //! decisions.
 
+use std::path::Path;
+
 use crate::collaboration::{GrantedRetest, Proposal, ReviewedSpecification, review_specification};
 use crate::config::Configuration;
 use crate::daemon::worker::MissingPlan;
+use crate::evidence::read_boot_id;
 use crate::model::{Asker, CycleRequest, Plan, TaskCompletion, TaskId, TddState};
+use crate::process::find_agent_above;
 use crate::project::{DescribedProject, PersonPresence, ProjectError, ProjectScope, ProjectSettings, Workspace};
 
 /// A request that is carried out between runs.
@@ -100,7 +104,7 @@ impl Errand {
         let described = DescribedProject { plan: &plan, settings: &settings, configuration: &configuration };
         let done = match &self.what {
             ErrandKind::Cycle(request) => {
-                let attendance = attendance(&self.asker);
+                let attendance = attendance(&self.asker, &workspace.agents_directory());
                 let changed = workspace.change_cycle(&scope, &settings, request, attendance);
                 changed.map(|state| ErrandDone::Changed(Box::new(state)))
             }
@@ -113,8 +117,10 @@ impl Errand {
 }
 
 /// Returns whether a person makes the request. As on the command line, a process counts as a person if its standard
-/// input is a terminal. This prevents a program from making a person's decision by accident. It cannot prevent a
-/// deliberate attempt: any program of the same user can create a terminal for itself (S8).
-fn attendance(asker: &Asker) -> PersonPresence {
-    if asker.terminal.is_some() { PersonPresence::Person } else { PersonPresence::Nobody }
+/// input is a terminal, and it does not descend from a coding agent that uses proctor's hooks or its MCP server. This prevents a
+/// program from making a person's decision by accident. It cannot prevent a deliberate attempt: any program of the same user can
+/// create a terminal for itself, and leave its ancestors (S8).
+fn attendance(asker: &Asker, agents: &Path) -> PersonPresence {
+    let descends = || find_agent_above(agents, &read_boot_id(), i32::try_from(asker.pid).unwrap_or_default()).is_some();
+    if asker.terminal.is_some() && !descends() { PersonPresence::Person } else { PersonPresence::Nobody }
 }

@@ -159,7 +159,7 @@ pub use sealed_files::{SealedFileProblem, SealedFiles};
 pub use service_lock::{ServiceLock, ServiceLockError, ServingProcess, serving_process};
 pub use signing::{APPROVAL_NAMESPACE, KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE, approving_signer};
 pub use slot::{MOST_SLOTS, Slot, SlotQueueState};
-pub use store::{Store, evidence_directory};
+pub use store::{Store, agents_directory, evidence_directory};
 pub use trail::{TrailDirectory, TrailError};
 pub use transparency::{
     ConsistencyProof, InclusionProof, LedgerLog, LogCheckpoint, LogCheckpointError, LogDirectoryError, ProofError,

@@ -22,6 +22,12 @@ pub fn evidence_directory(store_root: &Path) -> PathBuf {
     store_root.join("evidence")
 }
 
+/// Returns the directory of a store in which the running coding agents are registered that use proctor's hooks or its MCP server. The store
+/// need not be open.
+pub fn agents_directory(store_root: &Path) -> PathBuf {
+    store_root.join("agents")
+}
+
 impl Store {
     /// Opens the store at `root` and creates missing directories.
     pub fn open(root: &Path) -> Result<Self, EvidenceError> {

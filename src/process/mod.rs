@@ -18,6 +18,7 @@
 
 mod action_mark;
 mod active_action;
+mod agent_register;
 mod capture;
 mod cgroup;
 mod channel;
@@ -62,6 +63,7 @@ mod system_call_filter;
 mod system_calls;
 mod unenforced;
 
+pub use agent_register::{find_agent_above, register_agent};
 pub use capture::{CaptureError, Sinks};
 pub use cgroup::limits_offered;
 pub use channel::ChannelError;

@@ -204,7 +204,7 @@ fn pid_levels(status: &str) -> usize {
 /// Reads the ancestors of a process, the parent first. If one of them ends meanwhile, all are read again, because then
 /// the process has another parent. The list ends at an ancestor that `/proc` hides from this user (`hidepid=`), because it
 /// is another user's process, which no action starts.
-fn read_ancestors(process: Pid, read: impl Fn(Pid) -> Option<LiveProcess>) -> Option<Vec<i32>> {
+pub(super) fn read_ancestors(process: Pid, read: impl Fn(Pid) -> Option<LiveProcess>) -> Option<Vec<i32>> {
     (0..ANCESTRY_LOOKS).find_map(|_| {
         let mut ancestors = Vec::new();
         let mut child = read(process)?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Configuration;
-use crate::evidence::{self, DurableStep, InterruptedRun, Ledger, ProjectLock, SealInput, Store, WaitDecision};
+use crate::evidence::{self, DurableStep, InterruptedRun, Ledger, ProjectLock, SealInput, Store, WaitDecision, agents_directory};
 use crate::model::{
     Asker, Digest, LedgerLine, OverallStatus, Plan, PlanNote, ProjectId, RetentionLimits, RunId, RunRecord, StopReason, TaskId,
     TddState, Timestamp, TreeDigest, TreeFormat, TreeIssue, TreePath,
@@ -144,6 +144,11 @@ impl Workspace {
     /// Returns the directory of the log files that `proctor` writes about its own work.
     pub fn log_directory(&self) -> PathBuf {
         self.store.log_directory()
+    }
+
+    /// Returns the directory in which the running coding agents are registered that use proctor's hooks or its MCP server.
+    pub fn agents_directory(&self) -> PathBuf {
+        agents_directory(self.store.root())
     }
 
     /// Returns the messages about opening the store, such as that the index was set aside and rebuilt.

@@ -358,6 +358,36 @@ fn a_person_at_the_terminal_is_asked_in_place_and_the_checks_run_after_the_name_
     project.proctor(["run"]).success();
 }
 
+/// Registers the process of the tests as a coding agent, as a hook of proctor does that an agent starts.
+fn register_this_process(project: &Project) {
+    let read = |path: &str| fs::read_to_string(path).expect("the kernel says it");
+    let stat = read("/proc/self/stat");
+    let started = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(19)).expect("a start time");
+    let agents = project.root().join("state/proctor/agents");
+    fs::create_dir_all(&agents).expect("the store is ours");
+    let entry = format!("{}-{started}-{}", std::process::id(), read("/proc/sys/kernel/random/boot_id").trim());
+    fs::write(agents.join(entry), "").expect("the store is ours");
+}
+
+#[test]
+fn what_a_coding_agent_started_is_asked_nothing_at_a_terminal_of_its_own() {
+    let project = project("[sandbox]\nwritable = [\"../shared\"]\n");
+    register_this_process(&project);
+    let ended = project.proctor(["run"]).at_terminal().ended();
+    assert_eq!(ended.status, 3, "{}", ended.stdout);
+    assert!(!ended.stdout.contains("approves nothing: "), "{}", ended.stdout);
+    let ended = project.proctor(["approve"]).at_terminal().ended();
+    assert_eq!(ended.status, 3, "{}", ended.stdout);
+    assert!(ended.stdout.contains("a coding agent (process "), "{}", ended.stdout);
+    assert!(!project.shared("ran").exists());
+
+    fs::remove_dir_all(project.root().join("state/proctor/agents")).expect("the store is ours");
+    let mut terminal = project.proctor(["approve"]).at_terminal();
+    terminal.wait_for("approves nothing: ", LATE);
+    terminal.press("sandbox.writable\n");
+    assert_eq!(terminal.ended().status, 0, "the same terminal is a person's without the register");
+}
+
 #[test]
 fn a_weaker_level_stands_beside_every_verdict() {
     let project = Project::new().toml(&format!("{CHECK}[sandbox]\nmode = \"off\"\n")).file("src/calc.py", "ok = True\n");

@@ -50,7 +50,7 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
     let by = match &options.signature {
         Some(file) => ApprovedBy::Signature(read_signature(&environment.absolute(file))?),
         None if question.require_signature => return Err(needs_signature(&question)),
-        None if !terminal::is_input_terminal() => return Err(needs_person(&question)),
+        None if !environment.is_person_present() => return Err(environment.why_nobody(needs_person(&question))),
         None if !ask_for_name(&question.unapproved, &uninterrupted()?) => {
             render::line("nothing was approved");
             return Ok(CommandExit::PersonNeeded);
@@ -104,9 +104,9 @@ pub(super) fn ask_in_place(
     settings: &ProjectSettings,
     plan: &Plan,
     unapproved: &UnapprovedPlan,
-    control: &Control,
+    (environment, control): (&Environment, &Control),
 ) -> Result<bool, CommandError> {
-    if unapproved.way != ApprovalWay::Answer || !terminal::is_input_terminal() {
+    if unapproved.way != ApprovalWay::Answer || !environment.is_person_present() {
         return Ok(false);
     }
     let found = workspace.approval_question(scope, settings, plan).map_err(|error| super::from_run_error(&error))?;

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::cli::environment::Environment;
 use crate::cli::render;
 use crate::cli::terminal;
 use crate::governance::Slug;
@@ -39,13 +40,15 @@ impl Editor {
 /// Asks the person at this process's terminal. Without a terminal, every question stays unanswered.
 pub(super) struct TerminalPerson<'a> {
     editor: Editor,
+    /// Whether a person is at the terminal.
+    is_present: bool,
     /// Receives signals. A person who sends one has not answered the question.
     control: &'a Control,
 }
 
 impl<'a> TerminalPerson<'a> {
-    pub(super) fn new(editor: Editor, control: &'a Control) -> Self {
-        Self { editor, control }
+    pub(super) fn new(editor: Editor, environment: &Environment, control: &'a Control) -> Self {
+        Self { editor, is_present: environment.is_person_present(), control }
     }
 }
 
@@ -56,7 +59,7 @@ impl Person for TerminalPerson<'_> {
 
     fn ask(&mut self, prompt: &str) -> Option<String> {
         // A line from a file or a pipe does not come from a person, so it is not an answer.
-        if !terminal::is_input_terminal() || self.control.requested().is_some() {
+        if !self.is_present || self.control.requested().is_some() {
             return None;
         }
         // Input that was typed or pasted before the question was shown is no answer, so it is discarded.
@@ -74,7 +77,7 @@ impl Person for TerminalPerson<'_> {
     }
 
     fn edit(&mut self, slug: &Slug, files: &[PathBuf]) -> Result<(), EditorFailure> {
-        if !terminal::is_input_terminal() {
+        if !self.is_present {
             return Err(EditorFailure(format!("the draft of '{slug}' waits for a person, and nobody is at a terminal")));
         }
         if self.control.requested().is_some() {

@@ -68,7 +68,7 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
         control: &control,
     };
     let editor = Editor { command: settings.editor.clone(), root: place.root.clone(), path: search_path(environment) };
-    let mut person = TerminalPerson::new(editor, &control);
+    let mut person = TerminalPerson::new(editor, environment, &control);
     let user = environment.asker().uid;
     let run_plan = || {
         let mut workflow = WorkflowRunner::open(&settings, &place, (&mut hands, &mut person), user)?;

@@ -56,7 +56,7 @@ pub(crate) fn open(
             scope
         }
         Registration::Doubtful(doubt) => {
-            let identity = ask_identity(&doubt)?;
+            let identity = ask_identity(&doubt, environment)?;
             let again = workspace
                 .register(&loaded.root, &loaded.plan, &settings, &environment.asker(), Some(identity))
                 .map_err(|error| super::from_run_error(&error))?;
@@ -206,8 +206,8 @@ pub(crate) fn matcher_settings(state_root: Option<&Path>, configuration: &Config
 
 /// Asks the person whether the directory is the registered project or a new one. proctor never guesses the answer
 /// (architecture, Files on disk).
-fn ask_identity(doubt: &ResemblingProject) -> Result<IdentityAnswer, CommandError> {
-    if !terminal::is_input_terminal() {
+fn ask_identity(doubt: &ResemblingProject, environment: &Environment) -> Result<IdentityAnswer, CommandError> {
+    if !environment.is_person_present() {
         return Err(doubt_error(doubt));
     }
     doubt_question(doubt).iter().for_each(render::note);

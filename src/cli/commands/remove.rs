@@ -61,10 +61,10 @@ fn agreed_purge(environment: &Environment, project: &RegisteredProject) -> Resul
         format!("  goes: {}, with reports, logs and signatures", extent(&plan)),
         "  stays: the ledger with every verdict and hash, the keys, and all other projects".to_owned(),
     ];
-    if !terminal::is_input_terminal() {
+    if !environment.is_person_present() {
         let error = CommandError::new(CommandExit::PersonNeeded, "only a person at a terminal can remove evidence");
         let hint = "run the command yourself at a terminal; without `--purge` the evidence stays";
-        return Err(shown.iter().fold(error, |error, line| error.detail(line.clone())).hint(hint));
+        return Err(environment.why_nobody(shown.iter().fold(error, |error, line| error.detail(line.clone())).hint(hint)));
     }
     shown.iter().for_each(render::note);
     let (control, _handle) =

@@ -118,7 +118,7 @@ pub(super) fn run_task(
     let mut carried = run_plan(workspace, &request)?;
     if let RunOutcome::NotApproved(unapproved) = &carried
         && output == RunOutput::Screen
-        && approve::ask_in_place(workspace, scope, settings, &loaded.plan, unapproved, control)?
+        && approve::ask_in_place(workspace, scope, settings, &loaded.plan, unapproved, (environment, control))?
     {
         carried = run_plan(workspace, &request)?;
     }

@@ -14,7 +14,6 @@ use crate::cli::screen;
 use crate::cli::service::{self, MARGIN};
 use crate::cli::setup;
 use crate::cli::specification_files;
-use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::config::Configuration;
 use crate::model::{CommandExit, CycleRequest, TaskId, TddState};
@@ -31,7 +30,7 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
         }
     };
     let task = request.task();
-    let attendance = if terminal::is_input_terminal() { PersonPresence::Person } else { PersonPresence::Nobody };
+    let attendance = if environment.is_person_present() { PersonPresence::Person } else { PersonPresence::Nobody };
     if attendance == PersonPresence::Nobody && matches!(request, CycleRequest::Resolve { .. }) {
         // Only a person may end a task's wait for a person. This is checked here, because the service does not know
         // whether a person is at the terminal.

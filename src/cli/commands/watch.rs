@@ -53,7 +53,8 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         history: CheckHistory::new(environment, style),
     };
     let (send_typed, typed) = channel(KEYS);
-    let mut keyboard = Keyboard::enter();
+    // What an agent types is no person's answer.
+    let mut keyboard = if environment.is_person_present() { Keyboard::enter() } else { None };
     if let Some(reader) = keyboard.as_ref().map(Keyboard::reader) {
         let reading = thread::Builder::new().name("keys".to_owned());
         if let Err(error) = reading.spawn(move || reader.read_all(|typed| send_typed.blocking_send(typed).is_ok())) {
