@@ -380,6 +380,7 @@ fn what_a_coding_agent_started_is_asked_nothing_at_a_terminal_of_its_own() {
     assert_eq!(ended.status, 3, "{}", ended.stdout);
     assert!(ended.stdout.contains("a coding agent (process "), "{}", ended.stdout);
     assert!(!project.shared("ran").exists());
+    project.proctor(["verify", "--all"]).success();
 
     fs::remove_dir_all(project.root().join("state/proctor/agents")).expect("the store is ours");
     let mut terminal = project.proctor(["approve"]).at_terminal();

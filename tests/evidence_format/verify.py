@@ -1,200 +1,200 @@
-"""Verifies evidence by docs/reference/evidence-format.md alone: `verify.py store DIRECTORY` or `verify.py export PATH KEYS`.
-
-Prints a line for each fault; the exit code is 6 if there is one. Needs `cryptography`, and tar with zstd for archives."""
-import base64, hashlib, json, pathlib, re, subprocess, sys, tempfile, zlib
-from cryptography.exceptions import InvalidSignature
+"""Verifies evidence: `verify.py store DIRECTORY` or `verify.py export PATH KEYS`. Written from docs/reference/evidence-format.md alone."""
+import base64, decimal, functools, hashlib, json, os, re, stat, subprocess, sys, tempfile, zlib
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import load_pem_public_key
-faults = []
-sha = lambda data: hashlib.sha256(data).hexdigest()
-b64 = lambda text: base64.b64decode(text, validate=True)
-node = lambda left, right: hashlib.sha256(b"\1" + left + right).digest()
-pae = lambda kind, body: b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(body), body)
-string = lambda data: len(data).to_bytes(4, "big") + data
-key_id = lambda key: sha(b'{"keytype":"ed25519","keyval":{"public":"%s"},"scheme":"ed25519"}' % key.hex().encode())
-def check(holds, *what):
-    return faults.extend([] if holds else [": ".join(map(str, what))]) or holds
-def verifies(key, message, signature):
-    try: return Ed25519PublicKey.from_public_bytes(key).verify(signature, message) is None
-    except InvalidSignature: return False
-def ssh_key(line):
-    blob = b64(line.split("ssh-ed25519 ")[1].split()[0])
-    assert blob[:-32] == string(b"ssh-ed25519") + (32).to_bytes(4, "big"), "no Ed25519 key"
-    return blob[-32:]
-class Key:
-    def __init__(self, record):
-        self.record, self.statement = record, record["key"]
-        self.number, self.raw = self.statement["number"], ssh_key(self.statement["publicKey"])
-        text = json.dumps(self.statement, separators=(",", ":"), ensure_ascii=False)
-        self.message = pae("application/vnd.proctor.key+json", text.encode())
-    def is_own(self, before):
-        ids = self.statement["previous"], self.statement["keyId"]
-        return ids == (before and key_id(before.raw), key_id(self.raw)) and verifies(self.raw, self.message, b64(self.record["signature"]))
-    def is_endorsed(self, before):
-        signature = self.record["endorsement"]
-        return signature is None if before is None else bool(signature) and verifies(before.raw, self.message, b64(signature))
-    def end(self, project):
-        ledgers = self.statement["ledgers"]
-        return ledgers.get(sha(project.encode())) or ledgers.get(project) or {"sequence": 0}
-def key_at(keys, project, line):
-    return next((key for key in reversed(keys) if key.end(project)["sequence"] < line), None)
-def read_keys(text):
-    return [Key(json.loads(line)) for line in text.replace("# {", "{").splitlines() if line.startswith("{")]
-def trusted_keys(text, carried):
-    """The keys that follow from a file of keys and the history that an export carries."""
-    known = read_keys(text)
-    if not known:
-        alone = load_pem_public_key(text.encode()).public_bytes_raw() if "PUBLIC KEY" in text else ssh_key(text)
-        known = carried[:1 + next((i for i, key in enumerate(carried) if key.raw == alone), -1)]
-        check(known, "keys.jsonl", "it does not have the trusted key")
-    for i, (before, key) in enumerate(zip([None, *known], known), 1):
-        check(key.number == i and key.is_own(before), "key", key.number, "its record is wrong")
-        check(i > len(carried) or key.raw == (mine := carried[i - 1]).raw and mine.statement["keyId"] == key_id(key.raw), "keys.jsonl", "another key", i)
-    for key in carried[len(known):]:
-        if not (known and key.number == len(known) + 1 and key.is_own(known[-1]) and key.is_endorsed(known[-1])): break
-        known = known + [key]
-    return known
-def canonical(value):
-    """RFC 8785."""
+NOTHING, REPORT, PEM = hashlib.sha256(b"").hexdigest(), "execution-report.json", "-----BEGIN PUBLIC KEY-----\n(.*?)-----END PUBLIC KEY-----"
+TIME, RUN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.A), re.compile(r"exec-\d{8}T\d{6}\.\d{3}Z-\d{6,}", re.A)
+PROJECT, TASK, faults = re.compile(r"[\w.-]+-[0-9a-f]{8}"), re.compile(r"(?!\.\.?$)[\w.-]+"), []
+TYPES = ["https://in-toto.io/attestation/test-result/v0.1", "https://slsa.dev/provenance/v1"]
+TOP = "ledger keys evidence locks state.db trees approved-trees environments snapshots copying out scratch archiving workflows replaced-links reserve log"
+def need(ok, text):
+    if not ok: raise ValueError(text)
+def attempt(where, step, *arguments):
+    try: return step(*arguments)
+    except Exception as error: faults.append(f"{where}: {str(error) or type(error).__name__}")
+def sha(data): return hashlib.sha256(data).hexdigest()
+def field(data): return len(data).to_bytes(4, "big") + data
+def pae(kind, body): return b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(body), body)
+def compact(value): return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+def b64(text, size=None):
+    data = base64.b64decode(text, validate=True)
+    return data if base64.b64encode(data).decode() == text and size in (None, len(data)) else need(False, "base64 is wrong")
+def unique(items): return dict(items) if len(dict(items)) == len(items) else need(False, "a key of an object is there twice")
+def parse(data): return json.loads(data.decode(), object_pairs_hook=unique, parse_constant=lambda name: need(False, name + " is not JSON"))
+def canonical(value):  # RFC 8785
     if isinstance(value, dict):
-        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
-        return "{" + ",".join(canonical(name) + ":" + canonical(value[name]) for name in names) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(canonical, value)) + "]"
-    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e21
-    return json.dumps(int(value) if is_whole else value, ensure_ascii=False)
-def check_line(line, parsed, key, where):
-    cut = re.fullmatch(rb'(.*),"signature":"([A-Za-z0-9+/=]+)"\}', line, re.S)
-    if key is None: return check("signature" not in parsed, where, "it is signed, and there was no key")
-    is_signed = cut and verifies(key.raw, pae("application/vnd.proctor.ledger-line+json", cut[1] + b"}"), b64(cut[2]))
-    check(is_signed, where, "its signature is not by key", key.number)
-def check_run(directory, body, key, where):
-    """Verifies a run by its line and the key in force at the line."""
-    files = {path.name: path.read_bytes() if path.is_file() and not path.is_symlink() else b"" for path in directory.iterdir()}
-    listed = {}
-    check(sha(files["SHA256SUMS"]) == body["manifestHash"], where, "SHA256SUMS is another one")
-    for line in files["SHA256SUMS"].decode().splitlines():
-        digest, name = line.removeprefix("\\").split("  ", 1)
-        unescape = lambda match: {"n": "\n", "r": "\r"}.get(match[1], match[1])
-        listed[re.sub(r"\\(.)", unescape, name) if line.startswith("\\") else name] = digest
-    check(set(files) == set(listed) | {"SHA256SUMS"}, where, "it has other files than SHA256SUMS lists")
-    for name, digest in listed.items():
-        check(sha(files.get(name, b"")) == digest, where, name, "it was changed")
-    report, covered = files["execution-report.json"], json.loads(files["execution-report.json"])
-    said = covered["authenticity"].pop("reportHash")
-    covered["authenticity"].pop("signature", None)
-    check(said == body["reportHash"] == sha(canonical(covered).encode()), where, "the hash of the report is wrong")
-    if key is None: return
-    public, kind, method = string(string(b"ssh-ed25519") + string(key.raw)), string(b"ssh-ed25519"), string(b"sha512")
-    space = string(b"proctor-evidence@v1") + string(b"")
-    blob = b64(files["execution-report.json.sig"].decode().split("-----")[2].replace("\n", ""))
-    head = b"SSHSIG" + (1).to_bytes(4, "big") + public + space + method + (len(kind) + 68).to_bytes(4, "big") + kind + (64).to_bytes(4, "big")
-    signed = b"SSHSIG" + space + method + string(hashlib.sha512(report).digest())
-    check(blob[:-64] == head and verifies(key.raw, signed, blob[-64:]), where, "the signature of the report is wrong")
-    name, payloads = body["runId"] + ".intoto.jsonl", []
-    for line in files[name].splitlines():
-        envelope = json.loads(line)
+        return "{" + ",".join(canonical(k) + ":" + canonical(value[k]) for k in sorted(value, key=lambda k: k.encode("utf-16-be"))) + "}"
+    if isinstance(value, list): return "[" + ",".join(map(canonical, value)) + "]"
+    if isinstance(value, (str, bool)) or value is None: return json.dumps(value, ensure_ascii=False)
+    text = repr(float(value))
+    return format(decimal.Decimal(text).normalize(), "f") if 1e-6 <= abs(float(value)) < 1e21 else re.sub(r"e([+-])0*", r"e\1", text) if value else "0"
+def read(path, of=lambda file: file.read()):  # a regular file, and no link
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        return of(file) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else need(False, "is not a file")
+def digest(file): return hashlib.file_digest(file, "sha256").hexdigest()
+def listed(path, wanted=True):  # the names in a directory that is no link
+    return [] if not wanted and not os.path.lexists(path) else sorted(os.listdir(path)) if stat.S_ISDIR(os.lstat(path).st_mode) else need(0, path + ": no directory")
+class Key:  # its record is well formed, signed by its own key, and follows upon the key before
+    def __init__(self, record, before=None):
+        self.record, self.says, self.hashed, self.endorsement = record, record["key"], record["schema"] == "proctor-key-v2", record["endorsement"]
+        self.number, self.id, self.raw = self.says["number"], self.says["keyId"], b64(self.says["publicKey"][12:], 51)[19:]
+        self.message, ssh = pae("application/vnd.proctor.key+json", compact(self.says)), field(b"ssh-ed25519") + field(self.raw)
+        self.ssh, self.pem = ("ssh-ed25519 " + base64.b64encode(ssh).decode(), base64.b64encode(bytes.fromhex("302a300506032b6570032100") + self.raw).decode())
+        named = sha(b'{"keytype":"ed25519","keyval":{"public":"%s"},"scheme":"ed25519"}' % self.raw.hex().encode())
+        need((self.hashed or record["schema"] == "proctor-key-v1") and self.ssh == self.says["publicKey"] and self.id == named, f"key {self.number}: its id")
+        need((self.number, self.says["previous"]) == (before.number + 1 if before else 1, before and before.id), f"key {self.number}: is not the next one")
+        need(self.signed(b64(record["signature"]), self.message) and (self.endorsement is None or before.signed(b64(self.endorsement), self.message)), "no signature")
+    def signed(self, signature, message): return Ed25519PublicKey.from_public_bytes(self.raw).verify(signature, message) is None  # or raises InvalidSignature
+    def took(self, project, what="sequence"): return self.says["ledgers"].get(sha(project.encode()) if self.hashed else project, {"sequence": 0})[what]
+def chain(records): return functools.reduce(lambda keys, record: [*keys, Key(record, *keys[-1:])], records, [])
+def in_force(keys, project, number): return next((key for key in reversed(keys) if key.took(project) < number), None)
+def checkpoint(text, project, keys, signers):  # its size and root; signed by a signer that is in force at its last line, or a later one
+    head, signatures = text.split("\n\n")
+    (origin, size, root), marks = head.split("\n"), [line.split(" ") for line in signatures.removesuffix("\n").split("\n")]
+    need(origin == "proctor/" + project and re.fullmatch("[1-9][0-9]*", size) and text[-1] == "\n", "a checkpoint is not one of this project")
+    may = [key for key in signers if key.number >= getattr(in_force(keys, project, int(size)), "number", 0)]
+    need(any(mark == "—" and name == origin and b64(value)[:4] == hashlib.sha256(origin.encode() + b"\n\1" + key.raw).digest()[:4]
+             and key.signed(b64(value)[4:], (head + "\n").encode()) for mark, name, value in marks for key in may), "a checkpoint is not signed by a key that may")
+    return int(size), b64(root, 32)
+def handed_over(keys, project, lines=None):  # the checkpoints in the records: by the key before, or by the key itself if that one was lost
+    for key in (key for key in keys if "checkpoints" in key.record and (lines is None or project in key.record["checkpoints"])):
+        need(lines is not None or [*key.record["checkpoints"]] == [project], "a key record has a checkpoint of another project")
+        size, root = checkpoint(key.record["checkpoints"][project], project, keys, [keys[key.number - 2] if key.endorsement else key])
+        need(lines is None or size <= len(lines) and tree_root([*map(leaf, lines[:size])]) == root, f"the checkpoint of key {key.number} is of another ledger")
+def node(left, right): return hashlib.sha256(b"\1" + left + right).digest()
+def leaf(line): return hashlib.sha256(b"\0" + sha(line).encode()).digest()
+def tree_root(leaves):
+    return node(tree_root(leaves[:(half := 1 << (len(leaves) - 1).bit_length() >> 1)]), tree_root(leaves[half:])) if len(leaves) > 1 else leaves[0]
+def ledger_line(line, number, key, previous=None, time=""):
+    entry = parse(line)
+    cut, names = b',"signature":"%s"}' % entry.get("signature", "").encode(), ["schema", "sequence", "previous", "time", "asker", "body", "signature"]
+    need(list(entry) == names[:7 if key else 6] and entry["schema"] == "proctor-ledger-v1" and type(entry["sequence"]) is int and entry["sequence"] == number
+         and TIME.fullmatch(entry["time"]) and isinstance(entry["body"]["kind"], str) and previous in (None, entry["previous"]) and time <= entry["time"], "is wrong")
+    signed = not key or line.endswith(cut) and key.signed(b64(entry["signature"]), pae("application/vnd.proctor.ledger-line+json", line[:-len(cut)] + b"}"))
+    return entry if signed else need(False, "is not signed by the key in force")
+def run(path, body, key):  # a run's directory against its line
+    where, sums, names, own = "run " + body["runId"], read(f"{path}/SHA256SUMS"), {}, [REPORT + ".sig", body["runId"] + ".intoto.jsonl"]
+    for flag, value, name in re.findall(r"(\\?)([0-9a-f]{64})  (.+)\n", sums.decode("utf-8", "surrogateescape")):
+        names[re.sub(r"\\(.)", lambda m: {"n": "\n", "r": "\r"}.get(m[1], m[1]), name) if flag else name] = value
+    need(sha(sums) == body["manifestHash"] and len(names) == sums.count(b"\n") and [*names] == sorted(names, key=os.fsencode), where + ": SHA256SUMS")
+    faults.extend(f"{where}: {name} is missing or was added" for name in {*listed(path)} ^ {*names, "SHA256SUMS"})
+    for name, value in names.items(): attempt(f"{where}: {name}", lambda: need(read(f"{path}/{name}", digest) == value, "has another digest"))
+    report, document = read(f"{path}/{REPORT}"), parse(read(f"{path}/{REPORT}"))
+    plain = {name: value for name, value in document["authenticity"].items() if name not in ("reportHash", "signature")}
+    need(body["reportHash"] == document["authenticity"]["reportHash"] == sha(canonical(document | {"authenticity": plain}).encode()), "the report's hash")
+    if key is None: return need(not {*own} & {*names}, "has signatures though it is older than the first key")
+    armored = re.fullmatch("-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----END SSH SIGNATURE-----\n?", read(f"{path}/{own[0]}").decode())
+    blob, kind = b64(armored[1].replace("\n", "") if armored else ""), field(b"ssh-ed25519")
+    space, signature = field(b"proctor-evidence@v1") + field(b"") + field(b"sha512"), field(kind + field(blob[-64:]))
+    need(blob == b"SSHSIG\0\0\0\1" + field(kind + field(key.raw)) + space + signature and key.signed(
+        blob[-64:], b"SSHSIG" + space + field(hashlib.sha512(report).digest())), f"{own[0]} is not a signature by the key in force")
+    says, entry = [], lambda name, value: {"name": name, "digest": {"sha256": value}}
+    for envelope in map(parse, read(f"{path}/{own[1]}").removesuffix(b"\n").split(b"\n")):
         payload, kind, [signature] = b64(envelope["payload"]), envelope["payloadType"], envelope["signatures"]
-        is_named = kind == "application/vnd.in-toto+json" and signature["keyid"] == key_id(key.raw)
-        check(is_named and verifies(key.raw, pae(kind, payload), b64(signature["sig"])), where, "a statement is not signed")
-        payloads.append(json.loads(payload))
-    (test, slsa), kinds = payloads, ("https://in-toto.io/attestation/test-result/v0.1", "https://slsa.dev/provenance/v1")
-    named, details, tree = [{"name": "execution-report.json", "digest": {"sha256": sha(report)}}], slsa["predicate"]["runDetails"], body.get("treeDigest")
-    is_old, own = "proctor_verdict" in details, {"execution-report.json", "execution-report.json.sig", name}
-    subject = named if is_old or not tree else [{"name": body.get("treeFormat", "proctor-tree-v1"), "digest": {"sha256": tree}}]
-    is_about = (test["predicateType"], slsa["predicateType"]) == kinds and test["subject"] == slsa["subject"] == subject
-    attested = named[is_old:] + [{"name": name, "digest": {"sha256": digest}} for name, digest in listed.items() if name not in own]
-    is_about &= details["byproducts"] == attested and details["metadata"]["invocationId"] == body["runId"]
-    check(is_about, where, "the statements are about something else")
-def unpacked(archive, into):
-    subprocess.run(["tar", "--zstd", "-xf", archive, "-C", into], check=True, stderr=subprocess.DEVNULL); return next(pathlib.Path(into).iterdir())
-def verify_store(root):
-    keys = [Key(json.loads(path.read_bytes())) for path in sorted((root / "keys").glob("key-*.json"))]
-    for i, (before, key) in enumerate(zip([None, *keys], keys), 1):
-        check(key.number == i and key.is_own(before) and key.is_endorsed(before), "key", key.number, "it is not proven")
-    projects = [path.stem for path in root.glob("ledger/*.jsonl")] + [path.parts[-4] for path in root.glob("evidence/*/*/runs/*")]
-    for project in sorted(set(projects)):
-        verify_project(root, project, keys)
-def ledger_bytes(path):
-    whole = bytearray(path.read_bytes() if check(not path.is_symlink(), path.name, "it is a link") else b"")
-    for segment in path.parent.glob(path.name + ".*-*.zlib"):
-        (start, end), held = map(int, segment.name.split(".")[-2].split("-")), zlib.decompress(segment.read_bytes())
-        check(len(held) == end - start <= len(whole) - start, segment.name, "it holds other bytes than its name says")
-        whole[start:end] = bytes(mine or its for mine, its in zip(whole[start:end], held))
-    return bytes(whole)
-def verify_project(root, project, keys):
-    bodies, hashes, time = [], [sha(b"")], ""
-    *lines, torn = ledger_bytes(root / "ledger" / (project + ".jsonl")).split(b"\n")
+        need(key.signed(b64(signature["sig"]), pae(kind, payload)) and signature["keyid"] == key.id, f"{own[1]} is not signed by the key in force")
+        says.append(kind == "application/vnd.in-toto+json" and parse(payload))
+    need([s["predicateType"] for s in says] == TYPES, f"{own[1]} has not the two statements")
+    details, report, new = says[1]["predicate"]["runDetails"], [entry(REPORT, names[REPORT])], "proctor_verdict" not in says[1]["predicate"]["runDetails"]
+    subject = [entry(body.get("treeFormat", "proctor-tree-v1"), body["treeDigest"])] if new and body.get("treeDigest") else report
+    files = report * new + [entry(name, value) for name, value in names.items() if name not in [REPORT] + own]
+    need(all(s["subject"] == subject for s in says) and details["byproducts"] == files and details["metadata"]["invocationId"] == body["runId"], own[1])
+def unpacked(path, dir, inner, archive, step):  # extracts an archive whose members are files in one directory, and has `step` look at it
+    def extracted(file):
+        need(archive is None or (digest(file), file.tell()) == (archive["archiveHash"], archive["archiveBytes"]), "is not the archive of the ledger")
+        os.lseek(file.fileno(), 0, os.SEEK_SET)
+        options = ["-xvvkf", "-", "-C", place, "--numeric-owner", "--no-same-owner", "--no-same-permissions"]  # -k: a name twice is an error
+        done = subprocess.run(["tar", "--zstd", *options], stdin=file, capture_output=True, env={"PATH": os.environ["PATH"], "LC_ALL": "C"})
+        members = re.sub(r"(?m)^d\S+ +Creating directory: .*\n", "", done.stdout.decode())
+        names = re.findall(rf"(?m)^-\S+ +\S+ +\d+ \S+ \S+ ({dir})/{inner}[^/\n]+$", members)
+        need(not done.returncode and not done.stderr and len(names) == members.count("\n") and len({*names}) == 1, "is no archive of files in one directory")
+        step(f"{place}/{names[0]}", names[0])
+    with tempfile.TemporaryDirectory() as place: read(path, extracted)
+def stored_run(path, body, key, state):
+    need(body, "does not belong there")
+    if state == "sealed": run(path, body, key)
+    else: unpacked(path, re.escape(body["runId"]), "", state, lambda place, name: run(place, body, key))
+def fill(data, path, start, end):  # puts a segment in the place of zero bytes
+    stream, old = zlib.decompressobj(), bytes(data[start:end])
+    new = stream.decompress(read(path), end - start + 1)
+    need(stream.eof and not stream.unused_data and len(new) == len(old) == end - start > 0 and new[-1] == 10 and data[start - 1:start] in (b"", b"\n"), "wrong")
+    data[start:end] = bytes(byte or put for byte, put in zip(old, new))
+def effects(body, kind, number, project, runs, record, before):  # what a line says of runs and keys
+    if kind in ("run", "superseded"):
+        need(RUN.fullmatch(body["runId"]) and TASK.fullmatch(body["task"]) and body["runId"] not in runs, "has a run that was there before, or no id")
+        runs[body["runId"]] = ["sealed" if kind == "run" else "gone", number, body]
+    for of in body["runs"] if kind in ("pruned", "purged", "archived") else []:
+        run = runs.get(of["runId"], ["", 0, {}])
+        need([run[2].get(k) for k in ("kind", "task", "manifestHash")] == ["run", of["task"], of["manifestHash"]], "has a run that was not sealed before")
+        run[0] = "gone" if kind != "archived" else of if run[0] == "sealed" else need(False, "archives what is no longer there")
+    need(kind != "registered" or body["projectId"] == project, "registers another project")
+    need(body | {"checkpoints": body.get("checkpoints", {})} == record if kind == "keyReplaced" else not record or before == "purged", "keyReplaced")
+def ledger(store, project, keys, segments):
+    data, previous, time, before, runs, records = bytearray(read(f"{store}/ledger/{project}.jsonl")), NOTHING, "", "", {}, {}
+    for segment, start, end in segments: attempt(segment, fill, data, f"{store}/ledger/{segment}", int(start), int(end))
+    base, lines = f"{store}/evidence/{project}", bytes(data).split(b"\n")
+    tail = lines.pop() or (lines.pop() if lines and b"\0" in lines[-1] else b"")
+    due = b'{"schema":"proctor-ledger-v1","sequence":%d,"previous":"%s","time":"2' % (len(lines) + 1, sha(b"".join(lines[-1:])).encode())
+    need(all(byte in (0, right) for byte, right in zip(tail, due)), "its end is not the line that is due")
+    for key in (key for key in keys if key.took(project)):
+        after, records[key.took(project) + 1] = key.took(project), {"kind": "keyReplaced"} | key.record | {"checkpoints": {
+            name: text for name, text in key.record.get("checkpoints", {}).items() if name == project}} if key.hashed else None
+        if after > len(lines) or sha(lines[after - 1]) != key.took(project, "hash"): faults.append(f"ledger {project}: key {key.number} took over after another line")
     for number, line in enumerate(lines, 1):
-        parsed, where = json.loads(line), f"{project} line {number}"
-        is_next = (parsed["schema"], parsed["sequence"], parsed["previous"]) == ("proctor-ledger-v1", number, hashes[-1])
-        check(is_next and parsed["time"] >= time, where, "it does not follow the line before")
-        check_line(line, parsed, key_at(keys, project, number), where)
-        bodies.append(parsed["body"]); hashes.append(sha(line)); time = parsed["time"]
-    due = b'{"schema":"proctor-ledger-v1","sequence":%d,"previous":"%s","time":' % (len(hashes), hashes[-1].encode())
-    check(all(byte in (0, its) for byte, its in zip(torn, due)), project, "there is something behind the last line")
-    told = {at: body for at, body in enumerate(bodies, 1) if body["kind"] == "keyReplaced"}
-    for key in keys:
-        at, is_last = key.end(project)["sequence"], not any(it.end(project) == key.end(project) for it in keys[key.number:])
-        check(at == 0 or hashes[at:at + 1] == [key.end(project)["hash"]], project, "key", key.number, "it took over after another line")
-        if key.record["schema"] == "proctor-key-v2" and key.number > 1 and is_last and 0 < at < len(bodies) and bodies[at - 1]["kind"] != "purged":
-            expected = {**key.record, "checkpoints": {name: note for name, note in key.record["checkpoints"].items() if name == project}}
-            check(told.pop(at + 1, None) == {"kind": "keyReplaced", **expected}, project, "no line tells of key", key.number)
-    check(not told, project, "a line tells of a key that did not take over there")
-    runs, gone = {}, {}
-    for number, body in enumerate(bodies, 1):
-        if body["kind"] in ("run", "superseded"):
-            check(body["runId"] not in runs, project, "two lines are about", body["runId"])
-            runs[body["runId"]] = number, body
-        for run in body["runs"] if body["kind"] in ("pruned", "purged", "archived") else []:
-            check(runs.get(run["runId"], (0, {}))[1].get("manifestHash") == run["manifestHash"], project, body["kind"], "an unknown run")
-            check(body["kind"] != "archived" or run["runId"] not in gone, project, "archived twice", run["runId"])
-            gone[run["runId"]] = body["kind"], run
-    is_real = lambda path: path.resolve() == root.resolve() / path.relative_to(root)  # No link is followed.
-    there = {path.name: path for path in (root / "evidence" / project).glob("*/runs/*") if is_real(path)}
-    for name, (number, body) in runs.items():
-        kind, packed = gone.get(name, (body["kind"], None))
-        place = root / "evidence" / project / body["task"] / "runs" / (name + (".tar.zst" if kind == "archived" else ""))
-        if kind not in ("run", "archived") or not check(there.pop(place.name, None) == place, project, name, "it is not in its place"):
-            continue
-        with tempfile.TemporaryDirectory() as into:
-            if kind == "run" or check(sha(place.read_bytes()) == packed["archiveHash"], name, "another archive"):
-                check_run(place if kind == "run" else unpacked(place, into), body, key_at(keys, project, number), name)
-    check(not there, project, "no line is about", sorted(there))
-def check_proof(text, line, number, keys):
-    head, body, signatures = text.split("\n\n")
-    (magic, index, *path), (origin, size, root) = head.split("\n"), body.split("\n")
-    index, project, found = int(index.removeprefix("index ")), origin.removeprefix("proctor/"), hashlib.sha256(b"\0" + sha(line).encode()).digest()
-    fn, sn = index, int(size) - 1
-    for other in map(b64, path):
-        check(sn > 0, "ledger.tlog-proof", "its path is too long")
-        if fn % 2 or fn == sn:
-            found = node(other, found)
-            while fn and not fn % 2: fn, sn = fn >> 1, sn >> 1
-        else: found = node(found, other)
-        fn, sn = fn >> 1, sn >> 1
-    is_right = magic == "c2sp.org/tlog-proof@v1" and index == number - 1 < int(size) and sn == 0 and found == b64(root)
-    check(is_right, "ledger.tlog-proof", "it does not lead to the root")
-    hint = lambda key: hashlib.sha256(origin.encode() + b"\n\1" + key.raw).digest()[:4]
-    signed = [(name, b64(blob)) for _, name, blob in (line.split(" ") for line in signatures.splitlines())]
-    may_sign = [key for key in keys if key.number >= getattr(key_at(keys, project, int(size)), "number", 1)]
-    is_by = lambda key: any(name == origin and blob[:4] == hint(key) and verifies(key.raw, (body + "\n").encode(), blob[4:]) for name, blob in signed)
-    check(any(map(is_by, may_sign)), "ledger.tlog-proof", "its checkpoint is not signed by a key that was in use")
-    return project
-def verify_export(top, trusted):
-    keys = trusted_keys(trusted, [Key(json.loads(line)) for line in carried.read_text().splitlines()] if (carried := top / "keys.jsonl").exists() else [])
-    whole = (top / "ledger.jsonl").read_bytes()
-    check(whole.count(b"\n") == 1 and whole.endswith(b"\n"), "ledger.jsonl", "it is not one line")
-    parsed = json.loads(whole)
-    project = check_proof((top / "ledger.tlog-proof").read_text(), whole[:-1], parsed["sequence"], keys)
-    check_line(whole[:-1], parsed, key := key_at(keys, project, parsed["sequence"]), "ledger.jsonl")
-    check_run(top / "run", parsed["body"], key, "run")
-try:
-    kind, path = sys.argv[1], pathlib.Path(sys.argv[2])
-    with tempfile.TemporaryDirectory() as into:
-        top = path if path.is_dir() else unpacked(path, into)
-        verify_store(path) if kind == "store" else verify_export(top, pathlib.Path(sys.argv[3]).read_text())
-except Exception as error:  # What cannot be read is not verified.
-    check(False, type(error).__name__, error)
-print("\n".join(faults) or "verified")
-sys.exit(6 if faults else 0)
+        where, key = f"ledger {project}, line {number}", in_force(keys, project, number)
+        entry = attempt(where, ledger_line, line, number, key, previous, time) or {"time": time, "body": {"kind": ""}}
+        if "schema" in entry: attempt(where, effects, entry["body"], entry["body"]["kind"], number, project, runs, records.get(number), before)
+        previous, time, before = sha(line), entry["time"], entry["body"]["kind"]
+    attempt(f"ledger {project}", handed_over, keys, project, lines)
+    wanted = {f'{base}/{body["task"]}/runs/{id}' + ".tar.zst" * (state != "sealed"): (body, in_force(keys, project, number), state)
+              for id, (state, number, body) in runs.items() if state != "gone"}
+    for path in (f"{base}/{task}" for task in listed(base, False)):
+        for name in {*listed(path)} - {"runs"}:
+            need(os.readlink(f"{path}/{name}") == "latest/" + name or name == "latest" and RUN.fullmatch(os.readlink(f"{path}/{name}")[5:]), f"{path}/{name}: a stray")
+        for found in (f"{path}/runs/{name}" for name in listed(path + "/runs", False)): attempt(found, stored_run, found, *wanted.pop(found, (None, None, None)))
+    faults.extend(f"ledger {project}: {missing} is missing" for missing in wanted)
+def store(path):
+    found = [name for name in listed(path + "/keys", False) if re.fullmatch(r"key-\d{4}\.json", name)]
+    keys, projects = chain([parse(read(f"{path}/keys/{name}")) for name in found]), {}
+    need(all((key.endorsement or key.number == 1) and found[key.number - 1] == "key-%04d.json" % key.number for key in keys), "a key is not endorsed, or its name")
+    expected = {"": {*TOP.split(), "state.db-wal", "state.db-shm"}, "keys": {*found, *("private-%s.pem" % key.id[:16] for key in keys[-1:])}}
+    for name in listed(path + "/ledger"):
+        file = re.fullmatch(rf"({PROJECT.pattern})(\.torn-\d+|\.jsonl(\.(\d{{12}})-(\d{{12}})\.zlib)?)", name) or need(False, f"ledger/{name} is a stray")
+        if not file[2].startswith(".torn"): projects.setdefault(file[1], []).extend([(name, file[4], file[5])] if file[3] else [])
+    expected["evidence"], known = {*projects}, {*projects, *(sha(project.encode()) for project in projects)}
+    faults.extend(f"{folder}/{name} does not belong there" for folder in expected for name in {*listed(os.path.join(path, folder).rstrip("/"), False)} - expected[folder])
+    named = {name for key in keys for name, at in key.says["ledgers"].items() if at["sequence"]}.union(*(key.record.get("checkpoints", ()) for key in keys))
+    faults.extend(f"the ledger {name}, which a key names, is missing" for name in named - known)
+    for project in projects: attempt("ledger " + project, ledger, path, project, keys, projects[project])
+def trusted(text, path):  # the keys that a reader can trust who has this text
+    ssh, own = re.findall(r"^(?![#{]).*?(ssh-ed25519 \S+)", text, re.M), re.findall(r"^(?:# )?(\{.*\})$", text, re.M)
+    known = {*ssh, *(pem.replace("\n", "") for pem in re.findall(PEM, text, re.S))}
+    need(len(ssh + own) == len(re.findall("^(?:# *[{]|[^#\n]).*$", re.sub(PEM, "", text, flags=re.S), re.M)), "the keys of the reader cannot be read")
+    shown = read(path).decode().removesuffix("\n").split("\n") if os.path.lexists(path) or not own else []
+    need(all(compact(parse(record.encode())) == record.encode() for record in own + shown), "a key record is not compact")
+    own, shown = (chain(parse(record.encode()) for record in records) for records in (own, shown))
+    end = len(own) or max((key.number for key in shown if {key.ssh, key.pem} & known), default=0)
+    need(end and (not own or known <= {form for key in own for form in (key.ssh, key.pem)}) and all(a.message == b.message for a, b in zip(own, shown)), "keys")
+    return [key for key in [*own, *shown[len(own):]] if all(later.endorsement for later in shown[end:key.number])]
+def export(path, name, text):
+    line, (head, note) = read(path + "/ledger.jsonl"), read(path + "/ledger.tlog-proof").decode().split("\n\n", 1)
+    keys, project, number = trusted(text, path + "/keys.jsonl"), note.split("\n")[0].removeprefix("proctor/"), parse(line)["sequence"]
+    key, (size, root), (title, index, *others) = in_force(keys, project, number), checkpoint(note, project, keys, keys), head.split("\n")
+    body, at, last, value = ledger_line(line[:-1], number, key)["body"], number - 1, size - 1, leaf(line[:-1])
+    need(line[-1:] == b"\n" and PROJECT.fullmatch(project) and body["kind"] == "run" and RUN.fullmatch(body["runId"]) and name in ("", body["runId"]), "the run")
+    need([title, index] == ["c2sp.org/tlog-proof@v1", f"index {at}"] and 0 <= at <= last, "ledger.tlog-proof is the proof of another line")
+    for other in others:
+        value = (node(b64(other, 32), value) if at & 1 or at == last else node(value, b64(other, 32))) if last else need(False, "the path is too long")
+        while at == last and at and not at & 1: at, last = at >> 1, last >> 1
+        at, last = at >> 1, last >> 1
+    need(last == 0 and value == root, "ledger.tlog-proof proves something else")
+    handed_over(keys, project)
+    shown = b"".join(read(f"{path}/{name}") for name in ("proctor.pub", "allowed_signers") if os.path.lexists(f"{path}/{name}")).decode()
+    need(all(key and form.strip() in (key.pem, key.ssh) for form in re.findall("(?<=BEGIN PUBLIC KEY-----\n)[^-]+|ssh-ed25519 .*", shown)), "the keys beside it")
+    run(path + "/run", body, key)
+if __name__ == "__main__":
+    command, path, keys, *more = sys.argv[1:] + [""] * 3
+    if command == "store": attempt(path, store, path)
+    elif command != "export": faults.append("usage: verify.py store DIRECTORY | verify.py export PATH KEYS")
+    elif os.path.isdir(path): attempt(path, lambda: listed(path) and export(path, "", read(keys).decode()))
+    else: attempt(path, unpacked, path, "[^/\n]+", "(?:run/)?", None, lambda *found: export(*found, read(keys).decode()))
+    print(*[fault.encode("unicode_escape").decode() for fault in faults] or ["verified"], sep="\n")
+    sys.exit(6 if faults else 0)
