@@ -140,6 +140,9 @@ struct TestRead<'a> {
     /// In milliseconds.
     #[serde(default)]
     duration: Option<u64>,
+    /// In microseconds, where that says more.
+    #[serde(default)]
+    duration_us: Option<u64>,
     #[serde(borrow, default)]
     failure_messages: Vec<Cow<'a, str>>,
 }
@@ -329,7 +332,7 @@ fn read_tests(
             id: test.full_name.into_owned(),
             report_name: test.report_name.map(Cow::into_owned),
             outcome: test.status,
-            duration_us: test.duration.map(|duration| duration.saturating_mul(1000)),
+            duration_us: test.duration_us.or_else(|| test.duration.map(|duration| duration.saturating_mul(1000))),
         }
     };
     let tests = list.test_results.into_iter().map(listed).collect();
