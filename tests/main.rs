@@ -31,6 +31,7 @@ mod defaults;
 mod docs;
 mod doctor;
 mod edited_store;
+mod exports;
 mod faults;
 
 mod compressed_ledger;

@@ -96,6 +96,7 @@ pub(crate) enum Command {
 ///   proctor run --task T117
 ///   proctor run --task T117 --set BASE_URL=http://127.0.0.1:3000
 ///   proctor run --task '*'
+///   proctor run --github
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RunOptions {
@@ -122,6 +123,10 @@ pub(crate) struct RunOptions {
     /// Print the report, and nothing else, on standard output; with `--task '*'`, what each task came to
     #[arg(long)]
     pub(crate) json: bool,
+    /// For a job of GitHub Actions: print an annotation for each failure and finding after the result, and add a summary to the file
+    /// that GITHUB_STEP_SUMMARY names
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) github: bool,
     /// Whether a directory that was moved or replaced is the project it resembles; asked on a terminal
     #[arg(long, value_enum, value_name = "WHICH")]
     pub(crate) identity: Option<IdentityArgument>,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::project_place::ProjectPlace;
-use crate::report::ExportFormat;
+use crate::model::ExportFormat;
 use clap::builder::PossibleValue;
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -64,7 +64,8 @@ pub(crate) struct VerifyOptions {
 /// Examples:
 ///   proctor export 42
 ///   proctor export 42 --format junit --to junit.xml
-///   proctor export --format markdown >> "$GITHUB_STEP_SUMMARY"
+///   proctor export --format sarif --to proctor.sarif
+///   proctor export --format html --to run.html
 ///   proctor export 42 --to /tmp/run-42
 ///   proctor export 42 --output /tmp/run-42.tar.zst
 #[derive(Debug, Args)]
@@ -90,15 +91,19 @@ pub(crate) struct ExportOptions {
 
 impl ValueEnum for ExportFormat {
     fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Junit, Self::Github, Self::Markdown]
+        &Self::ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(match self {
-            Self::Junit => PossibleValue::new("junit").help("JUnit XML: one suite for each check"),
-            Self::Github => PossibleValue::new("github").help("Workflow commands of GitHub Actions, which become annotations"),
-            Self::Markdown => PossibleValue::new("markdown").help("A summary in Markdown"),
-        })
+        let (word, _) = Self::WORDS.into_iter().find(|(_, format)| format == self)?;
+        Some(PossibleValue::new(word).help(match self {
+            Self::Junit => "JUnit XML: one suite for each check",
+            Self::Ctrf => "CTRF, the Common Test Report Format: every test in one JSON document",
+            Self::Sarif => "SARIF 2.1.0: findings of linters and type checkers, and the tests that failed",
+            Self::Github => "Workflow commands of GitHub Actions, which become annotations",
+            Self::Markdown => "A summary in Markdown",
+            Self::Html => "One HTML file that opens without a network",
+        }))
     }
 }
 

@@ -5,6 +5,7 @@
 //! exception is [`raw`], for the bytes of a log that a program reads.
 
 use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cli::error::CommandError;
 use crate::cli::style::{Line, Tone};
@@ -82,6 +83,32 @@ pub(crate) fn raw(bytes: &[u8]) {
     write_bytes(bytes);
 }
 
+/// Whether what is printed may be read as the log of a job in GitHub Actions.
+static IS_JOB_LOG: AtomicBool = AtomicBool::new(false);
+
+/// From now on, no line that this process prints begins a workflow command, except by [`workflow_commands`]. The names of tests and the
+/// messages of tools could otherwise set annotations, masks or groups of the job.
+pub(crate) fn guard_job_log() {
+    IS_JOB_LOG.store(true, Ordering::Relaxed);
+}
+
+/// Prints workflow commands of GitHub Actions, one on each line. Their texts are escaped already.
+pub(crate) fn workflow_commands(commands: &str) {
+    write_unguarded(commands.as_bytes());
+}
+
+/// Returns a text of which no line is a workflow command. A runner reads `::command` at the beginning of a line, also behind blanks, and
+/// the older form `##[command]` anywhere.
+fn without_commands(text: &str) -> String {
+    let line = |line: &str| {
+        let indent = line.len() - line.trim_start().len();
+        let (blanks, rest) = line.split_at(indent);
+        let guard = if rest.starts_with("::") { "\\" } else { "" };
+        format!("{blanks}{guard}{}", rest.replace("##[", "#\\#["))
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// Prints a note for people to standard error.
 pub(crate) fn note(note: &(impl Printable + ?Sized)) {
     write_error(&format!("{}\n", note.printed()));
@@ -139,14 +166,25 @@ fn write(text: &str) {
     write_bytes(text.as_bytes());
 }
 
-/// Writes to standard output. Errors are ignored, because the reader may have closed the pipe.
+/// Writes to standard output.
 fn write_bytes(bytes: &[u8]) {
+    if IS_JOB_LOG.load(Ordering::Relaxed) {
+        write_unguarded(without_commands(&String::from_utf8_lossy(bytes)).as_bytes());
+    } else {
+        write_unguarded(bytes);
+    }
+}
+
+/// Errors are ignored, because the reader may have closed the pipe.
+fn write_unguarded(bytes: &[u8]) {
     let mut output = std::io::stdout().lock();
     let _gone = output.write_all(bytes).and_then(|()| output.flush());
 }
 
 /// Writes to standard error. Errors are ignored, because there is nowhere to report them.
 fn write_error(text: &str) {
+    let guarded = IS_JOB_LOG.load(Ordering::Relaxed).then(|| without_commands(text));
+    let text = guarded.as_deref().unwrap_or(text);
     let mut output = std::io::stderr().lock();
     let _gone = output.write_all(text.as_bytes()).and_then(|()| output.flush());
 }
@@ -177,5 +215,19 @@ mod tests {
         assert_eq!(line.printed(), format!("\x1b[31m{escaped}\x1b[0m · {escaped}"));
         let line = Style::Plain.paint(Tone::Bad, hostile);
         assert_eq!(line.printed(), escaped);
+    }
+
+    #[test]
+    fn no_line_of_a_job_log_is_a_workflow_command() {
+        for (printed, guarded) in [
+            ("::error::x", "\\::error::x"),
+            ("a\n \t\u{a0}::set-output name=a::b\n", "a\n \t\u{a0}\\::set-output name=a::b\n"),
+            ("tests/a.py::test_b ##[add-mask]x", "tests/a.py::test_b #\\#[add-mask]x"),
+            ("###[group]", "##\\#[group]"),
+            ("", ""),
+        ] {
+            assert_eq!(without_commands(printed), guarded);
+            assert_eq!(without_commands(guarded), guarded);
+        }
     }
 }

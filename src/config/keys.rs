@@ -238,6 +238,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("keep_days", Lower),
             key("max_bytes", Lower),
             never("archive_days", "archived runs are kept whole"),
+            never("also", "the files are made from the report, and nothing is judged by them"),
         ],
     ),
     ("tasks", &[never("file", "a file that leaves the tree is asked for, whichever setting takes it out")]),

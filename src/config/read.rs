@@ -24,7 +24,7 @@ use crate::config::settings::{
 use crate::config::specification::read_specification_settings;
 use crate::config::values::{WrongValue, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
 use crate::model::{
-    ByteSize, CollectionErrorPolicy, JudgedSettings, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId,
+    ByteSize, CollectionErrorPolicy, ExportFormat, JudgedSettings, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId,
 };
 
 /// The file name in problems if the settings are the defaults and no file was read.
@@ -179,7 +179,15 @@ fn read_evidence(section: &Section<'_>, document: &mut Document<'_>) -> Evidence
                 .filter(|bytes| bytes.0 > 0),
             archive_days: Some(section.setting(document, "archive_days", count(0..=36_500, "30")).value).filter(|days| *days > 0),
         },
+        also: export_formats(
+            section.setting(document, "also", list(choice(&ExportFormat::WORDS), "[\"junit\", \"sarif\"]")).value,
+        ),
     }
+}
+
+/// Returns each format once.
+fn export_formats(written: Vec<ExportFormat>) -> Vec<ExportFormat> {
+    ExportFormat::ALL.into_iter().filter(|format| written.contains(format)).collect()
 }
 
 fn read_tasks(section: &Section<'_>, document: &mut Document<'_>) -> TaskSettings {

@@ -7,9 +7,9 @@ use crate::config::file_variables::FileVariables;
 use crate::config::specification::SpecificationSettings;
 use crate::config::written_value::WrittenValue;
 use crate::model::{
-    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, GatePolicy, JudgedSettings,
-    LimitEnforcement, OnChange, OnSurvivors, PackageCredentials, ParallelChecks, PolicyCategory, RetentionLimits, Reuse,
-    RoutingSettings, Service, SkipWhileUnchanged, SystemCallFilter, TaskId, Tool,
+    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, ExportFormat, GatePolicy,
+    JudgedSettings, LimitEnforcement, OnChange, OnSurvivors, PackageCredentials, ParallelChecks, PolicyCategory, RetentionLimits,
+    Reuse, RoutingSettings, Service, SkipWhileUnchanged, SystemCallFilter, TaskId, Tool,
 };
 
 /// All settings of `proctor.toml`. Two configurations are equal if they have the same values, even if the values are
@@ -221,6 +221,8 @@ pub struct EvidenceSettings {
     /// The longest time that a run waits for another run of the same project to end (S2).
     pub lock_wait: Duration,
     pub limits: RetentionLimits,
+    /// The forms in which each run is also kept, for other tools; each of them once.
+    pub also: Vec<ExportFormat>,
 }
 
 /// `[tasks]`: the Markdown file in which proctor keeps the list of tasks.

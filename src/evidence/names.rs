@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::evidence::EvidenceError;
-use crate::model::RunId;
+use crate::model::{ExportFormat, RunId};
 use crate::report::DEBT_FILE;
 
 /// The JSON report of a run, in the run's directory.
@@ -50,7 +50,8 @@ pub(super) fn run_from_archive_name(name: &str) -> Option<RunId> {
 /// Returns whether a file of this name is written while a run is sealed. Such a file may be half-written when proctor
 /// dies.
 pub(super) fn is_written_while_sealing(name: &str) -> bool {
-    [REPORT_NAME, MANIFEST_NAME, SIGNATURE_NAME, DEBT_FILE].contains(&name) || name.ends_with(STATEMENTS_SUFFIX)
+    let is_export = ExportFormat::ALL.into_iter().any(|format| format.file_name() == name);
+    [REPORT_NAME, MANIFEST_NAME, SIGNATURE_NAME, DEBT_FILE].contains(&name) || is_export || name.ends_with(STATEMENTS_SUFFIX)
 }
 
 /// Refuses a name that is not a single visible path component.

@@ -30,6 +30,8 @@ pub enum EvidenceKind {
     ToolReport,
     /// The debt items of the run.
     TechnicalDebt,
+    /// The run in a form that other tools read, as `also` of `[evidence]` asks for. It is made from the report and the other files.
+    Export,
 }
 
 impl EvidenceKind {
@@ -47,6 +49,7 @@ impl EvidenceKind {
             Self::Diagnostics => "diagnostics",
             Self::ToolReport => "tool-report",
             Self::TechnicalDebt => "technical-debt",
+            Self::Export => "export",
         }
     }
 }

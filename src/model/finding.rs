@@ -156,9 +156,9 @@ pub struct TestCase {
     /// Whether the test failed and was expected to fail. Such a test counts as skipped.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub expected_to_fail: bool,
-    /// How long the test took, in milliseconds.
+    /// How long the test took, in microseconds. Many tools tell no more than milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration: Option<u64>,
+    pub duration_us: Option<u64>,
     /// The messages of the failure; empty if the test passed.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub failure_messages: Vec<String>,

@@ -141,7 +141,7 @@ fn change_case(case: &mut TestCase, change: &dyn Fn(&mut String)) {
         test_file,
         status: _,
         expected_to_fail: _,
-        duration: _,
+        duration_us: _,
         failure_messages,
     } = case;
     [title, full_name].into_iter().for_each(change);

@@ -100,7 +100,9 @@ pub(crate) use python::{ModulesToCompile, PythonInterpreter, site_packages};
 pub use refused_requests::{RefusedBefore, RefusedRequests};
 pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving, registrar};
 pub use repaired_index::Announce;
-pub use request::{ProjectScope, ProjectSettings, QueueLimits, RunOutcome, RunRequest, SealedReport, new_matcher};
+pub use request::{
+    ExportSettings, ProjectScope, ProjectSettings, QueueLimits, RunOutcome, RunRequest, SealedReport, new_matcher,
+};
 pub use retention::{PruningOutcome, make_room, plan_pruning, prune};
 pub use retest_refusal::RetestRefusal;
 pub use selection::Selection;
@@ -117,6 +119,7 @@ pub use store_reader::{RecordedRun, RegisteredProject, StoreReader};
 pub use task_error::{SpecificationFaults, TaskError, TaskPlace};
 pub use task_list::keep_task_list;
 pub(crate) use task_list::read_debt;
+pub(crate) use test_history::last_test_record;
 pub use test_history::{FoundTest, NotComparable, RunFilter, TestSearch};
 pub use waiting_approvals::WaitingApprovals;
 pub use workspace::{StepObserver, Workspace};

@@ -6,14 +6,15 @@ use std::time::Duration;
 use crate::config::{SandboxSettings, SpecificationSettings};
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
-    Asker, CheckOrder, CommandExit, CopiedFiles, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan, PlanNote, PlanOrigin,
-    ProjectId, RetentionLimits, RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
+    Asker, CheckOrder, CommandExit, CopiedFiles, ExportFormat, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan,
+    PlanNote, PlanOrigin, ProjectId, RetentionLimits, RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind,
+    UnapprovedPlan,
 };
 use crate::process::Control;
 use crate::project::dependency::UnmetDependency;
 use crate::project::error::ProjectError;
 use crate::project::selection::Selection;
-use crate::report::ExecutionReportV2;
+use crate::report::{ExecutionReportV2, OutgoingRedactor};
 use crate::sandbox::EnvironmentAdditions;
 use crate::tree::TreeHints;
 
@@ -61,6 +62,16 @@ pub struct ProjectSettings {
     pub allowed_signers: Option<String>,
     /// The limits on the number, age and size of the stored runs; older runs beyond them are removed.
     pub limits: RetentionLimits,
+    /// The forms in which each run is also kept, for other tools.
+    pub exports: ExportSettings,
+}
+
+/// The forms in which each run is kept beside its report, so that other tools read it without help.
+#[derive(Debug, Clone, Default)]
+pub struct ExportSettings {
+    pub formats: Vec<ExportFormat>,
+    /// What takes out the texts that name this machine, its user and the place of the project.
+    pub redactor: OutgoingRedactor,
 }
 
 /// The limits of the queue in which actions of different runs wait for each other.

@@ -101,7 +101,7 @@ mod tests {
             test_file: None,
             status,
             expected_to_fail: false,
-            duration: None,
+            duration_us: None,
             failure_messages: Vec::new(),
         }
     }

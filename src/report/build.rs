@@ -123,6 +123,13 @@ pub(super) fn unsealed(run_id: RunId, process_id: Option<u32>) -> AuthenticityV2
     }
 }
 
+/// Returns the report with further evidence files in its list.
+pub fn with_evidence_files(mut report: ExecutionReportV2, files: Vec<EvidenceFile>) -> ExecutionReportV2 {
+    report.evidence_files.extend(files);
+    report.evidence_files = sorted_by_name(&report.evidence_files);
+    report
+}
+
 /// Returns the evidence files sorted by name, the order in which reports list them.
 pub(super) fn sorted_by_name(files: &[EvidenceFile]) -> Vec<EvidenceFile> {
     let mut files = files.to_vec();

@@ -1,7 +1,7 @@
 //! The names of evidence files (E16), most of them from the design document seed 004. A tool's slug, the words that
 //! follow the action's id in a file name, comes from the table of tools.
 
-use crate::model::{Action, ActionId, ActionKind, Digest, EvidenceFile, EvidenceKind, FileCheck, Tool, ToolClass};
+use crate::model::{Action, ActionId, ActionKind, Digest, EvidenceFile, EvidenceKind, ExportFormat, FileCheck, Tool, ToolClass};
 
 /// The report's file name in a run's directory.
 pub const EXECUTION_REPORT_FILE: &str = "execution-report.json";
@@ -164,6 +164,7 @@ pub fn describe_found_file(name: &str, bytes: u64, sha256: Digest) -> EvidenceFi
     let kind = match known {
         None if name == RUN_START_FILE => EvidenceKind::ActionRecord,
         None if name == DEBT_FILE => EvidenceKind::TechnicalDebt,
+        None if ExportFormat::ALL.into_iter().any(|format| format.file_name() == name) => EvidenceKind::Export,
         None => EvidenceKind::ErrorLogs,
         Some((_, rest)) => kind_of_slug(without_attempt(rest)),
     };

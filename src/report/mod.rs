@@ -38,7 +38,7 @@ mod wire;
 
 pub use action_result::{ActionDisposition, ActionResult, ExecutedAction, ReusedAction};
 pub use attested::{AttestedRun, AttestedTests, attested};
-pub use build::{GENERATED_BY, build, test_specification};
+pub use build::{GENERATED_BY, build, test_specification, with_evidence_files};
 pub use build_action::{action_result, earlier_attempt};
 pub use build_debt::{DEBT_SCHEMA, build_debt, with_debt};
 pub use bytes::{ReportError, parse, parse_debt, parse_run_start, parse_with_hash, to_bytes};
@@ -52,7 +52,7 @@ pub use facts::{
 pub use file_names::{
     ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, NamedFile, ObservationFiles, RUN_START_FILE, describe_found_file,
 };
-pub use formats::{ExportFormat, ExportedRun};
+pub use formats::{ExportedRun, export_texts, workflow_error};
 pub use hash::{report_hash, seal_debt_hash, seal_hash};
 pub use interrupted::interrupted_report;
 pub use outgoing::OutgoingRedactor;

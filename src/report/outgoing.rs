@@ -47,6 +47,9 @@ const BEFORE_WORDS: &str = "\"'`<|;,([{=:";
 /// The characters behind a slash that make it no path.
 const NOT_IN_PATHS: &str = "\"'`>)]}|;,:";
 
+/// The hosts that every machine has.
+const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
+
 /// What opens and closes a part of a text.
 const BRACKETS: &[(char, char)] = &[('(', ')'), ('[', ']'), ('{', '}'), ('<', '>')];
 
@@ -56,6 +59,8 @@ pub struct OutgoingRedactor {
     home: Option<String>,
     /// Names of the user and of the host, each with the word for its label.
     names: Vec<(&'static str, String)>,
+    /// The project's root with a slash behind it. Paths below it become relative ones.
+    root: Option<String>,
 }
 
 impl OutgoingRedactor {
@@ -69,13 +74,37 @@ impl OutgoingRedactor {
         let is_telling = |name: &str| name.len() > 1 && !COMMON_NAMES.iter().any(|common| common.eq_ignore_ascii_case(name));
         let names = named.filter(|(_, name)| is_telling(name)).map(|(label, name)| (label, name.to_owned())).collect();
         let home = home.map(|home| home.trim_end_matches('/')).filter(|home| !home.is_empty());
-        Self { home: home.map(str::to_owned), names }
+        Self { home: home.map(str::to_owned), names, root: None }
+    }
+
+    /// Returns the redactor for texts about the project in this directory: absolute paths in it become relative to it.
+    #[must_use]
+    pub fn in_project(self, root: &str) -> Self {
+        let root = root.trim_end_matches('/');
+        Self { root: (!root.is_empty()).then(|| format!("{root}/")), ..self }
     }
 
     /// Returns the text without secrets, absolute paths, and the names of this machine and its user.
     pub fn redact(&self, text: &str) -> String {
+        self.without_places(&redact_text(text))
+    }
+
+    /// Returns a text of several lines, redacted like [`Self::redact`]. A path ends at the end of its line.
+    pub fn redact_lines(&self, text: &str) -> String {
+        // Secrets such as private keys have several lines.
         let text = redact_text(text);
-        let text = self.home.as_ref().map_or_else(|| text.to_string(), |home| without_home(&text, home));
+        if !text.contains('\n') {
+            return self.without_places(&text);
+        }
+        text.split('\n').map(|line| self.without_places(line)).collect::<Vec<_>>().join("\n")
+    }
+
+    fn without_places(&self, text: &str) -> String {
+        let text = match &self.root {
+            Some(root) if text.contains(root.as_str()) => text.replace(root.as_str(), ""),
+            _ => text.to_owned(),
+        };
+        let text = self.home.as_ref().map_or_else(|| text.clone(), |home| without_home(&text, home));
         let text = without_paths(&text);
         self.names.iter().fold(text, |text, (label, name)| without_name(&text, name, label))
     }
@@ -99,7 +128,15 @@ fn without_home(text: &str, home: &str) -> String {
 fn without_paths(text: &str) -> String {
     let (mut kept, mut copied) = (String::with_capacity(text.len()), 0);
     for (slash, _) in text.match_indices('/') {
-        if slash < copied || !is_absolute(&text[..slash], &text[slash..]) {
+        if slash < copied {
+            continue;
+        }
+        if let Some(length) = loopback_address(&text[..slash], &text[slash..]) {
+            kept.push_str(&text[copied..slash + length]);
+            copied = slash + length;
+            continue;
+        }
+        if !is_absolute(&text[..slash], &text[slash..]) {
             continue;
         }
         kept.push_str(&text[copied..slash]);
@@ -109,10 +146,30 @@ fn without_paths(text: &str) -> String {
     kept + &text[copied..]
 }
 
+/// Returns the length of the rest of an address on this machine itself, such as `http://localhost:3000/a`, from its first slash on. It names
+/// no machine, and what a check asked for is a part of its result.
+fn loopback_address(before: &str, from_slash: &str) -> Option<usize> {
+    let rest = from_slash.strip_prefix("//").filter(|_| before.ends_with("http:") || before.ends_with("https:"))?;
+    let behind = LOOPBACK.iter().find_map(|host| rest.strip_prefix(host))?;
+    if !behind.chars().next().is_none_or(|next| !next.is_alphanumeric() && !"._-@".contains(next)) {
+        return None;
+    }
+    let ends = |character: char| character.is_whitespace() || "\"'`<>()|,;".contains(character);
+    let end = from_slash.find(ends);
+    // A user's name may stand before the host: `http://localhost:a@example.org`.
+    let address = &from_slash[..end.unwrap_or(from_slash.len())];
+    (!address.contains('@')).then_some(address.len())
+}
+
 /// Returns whether the slash between two parts of a text begins an absolute path.
 fn is_absolute(before: &str, from_slash: &str) -> bool {
     let first = from_slash.trim_start_matches('/').chars().next();
     if first.is_none_or(|first| first.is_whitespace() || NOT_IN_PATHS.contains(first)) {
+        return false;
+    }
+    // The end of an element, as in a text that a test compares: `</div>`.
+    let name = from_slash[1..].split('>').next().filter(|_| before.ends_with('<') && from_slash.contains('>'));
+    if name.is_some_and(|name| name.chars().all(|character| character.is_ascii_alphanumeric() || "-:".contains(character))) {
         return false;
     }
     let begins_word = |before: &str| {
@@ -214,6 +271,13 @@ mod tests {
             ("/srv/people/ada7bert/secret plan", "[redacted: path]"),
             ("/srv/people/ada7/Acme Corp/plan", "[redacted: home][redacted: path]"),
             ("a-b/c x+y/z @scope/pkg $(ROOT)/x 100%/x", "a-b/c x+y/z @scope/pkg $(ROOT)/x 100%/x"),
+            ("<b>x</b> is not </my-element>", "<b>x</b> is not </my-element>"),
+            ("cat </etc/passwd", "cat <[redacted: path]"),
+            ("GET http://localhost:3000/api/x answered 500", "GET http://localhost:3000/api/x answered 500"),
+            ("\"http://127.0.0.1/\" and https://[::1]:8/a b", "\"http://127.0.0.1/\" and https://[::1]:8/a b"),
+            ("http://localhost.example.org/x", "http:[redacted: path]"),
+            ("http://localhost@example.org/x", "http:[redacted: path]"),
+            ("http://localhost/srv/people/ada7/x", "http://localhost[redacted: home][redacted: path]"),
             ("", ""),
             ("/", "/"),
         ] {
@@ -222,6 +286,16 @@ mod tests {
         }
         let token = format!("ghp_{}", "a1".repeat(18));
         assert_eq!(redactor.redact(&token), "[redacted: github token]");
+    }
+
+    #[test]
+    fn paths_in_the_project_become_relative_and_each_line_is_redacted_by_itself() {
+        let redactor = OutgoingRedactor::new(Some("/srv/people/ada7"), &["ada7"], "").in_project("/srv/people/ada7/shop/");
+        let text = "/srv/people/ada7/shop/a.py:3: AssertionError: 1 != 2\n/opt/lib/x.py:9\nassert 1 == 2";
+        assert_eq!(redactor.redact_lines(text), "a.py:3: AssertionError: 1 != 2\n[redacted: path]\nassert 1 == 2");
+        assert_eq!(redactor.redact_lines("/srv/people/ada7/shops/a"), "[redacted: home][redacted: path]");
+        let key = format!("-----BEGIN PRIVATE {0}-----\nMIIEvQ/x\n-----END PRIVATE {0}-----", "KEY");
+        assert!(!redactor.redact_lines(&key).contains("MIIEvQ"));
     }
 
     #[test]

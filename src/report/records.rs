@@ -156,7 +156,8 @@ fn test_record(case: &TestCase, failures: &BTreeMap<&str, Vec<&TestFailure>>) ->
         report_name: case.report_name.clone(),
         status: case.status,
         title: case.title.clone(),
-        duration: case.duration,
+        duration: case.duration_us.map(|duration| duration.saturating_add(500) / 1000),
+        duration_us: case.duration_us.filter(|duration| duration % 1000 != 0),
         failure_messages: case.failure_messages.clone(),
         location,
     }

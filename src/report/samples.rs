@@ -136,7 +136,7 @@ pub(super) fn failed_tests() -> ActionResult {
         test_file: None,
         status,
         expected_to_fail: false,
-        duration: Some(3),
+        duration_us: Some(3000),
         failure_messages: messages.iter().map(|message| (*message).to_owned()).collect(),
     };
     let interpretation = Interpretation {

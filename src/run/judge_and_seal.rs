@@ -87,7 +87,7 @@ impl Workspace {
         let told_notes = self.told_notes(request);
         let mut report = self.write_debt(request, build(&facts), &mut directory)?;
         report.violations = self.index.violations_since(&request.scope.project, 0).map_err(ProjectError::Index)?;
-        let report = seal_hash(report);
+        let report = seal_hash(self.write_exports(request, report, &mut directory)?);
         let record = record((&run_end, &facts.actions), &decided, &report);
         let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report).with_tests(&facts.actions) };
         let observer = self.observer();

@@ -28,6 +28,7 @@ mod debt;
 mod diagnosis;
 mod earlier_runs;
 mod environment;
+mod exports;
 mod flow;
 mod followed_file;
 mod guarded_files;

@@ -326,7 +326,7 @@ mod tests {
                 test_file: some(),
                 status: TestOutcome::Passed,
                 expected_to_fail: false,
-                duration: None,
+                duration_us: None,
                 failure_messages: vec![text()],
             }],
             unlisted: UnlistedFindings {

@@ -34,7 +34,7 @@ pub(super) struct ReadTest {
     pub(super) file: Option<String>,
     /// The line in `file` at which the test failed or is defined.
     pub(super) line: Option<u64>,
-    /// How long the test took, in milliseconds.
+    /// How long the test took, in microseconds.
     pub(super) duration: Option<u64>,
     /// The whole text that the runner printed about the failure; empty if the test passed.
     pub(super) message: String,
@@ -103,7 +103,7 @@ impl TestRun {
             test_file: test.file,
             status: outcome,
             expected_to_fail: test.expected_to_fail,
-            duration: test.duration,
+            duration_us: test.duration,
             failure_messages: if failed && !message.is_empty() { vec![message.to_owned()] } else { Vec::new() },
             report_name: None,
         });

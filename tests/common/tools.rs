@@ -59,6 +59,38 @@ pub(crate) fn python_schemas() -> PathBuf {
     install_python(Path::new("python3"), "python-schemas", &packages)
 }
 
+/// Returns the interpreter of an environment with junitparser.
+#[track_caller]
+pub(crate) fn python_junit() -> PathBuf {
+    install_python(Path::new("python3"), "python-junit", &["junitparser==5.0.3"])
+}
+
+/// Returns the interpreter of an environment with sarif-tools.
+#[track_caller]
+pub(crate) fn python_sarif() -> PathBuf {
+    let packages = [
+        "sarif-tools==3.0.5",
+        "Jinja2==3.1.6",
+        "MarkupSafe==3.0.4",
+        "PyYAML==6.0.4",
+        "contourpy==1.3.3",
+        "cycler==0.12.1",
+        "fonttools==4.68.0",
+        "jsonpath-ng==1.16.0",
+        "kiwisolver==1.5.1",
+        "lxml==6.1.3",
+        "matplotlib==3.11.2",
+        "numpy==2.4.6",
+        "packaging==26.4",
+        "pillow==13.0.0",
+        "pyparsing==3.3.3",
+        "python-dateutil==4.0.0",
+        "python-docx==1.2.0",
+        "typing_extensions==4.16.0",
+    ];
+    install_python(Path::new("python3"), "python-sarif", &packages)
+}
+
 /// Returns the interpreter of an environment with pytest and pytest-cov. It is separate because a plugin changes how pytest behaves.
 #[track_caller]
 pub(crate) fn python_plugins() -> PathBuf {
@@ -157,6 +189,12 @@ pub(crate) fn vitest_modules() -> PathBuf {
     packages_of("vitest", "fixtures/packages/vitest")
 }
 
+/// Returns the `node_modules` with programs that read exports: Allure, CTRF's own package, and the multitool of SARIF.
+#[track_caller]
+pub(crate) fn export_modules() -> PathBuf {
+    packages_of("exports", "fixtures/packages/exports")
+}
+
 /// Returns the `node_modules` with playwright-core, installing it if need be. It comes without a browser.
 #[track_caller]
 pub(crate) fn playwright_modules() -> PathBuf {
@@ -236,7 +274,7 @@ fn install_once(name: &str, stamp: &str, install: impl FnOnce(&Path)) -> PathBuf
 #[track_caller]
 fn expect_to_work(command: &mut Command, what: &str, index: &str) {
     let hint = format!(
-        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip isolated_tools --skip readme --skip pytest_scenarios --skip tdd:: --skip run::python --skip signatures::securesystemslib --skip attest::a_clone --skip attest::the_statements --skip real_projects`)"
+        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip isolated_tools --skip readme --skip pytest_scenarios --skip tdd:: --skip run::python --skip signatures::securesystemslib --skip attest::a_clone --skip attest::the_statements --skip exports:: --skip real_projects`)"
     );
     let output =
         command.output().unwrap_or_else(|error| panic!("could not install {what}: could not start {command:?}: {error}; {hint}"));

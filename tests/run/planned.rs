@@ -99,6 +99,7 @@ fn carry_out_under(
         task_list: None,
         allowed_signers: None,
         limits: Default::default(),
+        exports: Default::default(),
     };
     shape(&mut plan, &mut settings);
     let tool = fake_tool();

@@ -12,9 +12,9 @@ use crate::cli::evidence_arguments::ExportOptions;
 use crate::cli::render;
 use crate::cli::setup;
 use crate::evidence::{SignedCheckpoint, Store, export_run, read_anchor};
-use crate::model::{CommandExit, ProjectId};
+use crate::model::{CommandExit, ExportFormat, ProjectId};
 use crate::project::{RecordedRun, StoreReader};
-use crate::report::{ExportFormat, ExportedRun};
+use crate::report::{ExportedRun, OutgoingRedactor, export_texts};
 
 pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
@@ -27,7 +27,9 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
         return Err(super::from_prune_reason(&run.run_id, why));
     }
     if let Some(format) = options.format {
-        return export_text(&archive, &project, &run, format, options.to.as_ref().map(|to| environment.absolute(to)));
+        let redactor = environment.outgoing_redactor().in_project(&root.to_string_lossy());
+        let to = options.to.as_ref().map(|to| environment.absolute(to));
+        return export_text(&archive, (&project, &run), format, &redactor, to);
     }
     let to = match &options.to {
         Some(to) => environment.absolute(to),
@@ -49,14 +51,14 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
 /// Prints a run in a form that another tool reads, or writes it to a new file.
 fn export_text(
     archive: &StoreReader,
-    project: &ProjectId,
-    run: &RecordedRun,
+    (project, run): (&ProjectId, &RecordedRun),
     format: ExportFormat,
+    redactor: &OutgoingRedactor,
     to: Option<PathBuf>,
 ) -> Result<CommandExit, CommandError> {
     let (_, report) = archive.report(project, run).map_err(|error| super::from_run_error(&error))?;
     let tests = archive.test_records(project, run, &report).map_err(|error| super::from_run_error(&error))?;
-    let text = format.write(ExportedRun { report: &report, tests: &tests });
+    let text = export_texts(ExportedRun { report: &report, tests: &tests, redactor, below: None }, &[format]).remove(0);
     match to {
         None => render::text(&text),
         Some(to) => {

@@ -109,6 +109,7 @@ fn run_options(options: &WatchOptions, root: &Path) -> RunOptions {
         fresh_caches: false,
         failures: options.failures,
         json: false,
+        github: false,
         identity: None,
     }
 }

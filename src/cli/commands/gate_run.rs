@@ -314,6 +314,7 @@ impl Checkout {
             fresh_caches,
             failures: FailuresShown::default(),
             json: false,
+            github: false,
             identity: None,
         }
     }

@@ -26,6 +26,7 @@ mod gate_notes;
 mod gate_plans;
 mod gate_policy;
 mod gate_run;
+mod github;
 pub(crate) mod govern;
 mod hand_over;
 pub(crate) mod history;

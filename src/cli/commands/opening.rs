@@ -18,8 +18,8 @@ use crate::ignore::{Matcher, MatcherSettings, OwnLink, Selects, ShownOutputs};
 use crate::model::{CommandExit, ProjectId};
 use crate::process::LauncherHandle;
 use crate::project::{
-    IdentityAnswer, ProjectError, ProjectScope, ProjectSettings, QueueLimits, Registration, ResemblingProject, StoreReader,
-    Workspace, new_matcher,
+    ExportSettings, IdentityAnswer, ProjectError, ProjectScope, ProjectSettings, QueueLimits, Registration, ResemblingProject,
+    StoreReader, Workspace, new_matcher,
 };
 use crate::sandbox::EnvironmentAdditions;
 
@@ -158,10 +158,20 @@ pub(crate) fn settings_of(
         task_list: configuration.tasks.file.clone(),
         allowed_signers: configuration.approval.allowed_signers.as_ref().map(|file| file.value.clone()),
         limits: configuration.evidence.limits,
+        exports: exports(root, configuration),
     };
     // Wrong patterns are reported before anything is registered or run.
     settings.new_matcher().map_err(|error| super::from_run_error(&error))?;
     Ok(settings)
+}
+
+/// Returns the settings of the files that are kept for other tools. The machine is asked for its names only if there are such files.
+fn exports(root: &Path, configuration: &Configuration) -> ExportSettings {
+    let formats = configuration.evidence.also.clone();
+    if formats.is_empty() {
+        return ExportSettings::default();
+    }
+    ExportSettings { formats, redactor: environment::outgoing_redactor().in_project(&root.to_string_lossy()) }
 }
 
 /// Returns the variables in the file of `env_file`, as they were read with the configuration. The file is not read again,

@@ -164,6 +164,7 @@ fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
         fresh_caches: false,
         failures: FailuresShown::default(),
         json: options.json,
+        github: false,
         identity: None,
     }
 }

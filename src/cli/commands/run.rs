@@ -1,10 +1,12 @@
 //! `proctor run`: runs the plan once and shows the result.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::approve;
+use crate::cli::commands::github;
 use crate::cli::commands::hand_over::hand_over;
 use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::refuse::refuse;
@@ -52,6 +54,14 @@ pub(super) struct RunEnd {
 }
 
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    if !options.github {
+        return execute_request(options, environment);
+    }
+    render::guard_job_log();
+    execute_request(options, environment).inspect_err(|error| github::tell_error(environment, error))
+}
+
+fn execute_request(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let environment = &environment.with_values(&options.values.set);
     if options.task.as_deref() == Some(run_all::EVERY_TASK) {
         return run_all::execute(options, environment);
@@ -63,6 +73,7 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
     };
     check_names(&loaded, &options.checks)?;
     if let Some(end) = hand_over(options, environment, &loaded, RunOutput::of(options))? {
+        end.tell(options, environment, &loaded.root);
         return Ok(end.exit);
     }
     let opening = opening::open(environment, launcher, &loaded, options.identity)?;
@@ -79,6 +90,7 @@ pub(super) fn run_here(
     opening.workspace.expect_one_run();
     let control = watch_signals()?;
     let end = run_task(options, loaded, &mut opening, (environment, &control), RunOutput::of(options))?;
+    end.tell(options, environment, &loaded.root);
     if end.report.is_some() {
         let workspace = &mut opening.workspace;
         workspace.save_trees();
@@ -147,6 +159,15 @@ pub(super) fn run_task(
         RunOutcome::NotApproved(unapproved) => Err(not_approved(&unapproved)),
         RunOutcome::Superseded | RunOutcome::Withdrawn | RunOutcome::Unchanged | RunOutcome::Untriggered => {
             Ok(RunEnd { exit: CommandExit::NoFreshVerdict, report: None })
+        }
+    }
+}
+
+impl RunEnd {
+    /// Tells GitHub Actions of the run, if the command line asks for it.
+    pub(super) fn tell(&self, options: &RunOptions, environment: &Environment, root: &Path) {
+        if let Some((report, _)) = self.report.as_ref().filter(|_| options.github) {
+            github::tell(environment, root, report);
         }
     }
 }

@@ -7,6 +7,7 @@
 use serde::Serialize;
 
 use crate::cli::arguments::RunOptions;
+use crate::cli::commands::github;
 use crate::cli::commands::hand_over::hand_over;
 use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::refuse;
@@ -88,6 +89,12 @@ pub(super) fn execute(options: &RunOptions, environment: &Environment) -> Result
             let ended = run_one(options, environment, task, (resources, &control), output);
             if let (Err(error), RunOutput::Screen) = (&ended, output) {
                 render::error(error);
+                if options.github {
+                    github::tell_error(environment, error);
+                }
+            }
+            if let Ok(end) = &ended {
+                end.tell(options, environment, &loaded.root);
             }
             let end = TaskEnd { task: task.clone(), ended };
             let stops = end.stops();

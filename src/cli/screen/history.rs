@@ -68,11 +68,13 @@ fn counts_words(counts: &TestCounts) -> String {
     if words.is_empty() { "no tests".to_owned() } else { words.join(", ") }
 }
 
-/// Returns a duration in microseconds for people: `0.4 ms`, `340 ms`, `1.31 s`, `2 m 05 s`.
+/// Returns a duration in microseconds for people: `420 µs`, `340 ms`, `1.31 s`, `2 m 05 s`. Where a tool tells milliseconds only, 0 is any time
+/// below one.
 pub(crate) fn duration_words(microseconds: u64) -> String {
     let millis = microseconds / 1000;
     match millis {
-        0 => format!("{}.{} ms", microseconds / 1000, microseconds % 1000 / 100),
+        0 if microseconds == 0 => "under 1 ms".to_owned(),
+        0 => format!("{microseconds} \u{b5}s"),
         1..1000 => format!("{millis} ms"),
         1000..120_000 => format!("{}.{:02} s", millis / 1000, millis % 1000 / 10),
         _ => format!("{} m {:02} s", millis / 60_000, millis % 60_000 / 1000),
@@ -288,8 +290,8 @@ mod tests {
     #[test]
     fn durations_have_the_unit_that_a_person_would_take() {
         let rows = [
-            (0, "0.0 ms"),
-            (420, "0.4 ms"),
+            (0, "under 1 ms"),
+            (420, "420 \u{b5}s"),
             (1000, "1 ms"),
             (999_999, "999 ms"),
             (1_310_000, "1.31 s"),

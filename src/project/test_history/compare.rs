@@ -7,6 +7,7 @@ use crate::model::{
 };
 use crate::project::error::ProjectError;
 use crate::project::store_reader::StoreReader;
+use crate::project::test_history::flaky::rosters_in;
 use crate::project::test_history::slow::{durations_in, has_grown, middle};
 use crate::store::{CheckRun, IndexedCheck, NewestTests, PastRun, Roster};
 
@@ -103,7 +104,7 @@ impl StoreReader {
         (check, before, after): (u32, &CheckRun, &CheckRun),
         comparison: &mut RunComparison,
     ) -> Result<(), ProjectError> {
-        let rosters = self.index.rosters(project, check).map_err(ProjectError::Index)?;
+        let mut rosters = self.index.rosters(project, &rosters_in([before, after])).map_err(ProjectError::Index)?;
         // A check without a record of tests says nothing about them.
         let (Some(tests_before), Some(tests_after)) = (tests(before, &rosters), tests(after, &rosters)) else { return Ok(()) };
         let numbers: BTreeSet<u32> = tests_before.keys().chain(tests_after.keys()).copied().collect();
@@ -144,7 +145,9 @@ impl StoreReader {
         if slower.is_empty() {
             return Ok(());
         }
-        let durations = durations_in(&self.results_up_to(project, check, before)?, &rosters);
+        let earlier = self.results_up_to(project, check, before)?;
+        rosters.extend(self.index.rosters(project, &rosters_in(&earlier)).map_err(ProjectError::Index)?);
+        let durations = durations_in(&earlier, &rosters);
         for (number, before_us, now_us) in slower {
             let earlier = durations.get(&number).cloned().unwrap_or_default();
             let is_usual = earlier.iter().any(|duration| *duration >= now_us);

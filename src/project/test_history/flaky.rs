@@ -54,6 +54,11 @@ pub(super) fn flips_of_tests(runs: &[CheckRun], rosters: &BTreeMap<u32, Roster>)
     flips
 }
 
+/// Returns the numbers of the lists of tests that these results refer to.
+pub(super) fn rosters_in<'r>(runs: impl IntoIterator<Item = &'r CheckRun>) -> BTreeSet<u32> {
+    runs.into_iter().filter_map(|run| run.roster).collect()
+}
+
 /// Returns what happened where a check as a whole succeeded and failed on an equal tree.
 pub(super) fn flips_of_check(runs: &[CheckRun]) -> Flips {
     let mut flips = BTreeMap::new();
@@ -121,7 +126,7 @@ impl StoreReader {
         for check in self.index.indexed_checks(project).map_err(ProjectError::Index)? {
             let wanted = NewestTests { limit: RECENT, skip: 0, durations: false };
             let runs = self.index.check_runs(project, check.number, wanted).map_err(ProjectError::Index)?;
-            let rosters = self.index.rosters(project, check.number).map_err(ProjectError::Index)?;
+            let rosters = self.index.rosters(project, &rosters_in(&runs)).map_err(ProjectError::Index)?;
             let flips = flips_of_tests(&runs, &rosters);
             let known = if flips.is_empty() { BTreeMap::new() } else { self.tests_by_number(project)? };
             for (number, flips) in flips {

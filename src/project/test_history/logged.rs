@@ -1,6 +1,6 @@
 //! Lists runs for `proctor log`: what the ledger says about each, with what the index of tests knows about its checks and tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence::{LedgerLookup, RunForm};
 use crate::model::{
@@ -9,8 +9,8 @@ use crate::model::{
 use crate::project::error::ProjectError;
 use crate::project::store_reader::{RecordedRun, StoreReader};
 use crate::project::test_history::RECENT;
-use crate::project::test_history::flaky::{Flips, flips_of_check, flips_of_tests};
-use crate::project::test_history::past::FoundTest;
+use crate::project::test_history::flaky::{Flips, flips_of_check, flips_of_tests, rosters_in};
+use crate::project::test_history::past::{FoundTest, place_in};
 use crate::store::{IndexedRun, NewestTests, PastRun, Roster};
 
 /// Which runs are listed.
@@ -37,7 +37,7 @@ impl RunFilter {
 #[derive(Debug, Default)]
 struct Looked {
     names: Option<BTreeMap<u32, NamedTest>>,
-    rosters: BTreeMap<u32, BTreeMap<u32, Roster>>,
+    rosters: BTreeMap<u32, Roster>,
     /// For each check, what happened on equal trees: of the check as a whole, and of its tests.
     flips: BTreeMap<u32, (Flips, BTreeMap<u32, Flips>)>,
 }
@@ -83,11 +83,10 @@ impl StoreReader {
         };
         let wanted = NewestTests { limit: u32::MAX, skip: 0, durations: false };
         let runs = self.index.check_runs(project, test.check, wanted).map_err(ProjectError::Index)?;
-        let rosters = self.index.rosters(project, test.check).map_err(ProjectError::Index)?;
+        let places = self.index.places(project, test.check, test.number).map_err(ProjectError::Index)?;
         let mut fitting: Vec<(Sequence, RunId, ProofState)> = Vec::new();
         for run in runs.iter().rev() {
-            let place = run.roster.and_then(|number| rosters.get(&number)).and_then(|roster| roster.place(test.number));
-            let fits = place.is_some_and(|place| !filter.only_failed || run.outcome(place).0.is_failure());
+            let fits = place_in(run, &places).is_some_and(|place| !filter.only_failed || run.outcome(place).0.is_failure());
             let is_listed = fitting.last().is_some_and(|(last, ..)| *last == run.sequence);
             if fits && !is_listed && filter.not_before.is_none_or(|since| run.started >= since) {
                 fitting.push((run.sequence, run.run_id.clone(), self.proof_of(project, &run.run_id)?));
@@ -160,7 +159,11 @@ impl StoreReader {
             if !is_last_attempt {
                 continue;
             }
-            let roster = result.roster.and_then(|number| looked.rosters.get(&check.number)?.get(&number));
+            // The run may be older than the results that say what is flaky.
+            let lacking: BTreeSet<u32> =
+                result.roster.into_iter().filter(|number| !looked.rosters.contains_key(number)).collect();
+            looked.rosters.extend(self.index.rosters(project, &lacking).map_err(ProjectError::Index)?);
+            let roster = result.roster.and_then(|number| looked.rosters.get(&number));
             let numbers = failed.iter().filter_map(|place| roster?.tests().get(*place as usize));
             let names = numbers.filter_map(|number| Some(looked.names.as_ref()?.get(number)?.id.clone()));
             let room = LoggedRun::SHOWN_TESTS.saturating_sub(logged.failed_tests.len());
@@ -178,9 +181,9 @@ impl StoreReader {
         }
         let wanted = NewestTests { limit: RECENT, skip: 0, durations: false };
         let runs = self.index.check_runs(project, check, wanted).map_err(ProjectError::Index)?;
-        let rosters = self.index.rosters(project, check).map_err(ProjectError::Index)?;
+        let rosters = self.index.rosters(project, &rosters_in(&runs)).map_err(ProjectError::Index)?;
         looked.flips.insert(check, (flips_of_check(&runs), flips_of_tests(&runs, &rosters)));
-        looked.rosters.insert(check, rosters);
+        looked.rosters.extend(rosters);
         Ok(())
     }
 

@@ -32,6 +32,7 @@ use crate::store::{IndexError, StoreIndex};
 pub use compare::NotComparable;
 pub use logged::RunFilter;
 pub use past::{FoundTest, TestSearch};
+pub(crate) use sealed_tests::last_test_record;
 
 /// How many runs are looked up at once.
 const BATCH: u32 = 256;

@@ -10,7 +10,7 @@ use crate::model::{
 use crate::project::error::ProjectError;
 use crate::project::store_reader::StoreReader;
 use crate::project::test_history::slow::middle;
-use crate::store::{CheckRun, NewestTests, Roster};
+use crate::store::{CheckRun, NewestTests};
 
 /// How many of the newest durations say how long a test usually takes.
 pub(super) const TYPICAL: usize = 20;
@@ -31,6 +31,9 @@ pub struct FoundTest {
     pub(super) number: u32,
     pub(super) check: u32,
 }
+
+/// The place of a test in each list of tests that has it, by the number of the list.
+type Places = BTreeMap<u32, u32>;
 
 /// A test in one attempt of its check.
 struct Seen<'a> {
@@ -82,9 +85,9 @@ impl StoreReader {
     pub fn test_past(&self, project: &ProjectId, found: &FoundTest, limit: usize) -> Result<TestPast, ProjectError> {
         let all = NewestTests { limit: u32::MAX, skip: 0, durations: false };
         let runs = self.index.check_runs(project, found.check, all).map_err(ProjectError::Index)?;
-        let rosters = self.index.rosters(project, found.check).map_err(ProjectError::Index)?;
-        let seen = seen_in(&runs, &rosters, found.number);
-        let results = self.newest_results(project, found, (&runs, &rosters), limit.max(TYPICAL))?;
+        let places = self.index.places(project, found.check, found.number).map_err(ProjectError::Index)?;
+        let seen = seen_in(&runs, &places);
+        let results = self.newest_results(project, found, (&runs, &places), limit.max(TYPICAL))?;
         // A failure may end a test early, and a skipped test takes no time.
         let passed = results.iter().take(TYPICAL).filter(|result| result.outcome == TestOutcome::Passed);
         let durations: Vec<u64> = passed.filter_map(|result| result.duration_us).collect();
@@ -104,10 +107,10 @@ impl StoreReader {
         &self,
         project: &ProjectId,
         found: &FoundTest,
-        (runs, rosters): (&[CheckRun], &BTreeMap<u32, Roster>),
+        (runs, places): (&[CheckRun], &Places),
         limit: usize,
     ) -> Result<Vec<PastTestResult>, ProjectError> {
-        let has_test = |run: &CheckRun| place_in(run, rosters, found.number).is_some();
+        let has_test = |run: &CheckRun| place_in(run, places).is_some();
         let wanted: Vec<usize> = (0..runs.len()).rev().filter(|place| has_test(&runs[*place])).take(limit).collect();
         let (Some(newest), Some(oldest)) = (wanted.first(), wanted.last()) else { return Ok(Vec::new()) };
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
@@ -115,7 +118,7 @@ impl StoreReader {
         let timed = self.index.check_runs(project, found.check, wanted).map_err(ProjectError::Index)?;
         let mut results = Vec::new();
         for run in timed.iter().rev() {
-            let Some(place) = place_in(run, rosters, found.number) else { continue };
+            let Some(place) = place_in(run, places) else { continue };
             let (outcome, message) = run.outcome(place);
             let message =
                 message.map(|number| self.index.failure_message(project, number)).transpose().map_err(ProjectError::Index)?;
@@ -169,14 +172,15 @@ fn name_fit(name: &str, wanted: &str) -> Option<NameFit> {
     })
 }
 
-fn place_in(run: &CheckRun, rosters: &BTreeMap<u32, Roster>, test: u32) -> Option<u32> {
-    rosters.get(&run.roster?)?.place(test)
+/// Returns the place of the test in the list of a run.
+pub(super) fn place_in(run: &CheckRun, places: &Places) -> Option<u32> {
+    places.get(&run.roster?).copied()
 }
 
 /// Returns the results of a test, oldest first.
-fn seen_in<'a>(runs: &'a [CheckRun], rosters: &BTreeMap<u32, Roster>, test: u32) -> Vec<Seen<'a>> {
+fn seen_in<'a>(runs: &'a [CheckRun], places: &Places) -> Vec<Seen<'a>> {
     let seen = |run: &'a CheckRun| {
-        let place = place_in(run, rosters, test)?;
+        let place = place_in(run, places)?;
         Some(Seen { run, outcome: run.outcome(place).0 })
     };
     runs.iter().filter_map(seen).collect()

@@ -13,7 +13,7 @@ use crate::model::{
 };
 use crate::project::error::{ProjectError, system_error_behind};
 use crate::project::store_reader::{RecordedRun, StoreReader};
-use crate::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, TestResultsRecordV1};
+use crate::report::{ActionResultV2, EXECUTION_REPORT_FILE, ExecutionReportV2, TestResultsRecordV1};
 use crate::store::{ListedTest, ListedTests, PastRun, SealedCheck, SealedTests};
 
 /// The end of the file name of a record of tests.
@@ -140,6 +140,9 @@ struct TestRead<'a> {
     /// In milliseconds.
     #[serde(default)]
     duration: Option<u64>,
+    /// In microseconds, where that says more.
+    #[serde(default)]
+    duration_us: Option<u64>,
     #[serde(borrow, default)]
     failure_messages: Vec<Cow<'a, str>>,
 }
@@ -255,12 +258,11 @@ impl StoreReader {
     ) -> Result<BTreeMap<ActionId, TestResultsRecordV1>, ProjectError> {
         let mut records = BTreeMap::new();
         for check in &report.step_execution.results {
-            let (source, files) = match &check.reused {
-                Some(reused) => (self.find(project, Some(reused.run_id.as_str()))?, &reused.evidence_files),
-                None => (Some(run.clone()), &check.evidence_files),
+            let source = match &check.reused {
+                Some(reused) => self.find(project, Some(reused.run_id.as_str()))?,
+                None => Some(run.clone()),
             };
-            let is_last = |name: &&String| !check.earlier_attempts.iter().any(|earlier| earlier.evidence_files.contains(name));
-            let name = files.iter().filter(|name| name.ends_with(TEST_RECORD)).find(is_last);
+            let name = last_test_record(check);
             let (Some(source), Some(name)) = (source.filter(|source| source.pruned.is_none()), name) else { continue };
             let mut bytes = Vec::new();
             self.show_file(project, &source, name, &mut |piece| bytes.extend_from_slice(piece))?;
@@ -270,6 +272,14 @@ impl StoreReader {
         }
         Ok(records)
     }
+}
+
+/// Returns the name of the record of tests of a check's last attempt. For a reused result, the file is in the directory of the run that
+/// carried the check out.
+pub(crate) fn last_test_record(check: &ActionResultV2) -> Option<&str> {
+    let files = check.reused.as_ref().map_or(&check.evidence_files, |reused| &reused.evidence_files);
+    let is_last = |name: &&String| !check.earlier_attempts.iter().any(|earlier| earlier.evidence_files.contains(name));
+    files.iter().filter(|name| name.ends_with(TEST_RECORD)).find(is_last).map(String::as_str)
 }
 
 /// Leaves out a second result of the same check and attempt. Names of checks are unique in a plan, so there is none but in a report
@@ -329,7 +339,7 @@ fn read_tests(
             id: test.full_name.into_owned(),
             report_name: test.report_name.map(Cow::into_owned),
             outcome: test.status,
-            duration_us: test.duration.map(|duration| duration.saturating_mul(1000)),
+            duration_us: test.duration_us.or_else(|| test.duration.map(|duration| duration.saturating_mul(1000))),
         }
     };
     let tests = list.test_results.into_iter().map(listed).collect();

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crate::model::{ProjectId, RunId, Sequence, SlowTests, SlowerTest, TestOutcome, TimedTest};
 use crate::project::error::ProjectError;
 use crate::project::store_reader::StoreReader;
+use crate::project::test_history::flaky::rosters_in;
 use crate::store::{CheckRun, NewestTests, Roster};
 
 /// How many of the newest results are the present.
@@ -37,14 +38,14 @@ impl StoreReader {
         let mut found = SlowTests::default();
         let known = self.tests_by_number(project)?;
         for check in self.index.indexed_checks(project).map_err(ProjectError::Index)? {
-            let rosters = self.index.rosters(project, check.number).map_err(ProjectError::Index)?;
-            let (_, now) = self.durations(project, check.number, &rosters, (NOW, 0))?;
+            let mut rosters = BTreeMap::new();
+            let (_, now) = self.durations(project, check.number, &mut rosters, (NOW, 0))?;
             let mut earlier = Vec::new();
             let count = self.index.results_after(project, check.number, Sequence(0)).map_err(ProjectError::Index)?;
             // The middle and the beginning of what is known show a growth that is too slow for the other times.
             let whole = [count / 2, count.saturating_sub(WINDOW)].into_iter().filter(|skip| *skip > NOW);
             for skip in EARLIER.into_iter().chain(whole) {
-                earlier.push(self.durations(project, check.number, &rosters, (WINDOW, skip))?);
+                earlier.push(self.durations(project, check.number, &mut rosters, (WINDOW, skip))?);
             }
             for (number, now) in now {
                 let Some(test) = known.get(&number) else { continue };
@@ -65,17 +66,20 @@ impl StoreReader {
         Ok(found)
     }
 
-    /// Returns the durations of a check's tests in `count` results, the newest `skip` ones left out, and the newest of these runs.
+    /// Returns the durations of a check's tests in `count` results, the newest `skip` ones left out, and the newest of these runs. The
+    /// lists of tests that are read are added to `rosters`.
     fn durations(
         &self,
         project: &ProjectId,
         check: u32,
-        rosters: &BTreeMap<u32, Roster>,
+        rosters: &mut BTreeMap<u32, Roster>,
         (count, skip): (u32, u32),
     ) -> Result<(Option<RunId>, Durations), ProjectError> {
         let wanted = NewestTests { limit: count, skip, durations: true };
         let runs = self.index.check_runs(project, check, wanted).map_err(ProjectError::Index)?;
         let newest = runs.last().map(|run| run.run_id.clone());
+        let lacking = rosters_in(&runs).into_iter().filter(|number| !rosters.contains_key(number)).collect();
+        rosters.extend(self.index.rosters(project, &lacking).map_err(ProjectError::Index)?);
         Ok((newest, durations_in(&runs, rosters)))
     }
 }

@@ -1,12 +1,12 @@
 //! Workflow commands of GitHub Actions: one annotation for each failed test, finding and failed check.
 
 use crate::model::{FindingLevel, ResultType, shown_line};
-use crate::report::formats::{ExportedRun, fails_as_a_whole, failure_texts, reason};
+use crate::report::formats::{WrittenRun, fails_as_a_whole, failure_texts, reason};
 
 /// GitHub shows ten errors and ten warnings of a step. A few more are written, because other readers of the log show all.
 const MOST_OF_A_CHECK: usize = 50;
 
-pub(super) fn write(run: ExportedRun<'_>) -> String {
+pub(super) fn write(run: WrittenRun<'_>) -> String {
     let mut lines = Vec::new();
     for check in run.checks() {
         let mut of_check = Vec::new();
@@ -34,8 +34,16 @@ pub(super) fn write(run: ExportedRun<'_>) -> String {
             lines.push(command("notice", None, &check.name, &format!("{more} more; the report has all")));
         }
     }
+    if let Some(reason) = run.unexplained() {
+        lines.push(command("error", None, "proctor", reason));
+    }
     lines.push(command("notice", None, "proctor", &format!("{} · run {}", run.verdict(), run.report.authenticity.execution_id)));
     lines.join("\n") + "\n"
+}
+
+/// Returns the workflow command for an error that belongs to no run, as a line.
+pub fn workflow_error(title: &str, message: &str) -> String {
+    command("error", None, title, message) + "\n"
 }
 
 /// Returns a workflow command. What would end it or begin another one is escaped as GitHub's own toolkit does it.

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::model::{Diagnostic, ResultType, TestOutcome, has_hidden_characters};
-use crate::report::formats::{ExportedRun, fails_as_a_whole, failure_texts, is_error, reason};
+use crate::report::formats::{WrittenRun, fails_as_a_whole, failure_texts, is_error, reason};
 use crate::report::{ActionResultV2, TestRecordV1};
 
 /// One test case, ready to be written.
@@ -12,6 +12,8 @@ struct Case {
     class: String,
     name: String,
     seconds: Option<f64>,
+    /// The file and the line of a failure. No standard has these attributes, and many readers know them.
+    place: Option<(String, Option<u64>)>,
     /// The element that says that the case did not pass.
     end: Option<CaseEnd>,
 }
@@ -25,22 +27,28 @@ struct CaseEnd {
     body: String,
 }
 
-pub(super) fn write(run: ExportedRun<'_>) -> String {
+pub(super) fn write(run: WrittenRun<'_>) -> String {
     let suites: Vec<(&ActionResultV2, Vec<Case>)> =
-        run.checks().iter().map(|check| (check, cases(check, run.tests_of(check)))).collect();
-    let all = || suites.iter().flat_map(|(_, cases)| cases);
-    let name = run.report.project.name.as_deref().unwrap_or(run.report.project.id.as_str());
+        run.checks().into_iter().map(|check| (check, cases(check, run.tests_of(check)))).collect();
+    let of_run = run.unexplained().map(|reason| case_of_run(run, reason));
+    let all = || suites.iter().flat_map(|(_, cases)| cases).chain(&of_run);
+    let name = run.project();
     let duration = run.report.execution_summary.total_duration.map(|duration| seconds(duration.0));
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _never_fails = writeln!(xml, "<testsuites name=\"{}\"{}{}>", escaped(name), counts(all()), time(duration));
     for (check, cases) in &suites {
         write_suite(&mut xml, run, check, cases);
     }
+    if let Some(case) = &of_run {
+        let _never_fails = writeln!(xml, "  <testsuite name=\"proctor\"{}>", counts(of_run.iter()));
+        write_case(&mut xml, case);
+        xml.push_str("  </testsuite>\n");
+    }
     xml.push_str("</testsuites>\n");
     xml
 }
 
-fn write_suite(xml: &mut String, run: ExportedRun<'_>, check: &ActionResultV2, cases: &[Case]) {
+fn write_suite(xml: &mut String, run: WrittenRun<'_>, check: &ActionResultV2, cases: &[Case]) {
     let duration = check.duration.map(|duration| seconds(duration.0));
     let started = run.report.execution_summary.start_time.to_string();
     let _never_fails = writeln!(
@@ -79,7 +87,10 @@ fn write_suite(xml: &mut String, run: ExportedRun<'_>, check: &ActionResultV2, c
 }
 
 fn write_case(xml: &mut String, case: &Case) {
-    let head = format!("<testcase classname=\"{}\" name=\"{}\"{}", escaped(&case.class), escaped(&case.name), time(case.seconds));
+    let line = |line: Option<u64>| line.map(|line| format!(" line=\"{line}\"")).unwrap_or_default();
+    let place = case.place.as_ref().map(|(file, number)| format!(" file=\"{}\"{}", escaped(file), line(*number)));
+    let (class, name) = (escaped(&case.class), escaped(&case.name));
+    let head = format!("<testcase classname=\"{class}\" name=\"{name}\"{}{}", place.unwrap_or_default(), time(case.seconds));
     let _never_fails = match &case.end {
         None => writeln!(xml, "    {head}/>"),
         Some(end) if end.element == "skipped" => {
@@ -110,13 +121,30 @@ fn case_of_test(test: &TestRecordV1) -> Case {
     Case {
         class: test.ancestor_titles.join("."),
         name: if test.title.is_empty() { test.full_name.clone() } else { test.title.clone() },
-        seconds: test.duration.map(seconds),
+        place: test.location.as_ref().map(|place| (place.file.clone(), place.line)),
+        seconds: test.duration_us.map(|duration| duration as f64 / 1e6).or_else(|| test.duration.map(seconds)),
         end: match test.status {
             TestOutcome::Passed => None,
             TestOutcome::Skipped => failed("skipped", ""),
             outcome if is_error(outcome) => failed("error", "error"),
             TestOutcome::Failed | TestOutcome::Error => failed("failure", "failure"),
         },
+    }
+}
+
+/// Returns the test case for a verdict that no check explains.
+fn case_of_run(run: WrittenRun<'_>, reason: &str) -> Case {
+    Case {
+        class: "proctor".to_owned(),
+        name: "verdict".to_owned(),
+        seconds: None,
+        place: None,
+        end: Some(CaseEnd {
+            element: "error",
+            message: reason.to_owned(),
+            type_word: run.verdict().to_owned(),
+            body: reason.to_owned(),
+        }),
     }
 }
 
@@ -137,6 +165,7 @@ fn case_of_check(check: &ActionResultV2) -> Case {
         class: check.action_type.word().to_owned(),
         name: check.name.clone(),
         seconds: check.duration.map(|duration| seconds(duration.0)),
+        place: None,
         end: match check.status {
             None => end("skipped", ""),
             Some(ResultType::Success) => None,
@@ -157,8 +186,12 @@ fn seconds(milliseconds: u64) -> f64 {
     milliseconds as f64 / 1000.0
 }
 
+/// Returns the attribute with a duration, to the millisecond, or to the microsecond where that is known.
 fn time(seconds: Option<f64>) -> String {
-    seconds.map(|seconds| format!(" time=\"{seconds:.3}\"")).unwrap_or_default()
+    let Some(seconds) = seconds else { return String::new() };
+    let finer = format!("{seconds:.6}");
+    let text = finer.strip_suffix("000").unwrap_or(&finer);
+    format!(" time=\"{text}\"")
 }
 
 fn counts<'a>(cases: impl Iterator<Item = &'a Case>) -> String {

@@ -1,32 +1,32 @@
-//! A run in formats that other tools read: JUnit XML, workflow commands of GitHub, Markdown. Pure: the report and the records of tests
-//! go in, one text comes out.
+//! A run in formats that other tools read ([`ExportFormat`]). Pure: the report and the records of tests go in, texts come out.
 //!
-//! The texts are written for files and for terminals: hidden characters are written as references or escapes. Report and records were
-//! redacted before they were sealed, and the whole text goes through the redactor again, so that what a newer version knows as a secret
-//! does not leave either.
+//! The texts are written for files and for terminals: hidden characters are written as references or escapes. Everything goes through
+//! the one redactor of what leaves ([`OutgoingRedactor`]), in `outgoing_run`, before a writer sees it. Report and records were redacted
+//! before they were sealed, and what a newer version knows as a secret does not leave either.
+//!
+//! Nothing red becomes green: a check that did not succeed is a failure of its own where no test of it says so, and a verdict other than
+//! PASSED that no check explains is one too.
 
+mod ctrf;
 mod github;
+mod html;
 mod junit;
 mod markdown;
+mod outgoing_run;
+mod sarif;
+mod sarif_results;
+mod text_diff;
 
 #[cfg(test)]
 mod tests;
 
+pub use github::workflow_error;
+
 use std::collections::BTreeMap;
 
-use crate::model::{ActionId, OverallResult, ResultType, TestOutcome};
-use crate::report::{ActionResultV2, ExecutionReportV2, TestRecordV1, TestResultsRecordV1, redact_text};
-
-/// A format in which a run is exported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ExportFormat {
-    /// JUnit XML: one suite for each check.
-    Junit,
-    /// Workflow commands of GitHub Actions: an annotation for each failure and finding.
-    Github,
-    /// A summary in Markdown, for a comment or a step summary.
-    Markdown,
-}
+use crate::model::{ActionId, ExportFormat, OverallResult, ResultType, TestFailure, TestOutcome};
+use crate::report::formats::outgoing_run::OutgoingRun;
+use crate::report::{ActionResultV2, ExecutionReportV2, OutgoingRedactor, TestRecordV1, TestResultsRecordV1};
 
 /// A run that is exported: its report, and the record of tests of each check that has one.
 #[derive(Debug, Clone, Copy)]
@@ -34,23 +34,40 @@ pub struct ExportedRun<'a> {
     pub report: &'a ExecutionReportV2,
     /// The records of tests of the last attempts, by the check's id.
     pub tests: &'a BTreeMap<ActionId, TestResultsRecordV1>,
+    /// What takes out the texts that name this machine and its user.
+    pub redactor: &'a OutgoingRedactor,
+    /// The directory of the project in the directory that a reader knows, such as `packages/shop`. It is put before the paths of files.
+    /// `None` if paths are relative to the project.
+    pub below: Option<&'a str>,
 }
 
-impl ExportFormat {
-    /// Writes a run in this format.
-    pub fn write(self, run: ExportedRun<'_>) -> String {
-        let text = match self {
-            Self::Junit => junit::write(run),
-            Self::Github => github::write(run),
-            Self::Markdown => markdown::write(run),
-        };
-        redact_text(&text).into_owned()
-    }
+/// Writes a run in each of these formats, in their order.
+pub fn export_texts(run: ExportedRun<'_>, formats: &[ExportFormat]) -> Vec<String> {
+    let outgoing = OutgoingRun::of(run);
+    let run = WrittenRun { report: &outgoing.report, tests: &outgoing.tests };
+    let write = |format: &ExportFormat| match format {
+        ExportFormat::Junit => junit::write(run),
+        ExportFormat::Ctrf => ctrf::write(run),
+        ExportFormat::Sarif => sarif::write(run),
+        ExportFormat::Github => github::write(run),
+        ExportFormat::Markdown => markdown::write(run),
+        ExportFormat::Html => html::write(run),
+    };
+    formats.iter().map(write).collect()
 }
 
-impl<'a> ExportedRun<'a> {
-    fn checks(self) -> &'a [ActionResultV2] {
-        &self.report.step_execution.results
+/// A run as the writers see it: redacted.
+#[derive(Debug, Clone, Copy)]
+struct WrittenRun<'a> {
+    report: &'a ExecutionReportV2,
+    tests: &'a BTreeMap<ActionId, TestResultsRecordV1>,
+}
+
+impl<'a> WrittenRun<'a> {
+    /// Returns the checks, after the prerequisites that did not succeed: where one of them failed, no check may have run.
+    fn checks(self) -> Vec<&'a ActionResultV2> {
+        let prerequisites = self.report.prerequisite_execution.results.iter().filter(|one| has_failed(one));
+        prerequisites.chain(&self.report.step_execution.results).collect()
     }
 
     /// Returns the listed tests of a check; `None` if it has no record of tests.
@@ -73,17 +90,45 @@ impl<'a> ExportedRun<'a> {
             None => "no verdict",
         }
     }
+
+    /// Returns the reason for a verdict other than PASSED that no check explains, such as a criterion that is not met or a tree that
+    /// moved. `None` if the run passed, or a check did not succeed.
+    fn unexplained(self) -> Option<&'a str> {
+        let evaluation = &self.report.validation_criteria_evaluation;
+        let is_told = self.checks().into_iter().any(has_failed);
+        (evaluation.overall_result != Some(OverallResult::Passed) && !is_told).then_some(evaluation.reason.as_str())
+    }
+
+    /// Returns the name of the project for people.
+    fn project(self) -> &'a str {
+        self.report.project.name.as_deref().unwrap_or_default()
+    }
+}
+
+fn has_failed(check: &ActionResultV2) -> bool {
+    check.status.is_some_and(|status| status != ResultType::Success)
 }
 
 /// Returns whether a check did not succeed and no test of its record says so: the check as a whole is then a failure of its own.
 fn fails_as_a_whole(check: &ActionResultV2, tests: Option<&[TestRecordV1]>) -> bool {
     let is_told = tests.is_some_and(|tests| tests.iter().any(|test| test.status.is_failure()));
-    check.status.is_some_and(|status| status != ResultType::Success) && !is_told
+    has_failed(check) && !is_told
 }
 
 /// Returns why a check ended as it did.
 fn reason(check: &ActionResultV2) -> &str {
     check.classification.as_ref().map_or("", |classification| classification.reason.as_str())
+}
+
+/// Returns what the report says about the tests of a check that failed, by the test's name in the tool's report.
+fn failures_of(check: &ActionResultV2) -> BTreeMap<&str, &TestFailure> {
+    let results = check.result.as_ref().and_then(|result| result.test_results.as_ref());
+    let failures = results.map(|results| results.failures.as_slice()).unwrap_or_default();
+    failures.iter().map(|failure| (failure.stable_name(), failure)).collect()
+}
+
+fn stable_name(test: &TestRecordV1) -> &str {
+    test.report_name.as_deref().unwrap_or(&test.full_name)
 }
 
 /// Returns the first line of a failure, and its whole text.
@@ -95,4 +140,14 @@ fn failure_texts(test: &TestRecordV1) -> (String, String) {
 
 fn is_error(outcome: TestOutcome) -> bool {
     outcome == TestOutcome::Error
+}
+
+/// Returns the word for an outcome.
+fn outcome_word(outcome: TestOutcome) -> &'static str {
+    match outcome {
+        TestOutcome::Passed => "passed",
+        TestOutcome::Failed => "failed",
+        TestOutcome::Error => "error",
+        TestOutcome::Skipped => "skipped",
+    }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{ExportFormat, ExportedRun};
-use crate::model::{ActionId, FindingLevel, ResultType, TestOutcome};
-use crate::report::{DiagnosticsV2, ExecutionReportV2, TestRecordV1, TestResultsRecordV1, parse};
+use super::{ExportedRun, export_texts};
+use crate::model::{ActionId, ExportFormat, FindingLevel, OverallResult, ResultType, TestFailure, TestOutcome};
+use crate::report::{DiagnosticsV2, ExecutionReportV2, OutgoingRedactor, TestRecordV1, TestResultsRecordV1, parse, samples};
 
 const REPORT: &str = include_str!("../golden/execution-report.json");
 /// A name with everything that XML, a workflow command, Markdown or a terminal acts on.
@@ -36,9 +36,15 @@ fn test(name: &str, status: TestOutcome) -> TestRecordV1 {
         status,
         title: name.to_owned(),
         duration: Some(1500),
+        duration_us: None,
         failure_messages: if status.is_failure() { vec![format!("E   {HOSTILE}\nsecond line")] } else { Vec::new() },
         location: None,
     }
+}
+
+fn write(format: ExportFormat, report: &ExecutionReportV2, tests: &BTreeMap<ActionId, TestResultsRecordV1>) -> String {
+    let redactor = OutgoingRedactor::default();
+    export_texts(ExportedRun { report, tests, redactor: &redactor, below: None }, &[format]).remove(0)
 }
 
 fn report() -> ExecutionReportV2 {
@@ -49,6 +55,7 @@ fn report() -> ExecutionReportV2 {
 fn green() -> (ExecutionReportV2, ActionId) {
     let mut report = report();
     report.step_execution.results.iter_mut().for_each(|check| check.status = Some(ResultType::Success));
+    report.validation_criteria_evaluation.overall_result = Some(OverallResult::Passed);
     let id = report.step_execution.results[0].action_id.clone();
     (report, id)
 }
@@ -90,7 +97,7 @@ fn junit_has_a_suite_for_each_check_and_a_case_for_each_test() {
             test("d", TestOutcome::Skipped),
         ],
     );
-    let xml = ExportFormat::Junit.write(ExportedRun { report: &report, tests: &tests });
+    let xml = write(ExportFormat::Junit, &report, &tests);
     let found = elements(&xml);
     let checks = report.step_execution.results.len();
     assert_eq!(found["testsuite"], checks);
@@ -108,26 +115,38 @@ fn a_check_that_did_not_succeed_is_green_in_no_format() {
         report.step_execution.results[0].result = None;
         let passed = record(&first, vec![test("a", TestOutcome::Passed)]);
         for tests in [BTreeMap::new(), passed] {
-            let run = ExportedRun { report: &report, tests: &tests };
-            let found = elements(&ExportFormat::Junit.write(run));
+            let written = |format| write(format, &report, &tests);
+            let found = elements(&written(ExportFormat::Junit));
             let red = found.get("failure").copied().unwrap_or(0) + found.get("error").copied().unwrap_or(0);
             assert_eq!(red, 1, "{}", status.word());
-            assert!(
-                ExportFormat::Github.write(run).contains(&format!("::error title={}", report.step_execution.results[0].name))
-            );
-            assert!(ExportFormat::Markdown.write(run).contains(status.word()));
+            assert!(written(ExportFormat::Github).contains(&format!("::error title={}", report.step_execution.results[0].name)));
+            assert!(written(ExportFormat::Markdown).contains(status.word()));
+            let ctrf: Value = serde_json::from_str(&written(ExportFormat::Ctrf)).expect("it is JSON");
+            assert_eq!(ctrf["results"]["summary"]["failed"], 1, "{}", status.word());
+            let sarif: Value = serde_json::from_str(&written(ExportFormat::Sarif)).expect("it is JSON");
+            assert_eq!(sarif["runs"][0]["results"][0]["level"], "error", "{}", status.word());
+            assert!(written(ExportFormat::Html).contains(&format!("<span class=\"red\">{}</span></h2>", status.word())));
         }
     }
+}
+
+#[test]
+fn a_duration_below_a_millisecond_is_kept_where_it_is_known() {
+    let (report, first) = green();
+    let mut quick = test("a", TestOutcome::Passed);
+    (quick.duration, quick.duration_us) = (Some(0), Some(420));
+    let xml = write(ExportFormat::Junit, &report, &record(&first, vec![quick]));
+    assert!(xml.contains("name=\"a\" time=\"0.000420\"/>"), "{xml}");
 }
 
 #[test]
 fn tests_that_a_record_does_not_list_are_counted() {
     let (report, first) = green();
     let mut tests = record(&first, vec![test("a", TestOutcome::Passed)]);
-    let write = |tests: &_| ExportFormat::Junit.write(ExportedRun { report: &report, tests });
-    assert!(!write(&tests).contains("testsNotListed"));
+    let junit = |tests: &_| write(ExportFormat::Junit, &report, tests);
+    assert!(!junit(&tests).contains("testsNotListed"));
     tests.get_mut(&first).expect("it has a record").results.num_total_tests = 91;
-    assert!(write(&tests).contains("<property name=\"proctor.testsNotListed\" value=\"90\"/>"));
+    assert!(junit(&tests).contains("<property name=\"proctor.testsNotListed\" value=\"90\"/>"));
 }
 
 #[test]
@@ -142,7 +161,7 @@ fn warnings_alone_are_no_annotation_of_a_check_that_did_not_succeed() {
     let (mut report, _) = green();
     report.step_execution.results[0].result = Some(result);
     report.step_execution.results[0].status = Some(ResultType::Timeout);
-    let commands = ExportFormat::Github.write(ExportedRun { report: &report, tests: &BTreeMap::new() });
+    let commands = write(ExportFormat::Github, &report, &BTreeMap::new());
     assert!(commands.starts_with("::error ") && commands.contains("TIMEOUT"), "{commands}");
 }
 
@@ -150,17 +169,155 @@ fn warnings_alone_are_no_annotation_of_a_check_that_did_not_succeed() {
 fn hostile_names_begin_no_command_and_no_markup() {
     let (report, first) = green();
     let tests = record(&first, vec![test(HOSTILE, TestOutcome::Failed)]);
-    let run = ExportedRun { report: &report, tests: &tests };
-    let commands = ExportFormat::Github.write(run);
+    let commands = write(ExportFormat::Github, &report, &tests);
     assert!(
         commands
             .lines()
             .all(|line| line.starts_with("::error ") || line.starts_with("::warning ") || line.starts_with("::notice "))
     );
     assert!(commands.contains("%250A%3A%3Aerror%3A%3A"), "{commands}");
-    let summary = ExportFormat::Markdown.write(run);
+    let summary = write(ExportFormat::Markdown, &report, &tests);
     assert!(!summary.contains("<b>") && !summary.contains("`|"), "{summary}");
     for text in [commands, summary] {
         assert!(!text.contains(['\u{0}', '\u{1b}', '\u{202e}', '\u{9b}']), "{text}");
     }
+}
+
+#[test]
+fn a_verdict_that_no_check_explains_is_a_failure_in_every_format() {
+    for result in [Some(OverallResult::Failed), None] {
+        let (mut report, _) = green();
+        report.validation_criteria_evaluation.overall_result = result;
+        report.validation_criteria_evaluation.reason = "a condition is not met".to_owned();
+        for format in ExportFormat::ALL {
+            let text = write(format, &report, &BTreeMap::new());
+            assert!(text.contains("a condition is not met"), "{}: {text}", format.file_name());
+        }
+        assert_eq!(elements(&write(ExportFormat::Junit, &report, &BTreeMap::new()))["error"], 1);
+        assert!(write(ExportFormat::Github, &report, &BTreeMap::new()).contains("::error title=proctor::"));
+    }
+}
+
+#[test]
+fn a_prerequisite_that_failed_is_in_every_format_and_its_checks_are_not_green() {
+    let (mut report, _) = green();
+    report.validation_criteria_evaluation.overall_result = Some(OverallResult::Failed);
+    report.step_execution.results.iter_mut().for_each(|check| check.status = None);
+    let mut failed = report.step_execution.results[0].clone();
+    failed.action_id = ActionId::numbered("PREREQ", 1);
+    failed.name = "install".to_owned();
+    failed.status = Some(ResultType::PrerequisiteFailure);
+    report.prerequisite_execution.results = vec![failed];
+    for format in ExportFormat::ALL {
+        let text = write(format, &report, &BTreeMap::new());
+        assert!(text.contains("install"), "{}: {text}", format.file_name());
+    }
+    let found = elements(&write(ExportFormat::Junit, &report, &BTreeMap::new()));
+    assert_eq!((found["error"], found["skipped"]), (1, report.step_execution.results.len()));
+}
+
+#[test]
+fn the_page_is_one_file_without_scripts_and_requests_and_shows_failures_first() {
+    let (mut report, first) = green();
+    let mut failed = test(HOSTILE, TestOutcome::Failed);
+    failed.report_name = Some("t".to_owned());
+    let results = report.step_execution.results[0].result.as_mut().and_then(|result| result.test_results.as_mut());
+    results.expect("the first check ran tests").failures = vec![TestFailure {
+        test_name: HOSTILE.to_owned(),
+        report_name: Some("t".to_owned()),
+        expected: Some("one\ntwo</pre><script>".to_owned()),
+        received: Some("one\n2".to_owned()),
+        ..TestFailure::default()
+    }];
+    let tests = record(&first, vec![test("green", TestOutcome::Passed), failed]);
+    let page = write(ExportFormat::Html, &report, &tests);
+    for active in ["<script", "<b>", "<img", "<link", "src=", "href=", "url(", "http:", "https:", "onerror=", "javascript:"] {
+        assert!(!page.contains(active), "{active}: {page}");
+    }
+    assert!(!page.contains(['\u{0}', '\u{1b}', '\u{202e}', '\u{9b}']), "{page}");
+    assert!(page.contains("<del>- two&#60;/pre&#62;&#60;script&#62;</del>\n<ins>+ 2</ins>"), "{page}");
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("`{text}` is not in {page}"));
+    assert!(place("<article>") < place("<h2>Checks</h2>") && place("<h2>Checks</h2>") < place("passed · <bdi>green</bdi>"));
+    assert!(page.contains("prefers-color-scheme: dark"));
+}
+
+#[test]
+fn findings_are_results_with_rules_and_relative_places() {
+    let (mut report, first) = green();
+    let mut failed = test("tests/test_a.py::test_b", TestOutcome::Failed);
+    failed.location = Some(crate::report::TestLocationV1 { file: "tests/test a.py".to_owned(), line: Some(7) });
+    report.step_execution.results[0].status = Some(ResultType::TestFailure);
+    let sarif: Value =
+        serde_json::from_str(&write(ExportFormat::Sarif, &report, &record(&first, vec![failed]))).expect("it is JSON");
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!((&result["ruleId"], &result["level"]), (&json!("test-failure"), &json!("error")));
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"], json!({"uri": "tests/test%20a.py", "uriBaseId": "SRCROOT"}));
+    assert_eq!(place["region"], json!({"startLine": 7}));
+    let lint = &sarif["runs"][2];
+    assert_eq!(lint["tool"]["driver"]["rules"], json!([{"id": "no-console"}]));
+    assert_eq!((&lint["results"][0]["ruleIndex"], &lint["results"][0]["level"]), (&json!(0), &json!("warning")));
+    assert_eq!(lint["invocations"][0]["executionSuccessful"], true);
+}
+
+/// Returns the places of all texts in a document, as JSON pointers.
+fn texts(value: &Value, path: &str) -> Vec<String> {
+    match value {
+        Value::String(_) => vec![path.to_owned()],
+        Value::Array(list) => list.iter().enumerate().flat_map(|(at, value)| texts(value, &format!("{path}/{at}"))).collect(),
+        Value::Object(map) => map.iter().flat_map(|(key, value)| texts(value, &format!("{path}/{key}"))).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+/// Puts a text into every place of a document that takes any text.
+fn filled<Document: serde::Serialize + serde::de::DeserializeOwned>(document: &Document, text: &str) -> Document {
+    let mut value = serde_json::to_value(document).expect("it is JSON");
+    let mut count = 0;
+    for place in texts(&value, "") {
+        let slot = value.pointer_mut(&place).expect("it was just found");
+        let before = std::mem::replace(slot, json!(text));
+        if serde_json::from_value::<Document>(value.clone()).is_ok() {
+            count += 1;
+        } else {
+            *value.pointer_mut(&place).expect("it was just found") = before;
+        }
+    }
+    assert!(count > 5, "only {count} places take a text");
+    serde_json::from_value(value).expect("each change was tried")
+}
+
+#[test]
+fn no_format_names_the_machine_or_its_user_whatever_field_says_it() {
+    let redactor = OutgoingRedactor::new(Some("/srv/people/ada7"), &["ada7"], "forge12.example.org").in_project("/srv/shop");
+    let marker = format!("/srv/shop/a.py:3: /opt/acme/secret-plan\non forge12 by ada7 ghp_{}", "a1".repeat(18));
+    let (_, first) = green();
+    let mut failed = test("t", TestOutcome::Failed);
+    failed.location = Some(crate::report::TestLocationV1 { file: "a.py".to_owned(), line: Some(7) });
+    let tests: BTreeMap<_, _> =
+        record(&first, vec![failed]).into_iter().map(|(check, tests)| (check, filled(&tests, &marker))).collect();
+    // The golden report, and one with a failed prerequisite and other findings.
+    for report in [report(), crate::report::build(&samples::mixed_run())] {
+        let report = filled(&report, &marker);
+        let run = ExportedRun { report: &report, tests: &tests, redactor: &redactor, below: None };
+        for (format, text) in ExportFormat::ALL.into_iter().zip(export_texts(run, &ExportFormat::ALL)) {
+            for telling in ["/srv/", "acme", "secret-plan", "forge12", "ada7", "a1a1a1"] {
+                assert!(!text.contains(telling), "{}: `{telling}` in {text}", format.file_name());
+            }
+            assert!(text.contains("redacted"), "{}", format.file_name());
+        }
+    }
+}
+
+#[test]
+fn paths_are_told_from_the_directory_that_the_reader_knows() {
+    let (mut report, first) = green();
+    report.step_execution.results[0].status = Some(ResultType::TestFailure);
+    let mut failed = test("t", TestOutcome::Failed);
+    failed.location = Some(crate::report::TestLocationV1 { file: "a.py".to_owned(), line: Some(7) });
+    let tests = record(&first, vec![failed]);
+    let redactor = OutgoingRedactor::default();
+    let run = ExportedRun { report: &report, tests: &tests, redactor: &redactor, below: Some("packages/shop") };
+    let commands = export_texts(run, &[ExportFormat::Github]).remove(0);
+    assert!(commands.contains("::error file=packages/shop/a.py,line=7,"), "{commands}");
 }

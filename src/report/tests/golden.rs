@@ -224,6 +224,19 @@ fn the_record_of_an_action_names_its_command_end_output_and_variables() {
 }
 
 #[test]
+fn a_record_has_microseconds_only_where_a_tool_tells_them() {
+    let tests = failed_tests();
+    let of_tests = executed(&tests);
+    let mut interpretation = of_tests.interpretation.clone();
+    for (case, duration) in interpretation.cases.iter_mut().zip([Some(420), Some(7000), Some(1500)]) {
+        case.duration_us = duration;
+    }
+    let record = test_results_record(&mixed_run().run_id, &tests.action, &of_tests.ended, &interpretation).expect("tests ran");
+    let durations: Vec<_> = record.results.test_results.iter().map(|test| (test.duration, test.duration_us)).collect();
+    assert_eq!(durations, [(Some(0), Some(420)), (Some(7), None), (Some(2), Some(1500))]);
+}
+
+#[test]
 fn the_records_of_tests_and_diagnostics_hold_every_finding() {
     let run_id = mixed_run().run_id;
     let tests = failed_tests();

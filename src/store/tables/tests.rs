@@ -36,7 +36,7 @@ fn a_newer_version_is_refused_and_left_as_it_is() {
     let test = TestIndex::new();
     test.index.tables.borrow().as_ref().unwrap().connection.pragma_update(None, "user_version", 99).unwrap();
     match StoreIndex::open(&test.path, everything_counts) {
-        Err(IndexError::Newer { found, known, .. }) => assert_eq!((found, known), (99, 14)),
+        Err(IndexError::Newer { found, known, .. }) => assert_eq!((found, known), (99, 15)),
         other => panic!("{other:?}"),
     }
     assert!(test.path.exists());

@@ -44,6 +44,21 @@ pub(super) fn decode_roster(bytes: &[u8]) -> Option<Vec<u32>> {
     Some(tests)
 }
 
+/// Returns the place of a test in a list, counted from 0; `Some(None)` if the list does not have it, and `None` if it is damaged before
+/// the test. The list is not kept.
+pub(super) fn place_in_roster(bytes: &[u8], test: u32) -> Option<Option<u32>> {
+    let mut rest = bytes;
+    let (mut place, mut before) = (0_u32, 0_i64);
+    while !rest.is_empty() {
+        before = before.checked_add(unzigzag(read_number(&mut rest)?))?;
+        if u32::try_from(before).ok()? == test {
+            return Some(Some(place));
+        }
+        place = place.checked_add(1)?;
+    }
+    Some(None)
+}
+
 /// Returns the bytes of the tests that did not pass, which are sorted by their place.
 pub(super) fn encode_not_passed(tests: &[NotPassed]) -> Vec<u8> {
     let (mut bytes, mut next) = (Vec::new(), 0);
@@ -205,7 +220,12 @@ mod tests {
             durations in prop::collection::vec(prop::option::of(0_u64..1 << 60), 0..50),
             outcomes in prop::collection::vec((0_u32..5, 1_u8..4, prop::option::of(0_u32..1 << 30)), 0..50),
         ) {
-            prop_assert_eq!(decode_roster(&encode_roster(&tests)), Some(tests));
+            let roster = encode_roster(&tests);
+            for test in tests.iter().copied().chain([7]) {
+                let place = tests.iter().position(|other| *other == test).map(|place| place as u32);
+                prop_assert_eq!(place_in_roster(&roster, test), Some(place));
+            }
+            prop_assert_eq!(decode_roster(&roster), Some(tests));
             prop_assert_eq!(decode_durations(&encode_durations(&durations), durations.len()), Some(durations));
             let mut next = 0;
             let listed: Vec<NotPassed> = outcomes.into_iter().map(|(gap, word, message)| {
@@ -220,6 +240,7 @@ mod tests {
         #[test]
         fn no_bytes_make_a_reader_fail(bytes in prop::collection::vec(any::<u8>(), 0..64), count in 0_usize..64) {
             let _roster = decode_roster(&bytes);
+            let _place = place_in_roster(&bytes, 1);
             let _outcomes = decode_not_passed(&bytes);
             let _durations = decode_durations(&bytes, count);
         }

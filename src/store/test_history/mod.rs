@@ -164,8 +164,10 @@ past_questions! { query_tests:
     known_tests(project: &ProjectId) -> Vec<(u32, u32, NamedTest)>;
     /// Returns the results of a check that were not reused, oldest first: at most the newest `limit`. With `durations`, those of the tests too.
     check_runs(project: &ProjectId, check: u32, wanted: NewestTests) -> Vec<CheckRun>;
-    /// Returns the lists of tests that the results of a check refer to, by number.
-    rosters(project: &ProjectId, check: u32) -> std::collections::BTreeMap<u32, Roster>;
+    /// Returns these lists of tests, by number. A list that is not there is left out.
+    rosters(project: &ProjectId, wanted: &std::collections::BTreeSet<u32>) -> std::collections::BTreeMap<u32, Roster>;
+    /// Returns the place of a test in each list of a check that has it, by the number of the list.
+    places(project: &ProjectId, check: u32, test: u32) -> std::collections::BTreeMap<u32, u32>;
     /// Returns the results of all checks in a run, of every attempt, with the durations of the tests.
     checks_of_run(project: &ProjectId, sequence: Sequence) -> RunChecks;
     /// Returns how many results of a check were not reused and came after a ledger line.

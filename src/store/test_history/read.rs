@@ -1,6 +1,6 @@
 //! Turns rows of the index of tests into values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::types::FromSql;
 use rusqlite::{Row, params};
@@ -11,7 +11,7 @@ use crate::model::{
 };
 use crate::store::IndexError;
 use crate::store::tables::Tables;
-use crate::store::test_history::codec::{NotPassed, decode_durations, decode_not_passed, decode_roster};
+use crate::store::test_history::codec::{NotPassed, decode_durations, decode_not_passed, decode_roster, place_in_roster};
 use crate::store::test_history::write::read_position;
 use crate::store::words::{from_integer, to_integer};
 
@@ -157,8 +157,8 @@ impl Tables {
         let numbers = "WITH position AS (SELECT sequence, bytes FROM history_positions WHERE project = ?1), \
                        applied AS (SELECT COALESCE((SELECT applied_sequence FROM positions WHERE project = ?1), 0) AS sequence) \
                        SELECT 1 WHERE EXISTS (SELECT 1 FROM position, applied WHERE position.sequence < 0 OR position.bytes < 0 \
-                       OR position.sequence > applied.sequence) OR EXISTS (SELECT 1 FROM history_runs WHERE project = ?1 AND \
-                       (sequence < 0 OR sequence > COALESCE((SELECT sequence FROM position), 0)))";
+                       OR position.sequence > applied.sequence) OR EXISTS (SELECT 1 FROM history_runs WHERE project = ?1 AND sequence < 0) \
+                       OR EXISTS (SELECT 1 FROM history_runs WHERE project = ?1 AND sequence > COALESCE((SELECT sequence FROM position), 0))";
         // After a ledger was replaced by an older copy, its next lines are about other runs than the newest rows.
         let others = "SELECT 1 FROM (SELECT * FROM history_runs WHERE project = ?1 ORDER BY sequence DESC LIMIT 20) h JOIN runs r \
                       USING (project, sequence) WHERE h.run_id != r.run_id LIMIT 1";
@@ -241,10 +241,14 @@ impl Tables {
 
     pub(super) fn check_runs(&self, project: &ProjectId, check: u32, wanted: NewestTests) -> Result<Vec<CheckRun>, IndexError> {
         let durations = if wanted.durations { "c.durations" } else { "x''" };
+        // The results that are left out are counted in an index of a few bytes for each, and their rows are not read.
         let statement = format!(
-            "SELECT {CHECK_COLUMNS}, {durations}, r.tests FROM history_results c CROSS JOIN history_runs h USING (project, sequence) \
-             LEFT JOIN history_rosters r ON {} WHERE c.project = ?1 AND c.check_number = ?2 AND c.reused IS NULL \
-             ORDER BY c.sequence DESC, c.attempt DESC LIMIT ?3 OFFSET ?4",
+            "SELECT {CHECK_COLUMNS}, {durations}, r.tests FROM \
+             (SELECT sequence, attempt FROM history_results INDEXED BY history_results_carried_out \
+             WHERE project = ?1 AND check_number = ?2 AND reused IS NULL ORDER BY sequence DESC, attempt DESC LIMIT ?3 OFFSET ?4) k \
+             CROSS JOIN history_results c ON c.project = ?1 AND c.check_number = ?2 AND c.sequence = k.sequence AND c.attempt = k.attempt \
+             CROSS JOIN history_runs h ON h.project = ?1 AND h.sequence = c.sequence LEFT JOIN history_rosters r ON {} \
+             ORDER BY c.sequence DESC, c.attempt DESC",
             roster_of(wanted.durations)
         );
         let values = params![project.as_str(), check, wanted.limit, wanted.skip];
@@ -266,19 +270,34 @@ impl Tables {
         Ok(runs.into_iter().filter_map(named).collect())
     }
 
-    pub(super) fn rosters(&self, project: &ProjectId, check: u32) -> Result<BTreeMap<u32, Roster>, IndexError> {
+    pub(super) fn rosters(&self, project: &ProjectId, wanted: &BTreeSet<u32>) -> Result<BTreeMap<u32, Roster>, IndexError> {
+        let statement = "SELECT tests FROM history_rosters WHERE project = ?1 AND number = ?2";
+        let mut rosters = BTreeMap::new();
+        for number in wanted {
+            let lists = self.read_rows(statement, params![project.as_str(), number], |row| row.get::<_, Vec<u8>>(0))?;
+            for list in lists {
+                let tests = decode_roster(&list).ok_or_else(|| self.reader.unreadable("list of tests"))?;
+                rosters.insert(*number, Roster::new(tests));
+            }
+        }
+        Ok(rosters)
+    }
+
+    pub(super) fn places(&self, project: &ProjectId, check: u32, test: u32) -> Result<BTreeMap<u32, u32>, IndexError> {
         let statement = "SELECT number, tests FROM history_rosters WHERE project = ?1 AND check_number = ?2";
-        let columns = |row: &Row<'_>| Ok((row.get::<_, u32>(0)?, row.get::<_, Vec<u8>>(1)?));
+        // A check may have had thousands of lists, so none of them is kept.
+        let columns = |row: &Row<'_>| Ok((row.get::<_, u32>(0)?, place_in_roster(row.get_ref(1)?.as_blob()?, test)));
         let rows = self.read_rows(statement, params![project.as_str(), check], columns)?;
-        let roster = |(number, tests): (u32, Vec<u8>)| {
-            Ok((number, Roster::new(decode_roster(&tests).ok_or_else(|| self.reader.unreadable("list of tests"))?)))
-        };
-        rows.into_iter().map(roster).collect()
+        let mut places = BTreeMap::new();
+        for (number, place) in rows {
+            places.extend(place.ok_or_else(|| self.reader.unreadable("list of tests"))?.map(|place| (number, place)));
+        }
+        Ok(places)
     }
 
     pub(super) fn results_after(&self, project: &ProjectId, check: u32, sequence: Sequence) -> Result<u32, IndexError> {
-        let statement =
-            "SELECT count(*) FROM history_results WHERE project = ?1 AND check_number = ?2 AND reused IS NULL AND sequence > ?3";
+        let statement = "SELECT count(*) FROM history_results INDEXED BY history_results_carried_out WHERE project = ?1 AND check_number = ?2 \
+             AND reused IS NULL AND sequence > ?3";
         let values = params![project.as_str(), check, to_integer(sequence.0)];
         Ok(self.read_rows(statement, values, |row| row.get::<_, u32>(0))?.into_iter().sum())
     }

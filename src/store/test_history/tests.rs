@@ -57,7 +57,8 @@ type ReadBack = (String, TestOutcome, Option<String>, Option<u64>);
 fn results(index: &TestIndex) -> Vec<Vec<ReadBack>> {
     let shop = project(SHOP);
     let check = index.index.indexed_checks(&shop).unwrap().remove(0).number;
-    let rosters = index.index.rosters(&shop, check).unwrap();
+    let runs = index.index.check_runs(&shop, check, all(true)).unwrap();
+    let rosters = index.index.rosters(&shop, &runs.iter().filter_map(|run| run.roster).collect()).unwrap();
     let names: std::collections::BTreeMap<u32, String> =
         index.index.known_tests(&shop).unwrap().into_iter().map(|(number, _, test)| (number, test.id)).collect();
     let of_run = |run: CheckRun| {
@@ -69,7 +70,47 @@ fn results(index: &TestIndex) -> Vec<Vec<ReadBack>> {
         };
         (0..).zip(roster.tests()).map(one).collect()
     };
-    index.index.check_runs(&shop, check, all(true)).unwrap().into_iter().map(of_run).collect()
+    runs.into_iter().map(of_run).collect()
+}
+
+#[test]
+fn older_results_are_counted_without_those_that_were_reused() {
+    let mut index = TestIndex::new();
+    let shop = project(SHOP);
+    for sequence in 1..=6 {
+        let mut of_run = check("pytest", vec![test("a", TestOutcome::Passed, Some(sequence * 1000))]);
+        if sequence % 2 == 0 {
+            (of_run.reused, of_run.tests) = (Some(run_id(sequence - 1)), None);
+        }
+        add(&mut index, &run(sequence, vec![of_run]));
+    }
+    let check = index.index.indexed_checks(&shop).unwrap().remove(0).number;
+    let found = |limit, skip| {
+        let runs = index.index.check_runs(&shop, check, NewestTests { limit, skip, durations: true }).unwrap();
+        runs.into_iter().map(|run| (run.sequence.0, run.duration_of(0))).collect::<Vec<_>>()
+    };
+    assert_eq!(found(9, 0), [(1, Some(1000)), (3, Some(3000)), (5, Some(5000))]);
+    assert_eq!((found(1, 1), found(2, 1), found(2, 3)), (vec![(3, Some(3000))], vec![(1, Some(1000)), (3, Some(3000))], vec![]));
+    assert_eq!(index.index.results_after(&shop, check, Sequence(1)).unwrap(), 2);
+}
+
+#[test]
+fn the_place_of_a_test_is_found_in_every_list_that_has_it() {
+    let mut index = TestIndex::new();
+    let shop = project(SHOP);
+    let passed = |name: &str| test(name, TestOutcome::Passed, None);
+    add(&mut index, &run(1, vec![check("pytest", vec![passed("b"), passed("c")])]));
+    add(&mut index, &run(2, vec![check("pytest", vec![passed("a"), passed("b"), passed("c")])]));
+    add(&mut index, &run(3, vec![check("pytest", vec![passed("a")])]));
+    let check = index.index.indexed_checks(&shop).unwrap().remove(0).number;
+    let known = index.index.known_tests(&shop).unwrap();
+    let number = |id: &str| known.iter().find(|(_, _, test)| test.id == id).unwrap().0;
+    let lists: Vec<u32> = index.index.check_runs(&shop, check, all(false)).unwrap().iter().filter_map(|run| run.roster).collect();
+    let places = |id| index.index.places(&shop, check, number(id)).unwrap().into_iter().collect::<Vec<_>>();
+    assert_eq!(places("b"), [(lists[0], 0), (lists[1], 1)]);
+    assert_eq!(places("a"), [(lists[1], 0), (lists[2], 0)]);
+    let only = index.index.rosters(&shop, &std::collections::BTreeSet::from([lists[2], 99])).unwrap();
+    assert_eq!(only.into_iter().map(|(number, list)| (number, list.tests().len())).collect::<Vec<_>>(), [(lists[2], 1)]);
 }
 
 #[test]
@@ -303,5 +344,5 @@ fn a_file_of_version_13_gets_the_tables_and_keeps_its_rows() {
     let index = StoreIndex::open(&path, everything_counts).unwrap();
     assert_eq!(index.set_aside, None);
     assert_eq!(index.index.runs_without_tests(&project(SHOP), 9).unwrap(), [Sequence(1)]);
-    assert_eq!(read_version(&Connection::open(&path).unwrap()).unwrap(), 14);
+    assert_eq!(read_version(&Connection::open(&path).unwrap()).unwrap(), 15);
 }

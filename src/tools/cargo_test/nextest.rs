@@ -189,7 +189,7 @@ fn status_line(line: &str) -> Option<(TestOutcome, &str, Option<u64>, &str)> {
         word if word.starts_with("SIG") => TestOutcome::Failed,
         _ => return None,
     };
-    Some((outcome, name, Some((seconds * 1000.0).round() as u64), word))
+    Some((outcome, name, Some((seconds * 1e6).round() as u64), word))
 }
 
 /// Reads `Summary [   0.251s] 3/5 tests run: 2 passed (1 slow, 1 flaky), 1 failed, 1 skipped`.

@@ -112,7 +112,7 @@ impl Package {
         if outcome.is_some() {
             test.outcome = outcome;
             let seconds = event.elapsed.filter(|seconds| seconds.is_finite() && (0.0..1e12).contains(seconds));
-            test.duration = seconds.map(|seconds| (seconds * 1000.0).round() as u64);
+            test.duration = seconds.map(|seconds| (seconds * 1e6).round() as u64);
         }
     }
 }

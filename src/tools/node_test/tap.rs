@@ -350,9 +350,10 @@ fn told(error: &str) -> String {
     }
 }
 
+/// Returns a duration in microseconds.
 fn duration(details: &Details) -> Option<u64> {
     let number: f64 = details.get("duration_ms")?.parse().ok()?;
-    (number.is_finite() && (0.0..1e15).contains(&number)).then(|| number.round() as u64)
+    (number.is_finite() && (0.0..1e12).contains(&number)).then(|| (number * 1000.0).round() as u64)
 }
 
 /// The lines of a report.

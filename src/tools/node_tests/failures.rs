@@ -102,7 +102,7 @@ pub(super) fn case(test: &Test, exited: &Exited<'_>) -> TestCase {
         test_file: Some(test.file.clone()),
         status: test.outcome,
         expected_to_fail: false,
-        duration: test.duration,
+        duration_us: test.duration,
         failure_messages: test.messages.clone(),
     }
 }

@@ -55,7 +55,7 @@ pub(super) struct Test {
     /// The test's own title.
     pub(super) title: String,
     pub(super) outcome: TestOutcome,
-    /// The test's duration in milliseconds; `None` if the report has none.
+    /// The test's duration in microseconds; `None` if the report has none.
     pub(super) duration: Option<u64>,
     /// The messages of a failed test, without terminal control sequences.
     pub(super) messages: Vec<String>,
@@ -122,13 +122,13 @@ impl Tally {
             }
             self.text += text;
             self.kept_failed += usize::from(is_failed);
-            let duration = test.duration.filter(|duration| duration.is_finite() && (0.0..1e15).contains(duration));
+            let duration = test.duration.filter(|duration| duration.is_finite() && (0.0..1e12).contains(duration));
             self.tests.push(Test {
                 file: path.clone(),
                 ancestors: test.ancestor_titles.into_iter().filter(|title| !title.is_empty()).collect(),
                 title: test.title,
                 outcome,
-                duration: duration.map(|duration| duration.round() as u64),
+                duration: duration.map(|milliseconds| (milliseconds * 1000.0).round() as u64),
                 messages: test.failure_messages.unwrap_or_default().iter().map(|message| strip(message)).collect(),
                 line: test.location.map(|location| location.line).filter(|line| *line > 0),
                 column: test.location.and_then(|location| location.column).filter(|column| *column > 0),

@@ -207,7 +207,7 @@ impl Builder<'_> {
                     class: attributes.get("classname").unwrap_or_default().to_owned(),
                     name: attributes.get("name").unwrap_or_default().to_owned(),
                     file: attributes.get("file").map(str::to_owned),
-                    duration: attributes.get("time").and_then(milliseconds),
+                    duration: attributes.get("time").and_then(microseconds),
                     marks: Vec::new(),
                 });
             }
@@ -309,10 +309,10 @@ fn mark_kind(name: &str) -> Option<MarkKind> {
     }
 }
 
-fn milliseconds(seconds: &str) -> Option<u64> {
+fn microseconds(seconds: &str) -> Option<u64> {
     let seconds: f64 = seconds.parse().ok()?;
     let sensible = seconds.is_finite() && (0.0..1e12).contains(&seconds);
-    sensible.then(|| (seconds * 1000.0).round() as u64)
+    sensible.then(|| (seconds * 1e6).round() as u64)
 }
 
 #[cfg(test)]
@@ -350,7 +350,7 @@ mod tests {
             class: "t.T".to_owned(),
             name: "test_x[a&b]".to_owned(),
             file: Some("t.py".to_owned()),
-            duration: Some(2),
+            duration: Some(1500),
             marks: vec![mark],
         };
         assert_eq!(document, Document { claimed: 1, elements: vec![expected], nameless: 0 });

@@ -106,7 +106,7 @@ fn c06_any_other_end_is_not_the_failure_that_was_declared() {
         ancestor_titles: vec!["tests.test_quote".to_owned()],
         status: TestOutcome::Error,
         expected_to_fail: false,
-        duration: None,
+        duration_us: None,
         failure_messages: Vec::new(),
         full_name: "tests.test_quote.test_0".to_owned(),
         report_name: None,
