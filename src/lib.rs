@@ -47,7 +47,7 @@
 //! tools                                → model, shell
 //! spec                                 → model, shell, config, condition, tools
 //! verdict                              → model, condition
-//! report                               → model
+//! report                               → model, shell
 //! api                                  → model, report
 //! tree, watch                          → model, git, ignore
 //! process, store                       → model

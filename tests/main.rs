@@ -32,6 +32,7 @@ mod docs;
 mod doctor;
 mod edited_store;
 mod faults;
+mod failures;
 
 mod compressed_ledger;
 mod freshness;

@@ -165,7 +165,7 @@ pub(crate) struct InitOptions {
     #[command(flatten)]
     pub(crate) place: ProjectPlace,
     /// Print the commented file of all settings and their defaults instead
-    #[arg(long)]
+    #[arg(long, conflicts_with = "agents")]
     pub(crate) print: bool,
 }
 

@@ -11,6 +11,7 @@ use crate::config::SHORTEST_SECRET;
 use crate::evidence::FailureInjection;
 use crate::model::{Asker, CommandExit, IsolationLevel};
 use crate::project::StepObserver;
+use crate::project::outgoing_redactor;
 use crate::report::OutgoingRedactor;
 use crate::run::SQLITE_ARGUMENT;
 use crate::sandbox::real_path;
@@ -250,12 +251,7 @@ impl Environment {
 
     /// Returns the redactor for texts that leave the store: it knows this machine's name, its user and the home directory.
     pub(crate) fn outgoing_redactor(&self) -> OutgoingRedactor {
-        let text = |name: &str| self.variable(name).and_then(OsStr::to_str);
-        let account = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten().map(|user| user.name);
-        let users: Vec<&str> = [text("USER"), text("LOGNAME"), account.as_deref()].into_iter().flatten().collect();
-        let system = nix::sys::utsname::uname().ok();
-        let host = system.as_ref().and_then(|system| system.nodename().to_str()).unwrap_or_default();
-        OutgoingRedactor::new(text("HOME"), &users, host)
+        outgoing_redactor(&self.variables)
     }
 
     /// Returns the user and process that made the request, for the ledger (S3).

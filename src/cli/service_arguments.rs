@@ -28,7 +28,7 @@ pub(crate) struct StatusOptions {
     pub(crate) scope: StatusScope,
     #[command(flatten)]
     pub(crate) values: ValueOptions,
-    /// Print one JSON document, as `GET /v1/status` of the control socket answers
+    /// Print one JSON document, as `GET /v1/status` of the control socket answers, with what failed
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -50,7 +50,8 @@ pub(crate) struct StatusScope {
 /// Wait until there is a verdict for the tree as it is now
 ///
 /// A run is started if none is under way; one that is, is waited for. Every save before the call is in the tree that the answer
-/// names. A project that is not registered is never run by this.
+/// names. A project that is not registered is never run by this. Of a verdict that failed, the first failures are shown, the first one with
+/// what its tool printed.
 ///
 /// Exit codes: 0 passed, 1 failed, 3 a person is needed, 4 configuration or specification is wrong, 5 no fresh verdict in time, moved or
 /// unstable. For several tasks: 1 if any failed, else 4, 3 or 5 if any has that code, 0 only if all passed.

@@ -22,6 +22,7 @@ mod errno;
 mod evidence;
 mod examined;
 mod exit_code;
+mod failing;
 mod finding;
 mod freshness;
 mod further_test_counts;
@@ -99,6 +100,7 @@ pub use errno::errno_name;
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use examined::{ControlObservation, Examined, ExaminedUnit};
 pub use exit_code::CommandExit;
+pub use failing::{FailingRow, FailureName, FailurePast};
 pub use finding::{
     CategoryCode, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, LISTED_TESTS, RelatedInformation, TestCase,
     TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
