@@ -11,6 +11,7 @@
 
 mod adversaries;
 mod agent;
+mod agents_file;
 mod anchor;
 mod approval;
 mod architecture;

@@ -160,6 +160,10 @@ pub(crate) struct WatchOptions {
 ///
 /// Policies are taken from the project's own scripts, with the reason beside them. An existing file is never overwritten.
 #[derive(Debug, Args)]
+///
+/// With `--agents` a section of ten lines for AGENTS.md and CLAUDE.md (those that are there, else AGENTS.md) is shown, and written between two
+/// marking lines: how an agent asks proctor, and what it leaves to a person. The rest of the file stays as it is. A file that is a link, is
+/// read-only or is not UTF-8 is refused (2); without an answer nothing is written (3).
 #[command(verbatim_doc_comment)]
 pub(crate) struct InitOptions {
     #[command(flatten)]
@@ -168,6 +172,12 @@ pub(crate) struct InitOptions {
     #[arg(long, conflicts_with = "agents")]
     pub(crate) print: bool,
 }
+    /// Write the section about proctor for agents into AGENTS.md or CLAUDE.md instead
+    #[arg(long)]
+    pub(crate) agents: bool,
+    /// Write it without asking
+    #[arg(long, requires = "agents")]
+    pub(crate) yes: bool,
 
 /// Show a run: its checks, what they found, and where the evidence lies
 ///

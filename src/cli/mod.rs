@@ -3,6 +3,7 @@
 //! Owns the only modules that read the environment (`environment`), print (`render`) and control the terminal (`terminal`). A
 //! command here parses its arguments, calls other modules and shows the result.
 
+mod agents_section;
 mod anchor_arguments;
 mod arguments;
 mod attest_arguments;

@@ -29,6 +29,7 @@ pub(crate) mod govern;
 mod hand_over;
 pub(crate) mod history;
 pub(crate) mod init;
+mod init_agents;
 pub(crate) mod key;
 pub(crate) mod list;
 pub(crate) mod log;
