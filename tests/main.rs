@@ -32,8 +32,8 @@ mod defaults;
 mod docs;
 mod doctor;
 mod edited_store;
-mod faults;
 mod failures;
+mod faults;
 
 mod compressed_ledger;
 mod freshness;
@@ -54,6 +54,7 @@ mod keys;
 mod kills;
 mod large_reports;
 mod limits;
+mod mcp;
 mod mutations;
 mod output;
 mod process;

@@ -16,7 +16,7 @@ use crate::cli::project_place::ProjectPlace;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::FailuresShown;
 use crate::cli::service_arguments::{
-    AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions,
+    AddOptions, ApiOptions, DaemonOptions, ListOptions, McpOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions,
     TasksOptions, WaitOptions,
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions, SchemaOptions};
@@ -56,6 +56,7 @@ pub(crate) enum Command {
     Archive(ArchiveOptions),
     Tdd(TddOptions),
     Request(RequestOptions),
+    Mcp(McpOptions),
     Tasks(TasksOptions),
     Status(StatusOptions),
     Wait(WaitOptions),
@@ -159,11 +160,11 @@ pub(crate) struct WatchOptions {
 /// Write a proctor.toml with the checks found in the project
 ///
 /// Policies are taken from the project's own scripts, with the reason beside them. An existing file is never overwritten.
-#[derive(Debug, Args)]
 ///
 /// With `--agents` a section of ten lines for AGENTS.md and CLAUDE.md (those that are there, else AGENTS.md) is shown, and written between two
 /// marking lines: how an agent asks proctor, and what it leaves to a person. The rest of the file stays as it is. A file that is a link, is
 /// read-only or is not UTF-8 is refused (2); without an answer nothing is written (3).
+#[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct InitOptions {
     #[command(flatten)]
@@ -171,13 +172,13 @@ pub(crate) struct InitOptions {
     /// Print the commented file of all settings and their defaults instead
     #[arg(long, conflicts_with = "agents")]
     pub(crate) print: bool,
-}
     /// Write the section about proctor for agents into AGENTS.md or CLAUDE.md instead
     #[arg(long)]
     pub(crate) agents: bool,
     /// Write it without asking
     #[arg(long, requires = "agents")]
     pub(crate) yes: bool,
+}
 
 /// Show a run: its checks, what they found, and where the evidence lies
 ///
@@ -440,6 +441,7 @@ impl Command {
             | Self::Api(_)
             | Self::Schema(_)
             | Self::Approve(_)
+            | Self::Mcp(_)
             | Self::Tasks(_) => false,
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }

@@ -213,6 +213,22 @@ pub(crate) struct AskedTask {
     pub(crate) values: ValueOptions,
 }
 
+/// Serve agents over the Model Context Protocol, on standard input and output
+///
+/// An agent's program starts this and asks with the tools verdict, failures, output, history, compare, retest, request_fix, why and plan; the
+/// resource proctor://report/last is the last report. The service answers where it is up, else this process does the work. No tool
+/// approves, resolves, resets or registers. What tests and tools say is redacted, and marked as data. Ends when standard input ends.
+///
+/// Examples:
+///   proctor mcp
+///   proctor mcp --project fixtures/projects/quotes
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct McpOptions {
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
+}
+
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum RequestVerb {
     /// REQUEST_STATUS_UPDATE: ask for the task's status, by the sealed report of the last run, for the tree as it is now

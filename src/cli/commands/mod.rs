@@ -33,6 +33,7 @@ mod init_agents;
 pub(crate) mod key;
 pub(crate) mod list;
 pub(crate) mod log;
+pub(crate) mod mcp;
 pub(crate) mod opening;
 pub(crate) mod plan;
 pub(crate) mod prune;
