@@ -31,6 +31,7 @@
 //! | the report for people and agents is written | [`report`] |
 //! | the run is sealed and kept | [`evidence`], with an index in [`store`] |
 //! | other programs ask the service over the control socket | [`api`] on the service's side, [`client`] on the other side |
+//! | agents ask over the Model Context Protocol | [`mcp`] |
 //! | the command line: arguments, screens, exit codes | [`cli`] |
 //!
 //! # Who may import whom
@@ -47,7 +48,7 @@
 //! tools                                → model, shell
 //! spec                                 → model, shell, config, condition, tools
 //! verdict                              → model, condition
-//! report                               → model
+//! report                               → model, shell
 //! api                                  → model, report
 //! tree, watch                          → model, git, ignore
 //! process, store                       → model
@@ -58,8 +59,9 @@
 //! run                                  → model, git, config, spec, tools, verdict, routing, review, report, tree, process, evidence, store, sandbox, snapshot, project
 //! collaboration                        → model, config, spec, routing, report, tree, process, evidence, store, sandbox, project, run
 //! workflow                             → model, governance, review, process, evidence, store
-//! daemon                               → everything but cli, client, workflow
+//! daemon                               → everything but cli, client, workflow, mcp
 //! client                               → model, api
+//! mcp                                  → model, api, client
 //! cli                                  → everything
 //! ```
 //!
@@ -80,6 +82,7 @@ pub mod evidence;
 pub mod git;
 pub mod governance;
 pub mod ignore;
+pub mod mcp;
 pub mod model;
 pub mod process;
 pub mod project;

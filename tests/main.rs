@@ -11,6 +11,7 @@
 
 mod adversaries;
 mod agent;
+mod agents_file;
 mod anchor;
 mod approval;
 mod architecture;
@@ -32,6 +33,7 @@ mod docs;
 mod doctor;
 mod edited_store;
 mod exports;
+mod failures;
 mod faults;
 
 mod compressed_ledger;
@@ -53,6 +55,7 @@ mod keys;
 mod kills;
 mod large_reports;
 mod limits;
+mod mcp;
 mod mutations;
 mod output;
 mod packaging;

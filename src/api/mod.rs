@@ -2,14 +2,16 @@
 //!
 //! Owns the JSON types. They are separate from the domain types and made from the domain types by `From` (house style
 //! S8). Also owns [`ROUTES`], the one table from which the router, the page of `proctor api` and their tests are made.
-//! Nothing here does I/O.
+//! Also makes the list of what failed in a run, in `build_failures`. Nothing here does I/O.
 //!
 //! Service and client both refuse unknown fields, so a new field in any type needs a new version of the paths (`/v1`).
 
 mod agent;
+mod build_failures;
 mod cycle;
 mod error;
 mod event;
+mod failure;
 mod health;
 mod history;
 mod page;
@@ -20,9 +22,11 @@ mod run;
 mod status;
 
 pub use agent::{AgentAnswerV1, AgentRequestV1};
+pub use build_failures::{AnswerTexts, FailureChoice, build_failures, chosen_failure_names, failure_names};
 pub use cycle::CycleV1;
 pub use error::{ErrorDocumentV1, ErrorKindV1, ErrorV1};
 pub use event::{EndReasonV1, EventV1};
+pub use failure::{FailingSinceV1, FailureKindV1, FailureV1, FailuresV1, NextStepV1};
 pub use health::HealthV1;
 pub use history::{ComparisonV1, FlakyTestsV1, RunDetailsV1, RunListV1, SlowTestsV1, TestListV1, TestPastV1};
 pub use page::page;

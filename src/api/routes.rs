@@ -130,7 +130,8 @@ pub const ROUTES: &[Route] = &[
             ParameterV1 { name: "timeout", values: "a duration such as 500ms, 30s or 2m, 1h at most", default: "60s" },
         ],
         summary: "How a project stands, the task that is asked about first. With wait=fresh: answered when that has a verdict for \
-                  the tree as it is now; a run is started where none is under way.",
+                  the tree as it is now; a run is started where none is under way. `failures` of a task says what failed in the run of its \
+                  last verdict.",
         body: "",
     },
     Route {

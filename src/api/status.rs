@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::failure::FailuresV1;
 use crate::api::health::HealthV1;
 use crate::model::{
     CheckStanding, CommandExit, Digest, Freshness, IsolationLevel, LastVerdict, OverallResult, OverallStatus, ProjectId,
@@ -102,6 +103,10 @@ pub struct TaskStatusV1 {
     /// absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+    /// What failed in the run of the last verdict, fresh or not. The key is absent if nothing failed, and in the answer of
+    /// `GET /v1/status`, which reads no report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<FailuresV1>,
 }
 
 /// Whether a task's last verdict is for the present tree and the present plan, or why there is no such verdict.
@@ -235,6 +240,7 @@ impl From<&VerdictStatus> for TaskStatusV1 {
             verdict: standing.verdict.as_ref().map(VerdictV1::from),
             checks: standing.checks.clone(),
             problems: standing.problems.clone(),
+            failures: None,
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::cli::project_place::ProjectPlace;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::FailuresShown;
 use crate::cli::service_arguments::{
-    AddOptions, ApiOptions, DaemonOptions, ListOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions,
+    AddOptions, ApiOptions, DaemonOptions, ListOptions, McpOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions,
     TasksOptions, WaitOptions,
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions, SchemaOptions};
@@ -57,6 +57,7 @@ pub(crate) enum Command {
     Archive(ArchiveOptions),
     Tdd(TddOptions),
     Request(RequestOptions),
+    Mcp(McpOptions),
     Tasks(TasksOptions),
     Status(StatusOptions),
     Wait(WaitOptions),
@@ -167,14 +168,24 @@ pub(crate) struct WatchOptions {
 /// Write a proctor.toml with the checks found in the project
 ///
 /// Policies are taken from the project's own scripts, with the reason beside them. An existing file is never overwritten.
+///
+/// With `--agents` a section of ten lines for AGENTS.md and CLAUDE.md (those that are there, else AGENTS.md) is shown, and written between two
+/// marking lines: how an agent asks proctor, and what it leaves to a person. The rest of the file stays as it is. A file that is a link, is
+/// read-only or is not UTF-8 is refused (2); without an answer nothing is written (3).
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct InitOptions {
     #[command(flatten)]
     pub(crate) place: ProjectPlace,
     /// Print the commented file of all settings and their defaults instead
-    #[arg(long)]
+    #[arg(long, conflicts_with = "agents")]
     pub(crate) print: bool,
+    /// Write the section about proctor for agents into AGENTS.md or CLAUDE.md instead
+    #[arg(long)]
+    pub(crate) agents: bool,
+    /// Write it without asking
+    #[arg(long, requires = "agents")]
+    pub(crate) yes: bool,
 }
 
 /// Show a run: its checks, what they found, and where the evidence lies
@@ -440,6 +451,7 @@ impl Command {
             | Self::Approve(_)
             | Self::Completions(_)
             | Self::Man(_)
+            | Self::Mcp(_)
             | Self::Tasks(_) => false,
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }

@@ -13,7 +13,7 @@ use crate::evidence::FailureInjection;
 use crate::evidence::{agents_directory, read_boot_id};
 use crate::model::{Asker, CommandExit, IsolationLevel};
 use crate::process::find_agent_above;
-use crate::project::StepObserver;
+use crate::project::{self, StepObserver};
 use crate::report::OutgoingRedactor;
 use crate::run::SQLITE_ARGUMENT;
 use crate::sandbox::real_path;
@@ -278,7 +278,7 @@ impl Environment {
 
     /// Returns the redactor for texts that leave the store: it knows this machine's name, its user and the home directory.
     pub(crate) fn outgoing_redactor(&self) -> OutgoingRedactor {
-        redactor_by(&self.variables)
+        project::outgoing_redactor(&self.variables)
     }
 
     /// Returns the user and process that made the request, for the ledger (S3).
@@ -294,16 +294,7 @@ impl Environment {
 
 /// Returns the redactor for texts that leave the store, for code that has no [`Environment`].
 pub(crate) fn outgoing_redactor() -> OutgoingRedactor {
-    redactor_by(&ambient().0)
-}
-
-fn redactor_by(variables: &BTreeMap<OsString, OsString>) -> OutgoingRedactor {
-    let text = |name: &str| variables.get(OsStr::new(name)).and_then(|value| value.to_str());
-    let account = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten().map(|user| user.name);
-    let users: Vec<&str> = [text("USER"), text("LOGNAME"), account.as_deref()].into_iter().flatten().collect();
-    let system = nix::sys::utsname::uname().ok();
-    let host = system.as_ref().and_then(|system| system.nodename().to_str()).unwrap_or_default();
-    OutgoingRedactor::new(text("HOME"), &users, host)
+    project::outgoing_redactor(&ambient().0)
 }
 
 /// Returns the path of the user's own configuration: `$XDG_CONFIG_HOME/proctor/config.toml`, or the default below HOME;

@@ -3,6 +3,7 @@
 //! Owns the only modules that read the environment (`environment`), print (`render`) and control the terminal (`terminal`). A
 //! command here parses its arguments, calls other modules and shows the result.
 
+mod agents_section;
 mod anchor_arguments;
 mod arguments;
 mod attest_arguments;
@@ -43,6 +44,7 @@ mod specification_arguments;
 mod specification_files;
 mod style;
 mod terminal;
+mod tool_answers;
 mod value_arguments;
 mod watch_screen;
 
@@ -117,6 +119,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Api(options) => commands::api::execute(&options),
         Command::Service(options) => commands::service::execute(&options, environment),
         Command::Request(options) => commands::request::execute(&options, environment),
+        Command::Mcp(options) => commands::mcp::execute(&options, environment),
         Command::Tasks(options) => commands::tasks::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
         Command::Check(options) => commands::check::execute(&options, environment),

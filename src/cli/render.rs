@@ -62,6 +62,12 @@ pub(crate) fn text(text: &str) {
     write(&shown_lines(text));
 }
 
+/// Returns standard output for a protocol whose messages are JSON documents with hidden characters as escapes. Nothing else may be printed
+/// while it is in use.
+pub(crate) fn protocol_output() -> impl std::io::Write + Send + 'static {
+    std::io::stdout()
+}
+
 /// Prints a value as one JSON document, for `--json`. Hidden characters stand as JSON's escapes in it.
 pub(crate) fn document(value: &impl serde::Serialize) {
     let text = serde_json::to_string_pretty(value).expect("our own values have a JSON form");

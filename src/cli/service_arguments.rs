@@ -28,7 +28,7 @@ pub(crate) struct StatusOptions {
     pub(crate) scope: StatusScope,
     #[command(flatten)]
     pub(crate) values: ValueOptions,
-    /// Print one JSON document, as `GET /v1/status` of the control socket answers
+    /// Print one JSON document, as `GET /v1/status` of the control socket answers, with what failed
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -50,7 +50,8 @@ pub(crate) struct StatusScope {
 /// Wait until there is a verdict for the tree as it is now
 ///
 /// A run is started if none is under way; one that is, is waited for. Every save before the call is in the tree that the answer
-/// names. A project that is not registered is never run by this.
+/// names. A project that is not registered is never run by this. Of a verdict that failed, the first failures are shown, the first one with
+/// what its tool printed.
 ///
 /// Exit codes: 0 passed, 1 failed, 3 a person is needed, 4 configuration or specification is wrong, 5 no fresh verdict in time, moved or
 /// unstable. For several tasks: 1 if any failed, else 4, 3 or 5 if any has that code, 0 only if all passed.
@@ -210,6 +211,22 @@ pub(crate) struct AskedTask {
     pub(crate) project: PathBuf,
     #[command(flatten)]
     pub(crate) values: ValueOptions,
+}
+
+/// Serve agents over the Model Context Protocol, on standard input and output
+///
+/// An agent's program starts this and asks with the tools verdict, failures, output, history, compare, retest, request_fix, why and plan; the
+/// resource proctor://report/last is the last report. The service answers where it is up, else this process does the work. No tool
+/// approves, resolves, resets or registers. What tests and tools say is redacted, and marked as data. Ends when standard input ends.
+///
+/// Examples:
+///   proctor mcp
+///   proctor mcp --project fixtures/projects/quotes
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct McpOptions {
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
 }
 
 #[derive(Debug, Clone, Subcommand)]

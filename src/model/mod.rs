@@ -23,6 +23,7 @@ mod evidence;
 mod examined;
 mod exit_code;
 mod export_format;
+mod failing;
 mod finding;
 mod freshness;
 mod further_test_counts;
@@ -101,6 +102,7 @@ pub use evidence::{EvidenceFile, EvidenceKind};
 pub use examined::{ControlObservation, Examined, ExaminedUnit};
 pub use exit_code::CommandExit;
 pub use export_format::ExportFormat;
+pub use failing::{FailingRow, FailureName, FailurePast};
 pub use finding::{
     CategoryCode, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, LISTED_TESTS, RelatedInformation, TestCase,
     TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,

@@ -2,7 +2,7 @@
 //! clocks. This module reads them and does not judge them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,20 @@ use crate::project::request::ProjectSettings;
 use crate::project::snapshot_trial::{obstacle_of_settings, obstacle_of_tree};
 use crate::project::store_reader::StoreReader;
 use crate::project::tool_version::{ToolPlace, read_tool_version};
+use crate::report::OutgoingRedactor;
 use crate::sandbox::ChildEnvironment;
 use crate::sandbox::home;
+
+/// Returns the redactor for texts that leave the store: it knows this machine's name, its user and the home directory. `ambient` is the
+/// environment of proctor itself.
+pub fn outgoing_redactor(ambient: &BTreeMap<OsString, OsString>) -> OutgoingRedactor {
+    let text = |name: &str| ambient.get(OsStr::new(name)).and_then(|value| value.to_str());
+    let account = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten().map(|user| user.name);
+    let users: Vec<&str> = [text("USER"), text("LOGNAME"), account.as_deref()].into_iter().flatten().collect();
+    let system = nix::sys::utsname::uname().ok();
+    let host = system.as_ref().and_then(|system| system.nodename().to_str()).unwrap_or_default();
+    OutgoingRedactor::new(text("HOME"), &users, host)
+}
 
 /// The kernel's limits on inotify, and their current use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

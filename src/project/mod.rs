@@ -89,7 +89,7 @@ pub use gate_signers::GateSigners;
 pub(crate) use ignored_files::ignored_in_project;
 pub(crate) use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub(crate) use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};
-pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound};
+pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, outgoing_redactor};
 pub(crate) use own_caches::{OwnCachesRequest, WorkPlace, prepare_own_caches};
 pub use progress::Progress;
 pub(crate) use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, ShownOutputs, SnapshotBase, is_by_product};

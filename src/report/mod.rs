@@ -20,6 +20,7 @@ mod environment;
 mod excerpt;
 mod exchange_records;
 mod facts;
+mod failed;
 mod file_names;
 mod formats;
 mod hash;
@@ -48,6 +49,10 @@ pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, ObservationFacts, excha
 pub use facts::{
     ActionRecordFacts, CompletionFacts, InvalidFacts, IsolationFacts, RecoveryFacts, RefusalFacts, RefusedAction, RouteFacts,
     RunFacts, RunStartFacts, TreeFacts,
+};
+pub use failed::{
+    FailureCause, FailureSource, ReportedFailure, cut_line, last_output, readable_output, reported_failures, rerun_command,
+    shortened_output, unlisted_failures,
 };
 pub use file_names::{
     ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, NamedFile, ObservationFiles, RUN_START_FILE, describe_found_file,

@@ -91,6 +91,61 @@ pub(crate) fn python_sarif() -> PathBuf {
     install_python(Path::new("python3"), "python-sarif", &packages)
 }
 
+/// The packages that both versions of the Model Context Protocol's client depend on.
+const MCP_DEPENDENCIES: &[&str] = &[
+    "annotated-types==0.8.0",
+    "anyio==4.16.0",
+    "attrs==26.1.0",
+    "cffi==2.1.1",
+    "click==8.5.1",
+    "cryptography==50.0.2",
+    "h11==0.16.0",
+    "idna==3.20",
+    "jsonschema==4.26.0",
+    "jsonschema-specifications==2025.9.1",
+    "pycparser==3.12",
+    "pydantic==2.14.4",
+    "pydantic_core==2.50.5",
+    "PyJWT==2.15.1",
+    "python-multipart==0.0.34",
+    "referencing==0.37.0",
+    "rpds-py==2026.9.1",
+    "sse-starlette==3.7.0",
+    "starlette==1.10.0",
+    "typing-inspection==0.4.5",
+    "typing_extensions==4.16.0",
+    "uvicorn==0.54.0",
+];
+
+/// Returns the interpreter of an environment with the newest official client of the Model Context Protocol.
+#[track_caller]
+pub(crate) fn python_mcp() -> PathBuf {
+    let packages = [
+        "httpcore2==2.16.2",
+        "httpx2==2.16.2",
+        "mcp==2.3.0",
+        "mcp-types==2.3.0",
+        "opentelemetry-api==1.45.2",
+        "truststore==0.10.5",
+    ];
+    install_python(Path::new("python3"), "python-mcp", &[&packages, MCP_DEPENDENCIES].concat())
+}
+
+/// Returns the interpreter of an environment with that client's major version before.
+#[track_caller]
+pub(crate) fn python_mcp_1() -> PathBuf {
+    let packages = [
+        "certifi==2026.10.19.post1",
+        "httpcore==1.0.9",
+        "httpx==0.28.1",
+        "httpx-sse==0.4.3",
+        "mcp==1.30.0",
+        "pydantic-settings==2.16.3",
+        "python-dotenv==1.2.4",
+    ];
+    install_python(Path::new("python3"), "python-mcp-1", &[&packages, MCP_DEPENDENCIES].concat())
+}
+
 /// Returns the interpreter of an environment with pytest and pytest-cov. It is separate because a plugin changes how pytest behaves.
 #[track_caller]
 pub(crate) fn python_plugins() -> PathBuf {
@@ -274,7 +329,7 @@ fn install_once(name: &str, stamp: &str, install: impl FnOnce(&Path)) -> PathBuf
 #[track_caller]
 fn expect_to_work(command: &mut Command, what: &str, index: &str) {
     let hint = format!(
-        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip isolated_tools --skip readme --skip pytest_scenarios --skip tdd:: --skip run::python --skip signatures::securesystemslib --skip attest::a_clone --skip attest::the_statements --skip exports:: --skip real_projects`)"
+        "connect to the {index}, or leave these tests out (`-- --skip real_tools --skip isolated_tools --skip readme --skip pytest_scenarios --skip tdd:: --skip run::python --skip signatures::securesystemslib --skip attest::a_clone --skip attest::the_statements --skip exports:: --skip mcp:: --skip real_projects`)"
     );
     let output =
         command.output().unwrap_or_else(|error| panic!("could not install {what}: could not start {command:?}: {error}; {hint}"));

@@ -1,9 +1,10 @@
-//! `proctor init`: writes a configuration with the discovered checks, or prints every setting.
+//! `proctor init`: writes a configuration with the discovered checks, prints every setting, or writes a section for agents.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 
 use crate::cli::arguments::InitOptions;
+use crate::cli::commands::init_agents::{self, Asking};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
@@ -18,6 +19,9 @@ pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Resul
         return Ok(CommandExit::Proceed);
     }
     let root = setup::named_root(environment, options.place.path())?;
+    if options.agents {
+        return init_agents::write_sections(&root, if options.yes { Asking::Agreed } else { Asking::Asks });
+    }
     let files = DiskFiles::new(&root);
     let name = setup::directory_name(&root);
     let mut plan =

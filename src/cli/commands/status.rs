@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::api::{AnswerV1, MethodV1, ProjectStatusV1, StatusV1};
+use crate::api::{AnswerV1, MethodV1, ProjectStatusV1, StatusV1, failure_names};
 use crate::cli::commands::gate_run::is_checkout;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
@@ -44,6 +44,10 @@ pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Res
             // One project that cannot be read must not hide the others.
             Err(error) => failure = failure.or(Some(error)),
         }
+    }
+    if options.json {
+        // What people read here has one line for each task, so no report is read for it.
+        status.projects = status.projects.into_iter().map(|project| with_failures(environment, project)).collect();
     }
     show(&status, options.json, environment);
     failure.map_or(Ok(CommandExit::Proceed), Err)
@@ -112,6 +116,21 @@ pub(super) fn stand(
         Err(_) => Err(PlanlessProject { reason: PlanlessReason::Wrong, problems: &problems, readable: None }),
     };
     archive.project_status(root, described, wanted).map_err(|error| super::from_run_error(&error))
+}
+
+/// Adds what failed to the verdicts that lack it. The store is opened only where a verdict has failures; where it cannot be, each of
+/// these verdicts says so.
+pub(super) fn with_failures(environment: &Environment, project: ProjectStatusV1) -> ProjectStatusV1 {
+    if !project.lacks_failures() {
+        return project;
+    }
+    let mut archive = opening::open_archive(environment);
+    project.with_failures(&environment.outgoing_redactor(), |project, run| match &mut archive {
+        Ok(archive) => {
+            archive.failed_run(project, run, failure_names).map_err(|error| super::from_run_error(&error).lines().join("; "))
+        }
+        Err(error) => Err(error.lines().join("; ")),
+    })
 }
 
 fn show(status: &StatusV1, json: bool, environment: &Environment) {

@@ -343,6 +343,7 @@ fn answer(archive: &StoreReader, standing: &ProjectStatus, task: &TaskId, in_tim
 
 /// Shows the answer, and the problem for which this process could not run the checks, if there is one.
 fn show(answer: &AnswerV1, trouble: Option<&ServiceTrouble>, json: bool, environment: &Environment) -> CommandExit {
+    let answer = &AnswerV1 { project: status::with_failures(environment, answer.project.clone()), ..*answer };
     if json {
         render::document(answer);
         return CommandExit::from_code(answer.exit_code);
@@ -353,6 +354,7 @@ fn show(answer: &AnswerV1, trouble: Option<&ServiceTrouble>, json: bool, environ
     let project =
         ProjectStatusV1 { health: answer.project.health.clone().filter(|_| health.is_none()), ..answer.project.clone() };
     screen::project_status(&project, style).iter().for_each(render::line);
+    project.tasks.iter().flat_map(|task| screen::task_failures(task, style)).for_each(|line| render::line(&line));
     let lines = health.iter().flat_map(HealthV1::lines_without_service);
     lines.flat_map(|line| indented(&line)).for_each(|line| render::line(&line));
     CommandExit::from_code(answer.exit_code)

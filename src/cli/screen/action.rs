@@ -3,14 +3,9 @@
 use crate::cli::screen::SHOWN_FINDINGS;
 use crate::cli::screen::failures::{FailuresShown, failures, has_failures};
 use crate::cli::style::{Line, Style, Tone};
-use crate::model::{Action, CategoryCode, DurationMs, LimitKind, ResultType, TestResults, Tool, TreeDigest, shown_line};
-use crate::report::{ActionResultV2, DispositionV2, SkipReason};
+use crate::model::{Action, CategoryCode, DurationMs, LimitKind, ResultType, TestResults, TreeDigest, shown_line};
+use crate::report::{ActionResultV2, DispositionV2, SkipReason, last_output};
 use crate::verdict::{READY, SummaryWords, is_explained_by_output, summary_words};
-
-/// Of a failed command, at most this many of the last output lines are shown, each with at most [`SHOWN_OUTPUT_WIDTH`]
-/// characters.
-const SHOWN_OUTPUT_LINES: usize = 5;
-const SHOWN_OUTPUT_WIDTH: usize = 160;
 
 /// The minimum widths of the columns for name and summary.
 const NAME_WIDTH: usize = 20;
@@ -237,24 +232,6 @@ fn reason_lines(result: &ActionResultV2) -> Vec<String> {
         lines.push(format!("{kept}: `proctor show --log {}`", result.action_id.as_str()));
     }
     lines
-}
-
-/// Returns the last lines of a command's standard error, or of its standard output if standard error has no text. After a
-/// time-out, the stream with the tool's progress comes first: the other one may have an old warning only.
-fn last_output(result: &ActionResultV2) -> Vec<String> {
-    let Some(outcome) = &result.result else { return Vec::new() };
-    let said = |stream: &Option<String>| stream.clone().filter(|text| !text.trim().is_empty());
-    let is_time_out = result.classification.as_ref().is_some_and(|one| one.code == CategoryCode::TimedOut);
-    let tool = Tool::ALL.into_iter().find(|tool| tool.report_name() == result.tool);
-    let text = if is_time_out && tool.is_some_and(Tool::shows_progress_on_stdout) {
-        said(&outcome.stdout).or_else(|| said(&outcome.stderr))
-    } else {
-        said(&outcome.stderr).or_else(|| said(&outcome.stdout))
-    };
-    let Some(text) = text else { return Vec::new() };
-    let lines: Vec<_> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    let last = &lines[lines.len().saturating_sub(SHOWN_OUTPUT_LINES)..];
-    last.iter().map(|line| line.chars().take(SHOWN_OUTPUT_WIDTH).collect()).collect()
 }
 
 fn warnings(result: &ActionResultV2) -> Vec<String> {

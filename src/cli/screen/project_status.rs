@@ -198,6 +198,7 @@ mod tests {
             verdict: Some(verdict),
             checks: Vec::new(),
             problems: Vec::new(),
+            failures: None,
         }
     }
 

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use crate::api::{
     AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, Route, RouteName, RunRequestV1, ServiceV1, StatusV1, VariableV1,
 };
-use crate::daemon::control::history::{HistoryPlace, HistoryQuestion, HistoryRoute, answer_history};
+use crate::daemon::control::history::{HistoryPlace, HistoryQuestion, HistoryRoute, answer_history, with_failures};
 use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait};
 use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
 use crate::daemon::service::{Call, LookCare, NumberedEvent, Question, Reply, Subscription, Wait};
@@ -116,7 +116,8 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
         RouteName::Verdict => {
             let (project, task, (wait, timeout)) = (project()?, parse_task(&given)?, parse_wait(&given)?);
             let question = Question { wait, care: LookCare::Whole };
-            desk.ask(|reply| Call::Verdict { project, task, question, timeout, reply }).await.map(|answer| respond(200, &answer))
+            let answer = desk.ask(|reply| Call::Verdict { project, task, question, timeout, reply }).await?;
+            with_failures(desk, answer).await.map(|answer| respond(200, &answer))
         }
         RouteName::Phase => {
             let (project, task) = (project()?, parse_task(&given)?);

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 
-use crate::api::{ComparisonV1, ErrorKindV1, ErrorV1, RunDetailsV1, RunListV1, TestListV1, TestPastV1};
+use crate::api::{AnswerV1, ComparisonV1, ErrorKindV1, ErrorV1, RunDetailsV1, RunListV1, TestListV1, TestPastV1, failure_names};
 use crate::daemon::control::handlers::{ControlContext, respond};
 use crate::daemon::control::query::wrong;
 use crate::daemon::service::from_run_error;
 use crate::model::{ProjectId, RunId, TaskId, Timestamp, decode_percent};
-use crate::project::{FoundTest, ProjectError, RecordedRun, RunFilter, StoreReader, TestSearch};
+use crate::project::{FoundTest, ProjectError, RecordedRun, RunFilter, StoreReader, TestSearch, outgoing_redactor};
 
 /// The most bytes of a file in one answer.
 const LARGEST_PART: u64 = 16 * 1024 * 1024;
@@ -99,11 +99,33 @@ impl From<ProjectError> for Unanswered {
     }
 }
 
+/// Adds what failed to an answer about a verdict. The reports are read in a thread of their own, and only where a verdict has
+/// failures.
+pub(super) async fn with_failures(desk: &ControlContext, answer: AnswerV1) -> Result<AnswerV1, ErrorV1> {
+    if !answer.project.lacks_failures() {
+        return Ok(answer);
+    }
+    let place = desk.history.clone();
+    let add = move || -> Result<AnswerV1, ErrorV1> {
+        let ambient = place.ambient.as_ref();
+        let mut archive = StoreReader::open(&place.state_root, ambient.clone()).map_err(|error| from_run_error(&error))?;
+        let project = answer.project.with_failures(&outgoing_redactor(ambient), |project, run| {
+            archive.failed_run(project, run, failure_names).map_err(|error| from_run_error(&error).message)
+        });
+        Ok(AnswerV1 { project, ..answer })
+    };
+    tokio::task::spawn_blocking(add).await.unwrap_or_else(|_| Err(unread()))
+}
+
 /// Reads the answer in a thread of its own.
 pub(super) async fn answer_history(desk: &ControlContext, question: HistoryQuestion) -> Result<Response, ErrorV1> {
     let place = desk.history.clone();
     let answered = tokio::task::spawn_blocking(move || read_answer(&place, &question)).await;
-    answered.unwrap_or_else(|_| Err(ErrorV1::new(ErrorKindV1::OwnFault, "the answer could not be read", "see the service's log")))
+    answered.unwrap_or_else(|_| Err(unread()))
+}
+
+fn unread() -> ErrorV1 {
+    ErrorV1::new(ErrorKindV1::OwnFault, "the answer could not be read", "see the service's log")
 }
 
 fn read_answer(place: &HistoryPlace, question: &HistoryQuestion) -> Result<Response, ErrorV1> {

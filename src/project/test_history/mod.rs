@@ -6,9 +6,10 @@
 //!
 //! Where to look: `sealed_tests` reads a run's evidence for the index; `past` tells the past of one test; `flaky` finds tests that
 //! passed and failed on equal trees; `slow` compares durations; `compare` compares two runs; `logged` lists runs; `streaks` has the
-//! rows of blocks for `proctor watch`.
+//! rows of blocks for `proctor watch`; `failing` says since when the failures of one run fail.
 
 mod compare;
+mod failing;
 mod flaky;
 mod logged;
 mod past;

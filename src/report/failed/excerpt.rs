@@ -1,6 +1,6 @@
 //! Shortens what a tool printed about a failure, so that the error, its source line and its place stay.
 
-use crate::cli::screen::failures::cause::{frame, is_installed};
+use crate::report::failed::cause::{frame, is_installed};
 use crate::report::plain_text;
 
 /// At most this many lines of the first failure are shown.
@@ -12,15 +12,12 @@ const SHOWN_WIDTH: usize = 160;
 /// If the middle of a long excerpt is left out, this many lines are shown after the gap.
 const LAST_LINES: usize = 2;
 
-/// What stands before each line that a tool printed.
-const BAR: &str = "│";
-
 /// Replaces a tab. A terminal would move to a column that has nothing to do with the source.
 const TAB: &str = "    ";
 
 /// Returns a tool's text without control sequences and tabs, and without the frames of installed packages and of the
 /// runtime of JavaScript.
-pub(super) fn readable(text: &str) -> String {
+pub fn readable_output(text: &str) -> String {
     let plain = plain_text(text).replace('\t', TAB);
     let is_foreign = |line: &str| {
         let line = line.trim();
@@ -38,17 +35,12 @@ pub(super) fn readable(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Returns all lines of the text, each with a bar before it.
-pub(super) fn whole(printed: &str) -> Vec<String> {
-    printed.lines().map(barred).collect()
-}
-
 /// Returns about [`SHOWN_LINES`] lines, among them the error and its place. The middle of a long difference is left out,
 /// and the beginning of a long function or traceback.
-pub(super) fn short(printed: &str) -> Vec<String> {
+pub fn shortened_output(printed: &str) -> Vec<String> {
     let lines: Vec<&str> = printed.lines().collect();
     if lines.len() <= SHOWN_LINES {
-        return lines.iter().map(|line| barred(cut(line, SHOWN_WIDTH))).collect();
+        return lines.iter().map(|line| cut_line(line, SHOWN_WIDTH)).collect();
     }
     let (first, last) = window(&lines);
     let mut kept: Vec<String> = Vec::new();
@@ -66,7 +58,7 @@ pub(super) fn short(printed: &str) -> Vec<String> {
     if last < lines.len() {
         kept.push(left_out(lines.len() - last));
     }
-    kept.iter().map(|line| barred(cut(line, SHOWN_WIDTH))).collect()
+    kept.iter().map(|line| cut_line(line, SHOWN_WIDTH)).collect()
 }
 
 /// Returns the range of lines to show. pytest prints the source line as `>` and the error as `E` at the end, Jest and
@@ -92,12 +84,8 @@ fn is_separator(line: &str) -> bool {
     line.len() > 2 && line.chars().all(|character| matches!(character, '_' | ' '))
 }
 
-fn barred(line: impl AsRef<str>) -> String {
-    format!("{BAR} {}", line.as_ref()).trim_end().to_owned()
-}
-
 /// Returns a line. If it has more than `width` characters, returns its first `width` characters and `…`.
-pub(super) fn cut(line: &str, width: usize) -> String {
+pub fn cut_line(line: &str, width: usize) -> String {
     match line.char_indices().nth(width) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
@@ -118,26 +106,25 @@ mod tests {
     #[test]
     fn source_line_error_and_place_always_stay() {
         for (source, errors) in [(0, 1), (3, 3), (40, 1), (40, 9), (0, 60), (40, 60), (11, 1)] {
-            let shown = short(&text(source, errors));
+            let shown = shortened_output(&text(source, errors));
             assert!(shown.len() <= SHOWN_LINES + 2, "{source} {errors}: {shown:?}");
-            for part in ["│ > assert a", "│ E   error 0", "│ a.py:1: AssertionError"] {
+            for part in ["> assert a", "E   error 0", "a.py:1: AssertionError"] {
                 assert!(shown.iter().any(|line| line == part), "{source} {errors} {part}: {shown:?}");
             }
         }
-        assert_eq!(short(&text(40, 60))[0], "│ … 40 more lines");
-        assert_eq!(whole(&text(40, 60)).len(), 103);
+        assert_eq!(shortened_output(&text(40, 60))[0], "… 40 more lines");
     }
 
     #[test]
     fn a_short_traceback_keeps_the_place_above_the_error() {
         let long = (0..30).map(|number| format!("a.py:{number}: in f\n    f()")).collect::<Vec<_>>().join("\n");
-        let shown = short(&format!("{long}\nE   ValueError"));
-        assert_eq!(shown[shown.len() - 3..], ["│ a.py:29: in f", "│     f()", "│ E   ValueError"]);
+        let shown = shortened_output(&format!("{long}\nE   ValueError"));
+        assert_eq!(shown[shown.len() - 3..], ["a.py:29: in f", "    f()", "E   ValueError"]);
     }
 
     #[test]
     fn foreign_frames_and_separators_and_tabs_are_left_out() {
         let printed = "Error: \u{1b}[31mx\u{1b}[0m\n\ta\n    at f (/p/a.js:1:2)\n    at g (/p/node_modules/b.js:1:2)\n    at new Promise (<anonymous>)\n    at h (node:internal/x:1:2)\n_ _ _ _\n";
-        assert_eq!(readable(printed), "Error: x\n    a\n    at f (/p/a.js:1:2)");
+        assert_eq!(readable_output(printed), "Error: x\n    a\n    at f (/p/a.js:1:2)");
     }
 }

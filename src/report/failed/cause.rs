@@ -1,32 +1,32 @@
 //! Finds out what failed tests have in common: the kind of the error, and the place in the project where it arose.
 
-use crate::cli::screen::failures::first_line;
 use crate::model::TestFailure;
+use crate::report::failed::first_line;
 
 /// The cause of a failure. Failures with the same kind and place are shown as one group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Cause {
+pub struct FailureCause {
     /// The name of the exception, the rule, or the words of the error.
-    pub(super) kind: String,
+    pub kind: String,
     /// The file and line where the error arose; `None` if it is not known, or if the kind alone is the cause.
-    pub(super) place: Option<String>,
+    pub place: Option<String>,
 }
 
 /// Directories of installed packages. A place in them is not the project's own.
 const INSTALLED: [&str; 2] = ["site-packages", "node_modules"];
 
 /// Returns the cause of a test's failure.
-pub(super) fn of_test(failure: &TestFailure) -> Cause {
+pub(super) fn of_test(failure: &TestFailure) -> FailureCause {
     let error = first_line(&failure.error);
     if error.starts_with("fixture '") && error.ends_with("' not found") {
         // pytest names the place of each test that asks for the fixture. The cause is the fixture alone.
-        return Cause { kind: error, place: None };
+        return FailureCause { kind: error, place: None };
     }
     let stack = failure.stack.as_deref().unwrap_or_default();
     let own_place = || failure.test_file.as_ref().zip(failure.line).map(|(file, line)| format!("{file}:{line}"));
     let (python, script) = (python_place(stack), script_place(stack, failure.test_file.as_deref()));
     let kind = python.kind.or_else(|| exception_name(&error)).unwrap_or_else(|| without_values(&error));
-    Cause { kind, place: python.place.or(script).or_else(own_place) }
+    FailureCause { kind, place: python.place.or(script).or_else(own_place) }
 }
 
 /// The kind and the place of an error, as far as the traceback of a Python test names them.

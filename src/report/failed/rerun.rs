@@ -10,7 +10,7 @@ const PLAIN: &str = "_./:=@%+,-";
 
 /// Returns the command that runs a failed test alone; `None` if the check's command is no plain call of its test runner, if the
 /// test's own name is not known, or if the command would have a hidden character or an argument that looks like an option.
-pub(super) fn command(result: &ActionResultV2, failure: &TestFailure) -> Option<String> {
+pub fn rerun_command(result: &ActionResultV2, failure: &TestFailure) -> Option<String> {
     let (one_test, program) = program(&result.command)?;
     let directory = result.directory.as_deref().unwrap_or_default();
     let arguments = arguments(one_test, (&program, directory), failure)?;

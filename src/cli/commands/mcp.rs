@@ -1,0 +1,65 @@
+//! `proctor mcp`: a server of the Model Context Protocol on standard input and output.
+
+use std::io::Read as _;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use nix::libc::{SIGHUP, SIGINT, SIGTERM};
+use rmcp::serve_server;
+use tokio::runtime::Builder;
+
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::service_arguments::McpOptions;
+use crate::cli::setup;
+use crate::cli::tool_answers::OwnCommands;
+use crate::mcp::{CallStop, StdioTransport, ToolServer, TransportEnd};
+use crate::model::CommandExit;
+use crate::process::signal_pipe;
+
+/// How many calls are answered at once, each on a thread of its own.
+const THREADS: usize = 32;
+/// How long the commands of open calls may take to end when the client is gone. They are killed before that.
+const ENDING: Duration = Duration::from_secs(4);
+
+pub(crate) fn execute(options: &McpOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::named_root(environment, options.place.path())?;
+    let failed = |what: &str, error: &dyn std::error::Error| {
+        CommandError::caused(CommandExit::OwnFault, what, error)
+            .hint("check the limits on processes and open files (`ulimit -u -n`)")
+    };
+    let (transport, end) = StdioTransport::start(std::io::stdin(), render::protocol_output())
+        .map_err(|error| failed("failed to begin to read", &error))?;
+    end_at_signals(end).map_err(|error| failed("failed to take over signals", &error))?;
+    let ends = CallStop::default();
+    let answers = Arc::new(OwnCommands::new(environment, root, ends.clone()));
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .max_blocking_threads(THREADS)
+        .build()
+        .map_err(|error| failed("failed to begin to serve", &error))?;
+    runtime.block_on(async {
+        match serve_server(ToolServer::new(answers), transport).await {
+            Ok(running) => {
+                let _closed = running.waiting().await;
+            }
+            // The client went away before it said which revision it speaks.
+            Err(error) => tracing::info!("a client of `proctor mcp` has not begun: {error}"),
+        }
+    });
+    ends.request();
+    runtime.shutdown_timeout(ENDING);
+    Ok(CommandExit::Proceed)
+}
+
+/// Ends the server at a signal as it ends when the client closes its end.
+fn end_at_signals(end: TransportEnd) -> std::io::Result<()> {
+    let mut signals = signal_pipe(&[SIGTERM, SIGINT, SIGHUP])?;
+    let wait = move || {
+        let _arrived = signals.read(&mut [0]);
+        end.end();
+    };
+    thread::Builder::new().name("mcp-signals".to_owned()).spawn(wait).map(drop)
+}

@@ -1,0 +1,119 @@
+//! Runs one of proctor's own commands as a child, for a program that asks over another door than the command line. The child has no
+//! terminal, so nothing in it can ask or be approved, and what it prints is its answer.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use nix::unistd::Pid;
+
+use crate::process::clock::{Monotonic, monotonic};
+use crate::process::group::{await_end, kill_child, terminate_child};
+
+/// How often a caller is asked whether the command is still wanted, in milliseconds.
+const LOOK_AGAIN: u16 = 20;
+/// How long the output of a command is waited for after its end: another process may hold the pipe.
+const READING: Duration = Duration::from_secs(2);
+
+/// How a command ended, and what it printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnAnswer {
+    /// The exit code; `None` if a signal ended the command.
+    pub code: Option<i32>,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+/// Runs a command of the program `program` in a directory, and waits until it ends. `is_stopped` is asked again and again: once it says
+/// so, the command gets SIGTERM, and SIGKILL when it has not ended within `grace`. At most `longest` bytes of each stream are kept; the rest
+/// is read and dropped.
+///
+/// # Errors
+/// When the program cannot be started or waited for.
+pub fn run_own_command(
+    program: &Path,
+    arguments: &[OsString],
+    directory: &Path,
+    longest: usize,
+    grace: Duration,
+    is_stopped: &dyn Fn() -> bool,
+) -> io::Result<OwnAnswer> {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(directory);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (stdout, stderr) = (read_all(child.stdout.take(), longest), read_all(child.stderr.take(), longest));
+    let code = wait(&mut child, grace, is_stopped)?;
+    let taken = |stream: Receiver<Vec<u8>>| stream.recv_timeout(READING).unwrap_or_default();
+    Ok(OwnAnswer { code, stdout: taken(stdout), stderr: taken(stderr) })
+}
+
+fn wait(child: &mut Child, grace: Duration, is_stopped: &dyn Fn() -> bool) -> io::Result<Option<i32>> {
+    let process = Pid::from_raw(child.id().cast_signed());
+    let mut asked: Option<Monotonic> = None;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.code());
+        }
+        match asked {
+            None if is_stopped() => {
+                terminate_child(process);
+                asked = Some(monotonic());
+            }
+            Some(at) if monotonic().since(at) >= grace => kill_child(process),
+            None | Some(_) => {}
+        }
+        if !await_end(process, LOOK_AGAIN) {
+            // Without a pidfd the wait above returns at once.
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+fn read_all(stream: Option<impl Read + Send + 'static>, longest: usize) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    let read = move || {
+        let (mut kept, mut buffer) = (Vec::new(), [0; 16 * 1024]);
+        let Some(mut stream) = stream else { return };
+        while let Ok(count) = stream.read(&mut buffer) {
+            if count == 0 {
+                break;
+            }
+            kept.extend_from_slice(&buffer[..count.min(longest.saturating_sub(kept.len()))]);
+        }
+        let _nobody_waits = sender.send(kept);
+    };
+    thread::spawn(read);
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    fn run(script: &str, is_stopped: &dyn Fn() -> bool) -> OwnAnswer {
+        let arguments = ["-c", script].map(OsString::from);
+        run_own_command(Path::new("/bin/sh"), &arguments, Path::new("/"), 10, Duration::from_millis(50), is_stopped)
+            .expect("there is a shell")
+    }
+
+    #[test]
+    fn what_it_prints_is_kept_up_to_a_limit_and_it_has_no_input() {
+        let answer = run("cat; echo 0123456789abc; echo no >&2; exit 3", &|| false);
+        assert_eq!(answer, OwnAnswer { code: Some(3), stdout: b"0123456789".to_vec(), stderr: b"no\n".to_vec() });
+    }
+
+    #[test]
+    fn a_command_that_is_wanted_no_more_is_ended_and_killed_if_it_does_not_heed_it() {
+        for script in ["exec sleep 600", "trap '' TERM; while :; do sleep 0.01; done"] {
+            assert_eq!(run(script, &|| true).code, None, "{script}");
+        }
+        let asked = AtomicBool::new(false);
+        assert_eq!(run("exit 0", &|| asked.swap(true, Ordering::Relaxed)).code, Some(0));
+    }
+}
