@@ -111,8 +111,8 @@ fn check_answers(told: &Value, second: &Value) {
     assert_eq!(structured(7)["accepted"], true);
     assert!(structured(8).is_object());
     assert!(structured(9).to_string().contains("run.sh"), "{}", answers[9]);
-    for place in 10..13 {
-        assert_eq!(answers[place]["isError"], true, "{}", answers[place]);
+    for answer in &answers[10..13] {
+        assert_eq!(answer["isError"], true, "{answer}");
     }
     assert!(told["together"].as_array().expect("a list").iter().all(|failed| *failed == false), "{told}");
     let report: Value = serde_json::from_str(told["report"].as_str().expect("a text")).expect("the report is JSON");
