@@ -61,6 +61,16 @@ impl OwnCommands {
         words.iter().map(OsString::from).chain([OsString::from("--json"), place]).collect()
     }
 
+    /// Refuses a project that is not registered. To run its checks would register it, which approves its plan: that is a person's.
+    fn expect_registered(&self, project: Option<&str>) -> Result<(), ToolRefusal> {
+        let root = project.map_or_else(|| self.root.clone(), |project| self.root.join(project));
+        let opened = setup::project_root(&self.environment, &root).and_then(|root| open_registered(&self.environment, &root));
+        opened.map(drop).map_err(|error| {
+            let ToolRefusal { message, .. } = refusal(&error);
+            ToolRefusal::new(message, "a person registers a project: `proctor run` or `proctor add` at a terminal")
+        })
+    }
+
     fn find(&self, wanted: Option<&str>) -> Result<FoundRun, CommandError> {
         let root = setup::project_root(&self.environment, &self.root)?;
         let (archive, project) = open_registered(&self.environment, &root)?;
@@ -106,6 +116,7 @@ impl OwnCommands {
 
     fn retest(&self, task: Option<&str>, reason: &str, stop: &CallStop) -> Result<Value, ToolRefusal> {
         tracing::info!("a client of `proctor mcp` asks for a retest: {}", cut_line(&shown_line(reason), LONGEST_REASON));
+        self.expect_registered(None)?;
         let mut words = self.words(&["request", "retest"], None);
         words.extend(task.map(|task| OsString::from(format!("--task={task}"))));
         let report = self.ask(words, stop)?;
@@ -144,6 +155,7 @@ impl ToolAnswers for OwnCommands {
         };
         let answer = match call {
             ToolCall::Verdict(asked) => {
+                self.expect_registered(asked.project.as_deref())?;
                 let mut words = self.words(&["wait", "--fresh"], asked.project.as_deref());
                 words.push(OsString::from(format!("--timeout={}s", call.wait().unwrap_or_default())));
                 words.extend(asked.task.as_ref().map(|task| OsString::from(format!("--task={task}"))));

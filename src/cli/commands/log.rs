@@ -84,7 +84,10 @@ mod tests {
         let read = |text: &str| read_since(text).map(|time| time.to_string()).ok();
         assert_eq!(read("2026-03-04").as_deref(), Some("2026-03-04T00:00:00.000Z"));
         assert_eq!(read("2026-03-04T09:30:00+01:00").as_deref(), Some("2026-03-04T08:30:00.000Z"));
-        let ago = |text: &str| clock::now().as_millis() - read_since(text).expect("an age").as_millis();
+        let ago = |text: &str| {
+            let since = read_since(text).expect("an age");
+            clock::now().as_millis() - since.as_millis()
+        };
         assert_eq!((ago("2h") / 60_000, ago("3d") / 3_600_000), (120, 72));
         for wrong in ["", "yesterday", "d", "-1d", "99999999999999999999d", "300000000000000d", "2026-13-04"] {
             assert!(read_since(wrong).is_err(), "{wrong}");

@@ -15,9 +15,10 @@ use crate::cli::render;
 use crate::cli::service_arguments::McpOptions;
 use crate::cli::setup;
 use crate::cli::tool_answers::OwnCommands;
+use crate::evidence::read_boot_id;
 use crate::mcp::{CallStop, StdioTransport, ToolServer, TransportEnd};
 use crate::model::CommandExit;
-use crate::process::signal_pipe;
+use crate::process::{register_agent, signal_pipe};
 
 /// How many calls are answered at once, each on a thread of its own.
 const THREADS: usize = 32;
@@ -26,6 +27,9 @@ const ENDING: Duration = Duration::from_secs(4);
 
 pub(crate) fn execute(options: &McpOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::named_root(environment, options.place.path())?;
+    if let Err(error) = register_agent(&environment.agents_directory(), &read_boot_id()) {
+        tracing::warn!("the agent that started `proctor mcp` is not registered: {error}");
+    }
     let failed = |what: &str, error: &dyn std::error::Error| {
         CommandError::caused(CommandExit::OwnFault, what, error)
             .hint("check the limits on processes and open files (`ulimit -u -n`)")

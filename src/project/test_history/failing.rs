@@ -7,7 +7,7 @@ use crate::evidence::EvidenceError;
 use crate::model::{FailingRow, FailureName, FailurePast, ProjectId, ResultType, RunId, Sequence, TaskId};
 use crate::project::error::ProjectError;
 use crate::project::store_reader::StoreReader;
-use crate::project::test_history::flaky::{Flips, flips_of_check, flips_of_tests};
+use crate::project::test_history::flaky::{Flips, flips_of_check, flips_of_tests, rosters_in};
 use crate::project::test_history::{AFTER_A_RUN, catch_up_tests};
 use crate::report::ExecutionReportV2;
 use crate::store::{CheckRun, NewestTests, Roster, StoreIndex};
@@ -100,7 +100,7 @@ fn check_past(index: &StoreIndex, project: &ProjectId, check: u32, last: Sequenc
     let later = index.results_after(project, check, last).map_err(ProjectError::Index)?;
     let wanted = NewestTests { limit: LOOKED_AT, skip: later, durations: false };
     let runs = index.check_runs(project, check, wanted).map_err(ProjectError::Index)?;
-    let rosters = index.rosters(project, check).map_err(ProjectError::Index)?;
+    let rosters = index.rosters(project, &rosters_in(&runs)).map_err(ProjectError::Index)?;
     let (of_check, of_tests) = (flips_of_check(&runs), flips_of_tests(&runs, &rosters));
     Ok(CheckPast { runs, rosters, of_check, of_tests })
 }
