@@ -31,8 +31,8 @@ mod defaults;
 mod docs;
 mod doctor;
 mod edited_store;
-mod faults;
 mod failures;
+mod faults;
 
 mod compressed_ledger;
 mod freshness;
@@ -45,6 +45,7 @@ mod git_objects;
 mod govern;
 mod harness;
 mod history;
+mod hook;
 mod hostile_texts;
 mod house;
 mod isolated_tools;

@@ -12,6 +12,7 @@ use crate::cli::gate_arguments::GateOptions;
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::help::group_commands;
 use crate::cli::history_arguments::{DiffOptions, FlakyOptions, HistoryOptions, LogOptions, SlowOptions};
+use crate::cli::hook_arguments::HookOptions;
 use crate::cli::project_place::ProjectPlace;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::FailuresShown;
@@ -56,6 +57,7 @@ pub(crate) enum Command {
     Archive(ArchiveOptions),
     Tdd(TddOptions),
     Request(RequestOptions),
+    Hook(HookOptions),
     Tasks(TasksOptions),
     Status(StatusOptions),
     Wait(WaitOptions),
@@ -390,6 +392,11 @@ pub(crate) enum ErrorAudience {
 }
 
 impl Command {
+    /// Returns whether an error of the command must not stop who started it: an agent takes the exit code 2 of a hook as a block.
+    pub(crate) fn fails_open(&self) -> bool {
+        matches!(self, Self::Hook(options) if options.is_run())
+    }
+
     /// Returns whether a person or a program reads the command's error.
     pub(crate) fn audience_of_errors(&self) -> ErrorAudience {
         let is_json = match self {
@@ -431,6 +438,7 @@ impl Command {
             | Self::Schema(_)
             | Self::Approve(_)
             | Self::Tasks(_) => false,
+            Self::Hook(options) => options.is_json(),
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }
     }

@@ -19,7 +19,7 @@ const GROUPS: &[Group] = &[
         commands: &["gate", "attest", "verify", "export", "key", "anchor", "checkpoint", "archive", "prune", "tree"],
     },
     Group { heading: "Service", commands: &["add", "remove", "list", "daemon", "service", "api"] },
-    Group { heading: "Specifications and agents", commands: &["check", "schema", "approve", "tdd", "tasks", "request"] },
+    Group { heading: "Specifications and agents", commands: &["check", "schema", "approve", "tdd", "tasks", "request", "hook"] },
     Group { heading: "Reviews", commands: &["review", "govern"] },
 ];
 
