@@ -31,6 +31,7 @@
 //! | the report for people and agents is written | [`report`] |
 //! | the run is sealed and kept | [`evidence`], with an index in [`store`] |
 //! | other programs ask the service over the control socket | [`api`] on the service's side, [`client`] on the other side |
+//! | agents are answered when they begin and end a turn | [`hook`] decides, [`cli`] reads and writes |
 //! | agents ask over the Model Context Protocol | [`mcp`] |
 //! | the command line: arguments, screens, exit codes | [`cli`] |
 //!
@@ -59,8 +60,9 @@
 //! run                                  → model, git, config, spec, tools, verdict, routing, review, report, tree, process, evidence, store, sandbox, snapshot, project
 //! collaboration                        → model, config, spec, routing, report, tree, process, evidence, store, sandbox, project, run
 //! workflow                             → model, governance, review, process, evidence, store
-//! daemon                               → everything but cli, client, workflow, mcp
+//! daemon                               → everything but cli, client, hook, mcp, workflow
 //! client                               → model, api
+//! hook                                 → model, api
 //! mcp                                  → model, api, client
 //! cli                                  → everything
 //! ```
@@ -81,6 +83,7 @@ pub mod daemon;
 pub mod evidence;
 pub mod git;
 pub mod governance;
+pub mod hook;
 pub mod ignore;
 pub mod mcp;
 pub mod model;

@@ -47,6 +47,7 @@ mod git_objects;
 mod govern;
 mod harness;
 mod history;
+mod hook;
 mod hostile_texts;
 mod house;
 mod isolated_tools;

@@ -12,6 +12,7 @@ use crate::cli::gate_arguments::GateOptions;
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::help::group_commands;
 use crate::cli::history_arguments::{DiffOptions, FlakyOptions, HistoryOptions, LogOptions, SlowOptions};
+use crate::cli::hook_arguments::HookOptions;
 use crate::cli::package_arguments::{CompletionsOptions, ManOptions};
 use crate::cli::project_place::ProjectPlace;
 use crate::cli::review_arguments::ReviewOptions;
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     Tdd(TddOptions),
     Request(RequestOptions),
     Mcp(McpOptions),
+    Hook(HookOptions),
     Tasks(TasksOptions),
     Status(StatusOptions),
     Wait(WaitOptions),
@@ -409,6 +411,11 @@ pub(crate) enum ErrorAudience {
 }
 
 impl Command {
+    /// Returns whether an error of the command must not stop who started it: an agent takes the exit code 2 of a hook as a block.
+    pub(crate) fn fails_open(&self) -> bool {
+        matches!(self, Self::Hook(options) if options.is_run())
+    }
+
     /// Returns whether a person or a program reads the command's error.
     pub(crate) fn audience_of_errors(&self) -> ErrorAudience {
         let is_json = match self {
@@ -453,6 +460,7 @@ impl Command {
             | Self::Man(_)
             | Self::Mcp(_)
             | Self::Tasks(_) => false,
+            Self::Hook(options) => options.is_json(),
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }
     }

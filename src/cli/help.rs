@@ -19,7 +19,10 @@ const GROUPS: &[Group] = &[
         commands: &["gate", "attest", "verify", "export", "key", "anchor", "checkpoint", "archive", "prune", "tree"],
     },
     Group { heading: "Service", commands: &["add", "remove", "list", "daemon", "service", "api"] },
-    Group { heading: "Specifications and agents", commands: &["check", "schema", "approve", "tdd", "tasks", "request", "mcp"] },
+    Group {
+        heading: "Specifications and agents",
+        commands: &["check", "schema", "approve", "tdd", "tasks", "request", "hook", "mcp"],
+    },
     Group { heading: "Reviews", commands: &["review", "govern"] },
     Group { heading: "Installation", commands: &["completions", "man"] },
 ];

@@ -21,6 +21,7 @@ mod gate_arguments;
 mod govern_arguments;
 mod help;
 mod history_arguments;
+mod hook_arguments;
 mod installation;
 mod keyboard;
 mod live_line;
@@ -70,10 +71,14 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return ExitCode::from(render::usage(&error).code()),
     };
-    let audience = arguments.command.audience_of_errors();
+    let (audience, fails_open) = (arguments.command.audience_of_errors(), arguments.command.fails_open());
     let result = Environment::read().and_then(|environment| dispatch(arguments, &environment));
     let exit = match result {
         Ok(exit) => exit,
+        Err(error) if fails_open => {
+            render::error(&error);
+            CommandExit::Proceed
+        }
         Err(error) => {
             tracing::error!("{}", error.lines().join("; "));
             match audience {
@@ -120,6 +125,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Service(options) => commands::service::execute(&options, environment),
         Command::Request(options) => commands::request::execute(&options, environment),
         Command::Mcp(options) => commands::mcp::execute(&options, environment),
+        Command::Hook(options) => commands::hook::execute(&options, environment),
         Command::Tasks(options) => commands::tasks::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
         Command::Check(options) => commands::check::execute(&options, environment),

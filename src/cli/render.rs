@@ -74,6 +74,11 @@ pub(crate) fn document(value: &impl serde::Serialize) {
     write(&format!("{}\n", shown_json(&text)));
 }
 
+/// Prints a JSON document on one line, for a program that reads one. Hidden characters stand as JSON's escapes in it.
+pub(crate) fn json_line(document: &str) {
+    write(&format!("{}\n", shown_json(document)));
+}
+
 /// Prints a stored JSON document, such as a sealed report. To a file or a pipe it goes unchanged, because a program may
 /// compare its hash. On a terminal, hidden characters stand as JSON's escapes: the document means the same.
 pub(crate) fn stored_document(bytes: &[u8]) {

@@ -202,7 +202,8 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
         | LedgerBody::Purged(_)
         | LedgerBody::Archived(_)
         | LedgerBody::Governance(_)
-        | LedgerBody::KeyReplaced(_) => used,
+        | LedgerBody::KeyReplaced(_)
+        | LedgerBody::Claim(_) => used,
     }
 }
 

@@ -227,6 +227,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             never("clear", "it changes the screen and judges nothing"),
             never("bell", "it changes what a person hears and judges nothing"),
             never("notify", "it changes what a person sees and judges nothing"),
+            never("hook_wait", "it decides how long a hook of an agent waits for a verdict, and not how a run is judged"),
         ],
     ),
     (

@@ -135,6 +135,9 @@ fn watched_tasks(WrittenValue { value: names, .. }: WrittenValue<Vec<String>>) -
     WatchedTasks { named, specified }
 }
 
+/// The longest `hook_wait`. Agents end a hook after 60 seconds, by the settings that `proctor hook install` writes.
+const LONGEST_HOOK_WAIT: Duration = Duration::from_secs(50);
+
 fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettings {
     let millis = Duration::from_millis;
     let quiet = section.setting(document, "quiet", duration(millis(1)..=millis(10_000), "\"20ms\""));
@@ -164,6 +167,7 @@ fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettin
         clear: section.setting(document, "clear", boolean).value,
         bell: section.setting(document, "bell", boolean).value,
         notify: section.setting(document, "notify", boolean).value,
+        hook_wait: section.setting(document, "hook_wait", duration(Duration::ZERO..=LONGEST_HOOK_WAIT, "\"30s\"")).value,
     }
 }
 

@@ -211,6 +211,8 @@ pub struct WatchSettings {
     pub bell: bool,
     /// Whether `notify-send` is called when the verdict changes.
     pub notify: bool,
+    /// The longest time that a hook of a coding agent waits for a verdict. Agents end a hook after 60 seconds.
+    pub hook_wait: Duration,
 }
 
 /// `[evidence]`: the link to the evidence, the project's lock, and how much is kept.

@@ -274,6 +274,7 @@ fn the_default_file_says_exactly_the_defaults() {
     assert_eq!(defaults.watch.git_wait, Duration::from_secs(5));
     assert_eq!(defaults.watch.poll, Duration::from_millis(500));
     assert_eq!(defaults.watch.sweep, Some(Duration::from_secs(60)));
+    assert_eq!(defaults.watch.hook_wait, Duration::from_secs(30));
     assert_eq!((defaults.watch.on_change, defaults.watch.max_restarts), (OnChange::Restart, 1));
     assert_eq!((defaults.evidence.link.as_str(), defaults.evidence.lock_wait), ("evidence", Duration::from_secs(60)));
     assert_eq!((defaults.queue.max_parallel, defaults.queue.wait), (None, Duration::from_secs(30 * 60)));

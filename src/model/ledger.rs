@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ApprovalRecord, ArchiveRecord, CheckRecord, CommandExit, Digest, GovernanceRecord, IsolationLevel, KeyRecord, OverallResult,
-    OverallStatus, Phase, PlanTerms, ProgramRecord, ProjectId, PruneRecord, PrunedRun, PurgeRecord, RouteEntry, RunConditions,
-    RunId, Sequence, TaskId, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
+    ApprovalRecord, ArchiveRecord, CheckRecord, ClaimRecord, CommandExit, Digest, GovernanceRecord, IsolationLevel, KeyRecord,
+    OverallResult, OverallStatus, Phase, PlanTerms, ProgramRecord, ProjectId, PruneRecord, PrunedRun, PurgeRecord, RouteEntry,
+    RunConditions, RunId, Sequence, TaskId, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat,
+    ViolationRecord,
 };
 
 /// The name and version of the format, in the `schema` field of every line.
@@ -85,6 +86,8 @@ pub enum LedgerBody {
     Governance(Box<GovernanceRecord>),
     /// A new key signs from this line on. The line says so in the ledger itself, so that the history of keys outlives `keys/`.
     KeyReplaced(Box<KeyRecord>),
+    /// An agent said that the tests pass, and the verdict for the same tree says that they fail.
+    Claim(ClaimRecord),
 }
 
 /// A ledger line about runs. Lines about anything else have no variant here.
@@ -126,7 +129,8 @@ impl LedgerBody {
             | Self::Violation(_)
             | Self::Approval(_)
             | Self::Governance(_)
-            | Self::KeyReplaced(_) => None,
+            | Self::KeyReplaced(_)
+            | Self::Claim(_) => None,
         }
     }
 
@@ -147,7 +151,8 @@ impl LedgerBody {
             | Self::Purged(_)
             | Self::Archived(_)
             | Self::Governance(_)
-            | Self::KeyReplaced(_) => None,
+            | Self::KeyReplaced(_)
+            | Self::Claim(_) => None,
         }
     }
 

@@ -12,6 +12,7 @@ mod approval;
 mod approved_program;
 mod check_record;
 mod check_standing;
+mod claim;
 mod client_call;
 mod completion;
 mod criteria;
@@ -86,6 +87,7 @@ pub use approval::{
 pub use approved_program::ApprovedProgram;
 pub use check_record::{CheckCoverage, CheckOutcome, CheckRecord, KnownCheck, LastCheckResult, newest_fresh_failure};
 pub use check_standing::{CheckStanding, CheckState, checks_sentence};
+pub use claim::ClaimRecord;
 pub use client_call::{
     BrowserAction, BrowserSession, BrowserStep, ClientCall, ClientFacts, ContainerCommand, Database, DatabaseQuery, QueryKind,
 };

@@ -40,6 +40,7 @@ mod proving_runs;
 mod purge;
 mod python;
 mod refused_requests;
+mod refuted_claims;
 mod registration;
 mod repaired_index;
 mod request;
@@ -98,6 +99,7 @@ pub use proving_runs::ProvingRun;
 pub use purge::{purge, survey_purge};
 pub(crate) use python::{ModulesToCompile, PythonInterpreter, site_packages};
 pub use refused_requests::{RefusedBefore, RefusedRequests};
+pub use refuted_claims::record_claim;
 pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving, registrar};
 pub use repaired_index::Announce;
 pub use request::{

@@ -256,6 +256,12 @@ pub(crate) fn playwright_modules() -> PathBuf {
     packages_of("playwright", "fixtures/packages/playwright")
 }
 
+/// Returns the `node_modules` with the command line of Codex, installing it if need be.
+#[track_caller]
+pub(crate) fn codex_modules() -> PathBuf {
+    packages_of("codex", "fixtures/packages/codex")
+}
+
 #[track_caller]
 fn packages_of(name: &str, project: &str) -> PathBuf {
     let project = repository().join(project);

@@ -53,8 +53,12 @@ pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result
         let is_filtered = taken.is_some() || filter != RunFilter { most: options.limit, ..RunFilter::default() };
         render::note(if is_filtered { "no run fits" } else { "no runs yet: `proctor run` makes the first" });
     }
+    // The list of the runs is the answer; claims that cannot be read are left out of it.
+    let claims = archive.refuted_claims(&project).unwrap_or_default();
     for (run, logged) in &runs {
         render::line(&screen::log_line(run, Some(logged)));
+        let of_run = claims.iter().filter(|(_, claim)| claim.run_id == run.run_id && claim.task == run.task);
+        of_run.for_each(|(time, claim)| render::line(&format!("  {}", screen::claim_line(*time, claim))));
     }
     Ok(CommandExit::Proceed)
 }

@@ -4,8 +4,8 @@ use crate::cli::screen::result_word;
 use crate::cli::style::{Line, Style, Tone};
 use crate::evidence::RunForm;
 use crate::model::{
-    CheckEnd, CheckStreak, ComparedTest, FlakyTest, IsolationLevel, LoggedRun, PastTestResult, ProofState, RunComparison,
-    SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast,
+    CheckEnd, CheckStreak, ClaimRecord, ComparedTest, FlakyTest, IsolationLevel, LoggedRun, PastTestResult, ProofState,
+    RunComparison, SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast, Timestamp,
 };
 use crate::project::RecordedRun;
 
@@ -13,6 +13,11 @@ use crate::project::RecordedRun;
 const SHOWN: usize = 20;
 /// At most this many failed tests or checks are named in the line of a run.
 const NAMED: usize = 3;
+
+/// Returns the line about a claim of an agent that a run contradicts.
+pub(crate) fn claim_line(time: Timestamp, claim: &ClaimRecord) -> String {
+    format!("claim refuted: {} said “{}” · {time}", claim.agent, claim.phrase)
+}
 
 /// Returns the line about a run in `proctor log`. `logged` is what the index of tests adds to it.
 pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>) -> String {

@@ -51,7 +51,8 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
             | LedgerBody::TaskList(_)
             | LedgerBody::Violation(_)
             | LedgerBody::Governance(_)
-            | LedgerBody::KeyReplaced(_) => {}
+            | LedgerBody::KeyReplaced(_)
+            | LedgerBody::Claim(_) => {}
         }
     }
     let awaited: BTreeSet<RunId> = states.into_values().filter_map(|state| state.paused.map(|pause| pause.run_id)).collect();

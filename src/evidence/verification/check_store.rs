@@ -16,13 +16,14 @@ const OTHERS_WRITE: u32 = 0o022;
 
 /// Directories of the store that contain evidence or guard it; nobody else may even list them.
 const GUARDED: [&str; 4] = ["evidence", "ledger", "locks", "keys"];
-/// Other entries that proctor makes in the store: caches, work under way, its log.
-const OTHERS: [&str; 13] = [
+/// Other entries that proctor makes in the store: caches, work under way, states of agents' sessions, its log.
+const OTHERS: [&str; 14] = [
     "agents",
     "log",
     "trees",
     "approved-trees",
     "environments",
+    "hooks",
     "copying",
     "snapshots",
     "scratch",

@@ -1,0 +1,245 @@
+//! `proctor hook install`, `uninstall` and `status`: shows the change of an agent's settings, and makes it.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::commands::gate_hook;
+use crate::cli::commands::hook_files::{HookFiles, SettingsRecord};
+use crate::cli::commands::hook_place::SettingsPlace;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::gate_arguments::GateHook;
+use crate::cli::hook_arguments::{HookAgent, HookTarget};
+use crate::cli::render;
+use crate::cli::setup;
+use crate::hook::{AGENTS, AgentRow, entries_there, install_hooks, uninstall_hooks};
+use crate::model::CommandExit;
+
+/// The most lines of a file on each side that are compared to show a change.
+const MOST_COMPARED: usize = 2_000;
+
+pub(super) fn install(target: &HookTarget, environment: &Environment) -> Result<CommandExit, CommandError> {
+    if target.agent == Some(HookAgent::Git) {
+        return gate_hook::install(GateHook::PrePush, &project_root(environment)?, environment);
+    }
+    let places = places(target, environment)?;
+    let named = target.agent.is_some();
+    let places: Vec<SettingsPlace> = places.into_iter().filter(|place| named || place.is_in_use()).collect();
+    if places.is_empty() {
+        let words: Vec<&str> = AGENTS.iter().map(|row| row.word).collect();
+        return Err(CommandError::new(CommandExit::Usage, "no agent has a directory of settings here")
+            .hint(format!("name one: `proctor hook install AGENT`, with {} or git", words.join(", "))));
+    }
+    let failure = each(&places, |place| install_at(place, environment));
+    if program_in_path(environment).is_none() {
+        render::note(
+            "note: `proctor` is not in the search path, in which the agents look for it: the hooks do nothing until it is",
+        );
+    }
+    failure.map_or(Ok(CommandExit::Proceed), Err)
+}
+
+/// Does something with each place. One that is refused does not keep the others from being done; the first error is returned.
+fn each(places: &[SettingsPlace], act: impl Fn(&SettingsPlace) -> Result<(), CommandError>) -> Option<CommandError> {
+    let mut first = None;
+    for place in places {
+        match act(place) {
+            Ok(()) => {}
+            Err(error) if places.len() > 1 => {
+                render::error(&error);
+                first = first.or(Some(CommandError::new(error.exit(), "the hooks are not in every place")));
+            }
+            Err(error) => first = Some(error),
+        }
+    }
+    first
+}
+
+fn install_at(place: &SettingsPlace, environment: &Environment) -> Result<(), CommandError> {
+    let before = place.read()?;
+    let edited = install_hooks(place.agent, before.as_deref()).map_err(|problem| place.problem(&problem))?;
+    let text = edited.text.unwrap_or_default();
+    let shown = place.path.display();
+    if before.as_deref() == Some(text.as_str()) {
+        render::line(&format!("{shown} has the hooks for {}", place.agent.shown));
+        return Ok(());
+    }
+    render::line(&format!("{shown}:"));
+    show_change(before.as_deref().unwrap_or_default(), &text);
+    // The record is written first: what it names and is not there is not removed either.
+    let files = HookFiles::of(environment.state_root());
+    let mut records = files.settings_records();
+    let record = records.entry(place.path.clone()).or_default();
+    record.added.extend(edited.added);
+    record.directories.extend(place.missing_directories());
+    files.write_settings_records(&records).map_err(|error| cannot_record(&error))?;
+    place.write(before.as_deref(), Some(&text))?;
+    render::line(&format!("{} asks proctor at the end of each turn now", place.agent.shown));
+    Ok(())
+}
+
+pub(super) fn uninstall(target: &HookTarget, environment: &Environment) -> Result<CommandExit, CommandError> {
+    if target.agent == Some(HookAgent::Git) {
+        return gate_hook::uninstall(GateHook::PrePush, &project_root(environment)?, environment);
+    }
+    let mut places = places(target, environment)?;
+    if !target.project && !target.user {
+        // Without a place, the hooks are taken out of both.
+        places.extend(project_places(target.agent, &project_root(environment)?));
+    }
+    let files = HookFiles::of(environment.state_root());
+    // Only what has the hooks is touched.
+    let has_hooks = |place: &SettingsPlace| match place.read() {
+        Ok(None) => false,
+        Ok(Some(text)) => entries_there(place.agent, &text).map_or(true, |there| !there.is_empty()),
+        Err(_) => target.agent.is_some(),
+    };
+    let places: Vec<SettingsPlace> = places.into_iter().filter(has_hooks).collect();
+    if places.is_empty() {
+        render::line("there are no hooks of proctor here");
+        return Ok(CommandExit::Proceed);
+    }
+    let failure = each(&places, |place| uninstall_at(place, &files));
+    failure.map_or(Ok(CommandExit::Proceed), Err)
+}
+
+fn uninstall_at(place: &SettingsPlace, files: &HookFiles) -> Result<(), CommandError> {
+    let Some(before) = place.read()? else { return Ok(()) };
+    let mut records = files.settings_records();
+    let record = records.remove(&place.path).unwrap_or_default();
+    let edited = uninstall_hooks(place.agent, &before, &record.added).map_err(|problem| place.problem(&problem))?;
+    let shown = place.path.display();
+    if edited.text.as_ref() == Some(&before) {
+        render::line(&format!("{shown} has no hooks of proctor"));
+        return Ok(());
+    }
+    render::line(&format!("{shown}:"));
+    show_change(&before, edited.text.as_deref().unwrap_or_default());
+    place.write(Some(&before), edited.text.as_deref())?;
+    if edited.text.is_none() {
+        remove_made_directories(&record);
+    }
+    files.write_settings_records(&records).map_err(|error| cannot_record(&error))?;
+    render::line(&format!("{} asks proctor no more", place.agent.shown));
+    Ok(())
+}
+
+/// Removes the directories that were made for a settings file, as far as they are empty.
+fn remove_made_directories(record: &SettingsRecord) {
+    for directory in record.directories.iter().rev() {
+        let _still_used = std::fs::remove_dir(directory);
+    }
+}
+
+fn cannot_record(error: &std::io::Error) -> CommandError {
+    CommandError::caused(CommandExit::OwnFault, "what is changed in the settings cannot be recorded", error)
+        .hint("see whether the store can be written: `proctor doctor`")
+}
+
+pub(super) fn status(environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = project_root(environment)?;
+    let places = user_places(None, environment).into_iter().chain(project_places(None, &root));
+    for place in places {
+        let events = place.agent.events.len();
+        let said = match place.read().map(|text| text.map(|text| entries_there(place.agent, &text))) {
+            Ok(None) => "not installed".to_owned(),
+            Ok(Some(Ok(there))) if there.is_empty() => "not installed".to_owned(),
+            Ok(Some(Ok(there))) if there.len() == events => "installed".to_owned(),
+            Ok(Some(Ok(there))) => {
+                format!("{} of {events} hooks: `proctor hook install {}` adds the others", there.len(), place.agent.word)
+            }
+            Ok(Some(Err(problem))) => place.problem(&problem).sentence(),
+            Err(error) => error.sentence(),
+        };
+        render::line(&format!("{:<8} {:<8} {}  {said}", place.agent.word, place.scope.word(), place.path.display()));
+    }
+    match program_in_path(environment) {
+        Some(program) => render::line(&format!("the agents run {}", program.display())),
+        None => render::line("`proctor` is not in the search path, in which the agents look for it"),
+    }
+    Ok(CommandExit::Proceed)
+}
+
+fn places(target: &HookTarget, environment: &Environment) -> Result<Vec<SettingsPlace>, CommandError> {
+    if target.project {
+        return Ok(project_places(target.agent, &project_root(environment)?));
+    }
+    let places = user_places(target.agent, environment);
+    if places.is_empty() {
+        return Err(CommandError::new(CommandExit::Usage, "there is no home directory")
+            .hint("set HOME to an absolute path, or add `--project`"));
+    }
+    Ok(places)
+}
+
+fn rows(agent: Option<HookAgent>) -> impl Iterator<Item = &'static AgentRow> {
+    AGENTS.iter().filter(move |row| agent.is_none_or(|agent| agent.row().is_some_and(|named| named.word == row.word)))
+}
+
+fn project_places(agent: Option<HookAgent>, root: &Path) -> Vec<SettingsPlace> {
+    rows(agent).map(|row| SettingsPlace::of_project(row, root)).collect()
+}
+
+fn user_places(agent: Option<HookAgent>, environment: &Environment) -> Vec<SettingsPlace> {
+    rows(agent).filter_map(|row| SettingsPlace::of_user(row, environment)).collect()
+}
+
+fn project_root(environment: &Environment) -> Result<PathBuf, CommandError> {
+    setup::project_root(environment, Path::new("."))
+}
+
+/// Returns the program that the agents run, by the search path of this process.
+fn program_in_path(environment: &Environment) -> Option<PathBuf> {
+    let path = environment.variable("PATH")?;
+    std::env::split_paths(path).map(|directory| directory.join("proctor")).find(|program| program.is_file())
+}
+
+/// Prints the lines that differ, as `diff` marks them.
+fn show_change(before: &str, after: &str) {
+    let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    if before.len() > MOST_COMPARED || after.len() > MOST_COMPARED {
+        render::line("  (the file is too long to show the change)");
+        return;
+    }
+    changed_lines(&before, &after).iter().for_each(render::line);
+}
+
+/// Returns the lines that are only in one of two texts, by their longest common subsequence.
+fn changed_lines(before: &[&str], after: &[&str]) -> Vec<String> {
+    let width = after.len() + 1;
+    let mut common = vec![0_u32; (before.len() + 1) * width];
+    for (row, old) in before.iter().enumerate().rev() {
+        for (column, new) in after.iter().enumerate().rev() {
+            let here = row * width + column;
+            common[here] = if old == new { common[here + width + 1] + 1 } else { common[here + width].max(common[here + 1]) };
+        }
+    }
+    let (mut row, mut column, mut lines) = (0, 0, Vec::new());
+    while row < before.len() || column < after.len() {
+        let here = row * width + column;
+        if row < before.len() && column < after.len() && before[row] == after[column] {
+            (row, column) = (row + 1, column + 1);
+        } else if column == after.len() || row < before.len() && common[here + width] >= common[here + 1] {
+            lines.push(format!("  - {}", before[row]));
+            row += 1;
+        } else {
+            lines.push(format!("  + {}", after[column]));
+            column += 1;
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_shown_by_the_lines_that_differ() {
+        let before = ["{", "  \"a\": 1", "}"];
+        let after = ["{", "  \"a\": 1,", "  \"b\": 2", "}"];
+        assert_eq!(changed_lines(&before, &after), ["  -   \"a\": 1", "  +   \"a\": 1,", "  +   \"b\": 2"]);
+        assert_eq!(changed_lines(&[], &["x"]), ["  + x"]);
+        assert_eq!(changed_lines(&["x"], &[]), ["  - x"]);
+        assert!(changed_lines(&after, &after).is_empty());
+    }
+}

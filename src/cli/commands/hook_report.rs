@@ -1,0 +1,47 @@
+//! `proctor hook report` and `proctor hook wrong`: what hooks did, counted, and a person's word that a block was wrong.
+
+use std::path::Path;
+
+use crate::cli::commands::hook_files::HookFiles;
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::setup;
+use crate::hook::{HookFigures, HookLine};
+use crate::model::CommandExit;
+use crate::process::clock;
+
+pub(super) fn report(all: bool, json: bool, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = if all { None } else { Some(project(environment)?) };
+    let figures = HookFigures::count(&HookFiles::of(environment.state_root()).log(), root.as_deref());
+    if json {
+        render::document(&figures);
+        return Ok(CommandExit::Proceed);
+    }
+    render::line(&format!("{} turns", figures.turns));
+    render::line(&format!("{} blocks, {} of them followed by a green verdict", figures.blocks, figures.blocks_then_green));
+    render::line(&format!("{} claims refuted", figures.refuted_claims));
+    render::line(&format!("{} blocks called wrong", figures.wrong_blocks));
+    Ok(CommandExit::Proceed)
+}
+
+pub(super) fn wrong(environment: &Environment) -> Result<CommandExit, CommandError> {
+    let (files, root) = (HookFiles::of(environment.state_root()), project(environment)?);
+    let Some(of) = HookFigures::last_block(&files.log(), &root) else {
+        return Err(CommandError::new(
+            CommandExit::Usage,
+            "no agent was blocked in this project, or each block was called wrong already",
+        )
+        .hint("`proctor hook report` counts them"));
+    };
+    files.add_to_log(&HookLine::Wrong { at: clock::now(), project: root, of }).map_err(|error| {
+        CommandError::caused(CommandExit::OwnFault, "that cannot be recorded", &error)
+            .hint("see whether the store can be written: `proctor doctor`")
+    })?;
+    render::line(&format!("the block of {of} counts as wrong"));
+    Ok(CommandExit::Proceed)
+}
+
+fn project(environment: &Environment) -> Result<String, CommandError> {
+    Ok(setup::project_root(environment, Path::new("."))?.display().to_string())
+}

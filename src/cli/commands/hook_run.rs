@@ -1,0 +1,206 @@
+//! `proctor hook run`: reads what an agent says, asks for the verdict, and answers. Everything is decided in `hook`.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::api::{AnswerV1, MethodV1, ProjectStatusV1};
+use crate::cli::commands::hook_files::HookFiles;
+use crate::cli::commands::{opening, status};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::root_search;
+use crate::cli::service::{self, ServedProject};
+use crate::cli::setup;
+use crate::config::Configuration;
+use crate::evidence::read_boot_id;
+use crate::hook::{
+    AgentRow, EventRow, HookAnswer, HookEvent, HookInput, HookLine, HookStanding, HookVerdictReader, RefutedClaim, TurnState,
+    decide, form_output, needs_waiting, read_input,
+};
+use crate::model::{ClaimRecord, CommandExit, ProjectId, Serving, TaskId};
+use crate::process::{clock, register_agent};
+use crate::project::{ProjectScope, record_claim};
+
+/// The longest input that is read, in bytes. An agent's last message is in it.
+const LONGEST_INPUT: u64 = 8 << 20;
+/// How long the service may take to say how the project stands.
+const LOOKING: Duration = Duration::from_secs(5);
+/// How much longer the service may take to answer than it waits.
+const MARGIN: Duration = Duration::from_secs(3);
+/// How long a claim waits for another writer of the ledger.
+const LEDGER_WAIT: Duration = Duration::from_secs(3);
+
+/// Answers an event of an agent. An error means that nothing is known, and blocks nothing.
+pub(super) fn execute(event: &str, agent: &str, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let Some(row) = AgentRow::of_word(agent) else {
+        return Err(unusable(format!("no agent is called `{agent}`")));
+    };
+    let Some(event) = row.event(event) else {
+        return Err(unusable(format!("{} has no event `{event}` that proctor answers", row.shown)));
+    };
+    if let Err(error) = register_agent(&environment.agents_directory(), &read_boot_id()) {
+        tracing::warn!("the agent that started `proctor hook` is not registered: {error}");
+    }
+    // An agent that needs a document gets one, whatever fails.
+    let answer = answer(row, event, environment).unwrap_or_else(|error| {
+        render::error(&error);
+        HookAnswer::Silence
+    });
+    let output = form_output(row, event, &answer);
+    if !output.stdout.is_empty() {
+        render::json_line(&output.stdout);
+    }
+    output.stderr.lines().for_each(render::note);
+    Ok(if output.exit == 0 { CommandExit::Proceed } else { CommandExit::Usage })
+}
+
+fn unusable(message: String) -> CommandError {
+    CommandError::new(CommandExit::Usage, message).hint("`proctor hook install` writes the hooks anew")
+}
+
+fn answer(agent: &'static AgentRow, event: &'static EventRow, environment: &Environment) -> Result<HookAnswer, CommandError> {
+    let input = read_input(agent, event, &read_standard_input()?).map_err(unusable)?;
+    let directory = input.directory.clone().unwrap_or_else(|| environment.absolute(Path::new(".")));
+    let Some(root) = project_of(&directory, environment) else { return Ok(HookAnswer::Silence) };
+    let files = HookFiles::of(environment.state_root());
+    let mut session = files.session(agent.word, &input.session);
+    let key = root.display().to_string();
+    let state = session.projects.get(&key).cloned().unwrap_or_default();
+    let mut reader = ProjectReader { environment, root: &root, served: None };
+    let Some(project) = reader.read_now() else { return Ok(HookAnswer::Silence) };
+    let (project, standing) = settled(event.event, &input, &state, project, &mut reader);
+    let decision = decide(event.event, &input, &state, &standing, clock::now());
+    session.projects.insert(key.clone(), decision.state.clone());
+    if event.event == HookEvent::SessionStart {
+        files.forget_old_sessions();
+    }
+    let written = files.write_session(agent.word, &input.session, &session);
+    let is_end = !matches!(event.event, HookEvent::SessionStart | HookEvent::Prompt | HookEvent::Reply);
+    let line = HookLine::End {
+        at: clock::now(),
+        project: key,
+        agent: agent.word.to_owned(),
+        session: input.session.clone(),
+        outcome: decision.outcome,
+        refuted: decision.refuted.is_some(),
+    };
+    let logged = if is_end { files.add_to_log(&line) } else { Ok(()) };
+    if let Some(error) = written.and(logged).err() {
+        render::note(&format!("note: the state of the turn cannot be kept: {error}"));
+        // Blocks that cannot be counted would not end.
+        if decision.state.blocks > state.blocks {
+            return Ok(HookAnswer::Silence);
+        }
+    }
+    if let (Some(refuted), Some(id)) = (decision.refuted, project.id) {
+        record(refuted, agent, (id, &root), environment);
+    }
+    Ok(decision.answer)
+}
+
+/// Waits for the verdict if the decision needs it.
+fn settled(
+    event: HookEvent,
+    input: &HookInput,
+    state: &TurnState,
+    project: ProjectStatusV1,
+    reader: &mut ProjectReader<'_>,
+) -> (ProjectStatusV1, HookStanding) {
+    let standing = HookStanding::of(&project);
+    if !needs_waiting(event, input, state, &standing) {
+        return (project, standing);
+    }
+    let configuration = setup::configuration(reader.root).map_or_else(|_| Configuration::default(), |(read, _)| read);
+    let within = configuration.watch.hook_wait;
+    match reader.wait_for_verdict(within).filter(|_| !within.is_zero()) {
+        Some(later) => {
+            let standing = HookStanding::of(&later);
+            (later, standing)
+        }
+        None => (project, standing),
+    }
+}
+
+fn read_standard_input() -> Result<String, CommandError> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(LONGEST_INPUT + 1).read_to_end(&mut bytes);
+    read.map_err(|error| CommandError::caused(CommandExit::Usage, "standard input cannot be read", &error))?;
+    if bytes.len() as u64 > LONGEST_INPUT {
+        return Err(unusable(format!("the input is longer than {LONGEST_INPUT} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| unusable("the input is not UTF-8".to_owned()))
+}
+
+/// Returns the root of the project in which an agent works.
+fn project_of(directory: &Path, environment: &Environment) -> Option<PathBuf> {
+    let directory = std::fs::canonicalize(environment.absolute(directory)).ok()?;
+    root_search::root_above(&directory, environment.variable("HOME").map(Path::new), environment.state_root())
+}
+
+/// Records a refuted claim in the ledger. A claim that cannot be recorded is named, and the answer is the same.
+fn record(refuted: RefutedClaim, agent: &AgentRow, (project, root): (ProjectId, &Path), environment: &Environment) {
+    let record = ClaimRecord {
+        agent: agent.word.to_owned(),
+        phrase: refuted.claim.phrase,
+        message: refuted.claim.message,
+        task: refuted.task,
+        run_id: refuted.run_id,
+        tree_digest: refuted.tree,
+    };
+    let scope = ProjectScope { project, root: root.to_owned(), asker: environment.asker() };
+    if let Err(error) = record_claim(environment.state_root(), &scope, record, LEDGER_WAIT) {
+        render::note(&format!("note: the claim cannot be recorded: {}", super::from_run_error(&error).sentence()));
+    }
+}
+
+/// Reads a project's verdict: from the service if it watches the project, else in this process.
+struct ProjectReader<'a> {
+    environment: &'a Environment,
+    root: &'a Path,
+    /// The service and the project there, once it was asked and watches the project.
+    served: Option<ServedProject>,
+}
+
+impl ProjectReader<'_> {
+    fn ask(&self, query: &str, within: Duration) -> Option<ProjectStatusV1> {
+        let served = self.served.as_ref()?;
+        let path = format!("/v1/projects/{}/verdict?task={}{query}", served.project.id, TaskId::default_task());
+        match served.client.ask::<AnswerV1>(MethodV1::Get, &path, within) {
+            Ok(answer) => Some(answer.project),
+            Err(error) => {
+                service::say_unusable(&error);
+                None
+            }
+        }
+    }
+
+    /// Computes how the project stands without the service.
+    fn look_here(&self) -> Result<Option<ProjectStatusV1>, CommandError> {
+        let mut archive = opening::open_archive(self.environment)?;
+        let standing = status::stand(&mut archive, self.root, &[], &[])?;
+        if standing.project.is_none() {
+            return Ok(None);
+        }
+        let project = ProjectStatusV1::new(&standing, Serving::NotServed, clock::now());
+        Ok(Some(status::with_failures(self.environment, project)))
+    }
+}
+
+impl HookVerdictReader for ProjectReader<'_> {
+    fn read_now(&mut self) -> Option<ProjectStatusV1> {
+        self.served = service::serving(self.environment, self.root);
+        if let Some(project) = self.ask("", LOOKING) {
+            return Some(project);
+        }
+        self.look_here().unwrap_or_else(|error| {
+            render::error(&error);
+            None
+        })
+    }
+
+    fn wait_for_verdict(&mut self, within: Duration) -> Option<ProjectStatusV1> {
+        self.ask(&format!("&wait=fresh&timeout={}ms", within.as_millis()), within + MARGIN)
+    }
+}

@@ -1,0 +1,223 @@
+//! Decides what proctor says at an event of an agent. It blocks rarely: what blocks a turn without reason is soon removed.
+//!
+//! An agent is kept from stopping only if the tree changed in this turn and something fails, or cannot be judged, that did not before it;
+//! or if its last message says that the tests pass and the verdict for the same tree says that they fail. What is not known blocks
+//! nothing.
+
+use crate::hook::message::{BlockReason, block_text, old_failures_text, standing_line};
+use crate::hook::{
+    Claim, ClaimSubject, FailingItem, HookAnswer, HookEvent, HookInput, HookJudgement, HookOutcome, HookStanding, TurnStart,
+    TurnState, find_claim,
+};
+use crate::model::{OverallResult, RunId, TaskId, Timestamp, TreeDigest};
+
+/// The most times in a row that an agent is kept from stopping. After that the person is told. Agents have limits of their own, but
+/// these begin anew with every call of a tool.
+pub const MOST_BLOCKS: u32 = 3;
+
+/// A claim that the verdict contradicts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefutedClaim {
+    pub claim: Claim,
+    pub task: TaskId,
+    pub run_id: RunId,
+    pub tree: TreeDigest,
+}
+
+/// What proctor says at an event, and what it records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookDecision {
+    pub answer: HookAnswer,
+    /// `None` if there was no claim, or the verdict does not contradict it.
+    pub refuted: Option<RefutedClaim>,
+    /// What is recorded for the next event.
+    pub state: TurnState,
+    pub outcome: HookOutcome,
+}
+
+/// Returns whether the decision needs a verdict that is not there yet: at the end of a turn that changed something, or whose message
+/// makes a claim.
+pub fn needs_waiting(event: HookEvent, input: &HookInput, state: &TurnState, standing: &HookStanding) -> bool {
+    let is_end = matches!(event, HookEvent::TurnEnd | HookEvent::SubagentEnd | HookEvent::TaskDone);
+    if !is_end || input.in_background || input.is_aborted || standing.judgement != HookJudgement::Pending {
+        return false;
+    }
+    let has_changed = changed_in_turn(state.start.as_ref(), standing) != Some(false) && state.start.is_some();
+    has_changed && event != HookEvent::SubagentEnd || claim_of(input, state).is_some()
+}
+
+/// Decides what is said at an event. `state` is what was recorded at the events before it.
+pub fn decide(event: HookEvent, input: &HookInput, state: &TurnState, standing: &HookStanding, now: Timestamp) -> HookDecision {
+    let state = state.clone();
+    match event {
+        HookEvent::SessionStart => begin(state, standing, now, true),
+        HookEvent::Prompt => {
+            let is_own_text = |line: &String| input.prompt.as_ref().is_some_and(|prompt| prompt.contains(line.as_str()));
+            if state.last_block.as_ref().is_some_and(is_own_text) {
+                return silent(state, HookOutcome::Silent);
+            }
+            begin(state, standing, now, false)
+        }
+        HookEvent::Reply => {
+            let reply = input.message.as_deref().and_then(find_claim);
+            silent(TurnState { reply, ..state }, HookOutcome::Silent)
+        }
+        HookEvent::TurnEnd | HookEvent::SubagentEnd | HookEvent::TaskDone => end(event, input, state, standing),
+    }
+}
+
+fn silent(state: TurnState, outcome: HookOutcome) -> HookDecision {
+    HookDecision { answer: HookAnswer::Silence, refuted: None, state, outcome }
+}
+
+/// Records the beginning of a turn. The agent is given one line if the verdict is another one than it was told last; at the beginning
+/// of a session always.
+fn begin(state: TurnState, standing: &HookStanding, now: Timestamp, is_session: bool) -> HookDecision {
+    let result = result_of(standing);
+    let start = TurnStart {
+        at: now,
+        tree: standing.tree,
+        judged: result.is_some(),
+        judgeable: !matches!(standing.judgement, HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_)),
+        failing: standing.failing.iter().map(|item| item.key.clone()).collect(),
+        failing_total: standing.failing_total,
+    };
+    let told = crate::hook::ToldState { limit: false, pending: None, ..state.told };
+    let is_news = result.is_some() && (is_session || state.last_result.is_some() && state.last_result != result);
+    let last_result = result.or(state.last_result);
+    let state = TurnState { start: Some(start), blocks: 0, last_result, last_block: None, reply: None, told };
+    match result.filter(|_| is_news) {
+        Some(result) => {
+            let line = standing_line(standing, result == OverallResult::Passed);
+            HookDecision { answer: HookAnswer::Context(line), refuted: None, state, outcome: HookOutcome::Context }
+        }
+        None => silent(state, HookOutcome::Silent),
+    }
+}
+
+fn result_of(standing: &HookStanding) -> Option<OverallResult> {
+    match standing.judgement {
+        HookJudgement::Passed => Some(OverallResult::Passed),
+        HookJudgement::Failed => Some(OverallResult::Failed),
+        HookJudgement::Pending | HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_) => None,
+    }
+}
+
+/// Returns whether the tree is another one than at the start of the turn; `None` if that is not known.
+fn changed_in_turn(start: Option<&TurnStart>, standing: &HookStanding) -> Option<bool> {
+    Some(start?.tree? != standing.tree?)
+}
+
+fn claim_of(input: &HookInput, state: &TurnState) -> Option<Claim> {
+    input.message.as_deref().and_then(find_claim).or_else(|| state.reply.clone())
+}
+
+/// Returns whether something fails since this turn. What is not known to be new is old.
+fn is_new(item: &FailingItem, start: &TurnStart, standing: &HookStanding) -> bool {
+    let is_known_before = start.failing.contains(&item.key) || item.failing_since.is_some_and(|since| since < start.at);
+    // More failed at the start than were listed: without its past, a failure cannot be told from those.
+    let is_unclear = start.failing_total > start.failing.len() as u64
+        && item.failing_since.is_none()
+        && standing.failing_total <= start.failing_total;
+    start.judged && !is_known_before && !is_unclear
+}
+
+fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &HookStanding) -> HookDecision {
+    if input.in_background || input.is_aborted {
+        return silent(state, HookOutcome::Silent);
+    }
+    let start = state.start.clone();
+    let changed = changed_in_turn(start.as_ref(), standing);
+    let claim = claim_of(input, &state);
+    if let Some(result) = result_of(standing) {
+        state.last_result = Some(result);
+    }
+    let is_new_here = |item: &FailingItem| start.as_ref().is_some_and(|start| is_new(item, start, standing));
+    match &standing.judgement {
+        HookJudgement::Passed => {
+            state.blocks = 0;
+            state.told.limit = false;
+            silent(state, HookOutcome::Green)
+        }
+        HookJudgement::Failed => {
+            if let Some(refuted) = claim.as_ref().and_then(|claim| refute(claim, standing)) {
+                let text = block_text(&BlockReason::Claim(&refuted.claim.phrase), standing, is_new_here);
+                return HookDecision { refuted: Some(refuted), ..block(state, text) };
+            }
+            // A sub-agent may work beside others, whose files are half done: only what it says counts.
+            let may_block = changed == Some(true) && event != HookEvent::SubagentEnd;
+            if may_block && standing.failing.iter().any(|item| is_new_here(item) && !item.is_flaky) {
+                let text = block_text(&BlockReason::NewFailures, standing, is_new_here);
+                return block(state, text);
+            }
+            let old: Vec<String> = standing.failing.iter().map(|item| item.key.clone()).collect();
+            let is_known = old.iter().all(|key| state.told.old_failures.contains(key));
+            let is_judged = start.as_ref().is_some_and(|start| start.judged);
+            if !may_block || !is_judged || old.is_empty() || is_known {
+                return silent(state, HookOutcome::Red);
+            }
+            state.told.old_failures = old;
+            tell(state, old_failures_text(standing), HookOutcome::Red)
+        }
+        HookJudgement::Pending => {
+            let tree = standing.tree.map_or_else(|| "unknown".to_owned(), |tree| tree.to_string());
+            let is_told = state.told.pending.as_ref().is_some_and(|told| *told == tree || tree == "unknown");
+            if changed != Some(true) && claim.is_none() || is_told {
+                return silent(state, HookOutcome::Pending);
+            }
+            state.told.pending = Some(tree);
+            let text = "proctor: not tested yet: there is no verdict for the files as they are now. `proctor wait --fresh` waits for it.";
+            tell(state, text.to_owned(), HookOutcome::Pending)
+        }
+        HookJudgement::CannotJudge(why) => {
+            let was_judgeable = start.as_ref().is_some_and(|start| start.judgeable);
+            if changed == Some(true) && was_judgeable && event != HookEvent::SubagentEnd {
+                let text = block_text(&BlockReason::CannotJudge(why), standing, is_new_here);
+                return block(state, text);
+            }
+            silent(state, HookOutcome::Silent)
+        }
+        HookJudgement::PersonNeeded(why) => {
+            if changed != Some(true) || state.told.person.as_ref() == Some(why) {
+                return silent(state, HookOutcome::Silent);
+            }
+            state.told.person = Some(why.clone());
+            tell(state, format!("proctor: {why}. `proctor status` says more."), HookOutcome::Silent)
+        }
+    }
+}
+
+fn tell(state: TurnState, text: String, outcome: HookOutcome) -> HookDecision {
+    HookDecision { answer: HookAnswer::TellPerson(text), refuted: None, state, outcome }
+}
+
+/// Keeps the agent from stopping, unless that was done as often as it may be; then the person is told, once.
+fn block(mut state: TurnState, text: String) -> HookDecision {
+    if state.blocks < MOST_BLOCKS {
+        state.blocks += 1;
+        state.last_block = text.lines().next().map(str::to_owned);
+        return HookDecision { answer: HookAnswer::Block(text), refuted: None, state, outcome: HookOutcome::Blocked };
+    }
+    if state.told.limit {
+        return silent(state, HookOutcome::Red);
+    }
+    state.told.limit = true;
+    let first = text.lines().next().unwrap_or_default();
+    let said =
+        format!("The agent was kept from stopping {MOST_BLOCKS} times and stops now. {first} `proctor show` lists what fails.");
+    tell(state, said, HookOutcome::Red)
+}
+
+/// Returns the claim with its verdict if the verdict contradicts it. A claim about tests is contradicted only by tests; flaky failures
+/// contradict nothing.
+fn refute(claim: &Claim, standing: &HookStanding) -> Option<RefutedClaim> {
+    let contradicts = |item: &FailingItem| !item.is_flaky && (claim.subject == ClaimSubject::Everything || item.is_test);
+    if !standing.failing.iter().any(contradicts) {
+        return None;
+    }
+    let (task, run_id) = standing.verdict.clone()?;
+    Some(RefutedClaim { claim: claim.clone(), task, run_id, tree: standing.tree? })
+}
+
+#[cfg(test)]
+mod tests;

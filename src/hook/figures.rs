@@ -1,0 +1,144 @@
+//! Counts what hooks did, for `proctor hook report`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::Timestamp;
+
+/// How an event of an agent was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HookOutcome {
+    Silent,
+    /// The agent was given a line of context.
+    Context,
+    /// The turn ended with a green verdict.
+    Green,
+    /// The turn ended although the verdict is red: nothing of it is new, or the agent was blocked often enough.
+    Red,
+    /// The turn ended before the tree was tested.
+    Pending,
+    /// The agent was kept from stopping.
+    Blocked,
+}
+
+/// A line of the private log of hooks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum HookLine {
+    /// The end of a turn, of a sub-agent's work or of a task was answered.
+    End {
+        at: Timestamp,
+        /// The root of the project.
+        project: String,
+        agent: String,
+        session: String,
+        outcome: HookOutcome,
+        /// Whether a claim was refuted.
+        refuted: bool,
+    },
+    /// A person said that the block at `of` was wrong.
+    Wrong { at: Timestamp, project: String, of: Timestamp },
+}
+
+/// What hooks did, counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HookFigures {
+    /// How many turns ended.
+    pub turns: u64,
+    /// How often an agent was kept from stopping.
+    pub blocks: u64,
+    /// How many of the blocks were followed by a green verdict in the same session.
+    pub blocks_then_green: u64,
+    pub refuted_claims: u64,
+    /// How many blocks a person called wrong.
+    pub wrong_blocks: u64,
+}
+
+impl HookFigures {
+    /// Counts the lines of one project, or of all.
+    pub fn count(lines: &[HookLine], of_project: Option<&str>) -> Self {
+        let mut figures = Self::default();
+        // For each session, how many blocks wait for a green verdict.
+        let mut open: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+        for line in lines {
+            match line {
+                HookLine::End { project, session, outcome, refuted, .. } => {
+                    if of_project.is_some_and(|wanted| wanted != project) {
+                        continue;
+                    }
+                    let waiting = open.entry((project, session)).or_default();
+                    match outcome {
+                        HookOutcome::Blocked => {
+                            figures.blocks += 1;
+                            *waiting += 1;
+                        }
+                        HookOutcome::Green => {
+                            figures.turns += 1;
+                            figures.blocks_then_green += std::mem::take(waiting);
+                        }
+                        HookOutcome::Silent | HookOutcome::Context | HookOutcome::Red | HookOutcome::Pending => {
+                            figures.turns += 1
+                        }
+                    }
+                    figures.refuted_claims += u64::from(*refuted);
+                }
+                HookLine::Wrong { project, .. } => {
+                    figures.wrong_blocks += u64::from(of_project.is_none_or(|wanted| wanted == project));
+                }
+            }
+        }
+        figures
+    }
+
+    /// Returns the time of the last block in a project that nobody called wrong yet.
+    pub fn last_block(lines: &[HookLine], of_project: &str) -> Option<Timestamp> {
+        let wrong: Vec<Timestamp> =
+            lines.iter().filter_map(|line| if let HookLine::Wrong { of, .. } = line { Some(*of) } else { None }).collect();
+        lines.iter().rev().find_map(|line| match line {
+            HookLine::End { at, project, outcome: HookOutcome::Blocked, .. } if project == of_project && !wrong.contains(at) => {
+                Some(*at)
+            }
+            HookLine::End { .. } | HookLine::Wrong { .. } => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(millis: i64, session: &str, outcome: HookOutcome, refuted: bool) -> HookLine {
+        HookLine::End {
+            at: Timestamp::from_millis(millis),
+            project: "/shop".to_owned(),
+            agent: "codex".to_owned(),
+            session: session.to_owned(),
+            outcome,
+            refuted,
+        }
+    }
+
+    #[test]
+    fn blocks_are_counted_with_the_green_verdicts_after_them_in_the_same_session() {
+        let mut lines = vec![
+            end(1, "a", HookOutcome::Blocked, true),
+            end(2, "b", HookOutcome::Green, false),
+            end(3, "a", HookOutcome::Blocked, false),
+            end(4, "a", HookOutcome::Green, false),
+            end(5, "a", HookOutcome::Green, false),
+            end(6, "b", HookOutcome::Blocked, false),
+            end(7, "b", HookOutcome::Red, false),
+        ];
+        let of = Timestamp::from_millis;
+        assert_eq!(HookFigures::last_block(&lines, "/shop"), Some(of(6)));
+        lines.push(HookLine::Wrong { at: of(8), project: "/shop".to_owned(), of: of(6) });
+        assert_eq!(HookFigures::last_block(&lines, "/shop"), Some(of(3)));
+        let counted = HookFigures { turns: 4, blocks: 3, blocks_then_green: 2, refuted_claims: 1, wrong_blocks: 1 };
+        assert_eq!(HookFigures::count(&lines, None), counted);
+        assert_eq!(HookFigures::count(&lines, Some("/shop")), counted);
+        assert_eq!(HookFigures::count(&lines, Some("/other")), HookFigures::default());
+    }
+}

@@ -1,0 +1,33 @@
+//! Hooks of coding agents: what proctor answers when an agent begins a turn, ends one, or says that the tests pass.
+//!
+//! An agent starts `proctor hook run EVENT --agent NAME` and writes a JSON document to its standard input. Everything here is pure:
+//! the document, the state that was recorded at the start of the turn, and the verdict make the decision, and the decision makes the
+//! answer in the form that this agent reads. `cli/commands` reads and writes.
+//!
+//! Where to look: `contract` is the table of the agents, with the fields that they send and the answers that they take; `standing`
+//! is the verdict as a decision needs it; `claims` finds the sentences that say that the tests pass, by the table `claim_words`;
+//! `decision` decides; `message` writes what the agent reads; `state` is what is recorded between events; `settings_text` edits the
+//! settings files of agents; `figures` counts for `proctor hook report`.
+
+mod claim_words;
+mod claims;
+mod contract;
+mod decision;
+mod figures;
+mod json_text;
+mod message;
+mod settings_text;
+mod standing;
+mod state;
+
+pub use claims::{Claim, ClaimSubject, find_claim};
+pub use contract::{
+    AGENTS, AgentRow, BlockForm, ContextForm, EventRow, HookAnswer, HookEvent, HookInput, HookOutput, PersonForm, form_output,
+    read_input,
+};
+pub use decision::{HookDecision, MOST_BLOCKS, RefutedClaim, decide, needs_waiting};
+pub use figures::{HookFigures, HookLine, HookOutcome};
+pub use message::LONGEST_MESSAGE;
+pub use settings_text::{AddedPart, EditedSettings, SettingsProblem, entries_there, install_hooks, uninstall_hooks};
+pub use standing::{FailingItem, HookJudgement, HookStanding, HookVerdictReader};
+pub use state::{SessionState, ToldState, TurnStart, TurnState};
