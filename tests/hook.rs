@@ -96,7 +96,7 @@ fn what_was_red_before_the_turn_blocks_only_a_lie_and_three_blocks_are_the_most(
     let project = registered();
     project.save("code.txt", "bad\n");
     project.proctor(["run"]).failure();
-    // No service runs: a verdict that is there already counts.
+    // No service runs: a verdict that is there already counts, and nothing is run.
     prompt(&project);
     assert_eq!(stop(&project, "It is red, I changed nothing."), Value::Null);
     for number in 1..=3 {
@@ -112,8 +112,23 @@ fn what_was_red_before_the_turn_blocks_only_a_lie_and_three_blocks_are_the_most(
 }
 
 #[test]
-fn without_a_verdict_nothing_is_blocked_and_it_is_said_once() {
+fn where_no_service_tests_the_project_the_hook_does() {
     let project = registered();
+    prompt(&project);
+    assert_eq!(stop(&project, "The rounding is in line 3."), Value::Null);
+    let runs = project.store().committed_runs().len();
+    assert_eq!(runs, 1, "an idle turn runs nothing");
+    project.save("code.txt", "bad\n");
+    assert_eq!(stop(&project, "I changed it.")["decision"], "block");
+    assert_eq!(stop(&project, "All tests pass.")["decision"], "block");
+    project.save("code.txt", "good again\n");
+    assert_eq!(stop(&project, "All tests pass."), Value::Null, "the truth");
+    assert_eq!((claims(&project).len(), project.store().committed_runs().len()), (1, 3));
+}
+
+#[test]
+fn without_a_verdict_nothing_is_blocked_and_it_is_said_once() {
+    let project = registered().toml(&format!("{SETTINGS}[watch]\nhook_wait = \"0s\"\n"));
     prompt(&project);
     project.save("code.txt", "bad\n");
     let told = stop(&project, "All tests pass.");

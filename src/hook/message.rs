@@ -44,7 +44,7 @@ pub(super) fn block_text(reason: &BlockReason<'_>, standing: &HookStanding, is_n
     let mut failing: Vec<&FailingItem> = standing.failing.iter().collect();
     failing.sort_by_key(|item| !is_new(item));
     let mut named = 0;
-    let ending = "Mend this, or say plainly what fails. Each save is tested; `proctor wait --fresh` shows the verdict.";
+    let ending = "Mend this, or say plainly what fails. `proctor wait --fresh` shows the verdict.";
     for item in failing.iter().take(MOST_NAMED) {
         let line = failure_line(item, is_new(item));
         // The ending and the count of what is left out have to fit too.

@@ -9,8 +9,8 @@ use crate::model::{OverallResult, RunId, TaskId, Timestamp, TreeDigest};
 pub trait HookVerdictReader {
     /// Returns how the project stands now. Nothing is run. `None` if that cannot be read, or the project is not registered.
     fn read_now(&mut self) -> Option<ProjectStatusV1>;
-    /// Waits for a verdict for the present tree for at most this time, and returns how the project stands then. `None` if nothing
-    /// tests the project, so that waiting would bring nothing.
+    /// Waits for a verdict for the present tree for at most this time, and returns how the project stands then. Where nothing tests
+    /// the project, the checks are run. `None` if that cannot be read.
     fn wait_for_verdict(&mut self, within: Duration) -> Option<ProjectStatusV1>;
 }
 

@@ -208,20 +208,19 @@ fn a_stubborn_liar_is_blocked_three_times_in_any_language() {
 
 #[test]
 #[ignore = "long tier"]
-fn without_the_service_or_after_uninstalling_nothing_is_blocked() {
+fn without_the_service_the_hook_tests_and_after_uninstalling_nothing_is_blocked() {
     let project = registered();
     let model = ScriptedModel::start(vec![
         edit(&project, "bad\n", "Renamed it. All tests pass."),
+        edit(&project, "good again\n", "All tests pass."),
         edit(&project, "worse\n", "All tests pass."),
     ]);
     configure(&project, &model);
     codex(&project, "Rename it.");
-    assert_eq!(model.asked().len(), 1, "there is no verdict");
-    let daemon = start_serving(&project);
-    project.proctor(["wait", "--fresh"]).failure();
+    assert_eq!(model.asked().len(), 2, "the lie is blocked, the truth is not");
+    assert_eq!(claims(&project).len(), 1);
     project.proctor(["hook", "uninstall", "codex"]).success();
     codex(&project, "Rename it.");
     assert_eq!(model.asked().len(), 1, "there are no hooks");
-    assert!(claims(&project).is_empty());
-    daemon.interrupt();
+    assert_eq!(claims(&project).len(), 1);
 }

@@ -1,5 +1,6 @@
 //! `proctor hook run`: reads what an agent says, asks for the verdict, and answers. Everything is decided in `hook`.
 
+use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,7 +21,7 @@ use crate::hook::{
     decide, form_output, needs_waiting, read_input,
 };
 use crate::model::{ClaimRecord, CommandExit, ProjectId, Serving, TaskId};
-use crate::process::{clock, register_agent};
+use crate::process::{clock, register_agent, run_own_command};
 use crate::project::{ProjectScope, record_claim};
 
 /// The longest input that is read, in bytes. An agent's last message is in it.
@@ -29,6 +30,8 @@ const LONGEST_INPUT: u64 = 8 << 20;
 const LOOKING: Duration = Duration::from_secs(5);
 /// How much longer the service may take to answer than it waits.
 const MARGIN: Duration = Duration::from_secs(3);
+/// The most bytes of the output of `proctor wait` that are kept. Nothing of it is read.
+const LONGEST_OUTPUT: usize = 0;
 /// How long a claim waits for another writer of the ledger.
 const LEDGER_WAIT: Duration = Duration::from_secs(3);
 
@@ -114,7 +117,10 @@ fn settled(
     }
     let configuration = setup::configuration(reader.root).map_or_else(|_| Configuration::default(), |(read, _)| read);
     let within = configuration.watch.hook_wait;
-    match reader.wait_for_verdict(within).filter(|_| !within.is_zero()) {
+    if within.is_zero() {
+        return (project, standing);
+    }
+    match reader.wait_for_verdict(within) {
         Some(later) => {
             let standing = HookStanding::of(&later);
             (later, standing)
@@ -176,6 +182,26 @@ impl ProjectReader<'_> {
         }
     }
 
+    /// Has the checks run where no service does it, by `proctor wait` as a child without a terminal. A run that is not over in time is
+    /// stopped, and its verdict is then not known.
+    fn test_here(&self, within: Duration) {
+        let mut place = OsString::from("--project=");
+        place.push(self.root);
+        let words = [
+            OsString::from("wait"),
+            "--fresh".into(),
+            "--json".into(),
+            format!("--timeout={}ms", within.as_millis()).into(),
+            place,
+        ];
+        let begun = clock::monotonic();
+        let is_late = || clock::monotonic().since(begun) > within + MARGIN;
+        let program = self.environment.executable();
+        if let Err(error) = run_own_command(program, &words, self.root, LONGEST_OUTPUT, MARGIN, &is_late) {
+            render::note(&format!("note: the checks cannot be run: {error}"));
+        }
+    }
+
     /// Computes how the project stands without the service.
     fn look_here(&self) -> Result<Option<ProjectStatusV1>, CommandError> {
         let mut archive = opening::open_archive(self.environment)?;
@@ -201,6 +227,13 @@ impl HookVerdictReader for ProjectReader<'_> {
     }
 
     fn wait_for_verdict(&mut self, within: Duration) -> Option<ProjectStatusV1> {
-        self.ask(&format!("&wait=fresh&timeout={}ms", within.as_millis()), within + MARGIN)
+        if self.served.is_some() {
+            return self.ask(&format!("&wait=fresh&timeout={}ms", within.as_millis()), within + MARGIN);
+        }
+        self.test_here(within);
+        self.look_here().unwrap_or_else(|error| {
+            render::error(&error);
+            None
+        })
     }
 }
