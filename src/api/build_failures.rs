@@ -5,7 +5,7 @@ use crate::api::status::{ProjectStatusV1, VerdictV1};
 use crate::model::{FailureName, FailurePast, OverallResult, ProjectId, RunId, has_hidden_characters, shown_line};
 use crate::report::{
     ActionResultV2, ExecutionReportV2, FailureSource, OutgoingRedactor, ReportedFailure, cut_line, last_output, plain_text,
-    readable_output, redact_text, reported_failures, rerun_command, shortened_output, unlisted_failures,
+    readable_output, redact_text, relative_paths, reported_failures, rerun_command, shortened_output, unlisted_failures,
 };
 
 /// A test's id, a file's name and a rule are cut after this many characters.
@@ -62,7 +62,7 @@ impl AnswerTexts<'_> {
 
     fn relative(&self, text: &str) -> String {
         let root = self.root.trim_end_matches('/');
-        if root.is_empty() { text.to_owned() } else { text.replace(&format!("{root}/"), "") }
+        if root.is_empty() { text.to_owned() } else { relative_paths(text, &format!("{root}/")) }
     }
 }
 

@@ -131,8 +131,22 @@ fn read_name(process: Pid) -> Option<String> {
 /// Returns whether a shell was started for a single command: `sh -c COMMAND`.
 fn is_single_command(process: Pid) -> bool {
     let arguments = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-    let options = arguments.split(|byte| *byte == 0).skip(1).take_while(|word| word.starts_with(b"-"));
-    options.into_iter().any(|word| !word.starts_with(b"--") && word.contains(&b'c'))
+    let words: Vec<&[u8]> = arguments.split(|byte| *byte == 0).skip(1).collect();
+    has_single_command(&words)
+}
+
+/// Returns whether the arguments of a shell name a command by `-c`. Some options in front of it have a value of their own.
+fn has_single_command(words: &[&[u8]]) -> bool {
+    let mut words = words.iter();
+    while let Some(word) = words.next().filter(|word| word.starts_with(b"-") || word.starts_with(b"+")) {
+        if word.starts_with(b"-") && !word.starts_with(b"--") && word.contains(&b'c') {
+            return true;
+        }
+        if word.ends_with(b"o") && !word.starts_with(b"--") || [&b"--rcfile"[..], b"--init-file"].contains(word) {
+            words.next();
+        }
+    }
+    false
 }
 
 /// Removes the entries of processes that have ended. What cannot be removed is left.
@@ -174,6 +188,22 @@ mod tests {
         assert_eq!(found(&["codex", "bash", "sshd"]), Some(89));
         assert_eq!(found(&["sh -c", "node", "bash"]), Some(88));
         assert_eq!(found(&["sh -c", "bash -c", "claude"]), Some(87));
+    }
+
+    #[test]
+    fn a_shell_for_one_command_may_have_options_with_values() {
+        for (words, expected) in [
+            (&["-c", "x"][..], true),
+            (&["-o", "pipefail", "-ec", "x"], true),
+            (&["--norc", "-euo", "pipefail", "-c", "x"], true),
+            (&["--rcfile", "file", "-i"], false),
+            (&["script.sh", "-c"], false),
+            (&["-i"], false),
+            (&[], false),
+        ] {
+            let bytes: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+            assert_eq!(has_single_command(&bytes), expected, "{words:?}");
+        }
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub use file_names::{
 pub use formats::{ExportedRun, export_texts, workflow_error};
 pub use hash::{report_hash, seal_debt_hash, seal_hash};
 pub use interrupted::interrupted_report;
-pub use outgoing::OutgoingRedactor;
+pub use outgoing::{OutgoingRedactor, relative_paths};
 pub use plain_text::plain_text;
 pub use records::{
     ACTION_SCHEMA, DIAGNOSTICS_SCHEMA, RUN_SCHEMA, TEST_RESULTS_SCHEMA, action_record, diagnostics_record, run_start_details,

@@ -100,23 +100,38 @@ impl OutgoingRedactor {
     }
 
     fn without_places(&self, text: &str) -> String {
-        let text = match &self.root {
-            Some(root) if text.contains(root.as_str()) => text.replace(root.as_str(), ""),
-            _ => text.to_owned(),
-        };
+        let text = self.root.as_ref().map_or_else(|| text.to_owned(), |root| relative_paths(text, root));
         let text = self.home.as_ref().map_or_else(|| text.clone(), |home| without_home(&text, home));
         let text = without_paths(&text);
         self.names.iter().fold(text, |text, (label, name)| without_name(&text, name, label))
     }
 }
 
-/// Replaces the home directory, but not a directory beside it whose name begins alike.
+/// Makes the absolute paths below a directory relative to it. `root` ends in a slash. What only has the directory's path in its middle, such
+/// as `src/app/a.py` where the directory is `/app`, is another path.
+pub fn relative_paths(text: &str, root: &str) -> String {
+    let (mut kept, mut copied) = (String::with_capacity(text.len()), 0);
+    for (place, _) in text.match_indices(root) {
+        if begins_path(&text[..place], &text[place..]) {
+            kept.push_str(&text[copied..place]);
+            copied = place + root.len();
+        }
+    }
+    kept + &text[copied..]
+}
+
+/// Returns whether a path that begins with a slash begins here, and no part of a longer one. More slashes may stand before it: `file:///a`.
+fn begins_path(before: &str, from_slash: &str) -> bool {
+    is_absolute(before.trim_end_matches('/'), from_slash)
+}
+
+/// Replaces the home directory, but not a directory beside it whose name begins alike, and not a part of another path.
 fn without_home(text: &str, home: &str) -> String {
     let (mut kept, mut copied) = (String::with_capacity(text.len()), 0);
     for (place, _) in text.match_indices(home) {
         let end = place + home.len();
         let goes_on = text[end..].chars().next().is_some_and(|next| next.is_alphanumeric() || "._-".contains(next));
-        if !goes_on {
+        if !goes_on && begins_path(&text[..place], &text[place..]) {
             kept.push_str(&text[copied..place]);
             kept.push_str("[redacted: home]");
             copied = end;
@@ -240,7 +255,7 @@ mod tests {
             ("--out=/tmp/a,/tmp/b", "--out=[redacted: path]"),
             ("file:///tmp/a", "file:[redacted: path]"),
             ("https://ci.example.org/job/7 failed", "https:[redacted: path]"),
-            ("x/srv/people/ada7/y", "x[redacted: home][redacted: path]"),
+            ("x/srv/people/ada7/y", "x/srv/people/[redacted: user]/y"),
             ("\"/srv/people/ada7\"", "\"[redacted: home]\""),
             ("%2Fhome%2FADA7%2Fx", "%2Fhome%2F[redacted: user]%2Fx"),
             ("al-x album metal (al)", "[redacted: user]-x album metal ([redacted: user])"),

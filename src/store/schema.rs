@@ -277,7 +277,7 @@ CREATE INDEX history_results_by_run ON history_results (project, sequence);
 /// Adds an index of the results that were carried out. A question about older results counts the newer ones in it, and does not read
 /// their rows, which hold the durations of every test.
 const VERSION_15: &str = "
-CREATE INDEX history_results_carried_out ON history_results (project, check_number, sequence, attempt) WHERE reused IS NULL;
+CREATE INDEX IF NOT EXISTS history_results_carried_out ON history_results (project, check_number, sequence, attempt) WHERE reused IS NULL;
 ";
 
 const VERSION_4: &str = "

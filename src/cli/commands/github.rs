@@ -14,7 +14,7 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::model::{ActionId, ExportFormat};
 use crate::project::ProjectError;
-use crate::report::{ExecutionReportV2, ExportedRun, TestResultsRecordV1, export_texts, workflow_error};
+use crate::report::{ExecutionReportV2, ExportedRun, TestResultsRecordV1, export_texts, redact_text, workflow_error};
 
 /// The variable with the file for the summary of a step.
 const SUMMARY_FILE: &str = "GITHUB_STEP_SUMMARY";
@@ -46,9 +46,9 @@ pub(super) fn tell(environment: &Environment, root: &Path, report: &ExecutionRep
 }
 
 /// Prints an annotation for an error that left no run.
-pub(super) fn tell_error(environment: &Environment, error: &CommandError) {
-    let message = environment.outgoing_redactor().redact_lines(&error.lines().join("\n"));
-    render::workflow_commands(&workflow_error("proctor", &message));
+pub(super) fn tell_error(error: &CommandError) {
+    // The same text is on standard error. Pointers into a specification look like absolute paths, and without them it says nothing.
+    render::workflow_commands(&workflow_error("proctor", &redact_text(&error.lines().join("\n"))));
 }
 
 /// The records of tests by the ids of their checks.

@@ -59,13 +59,14 @@ pub(super) enum Asking {
     Agreed,
 }
 
-/// Returns the files that get the section: those that are there, or `AGENTS.md`. A `CLAUDE.md` that is a link beside an `AGENTS.md`
-/// needs no section of its own: links to that file are how projects keep one text for all agents.
+/// Returns the files that get the section: those that are there, or `AGENTS.md`. One of the two that is a link beside the other needs no
+/// section of its own: links are how projects keep one text for all agents.
 fn files(root: &Path) -> Vec<&'static str> {
     let found = |name: &str| root.join(name).symlink_metadata().ok();
     let is_link = |name: &str| found(name).is_some_and(|metadata| metadata.is_symlink());
     match (found(AGENTS).is_some(), found(CLAUDE).is_some()) {
-        (true, true) if is_link(CLAUDE) => vec![AGENTS],
+        (true, true) if is_link(CLAUDE) && !is_link(AGENTS) => vec![AGENTS],
+        (true, true) if is_link(AGENTS) && !is_link(CLAUDE) => vec![CLAUDE],
         (true, true) => vec![AGENTS, CLAUDE],
         (false, true) => vec![CLAUDE],
         (_, false) => vec![AGENTS],

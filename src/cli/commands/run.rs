@@ -58,7 +58,7 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
         return execute_request(options, environment);
     }
     render::guard_job_log();
-    execute_request(options, environment).inspect_err(|error| github::tell_error(environment, error))
+    execute_request(options, environment).inspect_err(github::tell_error)
 }
 
 fn execute_request(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

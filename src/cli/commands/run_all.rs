@@ -90,7 +90,7 @@ pub(super) fn execute(options: &RunOptions, environment: &Environment) -> Result
             if let (Err(error), RunOutput::Screen) = (&ended, output) {
                 render::error(error);
                 if options.github {
-                    github::tell_error(environment, error);
+                    github::tell_error(error);
                 }
             }
             if let Ok(end) = &ended {

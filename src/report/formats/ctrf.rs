@@ -4,6 +4,8 @@
 //! A duration is required for each test, so one that is not known is 0, and `extra.proctor.durationKnown` is false. The statuses are
 //! fewer than ours: an error is `failed` with `rawStatus` `error`, and a check that could not do its work is `failed` with its result type.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::model::{DurationMs, ResultType, TestOutcome, shown_json};
@@ -35,7 +37,7 @@ pub(super) fn write(run: WrittenRun<'_>) -> String {
     add(&mut counted, "duration", duration);
     let not_listed: u64 = checks.iter().map(|check| run.not_listed(check)).sum();
     let own = json!({
-        "run": report.authenticity.execution_id, "project": report.project.id, "task": report.test_specification.task_id,
+        "run": report.authenticity.execution_id, "project": run.project_id, "task": report.test_specification.task_id,
         "verdict": run.verdict(), "reason": report.validation_criteria_evaluation.reason,
         "tree": report.tree.as_ref().map(|tree| tree.before.0.hex()), "testsNotListed": not_listed,
         "checks": checks.iter().map(|check| own_check(check)).collect::<Vec<_>>(),
@@ -62,8 +64,15 @@ fn entries(run: WrittenRun<'_>, check: &ActionResultV2) -> Vec<Value> {
     let tests = run.tests_of(check);
     let failures = failures_of(check);
     let mut entries: Vec<Value> = Vec::new();
+    let mut named: BTreeMap<&str, u32> = BTreeMap::new();
+    tests.unwrap_or_default().iter().for_each(|test| *named.entry(stable_name(test)).or_default() += 1);
     for test in tests.unwrap_or_default() {
         let mut entry = entry_of_test(run, check, test);
+        // Files may have tests of one name.
+        if let Some(place) = test.location.as_ref().filter(|_| named.get(stable_name(test)).is_some_and(|count| *count > 1)) {
+            let task = &run.report.test_specification.task_id;
+            entry["testId"] = json!(format!("{task}/{}/{}/{}", check.name, place.file, stable_name(test)));
+        }
         if let Some(failure) = failures.get(stable_name(test)) {
             // The format has no key for these two.
             add(&mut entry["extra"]["proctor"], "expected", failure.expected.as_deref());

@@ -14,19 +14,25 @@ pub(super) fn write(run: WrittenRun<'_>) -> String {
         for test in tests.unwrap_or_default().iter().filter(|test| test.status.is_failure()) {
             let (first, _) = failure_texts(test);
             let place = test.location.as_ref().map(|place| (place.file.as_str(), place.line, None));
-            of_check.push(command("error", place, &format!("{}: {}", check.name, test.full_name), &first));
+            let level = if check.blocking == Some(false) { "warning" } else { "error" };
+            of_check.push(command(level, place, &format!("{}: {}", check.name, test.full_name), &first));
         }
         let findings = check.result.as_ref().map(|result| result.diagnostics.findings()).unwrap_or_default();
         for finding in findings {
-            let level = if finding.severity == FindingLevel::Error { "error" } else { "warning" };
+            // What the policy allows is no error of the run.
+            let is_error = finding.severity == FindingLevel::Error && check.blocking != Some(false);
+            let level = if is_error { "error" } else { "warning" };
             let place = finding.file.as_deref().map(|file| (file, finding.line, finding.column));
             let rule = finding.rule_id.as_deref().or(finding.code.as_deref()).unwrap_or_default();
             of_check.push(command(level, place, format!("{} {rule}", check.name).trim_end(), &finding.message));
         }
+        // What is left out are warnings before errors.
+        of_check.sort_by_key(|line| !line.starts_with("::error "));
         // Warnings alone do not say that the check did not succeed.
         if !of_check.iter().any(|line| line.starts_with("::error ")) && fails_as_a_whole(check, tests) {
             let status = check.status.map_or("", ResultType::word);
-            of_check.insert(0, command("error", None, &format!("{}: {status}", check.name), reason(check)));
+            let level = if check.blocking == Some(false) { "warning" } else { "error" };
+            of_check.insert(0, command(level, None, &format!("{}: {status}", check.name), reason(check)));
         }
         let more = of_check.len().saturating_sub(MOST_OF_A_CHECK);
         lines.extend(of_check.into_iter().take(MOST_OF_A_CHECK));

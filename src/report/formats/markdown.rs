@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::model::{ResultType, shown_line};
+use crate::model::{FindingLevel, ResultType, shown_line};
 use crate::report::ActionResultV2;
 use crate::report::formats::junit::finding_line;
 use crate::report::formats::{WrittenRun, fails_as_a_whole, failure_texts, reason};
@@ -61,7 +61,9 @@ fn failures(run: WrittenRun<'_>, check: &ActionResultV2) -> Vec<String> {
     let failed = tests.unwrap_or_default().iter().filter(|test| test.status.is_failure());
     let mut lines: Vec<String> = failed.map(|test| format!("{}: {}", test.full_name, failure_texts(test).0)).collect();
     let findings = check.result.as_ref().map(|result| result.diagnostics.findings()).unwrap_or_default();
-    lines.extend(findings.iter().map(finding_line));
+    // What is left out of a long list are warnings before errors.
+    let of = |is_error: bool| findings.iter().filter(move |finding| (finding.severity == FindingLevel::Error) == is_error);
+    lines.extend(of(true).chain(of(false)).map(finding_line));
     if lines.is_empty() && fails_as_a_whole(check, tests) {
         lines.push(reason(check).to_owned());
     }

@@ -44,7 +44,7 @@ pub struct ExportedRun<'a> {
 /// Writes a run in each of these formats, in their order.
 pub fn export_texts(run: ExportedRun<'_>, formats: &[ExportFormat]) -> Vec<String> {
     let outgoing = OutgoingRun::of(run);
-    let run = WrittenRun { report: &outgoing.report, tests: &outgoing.tests };
+    let run = WrittenRun { report: &outgoing.report, project_id: &outgoing.project_id, tests: &outgoing.tests };
     let write = |format: &ExportFormat| match format {
         ExportFormat::Junit => junit::write(run),
         ExportFormat::Ctrf => ctrf::write(run),
@@ -60,14 +60,18 @@ pub fn export_texts(run: ExportedRun<'_>, formats: &[ExportFormat]) -> Vec<Strin
 #[derive(Debug, Clone, Copy)]
 struct WrittenRun<'a> {
     report: &'a ExecutionReportV2,
+    /// The project's id. It is the name of a directory, so it may name a person and is redacted like any text.
+    project_id: &'a str,
     tests: &'a BTreeMap<ActionId, TestResultsRecordV1>,
 }
 
 impl<'a> WrittenRun<'a> {
-    /// Returns the checks, after the prerequisites that did not succeed: where one of them failed, no check may have run.
+    /// Returns the checks, between the prerequisites and the clean-up actions that did not succeed: where a prerequisite failed, no check may
+    /// have run, and a failed clean-up can block like a check.
     fn checks(self) -> Vec<&'a ActionResultV2> {
-        let prerequisites = self.report.prerequisite_execution.results.iter().filter(|one| has_failed(one));
-        prerequisites.chain(&self.report.step_execution.results).collect()
+        let failed = |results: &'a [ActionResultV2]| results.iter().filter(|one| has_failed(one));
+        let prerequisites = failed(&self.report.prerequisite_execution.results);
+        prerequisites.chain(&self.report.step_execution.results).chain(failed(&self.report.cleanup_execution.results)).collect()
     }
 
     /// Returns the listed tests of a check; `None` if it has no record of tests.
@@ -92,10 +96,10 @@ impl<'a> WrittenRun<'a> {
     }
 
     /// Returns the reason for a verdict other than PASSED that no check explains, such as a criterion that is not met or a tree that
-    /// moved. `None` if the run passed, or a check did not succeed.
+    /// moved. `None` if the run passed, or a check did not succeed and that blocks.
     fn unexplained(self) -> Option<&'a str> {
         let evaluation = &self.report.validation_criteria_evaluation;
-        let is_told = self.checks().into_iter().any(has_failed);
+        let is_told = self.checks().into_iter().any(|check| has_failed(check) && check.blocking != Some(false));
         (evaluation.overall_result != Some(OverallResult::Passed) && !is_told).then_some(evaluation.reason.as_str())
     }
 
@@ -120,11 +124,16 @@ fn reason(check: &ActionResultV2) -> &str {
     check.classification.as_ref().map_or("", |classification| classification.reason.as_str())
 }
 
-/// Returns what the report says about the tests of a check that failed, by the test's name in the tool's report.
+/// Returns what the report says about the tests of a check that failed, by the test's name in the tool's report. Where several files have a
+/// failed test of one name, it is not known which of them is meant, and none is returned.
 fn failures_of(check: &ActionResultV2) -> BTreeMap<&str, &TestFailure> {
     let results = check.result.as_ref().and_then(|result| result.test_results.as_ref());
     let failures = results.map(|results| results.failures.as_slice()).unwrap_or_default();
-    failures.iter().map(|failure| (failure.stable_name(), failure)).collect()
+    let mut by_name: BTreeMap<&str, Option<&TestFailure>> = BTreeMap::new();
+    for failure in failures {
+        by_name.entry(failure.stable_name()).and_modify(|known| *known = None).or_insert(Some(failure));
+    }
+    by_name.into_iter().filter_map(|(name, failure)| Some((name, failure?))).collect()
 }
 
 fn stable_name(test: &TestRecordV1) -> &str {

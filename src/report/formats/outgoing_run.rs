@@ -16,6 +16,7 @@ const LONGEST_LINE: usize = 4000;
 #[derive(Debug)]
 pub(super) struct OutgoingRun {
     pub(super) report: ExecutionReportV2,
+    pub(super) project_id: String,
     pub(super) tests: BTreeMap<ActionId, TestResultsRecordV1>,
 }
 
@@ -23,6 +24,7 @@ impl OutgoingRun {
     pub(super) fn of(run: ExportedRun<'_>) -> Self {
         let texts = Texts { redactor: run.redactor, below: run.below };
         let mut report = run.report.clone();
+        let project_id = texts.line(report.project.id.as_str());
         report.project.name = Some(texts.line(report.project.name.as_deref().unwrap_or(report.project.id.as_str())));
         texts.change(&mut report.validation_criteria_evaluation.reason);
         let phases = [
@@ -33,7 +35,7 @@ impl OutgoingRun {
         phases.into_iter().flatten().for_each(|check| texts.change_check(check));
         let mut tests = run.tests.clone();
         tests.values_mut().flat_map(|record| &mut record.results.test_results).for_each(|test| texts.change_test(test));
-        Self { report, tests }
+        Self { report, project_id, tests }
     }
 }
 

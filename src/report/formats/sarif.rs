@@ -40,7 +40,7 @@ fn with_frame(run: WrittenRun<'_>, name: &str, tool: &str, results: Results, inv
         "originalUriBaseIds": {BASE: {"description": {"text": "The root of the project."}}},
         "results": results.results,
         "properties": {"proctor": {
-            "run": report.authenticity.execution_id, "project": report.project.id, "verdict": run.verdict(),
+            "run": report.authenticity.execution_id, "project": run.project_id, "verdict": run.verdict(),
             "tree": report.tree.as_ref().map(|tree| tree.before.0.hex()), "generatedBy": GENERATED_BY,
         }},
     });

@@ -13,8 +13,8 @@ use crate::report::{ActionResultV2, TestRecordV1};
 
 /// The name of the fingerprint. A fingerprint that is made in another way gets another name.
 const FINGERPRINT: &str = "proctor/v1";
-/// The most results of a check. Code hosts refuse files with more.
-const MOST: usize = 25_000;
+/// The most results of a check but the one that says that it failed. Code hosts refuse files with more than 25,000.
+const MOST: usize = 24_999;
 const TEST_FAILURE: &str = "test-failure";
 
 /// The rules and results of one tool.
@@ -51,7 +51,9 @@ impl<'a> Entry<'a> {
 pub(super) fn results_of_check(check: &ActionResultV2, tests: Option<&[TestRecordV1]>) -> Results {
     let mut results = Results::default();
     let findings = check.result.as_ref().map(|result| result.diagnostics.findings()).unwrap_or_default();
-    findings.iter().for_each(|finding| results.add_finding(finding, &check.tool));
+    // What is left out of too many results are warnings before errors.
+    let of = |is_error: bool| findings.iter().filter(move |finding| (finding.severity == FindingLevel::Error) == is_error);
+    of(true).for_each(|finding| results.add_finding(finding, &check.tool));
     tests.unwrap_or_default().iter().filter(|test| test.status.is_failure()).for_each(|test| results.add_test(test));
     // Without a list of tests, the report still names those that failed first.
     if tests.is_none() {
@@ -66,6 +68,7 @@ pub(super) fn results_of_check(check: &ActionResultV2, tests: Option<&[TestRecor
             });
         }
     }
+    of(false).for_each(|finding| results.add_finding(finding, &check.tool));
     let says_nothing = !results.results.iter().any(|result| result["level"] == "error");
     if says_nothing && fails_as_a_whole(check, tests) {
         let rule = check.status.map_or("SKIPPED", ResultType::word);
@@ -104,7 +107,8 @@ impl Results {
     }
 
     fn add(&mut self, entry: Entry<'_>) {
-        if self.results.len() >= MOST {
+        // One place is kept for a result that says that the check failed.
+        if self.results.len() >= MOST && entry.level == FindingLevel::Warning || self.results.len() > MOST {
             return;
         }
         let index = match self.places.get(entry.rule) {
