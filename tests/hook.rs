@@ -147,8 +147,11 @@ fn background_work_other_projects_and_unregistered_directories_are_left_alone() 
     let mut busy = input(&project, "All tests pass.");
     busy["background_tasks"] = json!([{"id": "b1"}]);
     assert_eq!(hook(&project, "claude", "Stop", &busy).stdout, "");
-    let elsewhere = json!({"session_id": "s1", "cwd": other.path(), "last_assistant_message": "All tests pass."});
-    assert_eq!(hook(&project, "claude", "Stop", &elsewhere).stdout, "");
+    let elsewhere =
+        |session: &str| json!({"session_id": session, "cwd": other.path(), "last_assistant_message": "I changed it."});
+    assert_eq!(hook(&project, "claude", "Stop", &elsewhere("s9")).stdout, "", "another agent");
+    let gone_elsewhere = hook(&project, "claude", "Stop", &elsewhere("s1")).json();
+    assert_eq!(gone_elsewhere["decision"], "block", "the turn began in the project");
     assert_eq!(stop(&project, "I changed it.")["decision"], "block");
     daemon.interrupt();
 }
@@ -160,6 +163,7 @@ fn an_input_that_is_wrong_and_an_event_that_is_unknown_block_nothing() {
         ("claude", "Stop", &b"{"[..]),
         ("claude", "Stop", b""),
         ("claude", "Stop", b"\xff\xfe"),
+        ("claude", "--not-an-option", b"{}"),
         ("claude", "Nothing", b"{}"),
         ("nobody", "Stop", b"{}"),
     ] {

@@ -158,7 +158,13 @@ fn found<'r>(report: &'r ExecutionReportV2, choice: FailureChoice<'_>) -> Vec<Fo
         let listed = failures.into_iter().map(move |failure| Found { result, failure: Some(failure) });
         listed.chain(whole).collect::<Vec<_>>()
     };
-    blocking(report).flat_map(of_action).filter(|found| choice.about.is_empty() || found.is_about(choice.about)).collect()
+    let chosen = blocking(report).flat_map(of_action).filter(|found| choice.about.is_empty() || found.is_about(choice.about));
+    let mut found: Vec<Found<'_>> = chosen.collect();
+    if found.len() > FailuresV1::SHOWN {
+        // Not all are listed: findings of a linter must not hide that a test fails.
+        found.sort_by_key(|found| found.test_name().is_none());
+    }
+    found
 }
 
 fn next_step(result: &ActionResultV2) -> Option<NextStepV1> {

@@ -36,6 +36,11 @@ pub(crate) fn is_launcher() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == "__launcher")
 }
 
+/// Returns whether an agent has started this process as a hook. Its arguments may be those of another version.
+pub(crate) fn is_hook_run() -> bool {
+    std::env::args_os().skip(1).take(2).eq(["hook", "run"])
+}
+
 /// Returns the arguments of a process that queries a database of SQLite; `None` if this process does not. proctor starts itself
 /// with a hidden first argument for this, inside the isolation of the action that asks.
 pub(crate) fn sqlite_arguments() -> Option<Vec<String>> {

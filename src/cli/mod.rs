@@ -69,7 +69,11 @@ pub fn main() -> ExitCode {
     }
     let arguments = match Arguments::read() {
         Ok(arguments) => arguments,
-        Err(error) => return ExitCode::from(render::usage(&error).code()),
+        Err(error) => {
+            let exit = render::usage(&error);
+            // Agents take 2 for a block. A hook that a newer or older version wrote must not block anything.
+            return ExitCode::from(if environment::is_hook_run() { CommandExit::Proceed } else { exit }.code());
+        }
     };
     let (audience, fails_open) = (arguments.command.audience_of_errors(), arguments.command.fails_open());
     let result = Environment::read().and_then(|environment| dispatch(arguments, &environment));

@@ -136,7 +136,7 @@ fn watched_tasks(WrittenValue { value: names, .. }: WrittenValue<Vec<String>>) -
 }
 
 /// The longest `hook_wait`. Agents end a hook after 60 seconds, by the settings that `proctor hook install` writes.
-const LONGEST_HOOK_WAIT: Duration = Duration::from_secs(50);
+const LONGEST_HOOK_WAIT: Duration = Duration::from_secs(40);
 
 fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettings {
     let millis = Duration::from_millis;

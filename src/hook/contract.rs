@@ -124,7 +124,7 @@ const fn end(name: &'static str, what: HookEvent, block: BlockForm, person: Pers
     EventRow { message, ..event(name, what, block, ContextForm::Never, person) }
 }
 
-/// The time-out of an event at which proctor may wait for a verdict, in seconds. `hook_wait` is at most 50 seconds.
+/// The time-out of an event at which proctor may wait for a verdict, in seconds. `hook_wait` is at most 40 seconds.
 const TURN_TIMEOUT: u64 = 60;
 /// The time-out of an event at which proctor only reads, in seconds.
 const START_TIMEOUT: u64 = 10;
@@ -280,6 +280,8 @@ pub struct HookInput {
     pub in_background: bool,
     /// Whether the turn was stopped by a person or by an error.
     pub is_aborted: bool,
+    /// Whether a session goes on in the middle of a turn, after the agent has shortened what it remembers.
+    pub is_compaction: bool,
 }
 
 /// Reads what an agent sent. Fields that proctor does not know are left alone: agents add some in every version.
@@ -303,6 +305,7 @@ pub fn read_input(agent: &AgentRow, event: &EventRow, text: &str) -> Result<Hook
         message: word(event.message).filter(|_| !event.message.is_empty()),
         prompt: word("prompt").filter(|_| event.event == HookEvent::Prompt),
         in_background: is_filled("background_tasks"),
+        is_compaction: event.event == HookEvent::SessionStart && word("source").as_deref() == Some("compact"),
         is_aborted: event.event == HookEvent::TurnEnd && matches!(status.as_str(), "aborted" | "error"),
     })
 }

@@ -4,7 +4,7 @@
 //! or if its last message says that the tests pass and the verdict for the same tree says that they fail. What is not known blocks
 //! nothing.
 
-use crate::hook::message::{BlockReason, block_text, old_failures_text, standing_line};
+use crate::hook::message::{BlockReason, FailureAge, block_text, old_failures_text, standing_line};
 use crate::hook::{
     Claim, ClaimSubject, FailingItem, HookAnswer, HookEvent, HookInput, HookJudgement, HookOutcome, HookStanding, TurnStart,
     TurnState, find_claim,
@@ -50,6 +50,7 @@ pub fn needs_waiting(event: HookEvent, input: &HookInput, state: &TurnState, sta
 pub fn decide(event: HookEvent, input: &HookInput, state: &TurnState, standing: &HookStanding, now: Timestamp) -> HookDecision {
     let state = state.clone();
     match event {
+        HookEvent::SessionStart if input.is_compaction => silent(state, HookOutcome::Silent),
         HookEvent::SessionStart => begin(state, standing, now, true),
         HookEvent::Prompt => {
             let is_own_text = |line: &String| input.prompt.as_ref().is_some_and(|prompt| prompt.contains(line.as_str()));
@@ -85,7 +86,7 @@ fn begin(state: TurnState, standing: &HookStanding, now: Timestamp, is_session: 
     let told = crate::hook::ToldState { limit: false, pending: None, ..state.told };
     let is_news = result.is_some() && (is_session || state.last_result.is_some() && state.last_result != result);
     let last_result = result.or(state.last_result);
-    let state = TurnState { start: Some(start), blocks: 0, last_result, last_block: None, reply: None, told };
+    let state = TurnState { start: Some(start), blocks: 0, side_blocks: 0, last_result, last_block: None, reply: None, told };
     match result.filter(|_| is_news) {
         Some(result) => {
             let line = standing_line(standing, result == OverallResult::Passed);
@@ -122,6 +123,16 @@ fn is_new(item: &FailingItem, start: &TurnStart, standing: &HookStanding) -> boo
     start.judged && !is_known_before && !is_unclear
 }
 
+/// Returns whether something failed before this turn already; `false` also if that is not known.
+fn was_before(item: &FailingItem, start: &TurnStart) -> bool {
+    start.failing.contains(&item.key) || item.failing_since.is_some_and(|since| since < start.at)
+}
+
+/// Returns whether more fails than at the start of the turn, where not all of it is listed: something of what is not listed is new.
+fn fails_more(start: &TurnStart, standing: &HookStanding) -> bool {
+    start.judged && standing.failing_total > standing.failing.len() as u64 && standing.failing_total > start.failing_total
+}
+
 fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &HookStanding) -> HookDecision {
     if input.in_background || input.is_aborted {
         return silent(state, HookOutcome::Silent);
@@ -133,31 +144,39 @@ fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &Hoo
         state.last_result = Some(result);
     }
     let is_new_here = |item: &FailingItem| start.as_ref().is_some_and(|start| is_new(item, start, standing));
+    let age = |item: &FailingItem| match &start {
+        Some(start) if is_new(item, start, standing) => FailureAge::New,
+        Some(start) if was_before(item, start) => FailureAge::Before,
+        Some(_) | None => FailureAge::Unknown,
+    };
     match &standing.judgement {
         HookJudgement::Passed => {
             state.blocks = 0;
+            state.side_blocks = 0;
             state.told.limit = false;
             silent(state, HookOutcome::Green)
         }
         HookJudgement::Failed => {
             if let Some(refuted) = claim.as_ref().and_then(|claim| refute(claim, standing)) {
-                let text = block_text(&BlockReason::Claim(&refuted.claim.phrase), standing, is_new_here);
-                return HookDecision { refuted: Some(refuted), ..block(state, text) };
+                let text = block_text(&BlockReason::Claim(&refuted.claim.phrase), standing, age);
+                return HookDecision { refuted: Some(refuted), ..block(event, state, text) };
             }
             // A sub-agent may work beside others, whose files are half done: only what it says counts.
             let may_block = changed == Some(true) && event != HookEvent::SubagentEnd;
-            if may_block && standing.failing.iter().any(|item| is_new_here(item) && !item.is_flaky) {
-                let text = block_text(&BlockReason::NewFailures, standing, is_new_here);
-                return block(state, text);
+            let fails_more = start.as_ref().is_some_and(|start| fails_more(start, standing));
+            if may_block && (fails_more || standing.failing.iter().any(|item| is_new_here(item) && !item.is_flaky)) {
+                let text = block_text(&BlockReason::NewFailures, standing, age);
+                return block(event, state, text);
             }
-            let old: Vec<String> = standing.failing.iter().map(|item| item.key.clone()).collect();
+            let of_before: Vec<&FailingItem> = standing.failing.iter().filter(|item| age(item) == FailureAge::Before).collect();
+            let old: Vec<String> = of_before.iter().map(|item| item.key.clone()).collect();
             let is_known = old.iter().all(|key| state.told.old_failures.contains(key));
             let is_judged = start.as_ref().is_some_and(|start| start.judged);
             if !may_block || !is_judged || old.is_empty() || is_known {
                 return silent(state, HookOutcome::Red);
             }
             state.told.old_failures = old;
-            tell(state, old_failures_text(standing), HookOutcome::Red)
+            tell(state, old_failures_text(&of_before), HookOutcome::Red)
         }
         HookJudgement::Pending => {
             let tree = standing.tree.map_or_else(|| "unknown".to_owned(), |tree| tree.to_string());
@@ -172,8 +191,8 @@ fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &Hoo
         HookJudgement::CannotJudge(why) => {
             let was_judgeable = start.as_ref().is_some_and(|start| start.judgeable);
             if changed == Some(true) && was_judgeable && event != HookEvent::SubagentEnd {
-                let text = block_text(&BlockReason::CannotJudge(why), standing, is_new_here);
-                return block(state, text);
+                let text = block_text(&BlockReason::CannotJudge(why), standing, age);
+                return block(event, state, text);
             }
             silent(state, HookOutcome::Silent)
         }
@@ -192,13 +211,14 @@ fn tell(state: TurnState, text: String, outcome: HookOutcome) -> HookDecision {
 }
 
 /// Keeps the agent from stopping, unless that was done as often as it may be; then the person is told, once.
-fn block(mut state: TurnState, text: String) -> HookDecision {
-    if state.blocks < MOST_BLOCKS {
-        state.blocks += 1;
+fn block(event: HookEvent, mut state: TurnState, text: String) -> HookDecision {
+    let blocks = if event == HookEvent::TurnEnd { &mut state.blocks } else { &mut state.side_blocks };
+    if *blocks < MOST_BLOCKS {
+        *blocks += 1;
         state.last_block = text.lines().next().map(str::to_owned);
         return HookDecision { answer: HookAnswer::Block(text), refuted: None, state, outcome: HookOutcome::Blocked };
     }
-    if state.told.limit {
+    if state.told.limit || event != HookEvent::TurnEnd {
         return silent(state, HookOutcome::Red);
     }
     state.told.limit = true;

@@ -37,6 +37,8 @@ pub enum HookLine {
         outcome: HookOutcome,
         /// Whether a claim was refuted.
         refuted: bool,
+        /// Whether the agent's turn ended, and not the work of a sub-agent or a task.
+        turn: bool,
     },
     /// A person said that the block at `of` was wrong.
     Wrong { at: Timestamp, project: String, of: Timestamp },
@@ -65,7 +67,7 @@ impl HookFigures {
         let mut open: BTreeMap<(&str, &str), u64> = BTreeMap::new();
         for line in lines {
             match line {
-                HookLine::End { project, session, outcome, refuted, .. } => {
+                HookLine::End { project, session, outcome, refuted, turn, .. } => {
                     if of_project.is_some_and(|wanted| wanted != project) {
                         continue;
                     }
@@ -76,11 +78,11 @@ impl HookFigures {
                             *waiting += 1;
                         }
                         HookOutcome::Green => {
-                            figures.turns += 1;
+                            figures.turns += u64::from(*turn);
                             figures.blocks_then_green += std::mem::take(waiting);
                         }
                         HookOutcome::Silent | HookOutcome::Context | HookOutcome::Red | HookOutcome::Pending => {
-                            figures.turns += 1
+                            figures.turns += u64::from(*turn);
                         }
                     }
                     figures.refuted_claims += u64::from(*refuted);
@@ -118,6 +120,7 @@ mod tests {
             session: session.to_owned(),
             outcome,
             refuted,
+            turn: true,
         }
     }
 

@@ -113,8 +113,10 @@ pub fn uninstall_hooks(agent: &AgentRow, text: &str, added: &BTreeSet<AddedPart>
     for (part, key) in [(AddedPart::Hooks, "hooks"), (AddedPart::Version, "version")] {
         let root = read_parts(&text);
         let member = root.member(key).filter(|_| added.contains(&part));
-        // A version alone is nothing that somebody else wrote.
-        if let Some(member) = member.filter(|member| is_empty(&member.value) || part == AddedPart::Version) {
+        // A version beside hooks that somebody else added to ours since is needed by the agent.
+        let has_others = added.contains(&AddedPart::Hooks) && root.member("hooks").is_some();
+        let may_go = |value: &JsonNode| if part == AddedPart::Version { !has_others } else { is_empty(value) };
+        if let Some(member) = member.filter(|member| may_go(&member.value)) {
             text = without_part(&text, &root, member.start);
         }
     }

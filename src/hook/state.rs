@@ -22,6 +22,8 @@ pub struct TurnState {
     pub start: Option<TurnStart>,
     /// How often the agent was kept from stopping since the last green verdict or prompt.
     pub blocks: u32,
+    /// The same for the ends of sub-agents and tasks, which must not use up those of the turn.
+    pub side_blocks: u32,
     /// The last verdict that the agent was told of.
     pub last_result: Option<OverallResult>,
     /// The first line of the last text that kept the agent from stopping. Some agents send that text back as a prompt.

@@ -16,8 +16,9 @@ use tokio::sync::Semaphore;
 
 use crate::mcp::answers::{CallStop, ToolAnswers, ToolRefusal};
 use crate::mcp::schema::schemas;
-use crate::mcp::text::{bounded, text};
+use crate::mcp::text::{DATA, bounded, text};
 use crate::mcp::tool::{TOOLS, ToolCall, ToolRow};
+use crate::model::quoted_text;
 
 /// The resource that has the execution report of the newest sealed run.
 const LAST_REPORT: &str = "proctor://report/last";
@@ -98,8 +99,9 @@ async fn tell_progress(context: RequestContext<RoleServer>, wait: Option<u64>) {
 }
 
 fn refused(refusal: &ToolRefusal) -> CallToolResult {
-    let hint = if refusal.hint.is_empty() { String::new() } else { format!("\nhint: {}", refusal.hint) };
-    CallToolResult::error(vec![ContentBlock::text(bounded(format!("{}{hint}", refusal.message)))])
+    // What was asked for may stand in it, and names of tests.
+    let hint = if refusal.hint.is_empty() { String::new() } else { format!("\nhint: {}", quoted_text(&refusal.hint)) };
+    CallToolResult::error(vec![ContentBlock::text(bounded(format!("{}{hint}\n{DATA}", quoted_text(&refusal.message))))])
 }
 
 fn tool(row: &ToolRow) -> Tool {

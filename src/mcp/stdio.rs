@@ -4,7 +4,7 @@
 //! ever, so this transport answers such a line with an error.
 
 use std::io::{self, BufRead, Read, Write};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -16,12 +16,16 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
+use crate::mcp::answers::CallStop;
 use crate::model::shown_json;
 
 /// A line with more bytes than this is dropped. Calls of tools are short; only a name or a path could be long.
 const LONGEST_LINE: usize = 1 << 20;
 /// How many messages wait to be handled. The client's writes wait beyond that.
 const WAITING: usize = 64;
+
+/// How many answers wait to be written. A client that reads none gets no more, and its wrong lines are read no further.
+const OUTGOING: usize = 1024;
 
 /// How long the next answer of an open request is waited for after the client has closed its end. A client that writes its requests and closes
 /// gets what can be answered at once.
@@ -52,27 +56,36 @@ enum Incoming {
 #[derive(Debug)]
 pub struct StdioTransport {
     incoming: mpsc::Receiver<Incoming>,
-    outgoing: Sender<String>,
+    outgoing: SyncSender<String>,
     /// How many requests have no answer yet.
     open: usize,
     /// Whether the client has closed its end.
     is_ending: bool,
+    /// Ends the calls that are open when the client is gone.
+    ends: CallStop,
 }
 
 /// Ends the transport from another thread, as if the client had closed its end.
 #[derive(Debug, Clone)]
-pub struct TransportEnd(mpsc::Sender<Incoming>);
+pub struct TransportEnd {
+    incoming: mpsc::Sender<Incoming>,
+    ends: CallStop,
+}
 
 impl StdioTransport {
-    /// Begins to read and to write.
+    /// Begins to read and to write. When the client is gone, `ends` is requested, which ends every open call.
     ///
     /// # Errors
     /// When a thread cannot be started.
-    pub fn start(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<(Self, TransportEnd)> {
+    pub fn start(
+        input: impl Read + Send + 'static,
+        output: impl Write + Send + 'static,
+        ends: CallStop,
+    ) -> io::Result<(Self, TransportEnd)> {
         let (sender, incoming) = mpsc::channel(WAITING);
-        let (outgoing, lines) = channel();
+        let (outgoing, lines) = sync_channel(OUTGOING);
         let errors = outgoing.clone();
-        let (of_reader, end) = (sender.clone(), TransportEnd(sender));
+        let (of_reader, end) = (sender.clone(), TransportEnd { incoming: sender, ends: ends.clone() });
         let of_writer = end.clone();
         thread::Builder::new().name("mcp-reader".to_owned()).spawn(move || read_lines(input, &of_reader, &errors))?;
         thread::Builder::new().name("mcp-writer".to_owned()).spawn(move || {
@@ -80,14 +93,15 @@ impl StdioTransport {
             let _gone = write_lines(output, &lines);
             of_writer.end();
         })?;
-        Ok((Self { incoming, outgoing, open: 0, is_ending: false }, end))
+        Ok((Self { incoming, outgoing, open: 0, is_ending: false, ends }, end))
     }
 }
 
 impl TransportEnd {
     /// Ends the transport. It must not be called on a thread of the runtime that serves the transport.
     pub fn end(&self) {
-        let _ended_already = self.0.blocking_send(Incoming::End);
+        self.ends.request();
+        let _ended_already = self.incoming.blocking_send(Incoming::End);
     }
 }
 
@@ -99,8 +113,11 @@ impl Transport<RoleServer> for StdioTransport {
             self.open = self.open.saturating_sub(1);
         }
         let written = serde_json::to_string(&item).map_err(io::Error::other);
-        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-        std::future::ready(written.and_then(|text| self.outgoing.send(text).map_err(|_| gone())))
+        let failed = |error| match error {
+            TrySendError::Full(_) => io::Error::other("the client does not read its answers"),
+            TrySendError::Disconnected(_) => io::Error::from(io::ErrorKind::BrokenPipe),
+        };
+        std::future::ready(written.and_then(|text| self.outgoing.try_send(text).map_err(failed)))
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -117,6 +134,7 @@ impl Transport<RoleServer> for StdioTransport {
         if self.open > 0 {
             sleep(LAST_ANSWERS).await;
         }
+        self.ends.request();
         None
     }
 
@@ -135,7 +153,7 @@ fn write_lines(mut output: impl Write, lines: &Receiver<String>) -> io::Result<(
     Ok(())
 }
 
-fn read_lines(input: impl Read, messages: &mpsc::Sender<Incoming>, errors: &Sender<String>) {
+fn read_lines(input: impl Read, messages: &mpsc::Sender<Incoming>, errors: &SyncSender<String>) {
     let mut input = io::BufReader::new(input);
     while let Ok(Some(line)) = read_line(&mut input) {
         let sent = match line.as_deref().map_or_else(too_long, understand) {

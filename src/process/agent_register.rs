@@ -60,6 +60,16 @@ const NEVER_AGENTS: &[&str] = &[
     "code",
     "cursor",
     "windsurf",
+    "code-insiders",
+    "codium",
+    "zed",
+    "zed-editor",
+    "nvim",
+    "vim",
+    "emacs",
+    "idea",
+    "java",
+    "sublime_text",
     "electron",
 ];
 

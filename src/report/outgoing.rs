@@ -187,6 +187,10 @@ fn is_absolute(before: &str, from_slash: &str) -> bool {
     if name.is_some_and(|name| name.chars().all(|character| character.is_ascii_alphanumeric() || "-:".contains(character))) {
         return false;
     }
+    // A name in the middle of a relative path that was redacted before.
+    if ["[redacted: user]", "[redacted: host]"].iter().any(|label| before.ends_with(label)) {
+        return false;
+    }
     let begins_word = |before: &str| {
         let last = before.chars().next_back();
         last.is_none_or(|last| last.is_whitespace() || BEFORE_WORDS.contains(last))
@@ -292,7 +296,7 @@ mod tests {
             ("\"http://127.0.0.1/\" and https://[::1]:8/a b", "\"http://127.0.0.1/\" and https://[::1]:8/a b"),
             ("http://localhost.example.org/x", "http:[redacted: path]"),
             ("http://localhost@example.org/x", "http:[redacted: path]"),
-            ("http://localhost/srv/people/ada7/x", "http://localhost[redacted: home][redacted: path]"),
+            ("http://localhost/srv/people/ada7/x", "http://localhost/srv/people/[redacted: user]/x"),
             ("", ""),
             ("/", "/"),
         ] {

@@ -2,7 +2,6 @@
 //! check sees it.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
@@ -213,9 +212,14 @@ fn real_tsc_tests_a_save_that_is_older_than_its_kept_build_information() {
     );
     let options = "{\"compilerOptions\": {\"noEmit\": true, \"incremental\": true, \"strict\": true, \"types\": [], \
          \"tsBuildInfoFile\": \"app.tsbuildinfo\"}, \"include\": [\"src\"]}";
-    let project = files(&[&script]).file("tsconfig.json", options).file("src/a.ts", "export const a: number = 1;\n");
-    // Where the tools lie below `/tmp`, a check sees them only by a link of its project.
-    symlink(node_modules(), project.path().join("node_modules")).expect("the project has none");
+    // Where the tools lie below `/tmp`, a check sees them only if a setting says so.
+    let toml = format!(
+        "[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\nvisible = [\"{}\"]\n[[check]]\nname = \"check 1\"\n\
+         command = [\"sh\", \"check-1.sh\"]\n",
+        node_modules().display()
+    );
+    let project = Project::new().toml(&toml).file("check-1.sh", &script).file("tsconfig.json", options);
+    let project = project.file("src/a.ts", "export const a: number = 1;\n");
     for _ in 0..2 {
         project.proctor(["run"]).success();
     }

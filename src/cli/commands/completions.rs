@@ -17,6 +17,6 @@ pub(crate) fn execute(options: &CompletionsOptions) -> Result<CommandExit, Comma
     };
     let mut script = Vec::new();
     generate(shell, &mut Arguments::command(), "proctor", &mut script);
-    render::raw(&script);
+    render::text(&String::from_utf8_lossy(&script));
     Ok(CommandExit::Proceed)
 }

@@ -69,6 +69,12 @@ fn install_at(place: &SettingsPlace, environment: &Environment) -> Result<(), Co
     let files = HookFiles::of(environment.state_root());
     let mut records = files.settings_records();
     let record = records.entry(place.path.clone()).or_default();
+    // What an earlier installation added is not ours any more if its hooks are gone: somebody else wrote the file since.
+    let has_hooks =
+        before.as_deref().and_then(|text| entries_there(place.agent, text).ok()).is_some_and(|there| !there.is_empty());
+    if !has_hooks {
+        *record = SettingsRecord::default();
+    }
     record.added.extend(edited.added);
     record.directories.extend(place.missing_directories());
     files.write_settings_records(&records).map_err(|error| cannot_record(&error))?;
@@ -145,7 +151,8 @@ pub(super) fn status(environment: &Environment) -> Result<CommandExit, CommandEr
             Ok(Some(Ok(there))) if there.is_empty() => "not installed".to_owned(),
             Ok(Some(Ok(there))) if there.len() == events => "installed".to_owned(),
             Ok(Some(Ok(there))) => {
-                format!("{} of {events} hooks: `proctor hook install {}` adds the others", there.len(), place.agent.word)
+                let (word, scope) = (place.agent.word, place.scope.word());
+                format!("{} of {events} hooks: `proctor hook install {word} --{scope}` adds the others", there.len())
             }
             Ok(Some(Err(problem))) => place.problem(&problem).sentence(),
             Err(error) => error.sentence(),

@@ -17,8 +17,8 @@ use crate::cli::setup;
 use crate::config::Configuration;
 use crate::evidence::read_boot_id;
 use crate::hook::{
-    AgentRow, EventRow, HookAnswer, HookEvent, HookInput, HookLine, HookStanding, HookVerdictReader, RefutedClaim, TurnState,
-    decide, form_output, needs_waiting, read_input,
+    AgentRow, EventRow, HookAnswer, HookEvent, HookInput, HookLine, HookStanding, HookVerdictReader, RefutedClaim, SessionState,
+    TurnState, decide, form_output, needs_waiting, read_input,
 };
 use crate::model::{ClaimRecord, CommandExit, ProjectId, Serving, TaskId};
 use crate::process::{clock, register_agent, run_own_command};
@@ -66,14 +66,21 @@ fn unusable(message: String) -> CommandError {
 fn answer(agent: &'static AgentRow, event: &'static EventRow, environment: &Environment) -> Result<HookAnswer, CommandError> {
     let input = read_input(agent, event, &read_standard_input()?).map_err(unusable)?;
     let directory = input.directory.clone().unwrap_or_else(|| environment.absolute(Path::new(".")));
-    let Some(root) = project_of(&directory, environment) else { return Ok(HookAnswer::Silence) };
     let files = HookFiles::of(environment.state_root());
-    let mut session = files.session(agent.word, &input.session);
+    let Some(root) =
+        project_in_turn(event.event, &files.session(agent.word, &input.session), project_of(&directory, environment))
+    else {
+        return Ok(HookAnswer::Silence);
+    };
+    let session = files.session(agent.word, &input.session);
     let key = root.display().to_string();
     let state = session.projects.get(&key).cloned().unwrap_or_default();
     let mut reader = ProjectReader { environment, root: &root, served: None };
     let Some(project) = reader.read_now() else { return Ok(HookAnswer::Silence) };
     let (project, standing) = settled(event.event, &input, &state, project, &mut reader);
+    // While a verdict was waited for, a new prompt may have begun another turn.
+    let mut session = files.session(agent.word, &input.session);
+    let state = session.projects.get(&key).cloned().unwrap_or_default();
     let decision = decide(event.event, &input, &state, &standing, clock::now());
     session.projects.insert(key.clone(), decision.state.clone());
     if event.event == HookEvent::SessionStart {
@@ -88,19 +95,37 @@ fn answer(agent: &'static AgentRow, event: &'static EventRow, environment: &Envi
         session: input.session.clone(),
         outcome: decision.outcome,
         refuted: decision.refuted.is_some(),
+        turn: event.event == HookEvent::TurnEnd,
     };
     let logged = if is_end { files.add_to_log(&line) } else { Ok(()) };
-    if let Some(error) = written.and(logged).err() {
+    if let Err(error) = &logged {
+        render::note(&format!("note: the log of hooks cannot be written: {error}"));
+    }
+    // Blocks that cannot be counted would not end.
+    let is_counted =
+        written.is_ok() || matches!(decision.answer, HookAnswer::Silence | HookAnswer::Context(_) | HookAnswer::TellPerson(_));
+    if let Err(error) = &written {
         render::note(&format!("note: the state of the turn cannot be kept: {error}"));
-        // Blocks that cannot be counted would not end.
-        if decision.state.blocks > state.blocks {
-            return Ok(HookAnswer::Silence);
-        }
     }
     if let (Some(refuted), Some(id)) = (decision.refuted, project.id) {
         record(refuted, agent, (id, &root), environment);
     }
-    Ok(decision.answer)
+    Ok(if is_counted { decision.answer } else { HookAnswer::Silence })
+}
+
+/// Returns the project that an event is about. An agent may have gone to another directory during its turn, so the end of a turn is about
+/// the project in which it began, if that was one.
+fn project_in_turn(event: HookEvent, session: &SessionState, here: Option<PathBuf>) -> Option<PathBuf> {
+    let has_begun = |root: &Path| session.projects.get(&root.display().to_string()).is_some_and(|state| state.start.is_some());
+    let is_end = !matches!(event, HookEvent::SessionStart | HookEvent::Prompt);
+    if !is_end || here.as_deref().is_some_and(has_begun) {
+        return here;
+    }
+    let mut begun = session.projects.iter().filter(|(_, state)| state.start.is_some()).map(|(root, _)| PathBuf::from(root));
+    match (begun.next(), begun.next()) {
+        (Some(only), None) => Some(only),
+        (Some(_) | None, _) => here,
+    }
 }
 
 /// Waits for the verdict if the decision needs it.

@@ -34,10 +34,10 @@ pub(crate) fn execute(options: &McpOptions, environment: &Environment) -> Result
         CommandError::caused(CommandExit::OwnFault, what, error)
             .hint("check the limits on processes and open files (`ulimit -u -n`)")
     };
-    let (transport, end) = StdioTransport::start(std::io::stdin(), render::protocol_output())
+    let ends = CallStop::default();
+    let (transport, end) = StdioTransport::start(std::io::stdin(), render::protocol_output(), ends.clone())
         .map_err(|error| failed("failed to begin to read", &error))?;
     end_at_signals(end).map_err(|error| failed("failed to take over signals", &error))?;
-    let ends = CallStop::default();
     let answers = Arc::new(OwnCommands::new(environment, root, ends.clone()));
     let runtime = Builder::new_current_thread()
         .enable_time()
