@@ -36,6 +36,9 @@ pub struct Claim {
 const LONGEST_PHRASE: usize = 120;
 /// The longest part of a message that is searched, in bytes: its end, where a message sums up.
 const LONGEST_SEARCHED: usize = 64 * 1024;
+/// The longest sentence that is judged, in bytes, and how often a pattern may occur in one: the time for a message has to be short.
+const LONGEST_SENTENCE: usize = 2000;
+const MOST_OCCURRENCES: usize = 8;
 
 /// Returns the last claim of a message, or `None` if it makes none. Code, quoted text and quoted lines are left out.
 pub fn find_claim(message: &str) -> Option<Claim> {
@@ -92,6 +95,9 @@ fn compiled(position: usize) -> &'static CompiledLanguage {
 
 /// Returns the claim that a sentence makes. A question makes none, nor does a bare count where the message names a run of a part.
 fn claim_in(sentence: &str, has_narrow_run: bool) -> Option<(ClaimSubject, String)> {
+    if sentence.len() > LONGEST_SENTENCE {
+        return None;
+    }
     let lower = sentence.to_lowercase();
     let trimmed = lower.trim_end();
     if trimmed.ends_with(['?', '？']) || trimmed.starts_with('¿') {
@@ -103,7 +109,7 @@ fn claim_in(sentence: &str, has_narrow_run: bool) -> Option<(ClaimSubject, Strin
         }
         let language = compiled(position);
         for (subject, pattern) in &language.patterns {
-            for found in pattern.find_iter(sentence) {
+            for found in pattern.find_iter(sentence).take(MOST_OCCURRENCES) {
                 let (before, after) = (&sentence[..found.start()], &sentence[found.end()..]);
                 let is_own =
                     is_whole_word(row, language, before, after) && is_whole_count(found.as_str()) && is_whole_count(after);
@@ -227,7 +233,7 @@ fn own_words(message: &str) -> String {
                     is_plan = false;
                 }
                 // A row of a table is no sentence.
-                if !(is_plan && is_item) && !kept.contains('|') {
+                if !(kept.contains('|') || is_plan && is_item) {
                     text.push_str(&kept);
                 }
                 text.push('\n');
