@@ -36,6 +36,9 @@ pub struct Claim {
 const LONGEST_PHRASE: usize = 120;
 /// The longest part of a message that is searched, in bytes: its end, where a message sums up.
 const LONGEST_SEARCHED: usize = 64 * 1024;
+/// The longest sentence that is judged, in bytes, and how often a pattern may occur in one: the time for a message has to be short.
+const LONGEST_SENTENCE: usize = 2000;
+const MOST_OCCURRENCES: usize = 8;
 
 /// Returns the last claim of a message, or `None` if it makes none. Code, quoted text and quoted lines are left out.
 pub fn find_claim(message: &str) -> Option<Claim> {
@@ -45,7 +48,7 @@ pub fn find_claim(message: &str) -> Option<Claim> {
     }
     let plain = own_words(&message[start..]);
     let sentences = split_sentences(&plain);
-    let found = sentences.iter().rev().find_map(|sentence| claim_in(sentence))?;
+    let found = sentences.iter().rev().find_map(|sentence| claim_in(sentence, plain.contains(NARROW_RUN)))?;
     let phrase = found.1.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_PHRASE).collect();
     Some(Claim { subject: found.0, phrase, message: Digest::of(message.as_bytes()) })
 }
@@ -56,6 +59,10 @@ struct CompiledLanguage {
     leading_word: Regex,
     excluded_before: Regex,
     excluded_after: Regex,
+    tail: Regex,
+    label: Regex,
+    opening: Regex,
+    harmless: Regex,
 }
 
 /// Returns the patterns of the language with this position in the table. They are compiled when they are needed first.
@@ -68,11 +75,29 @@ fn compiled(position: usize) -> &'static CompiledLanguage {
         leading_word: pattern(&format!("^{}$", row.lead)),
         excluded_before: pattern(row.before),
         excluded_after: pattern(row.after),
+        tail: pattern(&if row.lead.is_empty() {
+            format!(r"^(?:{})*(?:[\s\W]*$|(?:{}).*$)", row.tail, row.goes_on)
+        } else {
+            format!(
+                r"^(?:\W|wholesuite|\b(?:{})\b|\(\s*\d+(?:/\d+)?(?:\s+(?:tests?|passed|total))*\s*\))*(?:\b(?:{})\b.*)?$",
+                row.tail, row.goes_on
+            )
+        }),
+        label: pattern(&format!("^(?:{})$", row.label)),
+        opening: pattern(&if row.lead.is_empty() {
+            format!(r"^\W*(?:{}).*[，、,]", row.opening)
+        } else {
+            format!(r"^\W*(?:{})\b.*,", row.opening)
+        }),
+        harmless: pattern(row.harmless),
     })
 }
 
-/// Returns the claim that a sentence makes. A question makes none.
-fn claim_in(sentence: &str) -> Option<(ClaimSubject, String)> {
+/// Returns the claim that a sentence makes. A question makes none, nor does a bare count where the message names a run of a part.
+fn claim_in(sentence: &str, has_narrow_run: bool) -> Option<(ClaimSubject, String)> {
+    if sentence.len() > LONGEST_SENTENCE {
+        return None;
+    }
     let lower = sentence.to_lowercase();
     let trimmed = lower.trim_end();
     if trimmed.ends_with(['?', '？']) || trimmed.starts_with('¿') {
@@ -84,16 +109,47 @@ fn claim_in(sentence: &str) -> Option<(ClaimSubject, String)> {
         }
         let language = compiled(position);
         for (subject, pattern) in &language.patterns {
-            for found in pattern.find_iter(sentence) {
+            for found in pattern.find_iter(sentence).take(MOST_OCCURRENCES) {
                 let (before, after) = (&sentence[..found.start()], &sentence[found.end()..]);
-                let is_own = is_whole_word(row, language, before, after) && is_whole_count(found.as_str());
-                if is_own && !language.excluded_before.is_match(before) && !language.excluded_after.is_match(after) {
+                let is_own =
+                    is_whole_word(row, language, before, after) && is_whole_count(found.as_str()) && is_whole_count(after);
+                if is_own
+                    && !(is_bare_count(found.as_str()) && has_narrow_run)
+                    && is_said(language, before, found.as_str(), after)
+                {
                     return Some((*subject, found.as_str().trim().to_owned()));
                 }
             }
         }
     }
     None
+}
+
+/// Returns whether the words around what was found leave it a claim of the agent about the present.
+fn is_said(language: &CompiledLanguage, before: &str, found: &str, after: &str) -> bool {
+    let before = language.harmless.replace_all(before, "");
+    let after = language.harmless.replace_all(after, "");
+    let clause = before.rsplit([';', '；']).next().unwrap_or_default();
+    if language.excluded_before.is_match(clause) || language.excluded_after.is_match(&after) || !language.tail.is_match(&after) {
+        return false;
+    }
+    let names_a_part = before.contains(NARROW_RUN.trim()) || (is_bare_count(found) && before.contains(QUOTATION.trim()));
+    if language.opening.is_match(clause) || names_a_part {
+        return false;
+    }
+    // "Tests passing:" is the heading of a list; "All tests pass:" stands before what a run printed.
+    if after.trim_end().ends_with([':', '：']) && !found.trim_start().to_lowercase().starts_with("all ") {
+        return false;
+    }
+    match clause.rsplit_once([':', '：']) {
+        Some((label, _)) => language.label.is_match(label.trim_matches(|character: char| !character.is_alphanumeric())),
+        None => true,
+    }
+}
+
+/// Returns whether a claim is only a count, as "3 passed, 0 failed", which may be one of a part of the tests.
+fn is_bare_count(found: &str) -> bool {
+    found.trim_start().starts_with(|character: char| character.is_ascii_digit())
 }
 
 /// Returns whether what was found is no part of a longer word, and no word before it narrows what it is about.
@@ -116,7 +172,8 @@ fn is_whole_word(row: &ClaimLanguage, language: &CompiledLanguage, before: &str,
 
 /// Returns whether a count such as `42/42` in a claim is one of all; `41/42` is none.
 fn is_whole_count(found: &str) -> bool {
-    found.split_whitespace().filter_map(|word| word.split_once('/')).all(|(some, all)| some == all)
+    let counts = found.split_whitespace().map(|word| word.trim_matches(|character: char| !character.is_alphanumeric()));
+    counts.filter_map(|word| word.split_once('/')).all(|(some, all)| some == all)
 }
 
 /// Splits a text into sentences, each with the mark at its end.
@@ -126,7 +183,7 @@ fn split_sentences(text: &str) -> Vec<String> {
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
-            '\n' | '。' | '！' | '；' | ';' | '|' => {
+            '\n' | '。' | '！' => {
                 sentences.push(std::mem::take(&mut sentence));
             }
             '？' => {
@@ -154,6 +211,7 @@ fn own_words(message: &str) -> String {
     let message = message.replace(['’', '‘'], "'").replace("**", "").replace("__", "");
     let mut text = String::with_capacity(message.len());
     let mut fence: Option<&str> = None;
+    let mut is_plan = false;
     for line in message.lines() {
         let trimmed = line.trim_start();
         let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
@@ -163,13 +221,133 @@ fn own_words(message: &str) -> String {
             (None, Some(mark)) => fence = Some(mark),
             // A box to tick is a plan, unless it is ticked.
             (None, None) if trimmed.starts_with('>') || trimmed.starts_with("- [ ]") || trimmed.starts_with("* [ ]") => {}
+            // A heading names what stands below it.
+            (None, None) if trimmed.starts_with('#') => is_plan = names_a_plan(trimmed),
             (None, None) => {
-                text.push_str(&without_quotes(trimmed));
+                let kept = without_quotes(trimmed);
+                let is_item =
+                    trimmed.starts_with(['-', '*', '•', '+']) || trimmed.starts_with(|first: char| first.is_ascii_digit());
+                if kept.trim_end().ends_with([':', '：']) {
+                    is_plan = names_a_plan(&kept);
+                } else if !is_item && !kept.trim().is_empty() {
+                    is_plan = false;
+                }
+                // A row of a table is no sentence.
+                if !(kept.contains('|') || is_plan && is_item) {
+                    text.push_str(&kept);
+                }
                 text.push('\n');
             }
         }
     }
     text
+}
+
+/// Returns whether a heading stands above things that are still to be done or to hold.
+fn names_a_plan(heading: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "plan",
+        "todo",
+        "to do",
+        "next",
+        "remaining",
+        "acceptance",
+        "criteria",
+        "goal",
+        "definition of done",
+        "open",
+        "require",
+        "checklist",
+        "offen",
+        "nächste",
+        "kriterien",
+        "ziel",
+        "reste",
+        "pendiente",
+        "pendente",
+        "rimane",
+        "下一步",
+        "待办",
+        "次の",
+        "残り",
+    ];
+    let heading = heading.to_lowercase();
+    WORDS.iter().any(|word| heading.contains(word))
+}
+
+/// What stands in place of quoted text. It must not let the words around it meet.
+const QUOTATION: &str = " quotation ";
+/// What stands in place of a command in code marks that runs all tests.
+const WHOLE_SUITE: &str = " wholesuite ";
+
+/// What stands in place of a command in code marks that runs some of the tests.
+const NARROW_RUN: &str = " narrowrun ";
+
+/// Returns what stands in place of a text in code marks: whether it is a command that runs all tests of a project, or some of them.
+fn stand_in(code: &str) -> &'static str {
+    const COMMANDS: &[&str] = &[
+        "pytest",
+        "py.test",
+        "python -m pytest",
+        "python3 -m pytest",
+        "uv run pytest",
+        "poetry run pytest",
+        "python -m unittest",
+        "tox",
+        "nox",
+        "cargo test",
+        "cargo nextest run",
+        "npm test",
+        "npm run test",
+        "npm t",
+        "yarn test",
+        "pnpm test",
+        "bun test",
+        "npx jest",
+        "npx vitest",
+        "npx vitest run",
+        "jest",
+        "vitest",
+        "vitest run",
+        "go test ./...",
+        "make test",
+        "make check",
+        "mvn test",
+        "mvn verify",
+        "gradle test",
+        "./gradlew test",
+        "dotnet test",
+        "rspec",
+        "bundle exec rspec",
+        "rake test",
+        "rails test",
+        "ctest",
+        "phpunit",
+        "mix test",
+        "swift test",
+    ];
+    const FLAGS: &[&str] = &[
+        "-q",
+        "-v",
+        "-vv",
+        "-x",
+        "-s",
+        "--quiet",
+        "--verbose",
+        "--workspace",
+        "--all",
+        "--all-features",
+        "--all-targets",
+        "--locked",
+        "-race",
+    ];
+    let words: Vec<&str> = code.split_whitespace().filter(|word| !FLAGS.contains(word)).collect();
+    let command = words.join(" ");
+    if COMMANDS.contains(&command.as_str()) {
+        return WHOLE_SUITE;
+    }
+    let is_run = COMMANDS.iter().any(|known| command.strip_prefix(known).is_some_and(|rest| rest.starts_with([' ', ':'])));
+    if is_run || command.starts_with("go test ") { NARROW_RUN } else { QUOTATION }
 }
 
 /// Leaves out of a line what stands between quotation marks or code marks, up to the end of the line where a mark is not closed.
@@ -181,9 +359,8 @@ fn without_quotes(line: &str) -> String {
         let behind = &rest[character.len_utf8()..];
         let pair = PAIRS.iter().find(|(open, _)| *open == character);
         match pair.and_then(|(_, close)| behind.split_once(*close)) {
-            // What is left out must not let the words around it meet.
-            Some((_, after)) => {
-                kept.push_str(" quotation ");
+            Some((inside, after)) => {
+                kept.push_str(if character == '`' { stand_in(inside) } else { QUOTATION });
                 rest = after;
             }
             None => {
