@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 use crate::model::{DurationMs, ResultType, TestOutcome, shown_json};
 use crate::report::formats::junit::finding_line;
 use crate::report::formats::{
-    WrittenRun, fails_as_a_whole, failure_texts, failures_of, has_failed, outcome_word, reason, stable_name,
+    OutgoingRun, fails_as_a_whole, failure_texts, failures_of, has_failed, outcome_word, reason, stable_name,
 };
 use crate::report::{ActionResultV2, GENERATED_BY, TestRecordV1};
 
 /// The version of the format. The validators of its authors know this one only.
 const SPECIFICATION: &str = "0.0.0";
 
-pub(super) fn write(run: WrittenRun<'_>) -> String {
-    let report = run.report;
+pub(super) fn write(run: &OutgoingRun) -> String {
+    let report = &run.report;
     let summary = &report.execution_summary;
     let checks = run.checks();
     let mut tests: Vec<Value> = checks.iter().flat_map(|check| entries(run, check)).collect();
@@ -60,7 +60,7 @@ pub(super) fn write(run: WrittenRun<'_>) -> String {
 }
 
 /// Returns an entry for each test of a check, and one for the check itself if it has no tests or they do not say why it failed.
-fn entries(run: WrittenRun<'_>, check: &ActionResultV2) -> Vec<Value> {
+fn entries(run: &OutgoingRun, check: &ActionResultV2) -> Vec<Value> {
     let tests = run.tests_of(check);
     let failures = failures_of(check);
     let mut entries: Vec<Value> = Vec::new();
@@ -86,7 +86,7 @@ fn entries(run: WrittenRun<'_>, check: &ActionResultV2) -> Vec<Value> {
     entries
 }
 
-fn entry_of_test(run: WrittenRun<'_>, check: &ActionResultV2, test: &TestRecordV1) -> Value {
+fn entry_of_test(run: &OutgoingRun, check: &ActionResultV2, test: &TestRecordV1) -> Value {
     let (message, trace) = failure_texts(test);
     let status = match test.status {
         TestOutcome::Passed => "passed",

@@ -1,12 +1,12 @@
 //! Workflow commands of GitHub Actions: one annotation for each failed test, finding and failed check.
 
 use crate::model::{FindingLevel, ResultType, shown_line};
-use crate::report::formats::{WrittenRun, fails_as_a_whole, failure_texts, reason};
+use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, reason};
 
 /// GitHub shows ten errors and ten warnings of a step. A few more are written, because other readers of the log show all.
 const MOST_OF_A_CHECK: usize = 50;
 
-pub(super) fn write(run: WrittenRun<'_>) -> String {
+pub(super) fn write(run: &OutgoingRun) -> String {
     let mut lines = Vec::new();
     for check in run.checks() {
         let mut of_check = Vec::new();

@@ -9,7 +9,7 @@ use crate::model::{Diagnostic, ResultType, TestFailure, shown_lines};
 use crate::report::formats::junit::finding_line;
 use crate::report::formats::text_diff::{DiffLine, diff_lines};
 use crate::report::formats::{
-    WrittenRun, fails_as_a_whole, failure_texts, failures_of, has_failed, outcome_word, reason, stable_name,
+    OutgoingRun, fails_as_a_whole, failure_texts, failures_of, has_failed, outcome_word, reason, stable_name,
 };
 use crate::report::{ActionResultV2, TestRecordV1};
 
@@ -22,7 +22,7 @@ const SHOWN_TESTS: usize = 5000;
 /// The most characters of a failure's text.
 const LONGEST_TEXT: usize = 20_000;
 
-pub(super) fn write(run: WrittenRun<'_>) -> String {
+pub(super) fn write(run: &OutgoingRun) -> String {
     let title = format!("{} · {}", run.verdict(), escaped(run.project()));
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -42,8 +42,8 @@ pub(super) fn write(run: WrittenRun<'_>) -> String {
     page
 }
 
-fn write_head(page: &mut String, run: WrittenRun<'_>) {
-    let report = run.report;
+fn write_head(page: &mut String, run: &OutgoingRun) {
+    let report = &run.report;
     let colour = if run.verdict() == "PASSED" { "green" } else { "red" };
     push(page, format_args!("<header>\n<h1><span class=\"{colour}\">{}</span> · {}</h1>\n", run.verdict(), name(run.project())));
     push(page, format_args!("<p>{}</p>\n", name(&report.validation_criteria_evaluation.reason)));
@@ -60,7 +60,7 @@ fn write_head(page: &mut String, run: WrittenRun<'_>) {
 }
 
 /// Writes what failed in a check: its tests, its findings, and the check as a whole where neither says why.
-fn write_failures(page: &mut String, run: WrittenRun<'_>, check: &ActionResultV2) {
+fn write_failures(page: &mut String, run: &OutgoingRun, check: &ActionResultV2) {
     let tests = run.tests_of(check);
     let failed: Vec<&TestRecordV1> = tests.unwrap_or_default().iter().filter(|test| test.status.is_failure()).collect();
     let findings = check.result.as_ref().map(|result| result.diagnostics.findings()).unwrap_or_default();
@@ -126,7 +126,7 @@ fn write_files(page: &mut String, check: &ActionResultV2) {
     }
 }
 
-fn write_table(page: &mut String, run: WrittenRun<'_>) {
+fn write_table(page: &mut String, run: &OutgoingRun) {
     page.push_str("<section>\n<h2>Checks</h2>\n<table>\n<thead><tr><th scope=\"col\">check</th><th scope=\"col\">result</th>");
     page.push_str("<th scope=\"col\">duration</th><th scope=\"col\">tests</th></tr></thead>\n<tbody>\n");
     for check in run.checks() {
@@ -154,7 +154,7 @@ fn write_table(page: &mut String, run: WrittenRun<'_>) {
 }
 
 /// Writes the list of a check's tests, closed.
-fn write_tests(page: &mut String, run: WrittenRun<'_>, check: &ActionResultV2) {
+fn write_tests(page: &mut String, run: &OutgoingRun, check: &ActionResultV2) {
     let Some(tests) = run.tests_of(check) else { return };
     push(page, format_args!("<details>\n<summary>{} tests of {}</summary>\n<ul>\n", tests.len(), name(&check.name)));
     for test in tests.iter().take(SHOWN_TESTS) {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::model::{Diagnostic, ResultType, TestOutcome, has_hidden_characters};
-use crate::report::formats::{WrittenRun, fails_as_a_whole, failure_texts, is_error, reason};
+use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, is_error, reason};
 use crate::report::{ActionResultV2, TestRecordV1};
 
 /// One test case, ready to be written.
@@ -27,7 +27,7 @@ struct CaseEnd {
     body: String,
 }
 
-pub(super) fn write(run: WrittenRun<'_>) -> String {
+pub(super) fn write(run: &OutgoingRun) -> String {
     let suites: Vec<(&ActionResultV2, Vec<Case>)> =
         run.checks().into_iter().map(|check| (check, cases(check, run.tests_of(check)))).collect();
     let of_run = run.unexplained().map(|reason| case_of_run(run, reason));
@@ -48,7 +48,7 @@ pub(super) fn write(run: WrittenRun<'_>) -> String {
     xml
 }
 
-fn write_suite(xml: &mut String, run: WrittenRun<'_>, check: &ActionResultV2, cases: &[Case]) {
+fn write_suite(xml: &mut String, run: &OutgoingRun, check: &ActionResultV2, cases: &[Case]) {
     let duration = check.duration.map(|duration| seconds(duration.0));
     let started = run.report.execution_summary.start_time.to_string();
     let _never_fails = writeln!(
@@ -133,7 +133,7 @@ fn case_of_test(test: &TestRecordV1) -> Case {
 }
 
 /// Returns the test case for a verdict that no check explains.
-fn case_of_run(run: WrittenRun<'_>, reason: &str) -> Case {
+fn case_of_run(run: &OutgoingRun, reason: &str) -> Case {
     Case {
         class: "proctor".to_owned(),
         name: "verdict".to_owned(),

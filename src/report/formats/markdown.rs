@@ -6,15 +6,15 @@ use std::fmt::Write as _;
 use crate::model::{FindingLevel, ResultType, shown_line};
 use crate::report::ActionResultV2;
 use crate::report::formats::junit::finding_line;
-use crate::report::formats::{WrittenRun, fails_as_a_whole, failure_texts, reason};
+use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, reason};
 
 /// At most this many failures of a check are listed.
 const LISTED: usize = 20;
 /// The most characters of a line.
 const LONGEST: usize = 300;
 
-pub(super) fn write(run: WrittenRun<'_>) -> String {
-    let report = run.report;
+pub(super) fn write(run: &OutgoingRun) -> String {
+    let report = &run.report;
     let mut text = format!("## {} · {}\n\n", run.verdict(), plain(run.project()));
     let tree = report.tree.as_ref().map(|tree| format!(" · tree `{}…`", tree.before.0.short())).unwrap_or_default();
     let _never_fails = writeln!(text, "run `{}`{tree}\n", report.authenticity.execution_id);
@@ -56,7 +56,7 @@ fn row(check: &ActionResultV2) -> String {
 }
 
 /// Returns a line for each failed test and finding of a check, or the reason if there is none.
-fn failures(run: WrittenRun<'_>, check: &ActionResultV2) -> Vec<String> {
+fn failures(run: &OutgoingRun, check: &ActionResultV2) -> Vec<String> {
     let tests = run.tests_of(check);
     let failed = tests.unwrap_or_default().iter().filter(|test| test.status.is_failure());
     let mut lines: Vec<String> = failed.map(|test| format!("{}: {}", test.full_name, failure_texts(test).0)).collect();

@@ -44,7 +44,7 @@ pub struct ExportedRun<'a> {
 /// Writes a run in each of these formats, in their order.
 pub fn export_texts(run: ExportedRun<'_>, formats: &[ExportFormat]) -> Vec<String> {
     let outgoing = OutgoingRun::of(run);
-    let run = WrittenRun { report: &outgoing.report, project_id: &outgoing.project_id, tests: &outgoing.tests };
+    let run = &outgoing;
     let write = |format: &ExportFormat| match format {
         ExportFormat::Junit => junit::write(run),
         ExportFormat::Ctrf => ctrf::write(run),
@@ -56,38 +56,30 @@ pub fn export_texts(run: ExportedRun<'_>, formats: &[ExportFormat]) -> Vec<Strin
     formats.iter().map(write).collect()
 }
 
-/// A run as the writers see it: redacted.
-#[derive(Debug, Clone, Copy)]
-struct WrittenRun<'a> {
-    report: &'a ExecutionReportV2,
-    /// The project's id. It is the name of a directory, so it may name a person and is redacted like any text.
-    project_id: &'a str,
-    tests: &'a BTreeMap<ActionId, TestResultsRecordV1>,
-}
-
-impl<'a> WrittenRun<'a> {
+impl OutgoingRun {
     /// Returns the checks, between the prerequisites and the clean-up actions that did not succeed: where a prerequisite failed, no check may
     /// have run, and a failed clean-up can block like a check.
-    fn checks(self) -> Vec<&'a ActionResultV2> {
-        let failed = |results: &'a [ActionResultV2]| results.iter().filter(|one| has_failed(one));
-        let prerequisites = failed(&self.report.prerequisite_execution.results);
-        prerequisites.chain(&self.report.step_execution.results).chain(failed(&self.report.cleanup_execution.results)).collect()
+    fn checks(&self) -> Vec<&ActionResultV2> {
+        let report = &self.report;
+        let prerequisites = report.prerequisite_execution.results.iter().filter(|one| has_failed(one));
+        let cleanups = report.cleanup_execution.results.iter().filter(|one| has_failed(one));
+        prerequisites.chain(&report.step_execution.results).chain(cleanups).collect()
     }
 
     /// Returns the listed tests of a check; `None` if it has no record of tests.
-    fn tests_of(self, check: &ActionResultV2) -> Option<&'a [TestRecordV1]> {
+    fn tests_of(&self, check: &ActionResultV2) -> Option<&[TestRecordV1]> {
         self.tests.get(&check.action_id).map(|record| record.results.test_results.as_slice())
     }
 
     /// Returns how many tests of a check ran and are not in its record: a record lists only so many.
-    fn not_listed(self, check: &ActionResultV2) -> u64 {
+    fn not_listed(&self, check: &ActionResultV2) -> u64 {
         let lacking = |record: &TestResultsRecordV1| {
             record.results.num_total_tests.saturating_sub(record.results.test_results.len() as u64)
         };
         self.tests.get(&check.action_id).map_or(0, lacking)
     }
 
-    fn verdict(self) -> &'static str {
+    fn verdict(&self) -> &'static str {
         match self.report.validation_criteria_evaluation.overall_result {
             Some(OverallResult::Passed) => "PASSED",
             Some(OverallResult::Failed) => "FAILED",
@@ -97,14 +89,14 @@ impl<'a> WrittenRun<'a> {
 
     /// Returns the reason for a verdict other than PASSED that no check explains, such as a criterion that is not met or a tree that
     /// moved. `None` if the run passed, or a check did not succeed and that blocks.
-    fn unexplained(self) -> Option<&'a str> {
+    fn unexplained(&self) -> Option<&str> {
         let evaluation = &self.report.validation_criteria_evaluation;
         let is_told = self.checks().into_iter().any(|check| has_failed(check) && check.blocking != Some(false));
         (evaluation.overall_result != Some(OverallResult::Passed) && !is_told).then_some(evaluation.reason.as_str())
     }
 
     /// Returns the name of the project for people.
-    fn project(self) -> &'a str {
+    fn project(&self) -> &str {
         self.report.project.name.as_deref().unwrap_or_default()
     }
 }

@@ -16,6 +16,7 @@ const LONGEST_LINE: usize = 4000;
 #[derive(Debug)]
 pub(super) struct OutgoingRun {
     pub(super) report: ExecutionReportV2,
+    /// The project's id. It is the name of a directory, so it may name a person and is redacted like any text.
     pub(super) project_id: String,
     pub(super) tests: BTreeMap<ActionId, TestResultsRecordV1>,
 }

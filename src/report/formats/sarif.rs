@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::model::{ResultType, shown_json};
 use crate::report::formats::sarif_results::{Results, results_of_check, results_of_run};
-use crate::report::formats::{WrittenRun, has_failed, reason};
+use crate::report::formats::{OutgoingRun, has_failed, reason};
 use crate::report::{ActionResultV2, GENERATED_BY};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The name of the base of relative paths.
 pub(super) const BASE: &str = "SRCROOT";
 
-pub(super) fn write(run: WrittenRun<'_>) -> String {
+pub(super) fn write(run: &OutgoingRun) -> String {
     // A check that was skipped says nothing, and an empty list would say that it found nothing.
     let carried_out = run.checks().into_iter().filter(|check| check.status.is_some());
     let mut runs: Vec<Value> = carried_out.map(|check| run_of_check(run, check)).collect();
@@ -25,13 +25,13 @@ pub(super) fn write(run: WrittenRun<'_>) -> String {
     shown_json(&format!("{document:#}\n")).into_owned()
 }
 
-fn run_of_check(run: WrittenRun<'_>, check: &ActionResultV2) -> Value {
+fn run_of_check(run: &OutgoingRun, check: &ActionResultV2) -> Value {
     let results = results_of_check(check, run.tests_of(check));
     with_frame(run, &check.name, &check.tool, results, json!([invocation(check)]))
 }
 
-fn with_frame(run: WrittenRun<'_>, name: &str, tool: &str, results: Results, invocations: Value) -> Value {
-    let report = run.report;
+fn with_frame(run: &OutgoingRun, name: &str, tool: &str, results: Results, invocations: Value) -> Value {
+    let report = &run.report;
     let mut framed = json!({
         "tool": {"driver": {"name": tool, "rules": results.rules}},
         // Code hosts keep the findings of one category apart from those of another: each check is one.
