@@ -35,7 +35,7 @@ pub fn readable_output(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Returns about [`SHOWN_LINES`] lines, among them the error and its place. The middle of a long difference is left out,
+/// Returns about 15 lines, among them the error and its place. The middle of a long difference is left out,
 /// and the beginning of a long function or traceback.
 pub fn shortened_output(printed: &str) -> Vec<String> {
     let lines: Vec<&str> = printed.lines().collect();
