@@ -9,7 +9,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::hook::claim_words::{ClaimLanguage, LANGUAGES};
-use crate::model::Digest;
+use crate::model::{Digest, Tool, ToolClass};
 
 /// What a claim is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -286,7 +286,6 @@ const NARROW_RUN: &str = " narrowrun ";
 /// Returns what stands in place of a text in code marks: whether it is a command that runs all tests of a project, or some of them.
 fn stand_in(code: &str) -> &'static str {
     const COMMANDS: &[&str] = &[
-        "pytest",
         "py.test",
         "python -m pytest",
         "python3 -m pytest",
@@ -306,8 +305,6 @@ fn stand_in(code: &str) -> &'static str {
         "npx jest",
         "npx vitest",
         "npx vitest run",
-        "jest",
-        "vitest",
         "vitest run",
         "go test ./...",
         "make test",
@@ -343,10 +340,12 @@ fn stand_in(code: &str) -> &'static str {
     ];
     let words: Vec<&str> = code.split_whitespace().filter(|word| !FLAGS.contains(word)).collect();
     let command = words.join(" ");
-    if COMMANDS.contains(&command.as_str()) {
+    let runners = Tool::ALL.into_iter().filter(|tool| tool.class() == ToolClass::Test).map(Tool::word);
+    let commands: Vec<&str> = COMMANDS.iter().copied().chain(runners).collect();
+    if commands.contains(&command.as_str()) {
         return WHOLE_SUITE;
     }
-    let is_run = COMMANDS.iter().any(|known| command.strip_prefix(known).is_some_and(|rest| rest.starts_with([' ', ':'])));
+    let is_run = commands.iter().any(|known| command.strip_prefix(known).is_some_and(|rest| rest.starts_with([' ', ':'])));
     if is_run || command.starts_with("go test ") { NARROW_RUN } else { QUOTATION }
 }
 
