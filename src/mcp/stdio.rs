@@ -27,9 +27,11 @@ const WAITING: usize = 64;
 /// How many answers wait to be written. A client that reads none gets no more, and its wrong lines are read no further.
 const OUTGOING: usize = 1024;
 
-/// How long the next answer of an open request is waited for after the client has closed its end. A client that writes its requests and closes
-/// gets what can be answered at once.
+/// How long the next answer of an open request is waited for after the client has closed its end, before the commands of calls are ended.
+/// A client that writes its requests and closes gets what can be answered at once.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
+/// How long the next answer is waited for after that: requests that need no command are slow on a busy machine, but they are answered.
+const AFTER_COMMANDS: Duration = Duration::from_secs(30);
 
 /// The error codes of JSON-RPC 2.0 (section 5.1).
 const PARSE_ERROR: i32 = -32700;
@@ -135,6 +137,9 @@ impl Transport<RoleServer> for StdioTransport {
             sleep(LAST_ANSWERS).await;
         }
         self.ends.request();
+        if self.open > 0 {
+            sleep(AFTER_COMMANDS).await;
+        }
         None
     }
 

@@ -19,13 +19,13 @@ fn python(programs: &[&str]) -> Project {
     Project::new().toml(&toml)
 }
 
-/// Returns the compiled modules in the store, as paths below the root of the project.
+/// Returns the compiled modules in the store, as paths below the root of the project. A directory may vanish under the look.
 fn kept(project: &Project) -> Vec<String> {
     let mut found = Vec::new();
     for layer in layers(project) {
         let mut waiting = vec![layer.clone()];
         while let Some(directory) = waiting.pop() {
-            for path in fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path()) {
+            for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
                 if path.is_dir() {
                     waiting.push(path);
                 } else {
