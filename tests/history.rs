@@ -190,6 +190,52 @@ fn each_change_of_an_outcome_is_a_difference() {
     assert!(same.contains("every check and test ended as before"), "{same}");
 }
 
+/// Runs the check with passing tests of the file `test_a.py`, which is saved with this text before.
+fn run_file(project: &Project, text: &str, names: &[&str]) {
+    project.save("test_a.py", text);
+    let cases: String =
+        names.iter().map(|name| format!("<testcase classname=\"test_a\" name=\"{name}\" time=\"0.001\"/>")).collect();
+    let report = format!("<testsuites><testsuite name=\"s\" tests=\"{}\">{cases}</testsuite></testsuites>", names.len());
+    fs::write(project.shared("report.xml"), report).expect("the directory is ours");
+    fs::write(project.shared("code"), "0").expect("the directory is ours");
+    project.proctor(["run"]).success();
+}
+
+#[test]
+fn a_renamed_test_is_one_test_with_one_past() {
+    let project = project();
+    run_file(&project, "def test_sum():\n    assert 1 + 1 == 2\n\ndef test_b():\n    pass\n", &["test_sum", "test_b"]);
+    run_file(&project, "def test_adds():\n    assert 1 + 1 == 2\n\ndef test_b():\n    pass\n", &["test_adds", "test_b"]);
+    for answers in 0..2 {
+        for name in ["test_a.py::test_adds", "test_a.py::test_sum"] {
+            let past = json(&project, &["history", name]);
+            assert_eq!(past["past"]["test"]["id"], "test_a.py::test_adds", "{past}");
+            assert_eq!(past["past"]["counts"]["passed"], 2, "{past}");
+            assert_eq!(past["past"]["formerNames"][0]["id"], "test_a.py::test_sum", "{past}");
+            assert!(past["past"]["formerNames"][0]["renamedIn"].as_str().is_some_and(|run| run.ends_with("000003")), "{past}");
+        }
+        let diff = json(&project, &["diff", "2", "3"]);
+        assert_eq!(diff["comparison"]["renamed"][0]["formerId"], "test_a.py::test_sum", "{diff}");
+        assert_eq!((&diff["comparison"]["gone"], &diff["comparison"]["new"]), (&Value::Array(vec![]), &Value::Array(vec![])));
+        // The index is made again from the evidence.
+        if answers == 0 {
+            for name in ["state.db", "state.db-wal", "state.db-shm"] {
+                let _not_there = fs::remove_file(project.root().join("state/proctor").join(name));
+            }
+        }
+    }
+    let shown = project.proctor(["history", "test_sum"]).success().stdout;
+    assert!(shown.contains("was named test_a.py::test_sum until run"), "{shown}");
+    let shown = project.proctor(["diff", "2", "3"]).success().stdout;
+    assert!(shown.contains("renamed (1):\n  test_a.py::test_sum → test_a.py::test_adds"), "{shown}");
+    run_file(&project, "def test_adds():\n    assert 1 + 1 == 2\n\ndef test_c():\n    assert True\n", &["test_adds", "test_c"]);
+    let diff = json(&project, &["diff", "3", "4"]);
+    assert_eq!(
+        (ids(&diff["comparison"]["gone"]), ids(&diff["comparison"]["new"])),
+        (vec!["test_a.py::test_b".to_owned()], vec!["test_a.py::test_c".to_owned()])
+    );
+}
+
 #[test]
 fn a_run_that_cannot_be_read_keeps_no_other_one_out() {
     let project = with_a_past();

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::health::HealthV1;
 use crate::api::run::RunOutcomeV1;
-use crate::model::{ActionId, ProjectId, ResultType, RunId, TaskId, TriggerKind};
+use crate::model::{ActionId, EndedTest, ProjectId, ResultType, RunId, TaskId, TestProgress, TriggerKind};
 
 /// An event of the service. Its `kind` is also the name in the `event:` line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,19 +12,33 @@ use crate::model::{ActionId, ProjectId, ResultType, RunId, TaskId, TriggerKind};
 pub enum EventV1 {
     RunStarted {
         project: ProjectId,
+        run_id: RunId,
         task: TaskId,
         trigger: TriggerKind,
     },
     /// An action of a run was started: a prerequisite, a check or a clean-up.
     ActionStarted {
         project: ProjectId,
+        run_id: RunId,
         /// The action's id, the same as in the report.
         action_id: ActionId,
         name: String,
     },
+    /// How far a running action is, as far as its output says it; told at most twice a second, and only if it is news.
+    ActionProgress {
+        project: ProjectId,
+        run_id: RunId,
+        /// The action's id, the same as in the report.
+        action_id: ActionId,
+        name: String,
+        progress: TestProgress,
+        /// The tests that have ended since the last of these events: the newest 200 of them, as far as the output names them.
+        ended: Vec<EndedTest>,
+    },
     /// An action has ended or was skipped.
     ActionEnded {
         project: ProjectId,
+        run_id: RunId,
         /// The action's id, the same as in the report.
         action_id: ActionId,
         name: String,
@@ -81,6 +95,7 @@ impl EventV1 {
         match self {
             Self::RunStarted { .. } => "runStarted",
             Self::ActionStarted { .. } => "actionStarted",
+            Self::ActionProgress { .. } => "actionProgress",
             Self::ActionEnded { .. } => "actionEnded",
             Self::RunFinished { .. } => "runFinished",
             Self::Changed { .. } => "changed",
@@ -96,6 +111,7 @@ impl EventV1 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Timestamp;
 
     #[test]
     fn the_name_of_an_event_is_its_kind() {
@@ -108,11 +124,31 @@ mod tests {
             outcome: RunOutcomeV1::Judged,
             exit_code: 0,
         };
+        let (run_id, name) = (RunId::new(Timestamp::from_millis(0), 1), "tsc".to_owned());
         let events = [
-            EventV1::RunStarted { project: project.clone(), task: TaskId::default_task(), trigger: TriggerKind::Save },
-            EventV1::ActionStarted { project: project.clone(), action_id: action_id.clone(), name: "tsc".to_owned() },
+            EventV1::RunStarted {
+                project: project.clone(),
+                run_id: run_id.clone(),
+                task: TaskId::default_task(),
+                trigger: TriggerKind::Save,
+            },
+            EventV1::ActionStarted {
+                project: project.clone(),
+                run_id: run_id.clone(),
+                action_id: action_id.clone(),
+                name: name.clone(),
+            },
+            EventV1::ActionProgress {
+                project: project.clone(),
+                run_id: run_id.clone(),
+                action_id: action_id.clone(),
+                name,
+                progress: TestProgress::default(),
+                ended: Vec::new(),
+            },
             EventV1::ActionEnded {
                 project: project.clone(),
+                run_id,
                 action_id,
                 name: "tsc".to_owned(),
                 status: Some(ResultType::ValidationFailure),

@@ -253,7 +253,7 @@ pub const ROUTES: &[Route] = &[
         method: MethodV1::Get,
         path: "/v1/events",
         parameters: &[],
-        summary: "Server-sent events: runStarted, actionStarted, actionEnded, runFinished, changed, health, added, removed, and end when \
+        summary: "Server-sent events: runStarted, actionStarted, actionProgress, actionEnded, runFinished, changed, health, added, removed, and end when \
                   nothing follows. Each has an id. With the header `last-event-id` the events since then are sent first; where they are not \
                   kept any more (128 are), or the service was started anew, the first event is missed.",
         body: "",

@@ -97,7 +97,7 @@ pub(crate) struct SlowOptions {
 /// Compare two runs: tests that newly fail, were mended, are gone, are new, or are slower by more than their durations vary
 ///
 /// With one RUN it is compared with the newest run of its task. A check that was left out of one of the runs says nothing about its tests;
-/// for a reused result, the run that carried the check out is read. A test that was renamed is one that is gone and one that is new.
+/// for a reused result, the run that carried the check out is read. A renamed test is neither, if its text is the same.
 ///
 /// Examples:
 ///   proctor diff 41 42

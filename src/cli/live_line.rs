@@ -67,10 +67,15 @@ impl ActionsOfRun {
     /// Takes in an event. Returns whether the line has to be drawn again.
     fn note(&mut self, event: EventV1, wanted: &ProjectId) -> bool {
         match event {
-            EventV1::ActionStarted { project, action_id, name } if project == *wanted => {
+            EventV1::ActionStarted { project, action_id, name, .. } if project == *wanted => {
                 self.under_way.retain(|(id, _)| *id != action_id);
                 self.under_way.push((action_id, name));
                 true
+            }
+            EventV1::ActionProgress { project, action_id, name, progress, .. } if project == *wanted => {
+                let words = progress.words().map(|words| format!("{name}  {words}"));
+                let known = self.under_way.iter_mut().find(|(id, _)| *id == action_id);
+                words.zip(known).map(|(words, known)| known.1 = words).is_some()
             }
             EventV1::ActionEnded { project, action_id, .. } if project == *wanted => {
                 self.under_way.retain(|(id, _)| *id != action_id);
@@ -83,6 +88,7 @@ impl ActionsOfRun {
                 false
             }
             EventV1::ActionStarted { .. }
+            | EventV1::ActionProgress { .. }
             | EventV1::ActionEnded { .. }
             | EventV1::RunStarted { .. }
             | EventV1::RunFinished { .. }
@@ -99,17 +105,28 @@ impl ActionsOfRun {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{RunId, TestProgress, Timestamp};
 
     #[test]
     fn an_action_that_has_ended_is_not_shown_while_others_go_on() {
         let project = || ProjectId::try_from("shop-00000001").expect("an id");
-        let id = |number| ActionId::numbered("STEP", number);
+        let (id, run_id) = (|number| ActionId::numbered("STEP", number), || RunId::new(Timestamp::from_millis(0), 1));
+        let name = |number| format!("check {number}");
         let started =
-            |number| EventV1::ActionStarted { project: project(), action_id: id(number), name: format!("check {number}") };
+            |number| EventV1::ActionStarted { project: project(), run_id: run_id(), action_id: id(number), name: name(number) };
+        let progress = |number, ended| EventV1::ActionProgress {
+            project: project(),
+            run_id: run_id(),
+            action_id: id(number),
+            name: name(number),
+            progress: TestProgress { ended, ..TestProgress::default() },
+            ended: Vec::new(),
+        };
         let ended = |number| EventV1::ActionEnded {
             project: project(),
+            run_id: run_id(),
             action_id: id(number),
-            name: format!("check {number}"),
+            name: name(number),
             status: None,
         };
         let mut actions = ActionsOfRun::default();
@@ -117,6 +134,9 @@ mod tests {
             (started(1), true, "  … STEP.1    check 1"),
             (started(2), true, "  … STEP.1    check 1 and 1 more"),
             (ended(1), true, "  … STEP.2    check 2"),
+            (progress(2, 0), false, "  … STEP.2    check 2"),
+            (progress(2, 3), true, "  … STEP.2    check 2  3 tests"),
+            (progress(1, 3), false, "  … STEP.2    check 2  3 tests"),
             (ended(2), false, ""),
         ] {
             assert_eq!(actions.note(event, &project()), is_drawn);

@@ -26,7 +26,6 @@ mod installation;
 mod keyboard;
 mod live_line;
 mod logging;
-mod output_so_far;
 mod package_arguments;
 mod project_place;
 #[expect(clippy::disallowed_methods, reason = "the one place that prints")]

@@ -5,14 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::cli::output_so_far::OutputSoFar;
 use crate::cli::render;
 use crate::cli::show_progress::Audience;
 use crate::cli::style::{Style, Tone};
@@ -20,6 +18,7 @@ use crate::evidence::read_regular_file;
 use crate::model::{ActionId, DurationMs};
 use crate::process::clock::{self, Monotonic};
 use crate::report;
+use crate::run::LogFollower;
 
 /// How often running actions are looked at.
 const TICK: Duration = Duration::from_secs(1);
@@ -27,8 +26,6 @@ const TICK: Duration = Duration::from_secs(1);
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 /// An action that is over sooner than this needs no words about how long it takes.
 const SHORT: Duration = Duration::from_secs(1);
-/// The most bytes of output that are read at one look. Of more only the end is read.
-const MOST_BYTES: u64 = 256 * 1024;
 /// The width of the line on a terminal. A line that is wrapped could not be replaced.
 const LIVE_WIDTH: usize = 79;
 /// The width of a line in a file or a pipe.
@@ -85,10 +82,7 @@ struct RunningAction {
     name: String,
     begun: Monotonic,
     /// The log that the action's output is written to; `None` before its process is started.
-    log: Option<Arc<File>>,
-    /// How many bytes of the log were read.
-    read: u64,
-    output: OutputSoFar,
+    log: Option<LogFollower>,
     /// When the action's next line in a file or a pipe is due, as time since its start.
     next_line: Duration,
 }
@@ -202,7 +196,7 @@ impl Teller {
             }
             Word::Log { id, log } => {
                 if let Some(action) = self.actions.iter_mut().find(|action| action.id == id) {
-                    action.log = Some(log);
+                    action.log = Some(LogFollower::new(log));
                 }
             }
             Word::End { id, is_silent } => {
@@ -228,7 +222,7 @@ impl Teller {
             self.usual = durations(&path);
         }
         for action in &mut self.actions {
-            action.read_output();
+            action.log.iter_mut().for_each(LogFollower::look);
         }
         match self.audience {
             Audience::Terminal => self.draw(),
@@ -270,22 +264,7 @@ impl Teller {
 
 impl RunningAction {
     fn new(id: ActionId, name: String) -> Self {
-        let (begun, output) = (clock::monotonic(), OutputSoFar::default());
-        Self { id, name, begun, log: None, read: 0, output, next_line: SHORT }
-    }
-
-    fn read_output(&mut self) {
-        let Some(log) = &self.log else { return };
-        let Ok(length) = log.metadata().map(|metadata| metadata.len()) else { return };
-        if length.saturating_sub(self.read) > MOST_BYTES {
-            self.read = length - MOST_BYTES;
-            self.output.pass_over();
-        }
-        let mut bytes = vec![0; usize::try_from(length.saturating_sub(self.read)).unwrap_or_default()];
-        if let Ok(count) = log.read_at(&mut bytes, self.read) {
-            self.output.take(bytes.get(..count).unwrap_or_default());
-            self.read += count as u64;
-        }
+        Self { id, name, begun: clock::monotonic(), log: None, next_line: SHORT }
     }
 
     fn words(&self, elapsed: Duration, usual: Option<&DurationMs>) -> String {
@@ -296,8 +275,10 @@ impl RunningAction {
         let usual = usual.filter(|usual| Duration::from_millis(usual.0) >= SHORT);
         let of = usual.map(|usual| format!(" of about {}", duration(Duration::from_millis(usual.0)))).unwrap_or_default();
         let mut parts = vec![format!("{beginning}  {}{of}", duration(elapsed))];
-        parts.extend(self.output.tests());
-        parts.extend(Some(self.output.last_line().to_owned()).filter(|line| !line.is_empty()));
+        if let Some(output) = self.log.as_ref().map(|log| &log.output) {
+            parts.extend(output.progress().words());
+            parts.extend(Some(output.last_line().to_owned()).filter(|line| !line.is_empty()));
+        }
         parts.join(" · ")
     }
 }
@@ -331,11 +312,16 @@ fn cut(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     fn running(name: &str, output: &str) -> RunningAction {
         let mut action = RunningAction::new(ActionId::numbered("STEP", 1), name.to_owned());
-        action.output.take(output.as_bytes());
+        let mut log = tempfile::tempfile().expect("a file can be made");
+        log.write_all(output.as_bytes()).expect("it can be written");
+        action.log = Some(LogFollower::new(Arc::new(log)));
+        action.log.iter_mut().for_each(LogFollower::look);
         action
     }
 

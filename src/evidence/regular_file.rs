@@ -55,10 +55,12 @@ pub fn read_regular_file(path: &Path, cap: u64) -> io::Result<Vec<u8>> {
 /// Reads an open file of at most `cap` bytes.
 pub(super) fn read_up_to(file: File, cap: u64) -> io::Result<Vec<u8>> {
     // The length is asked for first: `read_to_end` reserves as much memory as the file claims to be long.
-    if file.metadata()?.len() > cap {
+    let length = file.metadata()?.len();
+    if length > cap {
         return Err(FileRefusal::TooLarge { cap }.into());
     }
-    let mut bytes = Vec::new();
+    // Of a part of a file, `read_to_end` does not know the length, and begins with 32 bytes.
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default().saturating_add(1));
     file.take(cap.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > cap { Err(FileRefusal::TooLarge { cap }.into()) } else { Ok(bytes) }
 }

@@ -180,7 +180,9 @@ fn read_loose(objects: &GitDirectory, id: ObjectId) -> Result<Option<GitObject>,
     let hex = id.hex();
     let opened = objects.file(&format!("{}/{}", &hex[..2], &hex[2..])).map_err(|error| error.of_an_object())?;
     let Some(file) = opened else { return Ok(None) };
-    let mut compressed = Vec::new();
+    // Without room from the start, `read_to_end` begins with 32 bytes and reads a small file in seven pieces.
+    let length = file.metadata().map_err(|_| ObjectProblem::Damaged)?.len().min(LARGEST_OBJECT as u64);
+    let mut compressed = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
     let read = file.take(LARGEST_OBJECT as u64).read_to_end(&mut compressed);
     read.map_err(|_| ObjectProblem::Damaged)?;
     let bytes = decompress_to_vec_zlib_with_limit(&compressed, LARGEST_OBJECT + HEAD).map_err(|error| {

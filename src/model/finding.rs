@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{FurtherTestCounts, LargeReport};
+use crate::model::{FurtherTestCounts, LargeReport, TestBody};
 
 /// The exact reason of an action's result. The design decisions list the codes, for example those of pytest in table
 /// E4. Policies depend on this code and never on the tool.
@@ -162,6 +162,9 @@ pub struct TestCase {
     /// The messages of the failure; empty if the test passed.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub failure_messages: Vec<String>,
+    /// The mark of the test's source text; `None` if the text was not found.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub body: Option<TestBody>,
 }
 
 /// A test that failed or errored, with the keys of the execution report as the design document seed 004 defines it.

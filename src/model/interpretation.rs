@@ -143,6 +143,7 @@ fn change_case(case: &mut TestCase, change: &dyn Fn(&mut String)) {
         expected_to_fail: _,
         duration_us: _,
         failure_messages,
+        body: _,
     } = case;
     [title, full_name].into_iter().for_each(change);
     [report_name, test_file].into_iter().flatten().for_each(change);

@@ -65,7 +65,9 @@ mod shown;
 mod size;
 mod specification_change;
 mod task_list;
+mod test_body;
 mod test_history;
+mod test_progress;
 #[cfg(test)]
 pub(crate) mod testing;
 mod time;
@@ -173,10 +175,12 @@ pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, s
 pub use size::ByteSize;
 pub use specification_change::{ChangeEffect, SpecificationChange};
 pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
+pub use test_body::{TestBody, TestBodyError};
 pub use test_history::{
-    CheckEnd, CheckStreak, ComparedCheck, ComparedTest, FlakyTest, LoggedRun, NamedTest, OutcomeChange, PastTestResult,
-    ProofState, RunComparison, SlowTests, SlowerTest, TestKey, TestKeyError, TestPast, TimedTest,
+    CheckEnd, CheckStreak, ComparedCheck, ComparedTest, FlakyTest, FormerTestName, LoggedRun, NamedTest, OutcomeChange,
+    PastTestResult, ProofState, RenamedTest, RunComparison, SlowTests, SlowerTest, TestKey, TestKeyError, TestPast, TimedTest,
 };
+pub use test_progress::{EndedTest, TestProgress};
 pub use time::{DurationMs, Timestamp};
 pub use tool::Tool;
 pub use tool_facts::{

@@ -120,8 +120,30 @@ pub struct TestPast {
     pub runs_without_it: u64,
     /// The middle one of the last durations, in microseconds; null if the tool does not say how long tests take.
     pub typical_duration_us: Option<u64>,
+    /// The names that the test had before it was renamed or moved, oldest first.
+    #[serde(default)]
+    pub former_names: Vec<FormerTestName>,
     /// The newest results, newest first.
     pub results: Vec<PastTestResult>,
+}
+
+/// A name that a test had. A test is known again under another name by its source text, and by its file or its title.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FormerTestName {
+    /// The tool's own id of the test at that time.
+    pub id: String,
+    /// The first run that had it under its next name; null if the index does not have that run any more.
+    pub renamed_in: Option<RunId>,
+}
+
+/// A test that has another name in the later of two runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RenamedTest {
+    pub test: NamedTest,
+    /// The tool's own id of the test in the earlier run.
+    pub former_id: String,
 }
 
 /// A test that passed and failed on equal trees.
@@ -221,6 +243,9 @@ pub struct RunComparison {
     pub gone: Vec<ComparedTest>,
     /// Tests of the later run that the earlier run does not have.
     pub new: Vec<ComparedTest>,
+    /// Tests that have another name in the later run. They are compared like any other, and are neither gone nor new.
+    #[serde(default)]
+    pub renamed: Vec<RenamedTest>,
     /// Tests that were slower by more than their durations vary.
     pub slower: Vec<SlowerTest>,
     /// Checks of which not every test was compared: one of the runs has no whole list of their tests.

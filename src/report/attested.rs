@@ -103,6 +103,7 @@ mod tests {
             expected_to_fail: false,
             duration_us: None,
             failure_messages: Vec::new(),
+            body: None,
         }
     }
 

@@ -71,20 +71,21 @@ pub fn test_results_record(
     for failure in &results.failures {
         failures.entry(&failure.test_name).or_default().push(failure);
     }
+    let only_file = only_file(&interpretation.cases);
     Some(TestResultsRecordV1 {
         schema: TEST_RESULTS_SCHEMA.to_owned(),
         run_id: run_id.clone(),
         action_id: action.id.clone(),
         action_type: action.kind.action_type(),
         test_framework: action.tool_name().to_owned(),
-        test_file: only_file(&interpretation.cases),
+        test_file: only_file.clone(),
         execution: execution(ended),
         results: TestRunV1 {
             num_total_tests: results.total,
             num_passed_tests: results.counts.passed,
             num_failed_tests: results.counts.failed,
             num_pending_tests: results.counts.skipped,
-            test_results: interpretation.cases.iter().map(|case| test_record(case, &failures)).collect(),
+            test_results: interpretation.cases.iter().map(|case| test_record(case, &failures, only_file.as_ref())).collect(),
         },
         coverage: finite(interpretation.coverage),
         report_channel: interpretation.report_channel.map(str::to_owned),
@@ -144,7 +145,7 @@ fn only_file(cases: &[TestCase]) -> Option<String> {
     cases.iter().all(|case| case.test_file.as_ref() == Some(first)).then(|| first.clone())
 }
 
-fn test_record(case: &TestCase, failures: &BTreeMap<&str, Vec<&TestFailure>>) -> TestRecordV1 {
+fn test_record(case: &TestCase, failures: &BTreeMap<&str, Vec<&TestFailure>>, only_file: Option<&String>) -> TestRecordV1 {
     // Tests in two files may have the same name. If a test names its file, the file must match too.
     let is_of_case = |failure: &&&TestFailure| case.test_file.is_none() || failure.test_file == case.test_file;
     let failure = failures.get(case.full_name.as_str()).and_then(|named| named.iter().find(is_of_case));
@@ -160,5 +161,10 @@ fn test_record(case: &TestCase, failures: &BTreeMap<&str, Vec<&TestFailure>>) ->
         duration_us: case.duration_us.filter(|duration| duration % 1000 != 0),
         failure_messages: case.failure_messages.clone(),
         location,
+        body: case.body,
+        test_file: case
+            .test_file
+            .clone()
+            .filter(|file| only_file != Some(file) && !case.full_name.starts_with(&format!("{file}::"))),
     }
 }

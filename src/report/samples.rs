@@ -138,6 +138,7 @@ pub(super) fn failed_tests() -> ActionResult {
         expected_to_fail: false,
         duration_us: Some(3000),
         failure_messages: messages.iter().map(|message| (*message).to_owned()).collect(),
+        body: None,
     };
     let interpretation = Interpretation {
         test_results: Some(TestResults {

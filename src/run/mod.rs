@@ -37,6 +37,7 @@ mod hidden_caches;
 mod http_client;
 mod judge_and_seal;
 mod kept_files;
+mod log_follower;
 mod nearest_file;
 mod old_report;
 mod order;
@@ -63,6 +64,7 @@ mod test_history;
 mod written_configuration;
 
 pub use client_start::SQLITE_ARGUMENT;
+pub use log_follower::LogFollower;
 pub(crate) use perform::ended_not_started;
 pub use refuse::RefusedRequest;
 pub use sqlite_query::{SqliteQueryError, query_sqlite};

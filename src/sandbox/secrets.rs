@@ -328,6 +328,7 @@ mod tests {
                 expected_to_fail: false,
                 duration_us: None,
                 failure_messages: vec![text()],
+                body: None,
             }],
             unlisted: UnlistedFindings {
                 by_rule: [((FindingLevel::Error, some()), UnlistedCount { findings: 2, fixable: 1 })].into(),

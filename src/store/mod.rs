@@ -64,7 +64,7 @@ pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, Project
 pub use query::{IndexedRun, SealedHashes};
 pub use seal::{AppliedLine, IndexSealing, SealCheck, line_mark};
 pub use test_history::{
-    CheckRun, IndexedCheck, LARGEST, ListedTest, ListedTests, NewestTests, NotPassed, PastRun, ProvedRun, Roster, RunChecks,
-    SealedCheck, SealedTests,
+    CheckRun, FormerName, IndexedCheck, LARGEST, ListedTest, ListedTests, NewestTests, NotPassed, PastRun, ProvedRun, Roster,
+    RunChecks, SealedCheck, SealedTests, TestIdentity,
 };
 pub use tree_index::{read_tree_index, write_tree_index};

@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// applied once more.
 pub(super) const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9, VERSION_10, VERSION_11,
-    VERSION_12, VERSION_13, VERSION_14, VERSION_15,
+    VERSION_12, VERSION_13, VERSION_14, VERSION_15, VERSION_16, VERSION_17,
 ];
 
 const VERSION_1: &str = "
@@ -280,6 +280,116 @@ const VERSION_15: &str = "
 CREATE INDEX IF NOT EXISTS history_results_carried_out ON history_results (project, check_number, sequence, attempt) WHERE reused IS NULL;
 ";
 
+/// Makes the tables with long rows anew as tables with row numbers. In a table without them every comparison of a search reads a whole row,
+/// so an answer from 10,000 runs read hundreds of thousands of pages. The order of the columns stays: seals cover it.
+const VERSION_16: &str = "
+CREATE TABLE runs_with_rowid (
+    project TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    run_id TEXT NOT NULL,
+    task TEXT NOT NULL,
+    started INTEGER NOT NULL,
+    ended INTEGER,
+    status TEXT NOT NULL,
+    counts INTEGER NOT NULL,
+    result TEXT,
+    blocking INTEGER NOT NULL,
+    tree_digest TEXT,
+    environment_digest TEXT,
+    plan_digest TEXT,
+    report_hash TEXT,
+    manifest_hash TEXT,
+    route TEXT,
+    exit TEXT,
+    tree_format TEXT,
+    tested TEXT,
+    isolation TEXT,
+    coverage TEXT,
+    PRIMARY KEY (project, sequence)
+) STRICT;
+INSERT INTO runs_with_rowid SELECT * FROM runs ORDER BY project, sequence;
+DROP TABLE runs;
+ALTER TABLE runs_with_rowid RENAME TO runs;
+CREATE INDEX runs_by_id ON runs (project, run_id);
+CREATE INDEX runs_by_task ON runs (project, task, sequence);
+
+CREATE TABLE history_runs_with_rowid (
+    project TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    run_id TEXT NOT NULL,
+    task TEXT NOT NULL,
+    started INTEGER NOT NULL,
+    duration INTEGER,
+    status TEXT NOT NULL,
+    result TEXT,
+    tree TEXT,
+    passed INTEGER,
+    failed INTEGER,
+    skipped INTEGER,
+    paths TEXT,
+    PRIMARY KEY (project, sequence)
+) STRICT;
+INSERT INTO history_runs_with_rowid SELECT * FROM history_runs ORDER BY project, sequence;
+DROP TABLE history_runs;
+ALTER TABLE history_runs_with_rowid RENAME TO history_runs;
+CREATE INDEX history_runs_by_id ON history_runs (project, run_id);
+
+CREATE TABLE history_rosters_with_rowid (
+    project TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    check_number INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    tests BLOB NOT NULL,
+    PRIMARY KEY (project, number),
+    UNIQUE (project, check_number, digest)
+) STRICT;
+INSERT INTO history_rosters_with_rowid SELECT * FROM history_rosters ORDER BY project, number;
+DROP TABLE history_rosters;
+ALTER TABLE history_rosters_with_rowid RENAME TO history_rosters;
+
+CREATE TABLE history_results_with_rowid (
+    project TEXT NOT NULL,
+    check_number INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    blocks INTEGER NOT NULL,
+    duration INTEGER,
+    passed INTEGER,
+    failed INTEGER,
+    skipped INTEGER,
+    reused TEXT,
+    roster INTEGER,
+    complete INTEGER NOT NULL,
+    outcomes BLOB NOT NULL,
+    durations BLOB NOT NULL,
+    PRIMARY KEY (project, check_number, sequence, attempt)
+) STRICT;
+INSERT INTO history_results_with_rowid SELECT * FROM history_results ORDER BY project, check_number, sequence, attempt;
+DROP TABLE history_results;
+ALTER TABLE history_results_with_rowid RENAME TO history_results;
+CREATE INDEX history_results_by_run ON history_results (project, sequence);
+CREATE INDEX history_results_carried_out ON history_results (project, check_number, sequence, attempt) WHERE reused IS NULL;
+";
+
+/// Adds what says that a test with another name is the same one, and the names that tests had before.
+const VERSION_17: &str = "
+ALTER TABLE history_tests ADD COLUMN body INTEGER;
+ALTER TABLE history_tests ADD COLUMN file INTEGER;
+ALTER TABLE history_tests ADD COLUMN title INTEGER;
+ALTER TABLE history_checks ADD COLUMN identities TEXT;
+
+CREATE TABLE history_former_names (
+    project TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    key INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    report_name TEXT,
+    PRIMARY KEY (project, number, key)
+) STRICT;
+";
+
 const VERSION_4: &str = "
 CREATE TABLE task_lists (
     project TEXT NOT NULL,
@@ -330,11 +440,12 @@ pub(super) const TABLES: [(&str, &str); 14] = [
 pub(super) const SEALS_TABLE: &str = "seals";
 
 /// The tables of the index of tests. They are not in [`TABLES`], because their rows follow from evidence and not from ledger lines.
-pub(super) const HISTORY_TABLES: [&str; 7] = [
+pub(super) const HISTORY_TABLES: [&str; 8] = [
     "history_positions",
     "history_runs",
     "history_checks",
     "history_tests",
+    "history_former_names",
     "history_rosters",
     "history_messages",
     "history_results",

@@ -106,6 +106,7 @@ impl TestRun {
             duration_us: test.duration,
             failure_messages: if failed && !message.is_empty() { vec![message.to_owned()] } else { Vec::new() },
             report_name: None,
+            body: None,
         });
     }
 

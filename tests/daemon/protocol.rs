@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nix::sys::signal::Signal;
+use serde_json::{Value, json};
 
 use super::{LATE, ask, project, project_id, socket, start, start_serving};
 use crate::common::poll;
@@ -86,6 +87,37 @@ fn events_tell_what_happens_as_it_happens_and_end_with_a_reason() {
     assert!(lines.by_ref().any(|line| line == "event: end"));
     assert!(lines.by_ref().any(|line| line.contains("\"reason\":\"stopping\"")));
     assert_eq!(daemon.ended().status, 0);
+}
+
+#[test]
+fn events_tell_how_far_a_running_check_is_and_which_tests_have_ended() {
+    let project = project(
+        "echo 1..3; echo ok 1 - adds; echo not ok 2 - token=ghp_0123456789abcdefghijABCDEFGHIJ012345; test ! -e go-on || sleep 600",
+    );
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    let mut stream = UnixStream::connect(socket(&project)).expect("the service listens");
+    stream.set_read_timeout(Some(LATE)).expect("a bound");
+    stream.write_all(b"GET /v1/events HTTP/1.1\r\nhost: x\r\n\r\n").expect("written");
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("a line in time"));
+    assert!(lines.by_ref().any(|line| line.is_empty()), "the head ends");
+    project.save("go-on", "yes\n");
+    let mut data = |event: &str| {
+        let data = lines
+            .by_ref()
+            .skip_while(|line| *line != format!("event: {event}"))
+            .find_map(|line| line.strip_prefix("data: ").map(|data| serde_json::from_str::<Value>(data).expect("JSON")));
+        data.unwrap_or_else(|| panic!("no {event}"))
+    };
+    let (started, progress) = (data("actionStarted"), data("actionProgress"));
+    for key in ["project", "runId", "actionId", "name"] {
+        assert_eq!(started[key], progress[key], "{key}");
+    }
+    assert_eq!(progress["progress"], json!({"expected": 3, "ended": 2, "files": 0, "percent": null}));
+    assert_eq!(progress["ended"][0], json!({"name": "adds", "outcome": "passed"}));
+    assert_eq!(progress["ended"][1]["outcome"], "failed");
+    assert!(!progress["ended"].to_string().contains("ghp_0123"), "{progress}");
+    daemon.interrupt();
 }
 
 #[test]

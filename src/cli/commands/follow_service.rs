@@ -63,6 +63,7 @@ pub(super) fn follow_service(
             EventV1::RunStarted { .. }
             | EventV1::RunFinished { .. }
             | EventV1::ActionStarted { .. }
+            | EventV1::ActionProgress { .. }
             | EventV1::ActionEnded { .. }
             | EventV1::Changed { .. }
             | EventV1::Health { .. }

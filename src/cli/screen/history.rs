@@ -5,7 +5,7 @@ use crate::cli::style::{Line, Style, Tone};
 use crate::evidence::RunForm;
 use crate::model::{
     CheckEnd, CheckStreak, ClaimRecord, ComparedTest, FlakyTest, IsolationLevel, LoggedRun, PastTestResult, ProofState,
-    RunComparison, SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast, Timestamp,
+    RenamedTest, RunComparison, SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast, Timestamp,
 };
 use crate::project::RecordedRun;
 
@@ -108,6 +108,10 @@ pub(crate) fn past_lines(past: &TestPast, style: Style) -> Vec<Line> {
         let last = past.last_seen.as_ref().map(|run| format!("in run {run}")).unwrap_or_default();
         lines.push(format!("  last seen {last}; {} runs since did not have it", past.runs_without_it).into());
     }
+    for name in &past.former_names {
+        let run = name.renamed_in.as_ref().map(|run| format!(" until run {run}")).unwrap_or_default();
+        lines.push(format!("  was named {}{run}", name.id).into());
+    }
     lines.extend(past.results.iter().map(|result| past_result(result, style)));
     lines
 }
@@ -192,6 +196,11 @@ pub(crate) fn comparison_lines(comparison: &RunComparison, style: Style) -> Vec<
     if !comparison.changed.is_empty() {
         lines.push(style.paint(Tone::Doubtful, &format!("changed ({}):", comparison.changed.len())));
         lines.extend(shown(&comparison.changed, changed_line).into_iter().map(Line::from));
+    }
+    if !comparison.renamed.is_empty() {
+        lines.push(style.paint(Tone::Quiet, &format!("renamed ({}):", comparison.renamed.len())));
+        let renamed = |renamed: &RenamedTest| format!("  {} → {}", renamed.former_id, renamed.test.id);
+        lines.extend(shown(&comparison.renamed, renamed).into_iter().map(Line::from));
     }
     if !comparison.slower.is_empty() {
         lines.push(style.paint(Tone::Doubtful, &format!("slower ({}):", comparison.slower.len())));

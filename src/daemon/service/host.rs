@@ -36,7 +36,8 @@ use crate::daemon::service::subscribers::Subscribers;
 use crate::daemon::worker::{OpenFailure, OpenFailureKind, WorkPlaces, Worker, WorkerReport};
 use crate::model::{Asker, CommandExit, HealthProblem, ProjectId, Serving};
 use crate::process::{open_files_left, raise_open_files_limit};
-use crate::project::{ProjectError, RefusedRequests, StoreReader};
+use crate::project::{Progress, ProjectError, RefusedRequests, StoreReader, outgoing_redactor};
+use crate::report::OutgoingRedactor;
 use crate::watch::WatchHub;
 
 /// The most calls that may wait for the loop. Further calls wait outside of the queue, for a few seconds at most.
@@ -103,6 +104,8 @@ pub struct ServiceHost {
     notified: BTreeSet<HealthProblem>,
     next_seat: u64,
     subscribers: Subscribers,
+    /// Redacts what subscribers are told of the output of actions.
+    redactor: Arc<OutgoingRedactor>,
     /// Makes the senders by which the threads of projects send events to the loop.
     door: ArrivalDoor,
     /// Sends calls to the loop. A thread that does part of a call's work reports its result by this sender.
@@ -157,6 +160,9 @@ impl EventHost for ServiceHost {
             }
             LoopEvent::Project(session_id, ProjectArrival::Report(report)) => {
                 let is_run_over = matches!(*report, WorkerReport::Over(_));
+                if matches!(*report, WorkerReport::Progress(Progress::ActionEnded(_))) {
+                    self.tell_progress(session_id, now, true);
+                }
                 self.with(session_id, |served, archive| served.reported(now, *report, archive));
                 if is_run_over {
                     self.look_at_own_program(now);
@@ -193,6 +199,7 @@ impl ServiceHost {
         let (send_call, calls) = channel(CALLS);
         let shown = settings.socket.path().display().to_string();
         let variables = settings.opening.ambient.clone();
+        let redactor = Arc::new(outgoing_redactor(&variables));
         let open_files = raise_open_files_limit(MOST_OPEN_FILES).unwrap_or(FEWEST_OPEN_FILES);
         let server =
             ControlServer::start(settings.socket, send_call.clone(), variables, settings.opening.state_root.clone(), open_files);
@@ -216,6 +223,7 @@ impl ServiceHost {
             notified: BTreeSet::new(),
             next_seat: 0,
             subscribers: Subscribers::default(),
+            redactor,
             door,
             send_call,
             fed_at: Moment(0),
@@ -322,7 +330,16 @@ impl ServiceHost {
         let seats: Vec<ProjectSeat> = self.seats.keys().copied().collect();
         for session_id in seats {
             self.with(session_id, |served, archive| served.woken(now, archive));
+            self.tell_progress(session_id, now, false);
             self.try_again(session_id, now);
+        }
+    }
+
+    /// Tells subscribers how far the running actions of a project are. Without subscribers nothing is looked at.
+    fn tell_progress(&mut self, session_id: ProjectSeat, now: Moment, at_once: bool) {
+        if self.subscribers.are_there() {
+            let redactor = Arc::clone(&self.redactor);
+            self.with(session_id, |served, _| served.tell_progress(now, &redactor, at_once));
         }
     }
 
@@ -356,6 +373,7 @@ impl ServiceHost {
         for word in words {
             match word {
                 SessionMessage::Tell(event) => self.subscribers.tell(&event),
+                SessionMessage::TellInPassing(event) => self.subscribers.tell_in_passing(&event),
                 SessionMessage::Say(line) => (self.say)(&line),
                 SessionMessage::Notify { name, problem } => {
                     // One notification tells of a problem that many projects share.
@@ -385,9 +403,12 @@ impl ServiceHost {
             ServiceStep::LettingRunsEnd { turn, .. } => Some(turn),
             ServiceStep::GoingOn | ServiceStep::Ending(_) => None,
         };
+        let progress = || self.seats.values().filter_map(ProjectSession::next_progress).min();
+        let progress = self.subscribers.are_there().then(progress).flatten();
         self.seats
             .values()
             .filter_map(ProjectSession::next_moment)
+            .chain(progress)
             .chain(fed)
             .chain(program)
             .chain(turn)

@@ -15,6 +15,7 @@ mod announce;
 mod announcement;
 mod answering;
 mod call;
+mod followed_run;
 mod health;
 mod host;
 mod open;

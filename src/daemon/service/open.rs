@@ -4,6 +4,7 @@ use crate::api::{ErrorV1, EventV1, RunAnswerV1};
 use crate::daemon::engine::Moment;
 use crate::daemon::project_scheduler::ProjectScheduler;
 use crate::daemon::service::call::{ErrandCall, Reply};
+use crate::daemon::service::followed_run::FollowedRun;
 use crate::daemon::service::pending_changes::PendingChanges;
 use crate::daemon::service::waiters::PlannedRun;
 use crate::daemon::worker::LookTicket;
@@ -29,6 +30,8 @@ pub(super) struct OpenProject {
     pub(super) syncing: Option<(Moment, Vec<TaskId>)>,
     pub(super) look_again: Option<Moment>,
     pub(super) current: Option<RunCall>,
+    /// The run under way, once it has begun.
+    pub(super) followed: Option<FollowedRun>,
     /// The errand that is being carried out.
     pub(super) errand: Option<ErrandCall>,
     /// The task of the run under way, or of the last run.
@@ -73,6 +76,8 @@ impl RunCall {
 #[derive(Debug)]
 pub(super) enum SessionMessage {
     Tell(EventV1),
+    /// Tell subscribers an event that the next one of its kind makes worthless.
+    TellInPassing(EventV1),
     /// A line for the log, and for the person who started the service.
     Say(String),
     /// A notification on the desktop: the project of this name cannot be judged.

@@ -241,6 +241,7 @@ impl ProjectSession {
         self.stage = Stage::Open(Box::new(OpenProject {
             scheduler,
             activity: Activity::Idle,
+            followed: None,
             planned: PlannedRun::Nothing,
             looking: Some(first),
             first: Some(first),

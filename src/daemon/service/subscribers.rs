@@ -79,6 +79,11 @@ impl Subscribers {
         Some(Subscription { events, end: Some(end) })
     }
 
+    /// Returns whether anybody receives events.
+    pub(super) fn are_there(&self) -> bool {
+        self.readers.iter().any(|reader| !reader.send.is_closed())
+    }
+
     /// Returns the events after the one with this id.
     fn since(&self, after: &str) -> Vec<NumberedEvent> {
         let missed = || vec![NumberedEvent { id: None, event: EventV1::Missed }];
@@ -106,6 +111,15 @@ impl Subscribers {
             self.kept.pop_front();
         }
         self.kept.push_back(numbered);
+    }
+
+    /// Sends an event that the next one of its kind makes worthless. It has no id and is not kept, and a reader whose queue is half full
+    /// does not get it.
+    pub(super) fn tell_in_passing(&mut self, event: &EventV1) {
+        let passing = NumberedEvent { id: None, event: event.clone() };
+        for reader in self.readers.iter().filter(|reader| reader.send.capacity() > QUEUE / 2) {
+            let _gone_or_full = reader.send.try_send(passing.clone());
+        }
     }
 
     /// Disconnects all readers, because the service is stopping.
@@ -162,6 +176,22 @@ mod tests {
         assert_eq!(all[QUEUE], Some(EventV1::End { reason: EndReasonV1::SlowReader }));
         subscribers.end();
         assert_eq!(read(&mut fast), [Some(EventV1::End { reason: EndReasonV1::Stopping }), None]);
+    }
+
+    #[test]
+    fn an_event_in_passing_has_no_id_and_takes_no_place_from_others() {
+        let mut subscribers = Subscribers::default();
+        let mut slow = subscribers.add(None).unwrap();
+        let event = EventV1::Changed { project: ProjectId::mint("shop", 1) };
+        for _ in 0..QUEUE {
+            subscribers.tell_in_passing(&event);
+        }
+        subscribers.tell(&event);
+        assert_eq!(read(&mut slow).len(), QUEUE / 2 + 1);
+        assert_eq!((subscribers.kept.len(), subscribers.count), (1, 1));
+        assert!(subscribers.are_there());
+        drop(slow);
+        assert!(!subscribers.are_there());
     }
 
     #[test]

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    ComparedCheck, ComparedTest, NamedTest, ProjectId, ResultType, RunComparison, RunId, SlowerTest, TestOutcome,
+    ComparedCheck, ComparedTest, NamedTest, ProjectId, RenamedTest, ResultType, RunComparison, RunId, Sequence, SlowerTest,
+    TestOutcome,
 };
 use crate::project::error::ProjectError;
 use crate::project::store_reader::StoreReader;
 use crate::project::test_history::flaky::rosters_in;
 use crate::project::test_history::slow::{durations_in, has_grown, middle};
-use crate::store::{CheckRun, IndexedCheck, NewestTests, PastRun, Roster};
+use crate::store::{CheckRun, FormerName, IndexedCheck, NewestTests, PastRun, Roster};
 
 /// How many results up to the earlier run say how much a test's duration varies.
 const NOISE: u32 = 10;
@@ -62,11 +63,15 @@ impl StoreReader {
             changed: Vec::new(),
             gone: Vec::new(),
             new: Vec::new(),
+            renamed: Vec::new(),
             slower: Vec::new(),
             not_compared: Vec::new(),
             saved_paths: paths,
         };
         let known = self.tests_by_number(project)?;
+        let former = self.index.former_names(project).map_err(ProjectError::Index)?;
+        comparison.renamed = renamed_between(&former, &known, from.sequence, to.sequence);
+        comparison.renamed.retain(|renamed| renamed.test.task == from.task);
         for (number, (check, before)) in &before {
             let Some((_, after)) = after.get(number) else { continue };
             if !has_all_tests(before, after) {
@@ -165,6 +170,23 @@ impl StoreReader {
         let wanted = NewestTests { limit: NOISE, skip: later, durations: true };
         self.index.check_runs(project, check, wanted).map_err(ProjectError::Index)
     }
+}
+
+/// Returns the tests whose names differ between two ledger lines. `former` has the oldest names first.
+fn renamed_between(former: &[FormerName], known: &BTreeMap<u32, NamedTest>, from: Sequence, to: Sequence) -> Vec<RenamedTest> {
+    let numbers: BTreeSet<u32> =
+        former.iter().filter(|name| name.until > from && name.until <= to).map(|name| name.number).collect();
+    // The name at a line is the first one that was given up later, or the present one.
+    let name_at = |number: u32, line: Sequence| former.iter().find(|name| name.number == number && name.until > line);
+    let renamed = |number: u32| {
+        let mut test = known.get(&number)?.clone();
+        let former_id = name_at(number, from)?.id.clone();
+        if let Some(name) = name_at(number, to) {
+            (test.id, test.report_name) = (name.id.clone(), name.report_name.clone());
+        }
+        (test.id != former_id).then_some(RenamedTest { test, former_id })
+    };
+    numbers.into_iter().filter_map(renamed).collect()
 }
 
 /// Returns the checks whose results differ. A check that only one of the plans has is named too.

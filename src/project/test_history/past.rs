@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence;
 use crate::model::{
-    NamedTest, OutcomeChange, PastTestResult, ProjectId, ProofState, RunId, Sequence, TaskId, TestCounts, TestOutcome, TestPast,
-    TreeDigest,
+    FormerTestName, NamedTest, OutcomeChange, PastTestResult, ProjectId, ProofState, RunId, Sequence, TaskId, TestCounts,
+    TestOutcome, TestPast, TreeDigest,
 };
 use crate::project::error::ProjectError;
 use crate::project::store_reader::StoreReader;
@@ -42,21 +42,36 @@ struct Seen<'a> {
 }
 
 impl StoreReader {
-    /// Finds a test by its key, by the tool's own id, by its name in the tool's report, or by a part of one of them that no other test
-    /// has.
+    /// Finds a test by its key, by the tool's own id, by its name in the tool's report, by a part of one of them that no other test
+    /// has, or by a name that it had before it was renamed.
     ///
     /// # Errors
     /// When the index cannot be read.
     pub fn find_test(&self, project: &ProjectId, task: Option<&TaskId>, wanted: &str) -> Result<TestSearch, ProjectError> {
         let mut tests = self.index.known_tests(project).map_err(ProjectError::Index)?;
         tests.retain(|(_, _, test)| task.is_none_or(|task| test.task == *task));
-        let fit = |test: &NamedTest| {
+        let former = self.index.former_names(project).map_err(ProjectError::Index)?;
+        let mut had: BTreeMap<u32, NameFit> = BTreeMap::new();
+        for name in &former {
+            let names = [Some(name.id.as_str()), name.report_name.as_deref()];
+            let whole = (name.key.to_string() == wanted).then_some(NameFit::Whole);
+            let fit = names.into_iter().flatten().filter_map(|name| name_fit(name, wanted)).chain(whole).max();
+            let former = match fit {
+                Some(NameFit::Whole) => NameFit::FormerWhole,
+                Some(NameFit::LastPart) => NameFit::FormerLastPart,
+                Some(NameFit::Contained | NameFit::FormerLastPart | NameFit::FormerWhole) | None => continue,
+            };
+            let best = had.entry(name.number).or_insert(former);
+            *best = (*best).max(former);
+        }
+        let fit = |number: u32, test: &NamedTest| {
             let names = [Some(test.id.as_str()), test.report_name.as_deref()];
             let whole = test.is_named(wanted).then_some(NameFit::Whole);
-            names.into_iter().flatten().filter_map(|name| name_fit(name, wanted)).chain(whole).max()
+            let former = had.get(&number).copied();
+            names.into_iter().flatten().filter_map(|name| name_fit(name, wanted)).chain(whole).chain(former).max()
         };
-        let best = tests.iter().filter_map(|(_, _, test)| fit(test)).max();
-        tests.retain(|(_, _, test)| best.is_some() && fit(test) == best);
+        let best = tests.iter().filter_map(|(number, _, test)| fit(*number, test)).max();
+        tests.retain(|(number, _, test)| best.is_some() && fit(*number, test) == best);
         Ok(match tests.len() {
             0 => TestSearch::Nothing,
             1 => {
@@ -99,8 +114,22 @@ impl StoreReader {
             last_seen: seen.last().map(|seen| seen.run.run_id.clone()),
             runs_without_it: runs_after(&runs, seen.last()),
             typical_duration_us: middle(durations),
+            former_names: self.former_names(project, (found.number, &found.test.id))?,
             results: results.into_iter().take(limit).collect(),
         })
+    }
+
+    /// Returns the names that a test had before the present one, oldest first.
+    fn former_names(&self, project: &ProjectId, (number, id): (u32, &str)) -> Result<Vec<FormerTestName>, ProjectError> {
+        let names = self.index.former_names(project).map_err(ProjectError::Index)?;
+        let mut former: Vec<FormerTestName> = Vec::new();
+        for name in names.into_iter().filter(|name| name.number == number) {
+            let renamed_in = self.index.run_at(project, name.until).map_err(ProjectError::Index)?;
+            former.push(FormerTestName { id: name.id, renamed_in });
+        }
+        // A test that was named back has its present name among the former ones.
+        former.retain(|name| name.id != id);
+        Ok(former)
     }
 
     fn newest_results(
@@ -155,8 +184,12 @@ impl StoreReader {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum NameFit {
     Contained,
+    /// The last part of a name that the test had before it was renamed.
+    FormerLastPart,
     /// The name ends with the word, and it does not begin within another word: `test_1` in `a.py::test_1`.
     LastPart,
+    /// The test had this name before it was renamed.
+    FormerWhole,
     Whole,
 }
 

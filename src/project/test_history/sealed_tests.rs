@@ -9,12 +9,12 @@ use serde::Deserialize;
 
 use crate::evidence::{EvidenceError, SealedFiles, Store};
 use crate::model::{
-    ActionId, DurationMs, EvidenceFile, ProjectId, ResultType, RunId, RunRecord, Sequence, TestCounts, TestOutcome,
+    ActionId, DurationMs, EvidenceFile, ProjectId, ResultType, RunId, RunRecord, Sequence, TestBody, TestCounts, TestOutcome,
 };
 use crate::project::error::{ProjectError, system_error_behind};
 use crate::project::store_reader::{RecordedRun, StoreReader};
 use crate::report::{ActionResultV2, EXECUTION_REPORT_FILE, ExecutionReportV2, TestResultsRecordV1};
-use crate::store::{ListedTest, ListedTests, PastRun, SealedCheck, SealedTests};
+use crate::store::{ListedTest, ListedTests, PastRun, SealedCheck, SealedTests, TestIdentity};
 
 /// The end of the file name of a record of tests.
 const TEST_RECORD: &str = "-test-results.json";
@@ -113,7 +113,10 @@ struct FailureRead {
 
 /// The parts of a record of tests that are needed here.
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct RecordRead<'a> {
+    #[serde(borrow, default)]
+    test_file: Option<Cow<'a, str>>,
     #[serde(borrow)]
     results: ListRead<'a>,
 }
@@ -145,6 +148,12 @@ struct TestRead<'a> {
     duration_us: Option<u64>,
     #[serde(borrow, default)]
     failure_messages: Vec<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    title: Cow<'a, str>,
+    #[serde(default)]
+    body: Option<TestBody>,
+    #[serde(borrow, default)]
+    test_file: Option<Cow<'a, str>>,
 }
 
 /// The errors of the system that are about this moment and not about the files: too many open files, and no memory.
@@ -328,13 +337,20 @@ fn read_tests(
 ) -> Result<(Option<TestCounts>, Option<ListedTests>), Unread> {
     let Some(name) = name else { return Ok((None, None)) };
     let bytes = files.read(name).map_err(Unread::Evidence)?;
-    let list = serde_json::from_slice::<RecordRead<'_>>(&bytes).map_err(Unread::Form)?.results;
+    let RecordRead { test_file, results: list } = serde_json::from_slice(&bytes).map_err(Unread::Form)?;
     let counts = TestCounts { passed: list.num_passed_tests, failed: list.num_failed_tests, skipped: list.num_pending_tests };
     let is_complete = list.test_results.len() as u64 >= list.num_total_tests;
     let listed = |test: TestRead<'_>| {
         let known = messages.get(test.report_name.as_deref().unwrap_or(&test.full_name)).copied();
         let message = known.or_else(|| test.failure_messages.iter().find_map(|message| first_line(message)));
+        // Only tests whose text is known can be known again.
+        let identity = test.body.map(|body| {
+            let named = || test.full_name.split_once("::").map_or("", |(file, _)| file);
+            let file = test.test_file.as_ref().or(test_file.as_ref()).map_or_else(named, |file| file);
+            TestIdentity { body: Some(body), file: file.to_owned(), title: test.title.clone().into_owned() }
+        });
         ListedTest {
+            identity: identity.unwrap_or_default(),
             message: message.filter(|_| test.status.is_failure()).map(str::to_owned),
             id: test.full_name.into_owned(),
             report_name: test.report_name.map(Cow::into_owned),

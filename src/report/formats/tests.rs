@@ -39,6 +39,8 @@ fn test(name: &str, status: TestOutcome) -> TestRecordV1 {
         duration_us: None,
         failure_messages: if status.is_failure() { vec![format!("E   {HOSTILE}\nsecond line")] } else { Vec::new() },
         location: None,
+        body: None,
+        test_file: None,
     }
 }
 

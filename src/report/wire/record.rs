@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ActionId, ActionType, Coverage, Diagnostic, DiagnosticSummary, Digest, DurationMs, LimitKind, RunId, Survivor, SystemFault,
-    TaskId, TestOutcome, Timestamp, TreeDigest, TreeFormat, Trigger, Usage,
+    TaskId, TestBody, TestOutcome, Timestamp, TreeDigest, TreeFormat, Trigger, Usage,
 };
 
 use super::action::ShownV2;
@@ -253,6 +253,13 @@ pub struct TestRecordV1 {
     /// The place where the test failed, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<TestLocationV1>,
+    /// The mark of the test's source text, by which it is known again after it was renamed; absent if the text was not found (added
+    /// to the original format).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub body: Option<TestBody>,
+    /// The test's file, where neither `fullName` begins with it nor the whole record has it (added to the original format).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub test_file: Option<String>,
 }
 
 /// The place in a file where a test failed.

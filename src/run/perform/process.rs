@@ -288,11 +288,20 @@ impl Performer<'_, '_> {
             source: read_source,
             survivors: ended.survivors.len(),
         };
-        let said = tools::name_what_hung(&input, tools::interpret(&input), &|path| read_source(root, path));
+        // What was tested is in the snapshot; the project's own file may be another one by now.
+        let source = |path: &Path| match self.place.snapshot_for(action) {
+            Some(snapshot) => {
+                let (directory, relative) = snapshot.place_of(&action.id, path).ok().flatten()?;
+                read_source(&directory, &relative)
+            }
+            None => read_source(root, path),
+        };
+        let said = tools::name_what_hung(&input, tools::interpret(&input), &source);
         let seen = with_command_environment(action, &environment);
         let said = tools::judge_hidden(said, root, tools::hiding_module(&seen, root, &self.working_directory(action), &names_in));
         let said = tools::judge_mended(said, &changed);
-        let said = tools::add_source_lines(said, &|path| read_source(root, path));
+        let mut said = tools::add_source_lines(said, &source);
+        tools::add_test_bodies(&mut said.cases, &source);
         let said = secrets.mask_interpretation(said);
         let (interpretation, mut observed) = attempts.read(action, &ended, said, &names.log.name);
         let interpretation = apply_control(interpretation, control.as_ref().map(|control| &control.seen));

@@ -61,6 +61,8 @@ fn delete_before(connection: &Connection, project: &ProjectId, sequence: Sequenc
         let statement = format!("DELETE FROM {table} WHERE project = ?1 AND sequence < ?2");
         connection.execute(&statement, params![project.as_str(), to_integer(sequence.0)])?;
     }
+    let statement = "DELETE FROM history_former_names WHERE project = ?1 AND sequence < ?2";
+    connection.execute(statement, params![project.as_str(), to_integer(sequence.0)])?;
     delete_unused(connection, project)
 }
 
@@ -95,7 +97,9 @@ fn delete_unused(connection: &Connection, project: &ProjectId) -> rusqlite::Resu
             delete.execute(params![project.as_str(), number])?;
         }
     }
-    Ok(())
+    let statement = "DELETE FROM history_former_names WHERE project = ?1 AND number NOT IN \
+                     (SELECT number FROM history_tests WHERE project = ?1)";
+    connection.execute(statement, id).map(drop)
 }
 
 /// Returns how many bytes the project's rows take, counted as they are when they are added. SQLite counts the characters of a text,
@@ -105,6 +109,7 @@ fn measure(connection: &Connection, project: &ProjectId) -> rusqlite::Result<u64
         "SELECT 140 + length(CAST(task AS BLOB)) + COALESCE(length(CAST(paths AS BLOB)), 0) FROM history_runs WHERE project = ?1",
         "SELECT 2 * (length(CAST(task AS BLOB)) + length(CAST(name AS BLOB))) FROM history_checks WHERE project = ?1",
         "SELECT length(CAST(id AS BLOB)) + COALESCE(length(CAST(report_name AS BLOB)), 0) FROM history_tests WHERE project = ?1",
+        "SELECT length(CAST(id AS BLOB)) + COALESCE(length(CAST(report_name AS BLOB)), 0) FROM history_former_names WHERE project = ?1",
         "SELECT 200 + length(tests) FROM history_rosters WHERE project = ?1",
         "SELECT 2 * length(CAST(text AS BLOB)) FROM history_messages WHERE project = ?1",
         "SELECT 60 + length(outcomes) + length(durations) FROM history_results WHERE project = ?1",

@@ -17,26 +17,29 @@
 //!
 //! * `codec`: the byte forms of lists of tests
 //! * `write`: a run becomes rows
+//! * `renames`: a test that was renamed keeps its number
 //! * `read`: rows become values
 //! * `limit`: the oldest rows go, and those of purged runs
 
 mod codec;
 mod limit;
 mod read;
+mod renames;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
 use crate::model::{
-    DurationMs, NamedTest, ProjectId, ProofState, ResultType, RunId, Sequence, TaskId, TestCounts, TestOutcome, Timestamp,
+    DurationMs, NamedTest, ProjectId, ProofState, ResultType, RunId, Sequence, TaskId, TestBody, TestCounts, TestOutcome,
+    Timestamp,
 };
 use crate::store::tables::Tables;
 use crate::store::{IndexError, StoreIndex};
 
 pub use codec::NotPassed;
 pub(super) use limit::forget_before;
-pub use read::{CheckRun, IndexedCheck, NewestTests, PastRun, ProvedRun, Roster, RunChecks};
+pub use read::{CheckRun, FormerName, IndexedCheck, NewestTests, PastRun, ProvedRun, Roster, RunChecks};
 
 /// The most bytes that the rows of one project may take.
 pub const LARGEST: u64 = 64 * 1024 * 1024;
@@ -87,6 +90,19 @@ pub struct ListedTest {
     pub duration_us: Option<u64>,
     /// The first line of the failure.
     pub message: Option<String>,
+    /// What says that a test with another name is the same one.
+    pub identity: TestIdentity,
+}
+
+/// What stays the same when a test is renamed or moved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TestIdentity {
+    /// The mark of the test's source text; `None` if it is not known.
+    pub body: Option<TestBody>,
+    /// The test's file; empty if it is not known.
+    pub file: String,
+    /// The test's own name, without what encloses it.
+    pub title: String,
 }
 
 impl ListedTest {
@@ -158,10 +174,14 @@ past_questions! { query_tests:
     fitting_runs(project: &ProjectId, task: Option<&TaskId>, failed: bool, since: Option<Timestamp>, limit: u32) -> Vec<(Sequence, RunId, ProofState)>;
     /// Returns a run in the index of tests by its id.
     past_run(project: &ProjectId, run_id: &RunId) -> Option<ProvedRun>;
+    /// Returns the id of the run of a ledger line, if the index of tests has it.
+    run_at(project: &ProjectId, sequence: Sequence) -> Option<RunId>;
     /// Returns the checks that have results in the index of tests, sorted by task and name.
     indexed_checks(project: &ProjectId) -> Vec<IndexedCheck>;
     /// Returns every known test of a project, with its number and the number of its check.
     known_tests(project: &ProjectId) -> Vec<(u32, u32, NamedTest)>;
+    /// Returns the names that tests had before they were renamed, oldest first.
+    former_names(project: &ProjectId) -> Vec<FormerName>;
     /// Returns the results of a check that were not reused, oldest first: at most the newest `limit`. With `durations`, those of the tests too.
     check_runs(project: &ProjectId, check: u32, wanted: NewestTests) -> Vec<CheckRun>;
     /// Returns these lists of tests, by number. A list that is not there is left out.

@@ -89,6 +89,18 @@ pub struct CheckRun {
     pub durations: Vec<Option<u64>>,
 }
 
+/// A name that a test had before it was renamed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormerName {
+    /// The number of the test, which it keeps.
+    pub number: u32,
+    /// The ledger line of the first run with another name.
+    pub until: Sequence,
+    pub key: TestKey,
+    pub id: String,
+    pub report_name: Option<String>,
+}
+
 /// All checks of a run, each with its number in this index.
 pub type RunChecks = Vec<(IndexedCheck, CheckRun)>;
 
@@ -217,6 +229,12 @@ impl Tables {
         Ok(self.read_past_runs(&statement, params![project.as_str(), run_id.as_str()])?.into_iter().next())
     }
 
+    pub(super) fn run_at(&self, project: &ProjectId, sequence: Sequence) -> Result<Option<RunId>, IndexError> {
+        let statement = "SELECT run_id FROM history_runs WHERE project = ?1 AND sequence = ?2";
+        let rows = self.read_rows(statement, params![project.as_str(), to_integer(sequence.0)], |row| row.get::<_, String>(0))?;
+        rows.into_iter().next().map(|run_id| self.reader.word("run id", run_id)).transpose()
+    }
+
     pub(super) fn indexed_checks(&self, project: &ProjectId) -> Result<Vec<IndexedCheck>, IndexError> {
         let statement = "SELECT number, task, name FROM history_checks WHERE project = ?1 ORDER BY task, name";
         let columns = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?));
@@ -237,6 +255,14 @@ impl Tables {
             Some((number, check, NamedTest { key: TestKey::from_bits(from_integer(key)), task, check: name, id, report_name }))
         };
         Ok(rows.into_iter().filter_map(named).collect())
+    }
+
+    pub(super) fn former_names(&self, project: &ProjectId) -> Result<Vec<FormerName>, IndexError> {
+        let statement = "SELECT number, sequence, key, id, report_name FROM history_former_names WHERE project = ?1 ORDER BY sequence, number";
+        self.read_rows(statement, params![project.as_str()], |row| {
+            let (until, key) = (Sequence(from_integer(row.get(1)?)), TestKey::from_bits(from_integer(row.get(2)?)));
+            Ok(FormerName { number: row.get(0)?, until, key, id: row.get(3)?, report_name: row.get(4)? })
+        })
     }
 
     pub(super) fn check_runs(&self, project: &ProjectId, check: u32, wanted: NewestTests) -> Result<Vec<CheckRun>, IndexError> {

@@ -10,7 +10,13 @@ const SHOP: &str = "shop-00000001";
 
 fn test(id: &str, outcome: TestOutcome, duration_us: Option<u64>) -> ListedTest {
     let message = outcome.is_failure().then(|| format!("{id} broke"));
-    ListedTest { id: id.to_owned(), report_name: None, outcome, duration_us, message }
+    ListedTest { id: id.to_owned(), report_name: None, outcome, duration_us, message, identity: TestIdentity::default() }
+}
+
+/// A test that passes, with its file, its title, and the number that stands for its source text.
+fn known(file: &str, title: &str, body: u64) -> ListedTest {
+    let identity = TestIdentity { body: Some(TestBody(body)), file: file.to_owned(), title: title.to_owned() };
+    ListedTest { identity, ..test(&format!("{file}::{title}"), TestOutcome::Passed, None) }
 }
 
 fn check(name: &str, tests: Vec<ListedTest>) -> SealedCheck {
@@ -344,5 +350,132 @@ fn a_file_of_version_13_gets_the_tables_and_keeps_its_rows() {
     let index = StoreIndex::open(&path, everything_counts).unwrap();
     assert_eq!(index.set_aside, None);
     assert_eq!(index.index.runs_without_tests(&project(SHOP), 9).unwrap(), [Sequence(1)]);
-    assert_eq!(read_version(&Connection::open(&path).unwrap()).unwrap(), 15);
+    assert_eq!(read_version(&Connection::open(&path).unwrap()).unwrap() as usize, MIGRATIONS.len());
+}
+
+#[test]
+fn a_file_of_version_15_gets_row_numbers_and_keeps_its_rows_with_their_columns() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    migrate(&mut connection, &MIGRATIONS[..15]).unwrap();
+    let tables = ["runs", "history_runs", "history_rosters", "history_results"];
+    for table in tables {
+        let columns: Vec<(String, String)> = connection
+            .prepare(&format!("SELECT name, type FROM pragma_table_info('{table}')"))
+            .and_then(|mut statement| statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
+            .unwrap();
+        for row in 1..=3 {
+            let value = |(place, (name, kind)): (usize, &(String, String))| match kind.as_str() {
+                "INTEGER" => format!("{}", row * 100 + place),
+                "BLOB" => format!("x'0{row}'"),
+                _ => format!("'{name} {row}'"),
+            };
+            let values: Vec<String> = columns.iter().enumerate().map(value).collect();
+            connection.execute(&format!("INSERT INTO {table} VALUES ({})", values.join(", ")), []).unwrap();
+        }
+    }
+    let rows = |connection: &Connection| -> Vec<String> {
+        let mut rows = Vec::new();
+        for table in tables {
+            let mut statement = connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2, 3")).unwrap();
+            let count = statement.column_count();
+            let names = statement.column_names().collect::<Vec<_>>().join(" ");
+            let mut found = statement.query([]).unwrap();
+            while let Some(row) = found.next().unwrap() {
+                let cells: Vec<String> = (0..count).map(|cell| format!("{:?}", row.get_ref(cell).unwrap())).collect();
+                rows.push(format!("{table} {names} {}", cells.join(" ")));
+            }
+        }
+        rows
+    };
+    let before = rows(&connection);
+    assert_eq!(before.len(), 12);
+    migrate(&mut connection, &MIGRATIONS[..16]).unwrap();
+    assert_eq!(rows(&connection), before);
+    for table in tables {
+        connection.query_row(&format!("SELECT rowid FROM {table} LIMIT 1"), [], |row| row.get::<_, i64>(0)).unwrap();
+    }
+}
+
+/// Returns the ids of the tests of each run of the first check, as the tests are named now.
+fn ids(index: &TestIndex) -> Vec<Vec<String>> {
+    results(index).into_iter().map(|run| run.into_iter().map(|(id, ..)| id).collect()).collect()
+}
+
+#[test]
+fn a_test_that_was_renamed_or_moved_keeps_its_number_and_any_other_is_a_new_one() {
+    let others = [known("a.py", "two", 2), known("a.py", "alike", 3), known("a.py", "also", 3), known("a.py", "copied", 4)];
+    let first = [&[known("a.py", "one", 1)][..], &others].concat();
+    let shop = project(SHOP);
+    for (now, renamed, count) in [
+        // Renamed in its file; moved to another file with its title; both at once is another test.
+        (vec![known("a.py", "uno", 1)], vec![("a.py::one", "a.py::uno")], 5),
+        (vec![known("b.py", "one", 1)], vec![("a.py::one", "b.py::one")], 5),
+        (vec![known("b.py", "uno", 1)], vec![], 6),
+        // Another text, or a text that two tests have, says nothing.
+        (vec![known("a.py", "uno", 9)], vec![], 6),
+        (vec![known("a.py", "uno", 1), known("a.py", "dos", 1)], vec![], 7),
+        (vec![known("a.py", "uno", 4)], vec![], 6),
+        // A test that is still there was not renamed.
+        (vec![known("a.py", "one", 1), known("a.py", "copy", 1)], vec![], 6),
+        (vec![test("a.py::uno", TestOutcome::Passed, None)], vec![], 6),
+    ] {
+        let mut index = TestIndex::new();
+        add(&mut index, &run(1, vec![check("pytest", first.to_vec())]));
+        add(&mut index, &run(2, vec![check("pytest", [&now[..], &others].concat())]));
+        let tests = index.index.known_tests(&shop).unwrap();
+        assert_eq!(tests.len(), count, "{now:?}");
+        let names = index.index.former_names(&shop).unwrap();
+        let name_now = |number| tests.iter().find(|(other, ..)| *other == number).map(|(_, _, test)| test.id.as_str());
+        let found: Vec<(&str, &str)> = names.iter().filter_map(|name| Some((name.id.as_str(), name_now(name.number)?))).collect();
+        assert_eq!(found, renamed, "{now:?}");
+        assert!(names.iter().all(|name| name.until == Sequence(2)));
+    }
+}
+
+#[test]
+fn a_list_that_may_lack_tests_renames_none() {
+    let shop = project(SHOP);
+    let cut = |mut check: SealedCheck| {
+        check.tests.as_mut().unwrap().is_complete = false;
+        check
+    };
+    let stopped = |mut check: SealedCheck| {
+        check.status = ResultType::Timeout;
+        check
+    };
+    let many: Vec<ListedTest> = (0..10).map(|number| known("a.py", &format!("t{number}"), number + 10)).collect();
+    for (now, count) in [
+        (cut(check("pytest", [&[known("a.py", "uno", 1)][..], &many].concat())), 0),
+        (stopped(check("pytest", [&[known("a.py", "uno", 1)][..], &many].concat())), 0),
+        (check("pytest", [&[known("a.py", "uno", 1)][..], &many[..8]].concat()), 0),
+        (check("pytest", [&[known("a.py", "uno", 1)][..], &many[..9]].concat()), 1),
+    ] {
+        let mut index = TestIndex::new();
+        add(&mut index, &run(1, vec![check("pytest", [&[known("a.py", "one", 1)][..], &many].concat())]));
+        add(&mut index, &run(2, vec![now]));
+        assert_eq!(index.index.former_names(&shop).unwrap().len(), count);
+    }
+}
+
+#[test]
+fn a_test_can_be_named_back_and_another_one_can_get_its_former_name() {
+    let mut index = TestIndex::new();
+    let shop = project(SHOP);
+    // Once the text is changed a little in between, and the last text counts.
+    for (sequence, title, body) in [(1, "one", 1), (2, "one", 2), (3, "uno", 2), (4, "one", 2), (5, "uno", 2)] {
+        add(&mut index, &run(sequence, vec![check("pytest", vec![known("a.py", title, body)])]));
+    }
+    let names = |index: &TestIndex| -> Vec<(String, u64)> {
+        index.index.former_names(&shop).unwrap().into_iter().map(|name| (name.id, name.until.0)).collect()
+    };
+    assert_eq!(names(&index), [("a.py::uno".to_owned(), 4), ("a.py::one".to_owned(), 5)], "each name once");
+    assert_eq!(ids(&index), vec![vec!["a.py::uno".to_owned()]; 5]);
+    // Another test gets the former name, and is alone later: its results are its own.
+    add(&mut index, &run(6, vec![check("pytest", vec![known("a.py", "one", 7), known("a.py", "uno", 2)])]));
+    add(&mut index, &run(7, vec![check("pytest", vec![known("a.py", "one", 7)])]));
+    assert_eq!(ids(&index)[5..], [vec!["a.py::one".to_owned(), "a.py::uno".to_owned()], vec!["a.py::one".to_owned()]]);
+    // The same name with another text is the same test, as long as no other one has the text.
+    add(&mut index, &run(8, vec![check("pytest", vec![known("a.py", "one", 8)])]));
+    assert_eq!(ids(&index)[7], ["a.py::one"]);
+    assert_eq!(index.index.known_tests(&shop).unwrap().len(), 2);
 }

@@ -1,14 +1,15 @@
 //! Turns a sealed run into rows of the index of tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, OptionalExtension as _, Params, TransactionBehavior, params};
 
-use crate::model::{Digest, ProjectId, Sequence, TaskId, TestKey, TestOutcome};
+use crate::model::{Digest, ProjectId, ResultType, Sequence, TaskId, TestKey, TestOutcome};
 use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::test_history::codec::{NotPassed, encode_durations, encode_not_passed, encode_roster};
 use crate::store::test_history::limit::keep_within;
+use crate::store::test_history::renames::{find_renamed, note_identities, rename};
 use crate::store::test_history::{ListedTest, PastRun, SealedCheck, SealedTests};
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
 
@@ -106,7 +107,10 @@ fn write_check(connection: &Connection, project: &ProjectId, run: &PastRun, chec
     let (mut not_passed, mut durations) = (Vec::new(), Vec::new());
     if let Some(listed) = &check.tests {
         let tests = one_for_each_name(&listed.tests);
-        let (found, added) = roster_number(connection, project, (number, &run.task, &check.name), &tests)?;
+        // A check that could not be carried out to its end may not have come to every test.
+        let has_run = matches!(check.status, ResultType::Success | ResultType::TestFailure | ResultType::ValidationFailure);
+        let list = (tests.as_slice(), listed.is_complete && has_run);
+        let (found, added) = roster_number(connection, (project, run.sequence), (number, &run.task, &check.name), list)?;
         bytes += added;
         let mut others = Vec::new();
         for (position, test) in (0_u32..).zip(&tests) {
@@ -191,47 +195,54 @@ fn check_number(connection: &Connection, project: &ProjectId, task: &TaskId, nam
     Ok((number, row_bytes(&[task.as_str().len() * 2, name.len() * 2])))
 }
 
-/// Returns the number of a list of tests, sorted by name, and the bytes of the rows that were added for it. A list that was there
-/// before is found by its digest, so its tests are not looked up one by one.
+/// Returns the number of a list of tests, sorted by name, and the bytes of the rows that were added for it. A list is known by the
+/// numbers of its tests, because another test may have got a name meanwhile.
 fn roster_number(
     connection: &Connection,
-    project: &ProjectId,
+    (project, sequence): (&ProjectId, Sequence),
     (check, task, check_name): (u32, &TaskId, &str),
-    tests: &[ListedTest],
+    (tests, may_rename): (&[ListedTest], bool),
 ) -> rusqlite::Result<(u32, usize)> {
-    let mut names = Vec::with_capacity(tests.len() * 48);
-    for test in tests {
-        append_text(&mut names, test.stable_name());
-    }
-    let digest = Digest::of(&names).hex();
-    let statement = "SELECT number FROM history_rosters WHERE project = ?1 AND check_number = ?2 AND digest = ?3";
-    let key = params![project.as_str(), check, digest];
-    if let Some(number) = connection.query_row(statement, key, |row| row.get(0)).optional()? {
-        return Ok((number, 0));
-    }
+    let statement = "SELECT key, number FROM history_tests WHERE project = ?1 AND check_number = ?2";
+    let mut statement = connection.prepare(statement)?;
+    let by_key = statement.query_map(params![project.as_str(), check], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let by_key: HashMap<i64, u32> = by_key.collect::<rusqlite::Result<_>>()?;
+    let keys: Vec<i64> = tests.iter().map(|test| to_integer(test_key(task, check_name, test.stable_name()).bits())).collect();
+    let known: Vec<Option<u32>> = keys.iter().map(|key| by_key.get(key).copied()).collect();
+    let renamed = if may_rename { find_renamed(connection, (project, check), tests, &known)? } else { BTreeMap::new() };
     let mut bytes = 0;
     let mut next = next_number(connection, project, "history_tests")?;
     let mut numbers = Vec::with_capacity(tests.len());
-    let mut find = connection.prepare("SELECT number FROM history_tests WHERE project = ?1 AND key = ?2")?;
     let mut add = connection.prepare(
         "INSERT INTO history_tests (project, number, check_number, key, id, report_name) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
-    for test in tests {
-        let key = to_integer(test_key(task, check_name, test.stable_name()).bits());
-        let known: Option<u32> = find.query_row(params![project.as_str(), key], |row| row.get(0)).optional()?;
-        let number = match known {
-            Some(number) => number,
-            None => {
-                add.execute(params![project.as_str(), next, check, key, test.id, test.report_name])?;
-                bytes += row_bytes(&[test.id.len(), test.report_name.as_ref().map_or(0, String::len)]);
+    for (place, test) in tests.iter().enumerate() {
+        let size = || row_bytes(&[test.id.len(), test.report_name.as_ref().map_or(0, String::len)]);
+        let number = match (known[place], renamed.get(&place)) {
+            (Some(number), _) => number,
+            (None, Some(number)) => {
+                rename(connection, (project, sequence), *number, (keys[place], test))?;
+                bytes += size();
+                *number
+            }
+            (None, None) => {
+                add.execute(params![project.as_str(), next, check, keys[place], test.id, test.report_name])?;
+                bytes += size();
                 next += 1;
                 next - 1
             }
         };
         numbers.push(number);
     }
-    let number = next_number(connection, project, "history_rosters")?;
+    note_identities(connection, (project, check), tests, &numbers)?;
     let list = encode_roster(&numbers);
+    let digest = Digest::of(&list).hex();
+    let statement = "SELECT number FROM history_rosters WHERE project = ?1 AND check_number = ?2 AND digest = ?3";
+    let values = params![project.as_str(), check, digest];
+    if let Some(number) = connection.query_row(statement, values, |row| row.get(0)).optional()? {
+        return Ok((number, bytes));
+    }
+    let number = next_number(connection, project, "history_rosters")?;
     let statement = "INSERT INTO history_rosters (project, number, check_number, digest, tests) VALUES (?1, ?2, ?3, ?4, ?5)";
     execute(connection, statement, params![project.as_str(), number, check, digest, list])?;
     Ok((number, bytes + row_bytes(&[200, list.len()])))

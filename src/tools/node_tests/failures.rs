@@ -104,6 +104,7 @@ pub(super) fn case(test: &Test, exited: &Exited<'_>) -> TestCase {
         expected_to_fail: false,
         duration_us: test.duration,
         failure_messages: test.messages.clone(),
+        body: None,
     }
 }
 

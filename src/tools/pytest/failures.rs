@@ -68,6 +68,7 @@ pub(super) fn case(test: &Test) -> TestCase {
         expected_to_fail: test.outcome == TestOutcome::Skipped
             && test.elements.iter().flat_map(|element| &element.marks).any(|mark| mark.is_expected),
         duration_us: test.elements.iter().filter_map(|element| element.duration).reduce(u64::saturating_add),
+        body: None,
         failure_messages: marks(test)
             .map(|mark| if mark.text.is_empty() { &mark.message } else { &mark.text })
             .cloned()

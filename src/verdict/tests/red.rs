@@ -108,6 +108,7 @@ fn c06_any_other_end_is_not_the_failure_that_was_declared() {
         expected_to_fail: false,
         duration_us: None,
         failure_messages: Vec::new(),
+        body: None,
         full_name: "tests.test_quote.test_0".to_owned(),
         report_name: None,
         test_file: None,

@@ -1,10 +1,13 @@
 //! The runs of a served project: requests for them, their progress and their end.
 
+use std::sync::Arc;
+
 use crate::api::{ErrorKindV1, ErrorV1, EventV1, RunOutcomeV1};
 use crate::daemon::engine::Moment;
 use crate::daemon::event::Event;
 use crate::daemon::service::announcement::{RunAnnouncement, announcement};
 use crate::daemon::service::answering::{from_open_failure, too_many};
+use crate::daemon::service::followed_run::FollowedRun;
 use crate::daemon::service::health::{health, health_of};
 use crate::daemon::service::open::{RunCall, SessionMessage};
 use crate::daemon::service::session::{ProjectSession, Stage};
@@ -13,6 +16,7 @@ use crate::daemon::worker::{FinishedRun, RunFailure, WorkerReport};
 use crate::model::{Activity, HealthProblem, ServiceTrouble};
 use crate::process::clock;
 use crate::project::{Progress, RunOutcome, StoreReader};
+use crate::report::OutgoingRedactor;
 
 /// How many times at most a requested run is started again because a save stopped it.
 const MOST_TRIES: u32 = 3;
@@ -51,18 +55,29 @@ impl ProjectSession {
         let (Stage::Open(open), Some(project)) = (&mut self.stage, self.id.clone()) else { return Vec::new() };
         open.activity = activity_of(&progress);
         let word = match &progress {
-            Progress::Begun { .. } => {
-                SessionMessage::Tell(EventV1::RunStarted { project, task: open.running.clone(), trigger: open.trigger })
+            Progress::Begun { run_id, .. } => {
+                open.followed = Some(FollowedRun::new(run_id.clone()));
+                let (run_id, task, trigger) = (run_id.clone(), open.running.clone(), open.trigger);
+                SessionMessage::Tell(EventV1::RunStarted { project, run_id, task, trigger })
             }
             Progress::ActionStarted(action) => {
-                SessionMessage::Tell(EventV1::ActionStarted { project, action_id: action.id.clone(), name: action.name.clone() })
+                let Some(followed) = &mut open.followed else { return Vec::new() };
+                followed.start(&action.id, &action.name);
+                let (run_id, action_id, name) = (followed.run_id.clone(), action.id.clone(), action.name.clone());
+                SessionMessage::Tell(EventV1::ActionStarted { project, run_id, action_id, name })
             }
-            Progress::ActionEnded(result) => SessionMessage::Tell(EventV1::ActionEnded {
-                project,
-                action_id: result.action_id.clone(),
-                name: result.name.clone(),
-                status: result.status,
-            }),
+            Progress::ProcessPrepared { action_id, log } => {
+                if let Some(followed) = &mut open.followed {
+                    followed.note_log(now, action_id, Arc::clone(log));
+                }
+                return Vec::new();
+            }
+            Progress::ActionEnded(result) => {
+                let Some(followed) = &mut open.followed else { return Vec::new() };
+                followed.end(&result.action_id);
+                let (run_id, action_id, name) = (followed.run_id.clone(), result.action_id.clone(), result.name.clone());
+                SessionMessage::Tell(EventV1::ActionEnded { project, run_id, action_id, name, status: result.status })
+            }
             Progress::HelperDied { run_id, exit, why } => {
                 let said = SessionMessage::Say(format!("{project}: {why}; the checks are run once more"));
                 let (task, run_id, exit_code) = (open.running.clone(), Some(run_id.clone()), exit.code());
@@ -74,8 +89,7 @@ impl ProjectSession {
             Progress::ChecksOver => {
                 return self.schedule(|scheduler| scheduler.take_report(now, WorkerReport::Progress(progress)));
             }
-            Progress::ProcessPrepared { .. }
-            | Progress::ServiceReady { .. }
+            Progress::ServiceReady { .. }
             | Progress::WaitingForLock { .. }
             | Progress::WaitingForSlot { .. }
             | Progress::Recovered { .. } => return Vec::new(),
@@ -85,11 +99,31 @@ impl ProjectSession {
         words
     }
 
+    /// Returns when [`Self::tell_progress`] has something to look at, if anybody is to be told.
+    pub(in crate::daemon::service) fn next_progress(&self) -> Option<Moment> {
+        let Stage::Open(open) = &self.stage else { return None };
+        open.followed.as_ref()?.next_look()
+    }
+
+    /// Looks how far the running actions are, if it is time or `at_once`, and tells subscribers what is news.
+    pub(in crate::daemon::service) fn tell_progress(
+        &mut self,
+        now: Moment,
+        redactor: &OutgoingRedactor,
+        at_once: bool,
+    ) -> Vec<SessionMessage> {
+        let (Stage::Open(open), Some(project)) = (&mut self.stage, &self.id) else { return Vec::new() };
+        let Some(followed) = &mut open.followed else { return Vec::new() };
+        let look = if at_once { FollowedRun::look_now } else { FollowedRun::look };
+        look(followed, now, project, redactor).into_iter().map(SessionMessage::TellInPassing).collect()
+    }
+
     /// Handles the end of a run: tells the subscribers and the log, lets the engine decide what follows, and answers
     /// the client that asked for the run.
     pub(super) fn over(&mut self, now: Moment, over: Box<FinishedRun>, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         open.activity = Activity::Idle;
+        open.followed = None;
         let Some(project) = self.id.clone() else { return Vec::new() };
         let announcement = announcement(project, &over);
         let mut words = match &over.carried {
