@@ -31,6 +31,8 @@ use crate::watch::{FollowedFile, WatchHub};
 
 /// The most questions that wait for the loop.
 const CALLS: usize = 64;
+/// How many open files the process may have, at the least: the usual limit.
+const OPEN_FILES: u64 = 1024;
 /// How long the last answers may take when it ends.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// How many of a project's newest runs are looked at when its ledger grew.
@@ -75,7 +77,7 @@ pub fn serve_page_alone(
         let signals = Signals::take_over(HangUp::Ends).map_err(PageAloneError::Begin)?;
         let (_door, arrivals) = open_arrivals();
         let (send_call, calls) = channel(CALLS);
-        let server = PageOnly::new(send_call.clone(), ambient, state_root, directory);
+        let server = PageOnly::new(send_call.clone(), ambient, (state_root, directory), OPEN_FILES);
         let hub = WatchHub::start().map_err(|error| PageAloneError::Begin(io::Error::other(error)))?;
         let (subscribers, known, followed) = (Subscribers::default(), BTreeMap::new(), Vec::new());
         let mut host = StoreHost { archive, look, subscribers, hub, send_call, known, followed };

@@ -38,7 +38,7 @@ fn the_browser_gets_the_file_and_neither_ticket_nor_token_in_an_argument() {
     let (project, browser) = with_browser(project("exit 1"));
     let daemon = start_serving(&project);
     project.proctor(["wait", "--fresh"]).status(1);
-    let opened = project.proctor(["open", "--run", "1"]).success();
+    let opened = project.proctor(["open", "--run", "2"]).success();
     let arguments = fs::read_to_string(browser.with_extension("arguments")).expect("the browser was started");
     let page = read_page(browser.with_extension("page"));
     assert!(arguments.trim().ends_with(".html") && arguments.lines().count() == 1, "{arguments}");
@@ -87,7 +87,7 @@ fn without_the_service_the_command_serves_the_page_from_the_store_until_it_is_st
     assert_eq!(status["projects"][0]["tasks"][0]["state"], "fresh", "{status:#}");
     let verdict = get(&page.address, &format!("/v1/projects/{id}/verdict"), &bearer).json();
     assert_eq!(verdict["project"]["tasks"][0]["failures"]["total"], 1, "{verdict:#}");
-    for path in ["runs", "runs/1", "matrix", "trends", "runs/1/verification", "phase"] {
+    for path in ["runs", "runs/2", "matrix", "trends", "runs/2/verification", "phase"] {
         assert_eq!(get(&page.address, &format!("/v1/projects/{id}/{path}"), &bearer).code, 200, "{path}");
     }
     let heard = get(&page.address, &format!("/v1/projects/{id}/heard?path=a.txt"), &bearer);

@@ -28,14 +28,14 @@ impl PageOnly {
     pub(crate) fn new(
         calls: Sender<Call>,
         ambient: BTreeMap<OsString, OsString>,
-        state_root: PathBuf,
-        directory: PathBuf,
+        (state_root, directory): (PathBuf, PathBuf),
+        open_files: u64,
     ) -> Self {
         let (stop, stopped) = watch::channel(false);
         let service = ServiceV1 { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), since: clock::now() };
         let ambient = Arc::new(ambient);
         let history = HistoryPlace { state_root, ambient: Arc::clone(&ambient) };
-        let page = Arc::new(PageDesk::new(directory, stopped));
+        let page = Arc::new(PageDesk::new(directory, open_files, stopped));
         Self { context: ControlContext { calls, service, ambient, history, page }, stop }
     }
 

@@ -30,16 +30,23 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::api::{ErrorKindV1, ErrorV1, PageTicketV1};
 use crate::daemon::control::handlers::{ControlContext, PageReader, refusal, respond};
 use crate::daemon::control::listener::Connection;
-use crate::daemon::control::server::{READING_HEAD, router_of_page, serve_until_stopped};
+use crate::daemon::control::server::{router_of_page, serve_until_stopped};
 use crate::page::{
     Asset, PageAccess, PageDecision, PageRefusal, PageRequest, SECRET_BYTES, Secret, SentHeader, TICKET_LASTS, TicketUse, decide,
     opening_file, page_headers,
 };
 use crate::process::clock;
 
-/// The most connections of browsers that are open at the same time. A browser opens six. Further ones wait in the kernel's queue; one that
-/// sends no request is closed after a few seconds.
-const MOST_CONNECTIONS: usize = 64;
+/// The most connections of browsers that are open at the same time, if the process may have enough files. A browser opens six. Further
+/// ones wait in the kernel's queue.
+const MOST_CONNECTIONS: usize = 256;
+/// The fewest connections that may be open at the same time.
+const FEWEST_CONNECTIONS: usize = 16;
+/// Connections of browsers may take the process's limit on open files divided by this number.
+const SHARE_OF_DESCRIPTORS: u64 = 8;
+/// How long a browser may take to send the head of a request, and how long a connection may be idle. A browser of this machine sends
+/// at once, and whoever holds connections must not keep it out for long.
+const READING_HEAD: Duration = Duration::from_secs(2);
 /// The longest head of a request, in bytes, and the most headers in it. Browsers send some 700 bytes.
 const LONGEST_HEAD: usize = 16 * 1024;
 const MOST_HEADERS: usize = 64;
@@ -58,6 +65,7 @@ pub(super) struct PageDesk {
     /// Held for the moment of a decision, by the one thread of the loop.
     access: Mutex<PageAccess>,
     listening: tokio::sync::Mutex<Option<Listening>>,
+    room: Arc<Semaphore>,
     began: clock::Monotonic,
     stopped: watch::Receiver<bool>,
 }
@@ -69,10 +77,13 @@ struct Listening {
 }
 
 impl PageDesk {
-    /// Nothing listens yet. `stopped` tells when the process ends.
-    pub(super) fn new(directory: PathBuf, stopped: watch::Receiver<bool>) -> Self {
+    /// Nothing listens yet. Connections may take a part of the `open_files` that this process may have. `stopped` tells when the process
+    /// ends.
+    pub(super) fn new(directory: PathBuf, open_files: u64, stopped: watch::Receiver<bool>) -> Self {
         let (access, listening) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self { directory, access, listening, began: clock::monotonic(), stopped }
+        let share = usize::try_from(open_files / SHARE_OF_DESCRIPTORS).unwrap_or(MOST_CONNECTIONS);
+        let room = Arc::new(Semaphore::new(share.clamp(FEWEST_CONNECTIONS, MOST_CONNECTIONS)));
+        Self { directory, access, listening, room, began: clock::monotonic(), stopped }
     }
 
     /// Listens, if nothing did so far, and makes a ticket for a browser. `place` is where in the page it begins.
@@ -164,7 +175,7 @@ impl PageDesk {
 /// Accepts connections of browsers until the process ends. Then waits for the answers that are under way.
 async fn accept_browsers(listener: TcpListener, port: u16, context: ControlContext, mut stopped: watch::Receiver<bool>) {
     let router = router_of_page(&context);
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let room = Arc::clone(&context.page.room);
     let mut tasks = JoinSet::new();
     loop {
         tokio::select! {

@@ -32,7 +32,7 @@ use crate::daemon::service::Call;
 use crate::process::clock;
 
 /// How long a client may take to send the head of a request, and how long a connection may be idle.
-pub(super) const READING_HEAD: Duration = Duration::from_secs(5);
+const READING_HEAD: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(crate) struct ControlServer {
@@ -59,7 +59,7 @@ impl ControlServer {
         let history = HistoryPlace { state_root, ambient: Arc::clone(&ambient) };
         let (stop, stopped) = watch::channel(false);
         let directory = socket.path().parent().unwrap_or(Path::new("/")).to_owned();
-        let page = Arc::new(PageDesk::new(directory, stopped.clone()));
+        let page = Arc::new(PageDesk::new(directory, open_files, stopped.clone()));
         let context = ControlContext { calls, service, ambient, history, page: Arc::clone(&page) };
         let task = tokio::spawn(accept_all(listener, context, stopped));
         Ok(Self { task, stop, page, _socket: socket })
