@@ -112,3 +112,10 @@ fn ticket_files(project: &Project) -> Vec<String> {
     let entries = fs::read_dir(project.root().join("runtime/proctor")).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).filter(|name| name.starts_with("page-")).collect()
 }
+
+/// Returns the id of the newest run.
+#[track_caller]
+fn newest_run(project: &Project) -> String {
+    let log = project.proctor(["log", "--json"]).success().json();
+    log["runs"][0]["runId"].as_str().expect("a run").to_owned()
+}

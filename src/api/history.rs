@@ -3,14 +3,9 @@
 //!
 //! `schema` names the form. A form gets a new name if a key changes its meaning or goes; new keys may come.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use crate::model::{
-    CheckCost, FlakyTest, LoggedRun, MatrixTest, NamedTest, ProjectId, RunComparison, RunTrends, SlowTests, TaskId, TestPast,
-    TimeToGreen, TimedRun,
-};
+use crate::model::{FlakyTest, LoggedRun, MatrixTest, NamedTest, ProjectId, RunComparison, RunTrends, SlowTests, TestPast};
 
 /// The runs of a project, newest first: `proctor log --json`, `GET /v1/projects/{id}/runs`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,29 +86,23 @@ pub struct MatrixV1 {
     /// Always `proctor-matrix-v1`.
     pub schema: String,
     pub project: ProjectId,
-    /// Newest first. Their `failedTests` are empty: `tests` says more.
-    pub runs: Vec<LoggedRun>,
+    /// Newest first. Their `failedTests` are empty: the rows say more.
+    #[serde(rename = "runs")]
+    pub columns: Vec<LoggedRun>,
     /// Tests that passed and failed on equal trees first, then those that fail now, then by id.
-    pub tests: Vec<MatrixTest>,
+    #[serde(rename = "tests")]
+    pub rows: Vec<MatrixTest>,
 }
 
 /// What the last runs took: `GET /v1/projects/{id}/trends`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct TrendsV1 {
     /// Always `proctor-trends-v1`.
     pub schema: String,
     pub project: ProjectId,
-    /// Newest first.
-    pub runs: Vec<TimedRun>,
-    /// The most expensive first.
-    pub checks: Vec<CheckCost>,
-    /// Newest first.
-    pub time_to_green: Vec<TimeToGreen>,
-    /// The middle duration of whole runs, by task, in milliseconds.
-    pub p50_ms: BTreeMap<TaskId, u64>,
-    /// The duration that 95 of 100 whole runs did not exceed, by task, in milliseconds.
-    pub p95_ms: BTreeMap<TaskId, u64>,
+    #[serde(flatten)]
+    pub trends: RunTrends,
 }
 
 impl RunListV1 {
@@ -159,14 +148,13 @@ impl ComparisonV1 {
 }
 
 impl MatrixV1 {
-    pub fn new(project: ProjectId, runs: Vec<LoggedRun>, tests: Vec<MatrixTest>) -> Self {
-        Self { schema: "proctor-matrix-v1".to_owned(), project, runs, tests }
+    pub fn new(project: ProjectId, columns: Vec<LoggedRun>, rows: Vec<MatrixTest>) -> Self {
+        Self { schema: "proctor-matrix-v1".to_owned(), project, columns, rows }
     }
 }
 
 impl TrendsV1 {
     pub fn new(project: ProjectId, trends: RunTrends) -> Self {
-        let RunTrends { runs, checks, time_to_green, p50_ms, p95_ms } = trends;
-        Self { schema: "proctor-trends-v1".to_owned(), project, runs, checks, time_to_green, p50_ms, p95_ms }
+        Self { schema: "proctor-trends-v1".to_owned(), project, trends }
     }
 }

@@ -288,7 +288,8 @@ pub struct TimeToGreen {
 }
 
 /// What the last runs took.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RunTrends {
     /// Newest first.
     pub runs: Vec<TimedRun>,

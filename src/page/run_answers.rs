@@ -47,7 +47,10 @@ pub fn run_answers(run: &OfflineRun<'_>) -> Answers {
             let Some(name) = run.record_names.get(action) else { continue };
             below.push((format!("runs/{named}/files/{name}"), value(record)));
         }
-        let logs = run.logs.iter().map(|(name, bytes)| (format!("runs/{named}/files/{name}"), Value::String(excerpt(bytes))));
+        let logs = run
+            .logs
+            .iter()
+            .map(|(name, bytes)| (format!("runs/{named}/files/{name}"), Value::String(excerpt(bytes, run.redactor))));
         below.extend(logs);
     }
     below.extend(run.others.iter().cloned());
@@ -79,15 +82,13 @@ fn outgoing(value: &Value, redactor: &OutgoingRedactor, (id, shown): (&str, &str
     }
 }
 
-/// Returns the end of a log, from the beginning of a line on.
-fn excerpt(bytes: &[u8]) -> String {
-    let from = bytes.len().saturating_sub(LONGEST_LOG);
-    let kept = &bytes[from..];
-    if from == 0 {
-        return String::from_utf8_lossy(kept).into_owned();
-    }
-    let line = kept.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    format!("[what was printed before is left out]\n{}", String::from_utf8_lossy(&kept[line..]))
+/// Returns the end of a log, from the beginning of a line on. A secret of several lines must not be divided before it is recognised.
+fn excerpt(bytes: &[u8], redactor: &OutgoingRedactor) -> String {
+    let text = redactor.redact_lines(&String::from_utf8_lossy(bytes));
+    let Some(from) = text.len().checked_sub(LONGEST_LOG).filter(|from| *from > 0) else { return text };
+    let from = text.ceil_char_boundary(from);
+    let line = text[from..].find('\n').map_or(from, |end| from + end + 1);
+    format!("[what was printed before is left out]\n{}", &text[line..])
 }
 
 /// Returns the run as it is listed, as far as its report says it.

@@ -144,18 +144,17 @@ pub fn fault_from_index_error(error: &IndexError) -> EvidenceFault {
 /// What was verified and found: `proctor verify --json`, `GET /v1/projects/{id}/runs/{run}/verification`.
 #[derive(Debug)]
 pub struct VerificationDocument<'a, H> {
-    pub projects: &'a [ProjectId],
+    /// The projects, and how many lines of their ledgers were read.
+    pub about: (&'a [ProjectId], u64),
     /// The sum over all projects.
-    pub sum: &'a VerificationResult,
-    /// How many lines of ledgers were read.
-    pub lines: u64,
+    pub found: &'a VerificationResult,
     /// The anchors that hold.
-    pub held: &'a [H],
+    pub anchors: &'a [H],
 }
 
 impl<H: Serialize> Serialize for VerificationDocument<'_, H> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { projects, sum, lines, held } = self;
+        let Self { about: (projects, lines), found: sum, anchors: held } = self;
         let faults = sum.faults.iter().map(|EvidenceFault { file, kind, detail }| FaultV1 {
             file,
             detail,

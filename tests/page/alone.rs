@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use super::{OpenedPage, connect, get, ticket_files, token};
+use super::{OpenedPage, connect, get, newest_run, ticket_files, token};
 use crate::common::{Project, poll};
 use crate::daemon::{LATE, project, start_serving};
 
@@ -38,7 +38,7 @@ fn the_browser_gets_the_file_and_neither_ticket_nor_token_in_an_argument() {
     let (project, browser) = with_browser(project("exit 1"));
     let daemon = start_serving(&project);
     project.proctor(["wait", "--fresh"]).status(1);
-    let opened = project.proctor(["open", "--run", "2"]).success();
+    let opened = project.proctor(["open", "--run", newest_run(&project).as_str()]).success();
     let arguments = fs::read_to_string(browser.with_extension("arguments")).expect("the browser was started");
     let page = read_page(browser.with_extension("page"));
     assert!(arguments.trim().ends_with(".html") && arguments.lines().count() == 1, "{arguments}");
@@ -53,7 +53,7 @@ fn the_browser_gets_the_file_and_neither_ticket_nor_token_in_an_argument() {
         fs::read_dir(log).into_iter().flatten().flatten().filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect();
     let bearer = token(&page);
     assert!(!logged.contains(&page.ticket) && !logged.contains(&bearer));
-    project.proctor(["open", "--run", "99"]).status(2);
+    project.proctor(["open", "--run", "999"]).status(2);
     daemon.interrupt();
     assert_eq!(ticket_files(&project), Vec::<String>::new());
 }
@@ -75,9 +75,9 @@ fn without_a_browser_it_says_where_the_page_is_and_how_to_reach_it() {
 fn without_the_service_the_command_serves_the_page_from_the_store_until_it_is_stopped() {
     let project = project("cat a.txt; exit 1");
     project.proctor(["run"]).status(1);
+    let run = newest_run(&project);
     let mut open = project.proctor(["open", "--no-browser"]).watch();
     let file = open.wait_for_line("the file", LATE, |line| line.ends_with(".html"));
-    open.wait_for_line("the note", LATE, |line| line.contains("Ctrl-C ends it"));
     let page = read_page(file.into());
     let bearer = format!("Bearer {}", token(&page));
     let projects = get(&page.address, "/v1/projects", &bearer).json();
@@ -87,7 +87,15 @@ fn without_the_service_the_command_serves_the_page_from_the_store_until_it_is_st
     assert_eq!(status["projects"][0]["tasks"][0]["state"], "fresh", "{status:#}");
     let verdict = get(&page.address, &format!("/v1/projects/{id}/verdict"), &bearer).json();
     assert_eq!(verdict["project"]["tasks"][0]["failures"]["total"], 1, "{verdict:#}");
-    for path in ["runs", "runs/2", "matrix", "trends", "runs/2/verification", "phase"] {
+    let paths = [
+        "runs".to_owned(),
+        format!("runs/{run}"),
+        "matrix".to_owned(),
+        "trends".to_owned(),
+        format!("runs/{run}/verification"),
+        "phase".to_owned(),
+    ];
+    for path in paths {
         assert_eq!(get(&page.address, &format!("/v1/projects/{id}/{path}"), &bearer).code, 200, "{path}");
     }
     let heard = get(&page.address, &format!("/v1/projects/{id}/heard?path=a.txt"), &bearer);
@@ -108,6 +116,7 @@ fn without_the_service_the_command_serves_the_page_from_the_store_until_it_is_st
     assert_eq!(runs["runs"].as_array().map(Vec::len), Some(2), "{runs:#}");
     let output = open.interrupt();
     assert_eq!(output.status, 0, "{}", output.stderr);
+    assert!(output.stderr.contains("Ctrl-C ends it"), "{}", output.stderr);
     assert_eq!(ticket_files(&project), Vec::<String>::new());
 }
 

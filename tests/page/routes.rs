@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{ask_socket, connect, get, open_page, send, ticket_files, token};
+use super::{ask_socket, connect, get, newest_run, open_page, send, ticket_files, token};
 use crate::common::{Project, WRITES_TO_SHARED, poll};
 use crate::daemon::{LATE, project, start_serving};
 
@@ -34,6 +34,7 @@ fn a_browser_gets_in_once_and_is_answered_as_the_socket_answers() {
     let project = project("echo printed; exit 1");
     let daemon = start_serving(&project);
     project.proctor(["wait", "--fresh"]).status(1);
+    let run = newest_run(&project);
     let page = open_page(&project);
     let mode = fs::metadata(&page.file).expect("it is written").permissions().mode();
     assert_eq!(mode & 0o7777, 0o600);
@@ -65,9 +66,9 @@ fn a_browser_gets_in_once_and_is_answered_as_the_socket_answers() {
     let paths = [
         "/v1/projects".to_owned(),
         format!("/v1/projects/{id}/runs"),
-        format!("/v1/projects/{id}/runs/2"),
-        format!("/v1/projects/{id}/runs/2/files/execution-report.json"),
-        format!("/v1/projects/{id}/runs/2/verification"),
+        format!("/v1/projects/{id}/runs/{run}"),
+        format!("/v1/projects/{id}/runs/{run}/files/execution-report.json"),
+        format!("/v1/projects/{id}/runs/{run}/verification"),
         format!("/v1/projects/{id}/phase"),
         format!("/v1/projects/{id}/tests"),
         format!("/v1/projects/{id}/matrix?runs=5"),
@@ -81,10 +82,10 @@ fn a_browser_gets_in_once_and_is_answered_as_the_socket_answers() {
         assert!(answer.head.contains("x-content-type-options: nosniff"), "{path}: {}", answer.head);
     }
     // A person looks at the page, and gets what an action printed. An agent at the socket judges by the report.
-    let details = get(&page.address, &format!("/v1/projects/{id}/runs/2"), &bearer).json();
+    let details = get(&page.address, &format!("/v1/projects/{id}/runs/{run}"), &bearer).json();
     let files = details["files"].as_array().expect("names").iter().filter_map(Value::as_str);
     let log = files.filter(|name| name.ends_with(".log")).next_back().expect("a log").to_owned();
-    let path = format!("/v1/projects/{id}/runs/2/files/{log}");
+    let path = format!("/v1/projects/{id}/runs/{run}/files/{log}");
     assert_eq!(ask_socket(&project, &format!("GET {path}"), "").0, 403);
     let shown = get(&page.address, &path, &bearer);
     assert!(shown.code == 200 && shown.body.contains("printed"), "{shown:?}");
@@ -96,12 +97,12 @@ fn the_verification_is_what_the_command_says_and_names_a_changed_file() {
     let project = project("echo printed");
     let daemon = start_serving(&project);
     project.proctor(["wait", "--fresh"]).success();
-    let id = id_of(&project);
-    let ask = || ask_socket(&project, &format!("GET /v1/projects/{id}/runs/2/verification"), "");
-    let printed = project.proctor(["verify", "2", "--json"]).success().json();
+    let (id, run) = (id_of(&project), newest_run(&project));
+    let ask = || ask_socket(&project, &format!("GET /v1/projects/{id}/runs/{run}/verification"), "");
+    let printed = project.proctor(["verify", run.as_str(), "--json"]).success().json();
     assert_eq!(ask(), (200, printed.clone()));
     assert_eq!(printed["verified"], true);
-    assert_eq!(ask_socket(&project, &format!("GET /v1/projects/{id}/runs/9/verification"), "").0, 404);
+    assert_eq!(ask_socket(&project, &format!("GET /v1/projects/{id}/runs/999/verification"), "").0, 404);
     let directory =
         project.store().committed_runs().first().map(|_| project.proctor(["show", "--json"]).success().run_directory());
     let report = directory.expect("a run").join("execution-report.json");
@@ -109,7 +110,7 @@ fn the_verification_is_what_the_command_says_and_names_a_changed_file() {
     fs::write(&report, "{}").expect("it is ours");
     let (code, found) = ask();
     assert_eq!((code, &found["verified"]), (200, &Value::Bool(false)), "{found}");
-    assert_eq!(found, project.proctor(["verify", "2", "--json"]).status(6).json());
+    assert_eq!(found, project.proctor(["verify", run.as_str(), "--json"]).status(6).json());
     daemon.interrupt();
 }
 

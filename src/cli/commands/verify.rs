@@ -55,7 +55,7 @@ pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Res
     sort_by_cause(&mut total.sum.faults);
     if options.json {
         let Total { projects, sum, lines, held, .. } = &total;
-        render::document(&VerificationDocument { projects, sum, lines: *lines, held });
+        render::document(&VerificationDocument { about: (projects, *lines), found: sum, anchors: held });
     } else {
         lines(&total).iter().for_each(render::line);
     }

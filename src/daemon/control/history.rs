@@ -214,8 +214,8 @@ fn answer(archive: &StoreReader, question: &HistoryQuestion) -> Result<Response,
         HistoryRoute::Verification => {
             let wanted = question.part(5);
             let Some((sum, lines)) = archive.verify_run(&project, wanted)? else { return Err(no_such_run(wanted).into()) };
-            let held: &[()] = &[];
-            Ok(respond(200, &VerificationDocument { projects: std::slice::from_ref(&project), sum: &sum, lines, held }))
+            let (about, anchors): (_, &[()]) = ((std::slice::from_ref(&project), lines), &[]);
+            Ok(respond(200, &VerificationDocument { about, found: &sum, anchors }))
         }
         HistoryRoute::Runs => {
             let task = question.task()?;
