@@ -7,7 +7,7 @@ use quick_xml::events::Event;
 use serde_json::{Value, json};
 
 use super::{ExportedRun, export_texts};
-use crate::model::{ActionId, ExportFormat, FindingLevel, OverallResult, ResultType, TestFailure, TestOutcome};
+use crate::model::{ActionId, ExportFormat, FindingLevel, OverallResult, ResultType, TestOutcome};
 use crate::report::{DiagnosticsV2, ExecutionReportV2, OutgoingRedactor, TestRecordV1, TestResultsRecordV1, parse, samples};
 
 const REPORT: &str = include_str!("../golden/execution-report.json");
