@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{FlakyTest, LoggedRun, NamedTest, ProjectId, RunComparison, SlowTests, TestPast};
+use crate::model::{FlakyTest, LoggedRun, MatrixTest, NamedTest, ProjectId, RunComparison, RunTrends, SlowTests, TestPast};
 
 /// The runs of a project, newest first: `proctor log --json`, `GET /v1/projects/{id}/runs`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,6 +79,32 @@ pub struct ComparisonV1 {
     pub comparison: RunComparison,
 }
 
+/// How the tests of a task ended in its last runs: `GET /v1/projects/{id}/matrix`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MatrixV1 {
+    /// Always `proctor-matrix-v1`.
+    pub schema: String,
+    pub project: ProjectId,
+    /// Newest first. Their `failedTests` are empty: the rows say more.
+    #[serde(rename = "runs")]
+    pub columns: Vec<LoggedRun>,
+    /// Tests that passed and failed on equal trees first, then those that fail now, then by id.
+    #[serde(rename = "tests")]
+    pub rows: Vec<MatrixTest>,
+}
+
+/// What the last runs took: `GET /v1/projects/{id}/trends`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrendsV1 {
+    /// Always `proctor-trends-v1`.
+    pub schema: String,
+    pub project: ProjectId,
+    #[serde(flatten)]
+    pub trends: RunTrends,
+}
+
 impl RunListV1 {
     pub fn new(project: ProjectId, runs: Vec<LoggedRun>) -> Self {
         Self { schema: "proctor-log-v1".to_owned(), project, runs }
@@ -118,5 +144,17 @@ impl SlowTestsV1 {
 impl ComparisonV1 {
     pub fn new(project: ProjectId, comparison: RunComparison) -> Self {
         Self { schema: "proctor-diff-v1".to_owned(), project, comparison }
+    }
+}
+
+impl MatrixV1 {
+    pub fn new(project: ProjectId, columns: Vec<LoggedRun>, rows: Vec<MatrixTest>) -> Self {
+        Self { schema: "proctor-matrix-v1".to_owned(), project, columns, rows }
+    }
+}
+
+impl TrendsV1 {
+    pub fn new(project: ProjectId, trends: RunTrends) -> Self {
+        Self { schema: "proctor-trends-v1".to_owned(), project, trends }
     }
 }

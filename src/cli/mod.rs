@@ -7,6 +7,7 @@ mod agents_section;
 mod anchor_arguments;
 mod arguments;
 mod attest_arguments;
+mod browser;
 mod check_history;
 mod commands;
 mod doctor_evidence;
@@ -27,6 +28,7 @@ mod keyboard;
 mod live_line;
 mod logging;
 mod package_arguments;
+mod page_opener;
 mod project_place;
 #[expect(clippy::disallowed_methods, reason = "the one place that prints")]
 mod render;
@@ -108,6 +110,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Flaky(options) => commands::flaky::execute(&options, environment),
         Command::Slow(options) => commands::slow::execute(&options, environment),
         Command::Diff(options) => commands::diff::execute(&options, environment),
+        Command::Open(options) => commands::open::execute(&options, environment),
         Command::Show(options) => commands::show::execute(&options, environment),
         Command::Verify(options) => commands::verify::execute(&options, environment),
         Command::Export(options) => commands::export::execute(&options, environment),

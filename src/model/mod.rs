@@ -177,8 +177,9 @@ pub use specification_change::{ChangeEffect, SpecificationChange};
 pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
 pub use test_body::{TestBody, TestBodyError};
 pub use test_history::{
-    CheckEnd, CheckStreak, ComparedCheck, ComparedTest, FlakyTest, FormerTestName, LoggedRun, NamedTest, OutcomeChange,
-    PastTestResult, ProofState, RenamedTest, RunComparison, SlowTests, SlowerTest, TestKey, TestKeyError, TestPast, TimedTest,
+    CheckCost, CheckEnd, CheckStreak, ComparedCheck, ComparedTest, FlakyTest, FormerTestName, LoggedRun, MatrixTest, NamedTest,
+    OutcomeChange, PastTestResult, ProofState, RenamedTest, RunComparison, RunTrends, SlowTests, SlowerTest, TestKey,
+    TestKeyError, TestPast, TimeToGreen, TimedRun, TimedTest,
 };
 pub use test_progress::{EndedTest, TestProgress};
 pub use time::{DurationMs, Timestamp};

@@ -410,7 +410,7 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
 
 /// A run with a skipped and a successful prerequisite, a check that fails, a check that times out, a check with a
 /// warning, and a clean-up.
-pub(super) fn mixed_run() -> RunFacts {
+pub(crate) fn mixed_run() -> RunFacts {
     run_of(vec![
         skipped(action(ActionPhase::Prerequisite, 1, Tool::Generic), SkipReason::Unchanged),
         succeeded(ActionPhase::Prerequisite, 2),
