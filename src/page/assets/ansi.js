@@ -72,11 +72,12 @@ export function styledLines(output) {
     });
   };
   let from = 0;
-  for (const found of output.replace(/\r+\n/g, "\n").matchAll(COLOUR_SEQUENCE)) {
-    add(found.input.slice(from, found.index));
+  const whole = output.replace(/\r+\n/g, "\n").replace(/\n$/, "");
+  for (const found of whole.matchAll(COLOUR_SEQUENCE)) {
+    add(whole.slice(from, found.index));
     style = styled(style, found[1]);
     from = found.index + found[0].length;
   }
-  add(output.replace(/\r+\n/g, "\n").slice(from));
+  add(whole.slice(from));
   return lines;
 }

@@ -76,6 +76,19 @@ export function hasAnswer(start) {
   return !isOffline || Object.keys(answers).some((path) => path === start || path.startsWith(`${start}?`));
 }
 
+// The projects and runs that an exported page has answers of, as `{ project, run }`.
+export function embeddedRuns() {
+  const found = Object.keys(answers).map((path) => /^\/v1\/projects\/([^/?]+)\/runs\/([^/?]+)$/.exec(path)).filter((match) => match !== null);
+  return found.map(([, project, run]) => ({ project: decodeURIComponent(project), run: decodeURIComponent(run) }));
+}
+
+// The list of projects of an exported page that has no answer of that route: what the runs say about them.
+export function embeddedProjects() {
+  const ids = [...new Set(embeddedRuns().map((one) => one.project))];
+  const nameOf = (id) => Object.entries(answers).find(([path, answer]) => path.includes(`/${id}/`) && path.endsWith("/execution-report.json") && answer.project)?.[1].project.name;
+  return ids.map((id) => ({ id, root: nameOf(id) ?? id, serving: "notServed", standing: null }));
+}
+
 // Returns the JSON answer of a route. An exported page takes any answer of the same path if the query is another.
 export async function ask(path) {
   if (!isOffline) return (await request(path)).json();

@@ -75,13 +75,13 @@ function Failure({ failure, project, next }) {
 }
 
 // `failures` in their order; `total` counts also those that are not listed.
-export function Failures({ failures, total, next = [], project, runId }) {
+export function Failures({ failures, total, next = [], project, runId, isBefore = false }) {
   const [isWhole, showWhole] = useState(false);
   if (failures.length === 0) return null;
   const shown = isWhole ? failures : failures.slice(0, SHOWN_AT_FIRST);
   const named = new Set();
   return html`<section class="failures" aria-label="What failed">
-    <div class="section-head"><h2>${count(Math.max(total ?? 0, failures.length), "failure")}</h2>${runId ? html`<a href=${href(project, "runs", runNumber(runId))}>run ${runNumber(runId)}</a>` : null}</div>
+    <div class="section-head"><h2>${count(Math.max(total ?? 0, failures.length), "failure")}${isBefore ? " of the run before" : ""}</h2>${runId ? html`<a href=${href(project, "runs", runNumber(runId))}>run ${runNumber(runId)}</a>` : null}</div>
     ${shown.map((failure) => {
       const step = named.has(failure.check) ? undefined : next.find((one) => one.actionId === failure.actionId);
       named.add(failure.check);

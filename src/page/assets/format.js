@@ -50,7 +50,7 @@ export function shortTime(time, now) {
   return isToday ? clock(time) : `${day(time, now)}, ${clock(time).replace(/(:\d\d):\d\d/, "$1")}`;
 }
 
-export function bytes(count) {
+export function byteWords(count) {
   if (count < 1024) return `${count} bytes`;
   if (count < 1024 * 1024) return `${(count / 1024).toFixed(1)} KiB`;
   return `${(count / 1024 / 1024).toFixed(1)} MiB`;

@@ -45,7 +45,10 @@ const COMMON_KEYS = {
   "?": () => helpIsOpen.set(!helpIsOpen.get()),
 };
 
+// How long a `g` waits for the key behind it, in milliseconds.
+const PREFIX_PATIENCE = 1500;
 let prefix = null;
+let prefixTimer = 0;
 
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
@@ -57,12 +60,13 @@ function pressed(event) {
     }
     return;
   }
-  if (helpIsOpen.get() && event.key !== "?") return;
+  if (document.querySelector("dialog[open]") && event.key !== "?") return;
   const key = prefix ? `${prefix} ${event.key}` : event.key;
   prefix = null;
   if (event.key === "g" && key === "g") {
     prefix = "g";
-    setTimeout(() => { prefix = null; }, 1500);
+    clearTimeout(prefixTimer);
+    prefixTimer = setTimeout(() => { prefix = null; }, PREFIX_PATIENCE);
     return;
   }
   const layer = [...layers].reverse().find((keys) => Object.hasOwn(keys, key));

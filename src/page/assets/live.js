@@ -1,5 +1,5 @@
 // What goes on now: the states of all projects, and the events of the service as they come.
-import { ask, connection, forgetToken, hasAnswer, isOffline, request } from "./ask.js";
+import { ask, connection, embeddedProjects, forgetToken, hasAnswer, isOffline, request } from "./ask.js";
 import { createStore } from "./store.js";
 
 // `projects`: the listed projects, null before the first answer. `running`: the run under way of a project. `saved`: when a save was heard
@@ -34,7 +34,7 @@ export function refresh() {
     do {
       again = false;
       try {
-        const [listed, standing] = await Promise.all([ask("/v1/projects"), hasAnswer("/v1/status") ? ask("/v1/status") : { projects: [] }]);
+        const [listed, standing] = await Promise.all([hasAnswer("/v1/projects") ? ask("/v1/projects") : { projects: embeddedProjects() }, hasAnswer("/v1/status") ? ask("/v1/status") : { projects: [] }]);
         const statuses = Object.fromEntries(standing.projects.filter((project) => project.id).map((project) => [project.id, project]));
         change({ projects: listed.projects, statuses, service: standing.service ?? null, problem: null });
       } catch (problem) {
@@ -46,12 +46,32 @@ export function refresh() {
   return refreshing;
 }
 
+// A save that starts no run must not be shown for ever: after this time the service is asked how the project stands.
+const SAVE_PATIENCE = 1500;
+
+async function settleSave(project, heard) {
+  if (live.get().saved[project] !== heard || live.get().running[project]) return;
+  await refresh();
+  if (live.get().saved[project] === heard) setOf("saved", project, undefined);
+}
+
+// The run goes from the screen when its verdict is there: the one before is not for the tree as it is now.
+async function endRun(project) {
+  const over = live.get().running[project];
+  grow(project);
+  await refresh();
+  if (live.get().running[project] === over) setOf("running", project, undefined);
+}
+
 function take(event) {
   const { kind, project } = event;
   const state = live.get();
   if (kind === "changed") {
-    setOf("saved", project, Date.now());
+    const heard = Date.now();
+    setOf("saved", project, heard);
+    setTimeout(() => settleSave(project, heard), SAVE_PATIENCE);
   } else if (kind === "runStarted") {
+    setOf("saved", project, undefined);
     setOf("running", project, { task: event.task, trigger: event.trigger, since: Date.now(), actions: [] });
   } else if (kind === "actionStarted" || kind === "actionEnded") {
     const running = state.running[project] ?? { task: null, trigger: null, since: null, actions: [] };
@@ -62,11 +82,9 @@ function take(event) {
     const index = known ? running.actions.indexOf(known) : others.length;
     setOf("running", project, { ...running, actions: [...others.slice(0, index), action, ...others.slice(index)] });
   } else if (kind === "runFinished") {
-    setOf("running", project, undefined);
     setOf("saved", project, undefined);
     setOf("last", project, { outcome: event.outcome, task: event.task, runId: event.runId, at: Date.now() });
-    grow(project);
-    refresh();
+    endRun(project);
   } else if (kind === "health" || kind === "added" || kind === "removed") {
     refresh();
   } else if (kind === "missed") {

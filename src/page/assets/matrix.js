@@ -121,7 +121,7 @@ export function Matrix({ tests, runs, project, selected }) {
     </a></div>`;
   };
   return html`<div class="matrix">
-    <div class="matrix-head" aria-hidden="true"><span class="matrix-name">test</span><span class="matrix-flips">flips</span><span class="matrix-age">for</span><span class="matrix-runs">newest run on the right</span></div>
+    <div class="matrix-head" aria-hidden="true"><span class="matrix-name">test</span><span class="matrix-flips">flips</span><span class="matrix-age">for</span><span class="matrix-runs">newest run right</span></div>
     <${VirtualList} total=${tests.length} rowHeight=${MATRIX_ROW_HEIGHT} drawRow=${drawRow} selected=${selected} label="Tests, those that flip first" onScroll=${onScroll} className="matrix-list">
       <div class="matrix-canvas"><canvas ref=${canvas} aria-hidden="true" onMouseMove=${(event) => point(found(event))} onMouseLeave=${() => point(null)} onClick=${(event) => { const at = found(event); if (at) go(href(project, "runs", runNumber(at.run.runId))); }}></canvas></div>
     <//>

@@ -92,7 +92,7 @@ export function Now({ project }) {
         <h1>${head.word}</h1>
         <p>${head.says}</p>
         ${lastWords ? html`<p class="note">${lastWords}</p>` : null}
-        ${task?.verdict ? html`<${VerdictFacts} verdict=${task.verdict} project=${project} />` : null}
+        ${task?.verdict ? html`<${VerdictFacts} verdict=${task.verdict} project=${project} isBefore=${head.tone === "running"} />` : null}
       </div>
       <${Strip} runs=${listed} project=${project} />
     </section>
@@ -108,8 +108,9 @@ export function Now({ project }) {
   </div>`;
 }
 
-function VerdictFacts({ verdict, project }) {
+function VerdictFacts({ verdict, project, isBefore }) {
   return html`<ul class="facts">
+    ${isBefore ? html`<li>before: ${verdict.result === "PASSED" ? "passed" : verdict.result === "FAILED" ? "failed" : "no verdict"}</li>` : null}
     <li><a href=${href(project.id, "runs", runNumber(verdict.runId))}>run ${runNumber(verdict.runId)}</a></li>
     ${verdict.ended ? html`<li><${Time} at=${verdict.ended} /></li>` : null}
     <li>tree <span class="mono" title=${verdict.tree}>${shortDigest(verdict.tree)}</span></li>
@@ -172,7 +173,7 @@ function LastFailures({ project, task, query }) {
   if (!isRed) return null;
   const told = verdict.data?.project.tasks.find((one) => one.task === task.task)?.failures;
   const known = told && told.runId === task.verdict.runId ? told : null;
-  if (report.data) return html`<${Failures} failures=${failuresOf(report.data, known?.failures ?? [])} total=${known?.total} next=${known?.next ?? []} project=${project.id} runId=${task.verdict.runId} />`;
+  if (report.data) return html`<${Failures} failures=${failuresOf(report.data, known?.failures ?? [])} total=${known?.total} next=${known?.next ?? []} project=${project.id} runId=${task.verdict.runId} isBefore=${task.state !== "fresh" && task.state !== "listed"} />`;
   if (known) return html`<${Failures} failures=${known.failures} total=${known.total} next=${known.next} project=${project.id} runId=${task.verdict.runId} />`;
   return report.problem ? html`<${Problem} of=${report.problem} />` : html`<${Waiting} what="what failed" />`;
 }

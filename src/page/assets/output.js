@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo, useState } from "./vendor/preact.js";
 import { styleClass, styledLines } from "./ansi.js";
 import { askRange } from "./ask.js";
-import { bytes as byteWords } from "./format.js";
+import { byteWords } from "./format.js";
 import { Problem, Waiting } from "./parts.js";
 import { Lines } from "./text.js";
 

@@ -1,6 +1,6 @@
 // The page: its frame, and which view is in it.
-import { html, render, useEffect, useState } from "./vendor/preact.js";
-import { connection, hasAnswer, isOffline, openWithTicket } from "./ask.js";
+import { html, render, useEffect, useLayoutEffect, useState } from "./vendor/preact.js";
+import { connection, embeddedRuns, hasAnswer, isOffline, openWithTicket } from "./ask.js";
 import { Compare } from "./compare.js";
 import { Help, followKeys, helpIsOpen, setKeys } from "./keys.js";
 import { follow, live } from "./live.js";
@@ -27,9 +27,16 @@ const VIEWS = [
   ["Compare", "compare", "c", "compare"],
 ];
 
+// Where an exported page begins: at its first run.
+function exportedStart() {
+  const [first] = embeddedRuns();
+  return first ? href(first.project, "runs", first.run) : null;
+}
+
 function isOffered(view, project) {
   if (!isOffline) return true;
   if (view === "status") return hasAnswer(`/v1/projects/${project}/verdict`) || hasAnswer("/v1/status");
+  if (view === "runs" && embeddedRuns().some((one) => one.project === project)) return true;
   return hasAnswer(`/v1/projects/${project}/${view}`);
 }
 
@@ -56,7 +63,7 @@ function ThemeButton() {
     applyTheme(next);
     try { localStorage.setItem(THEME_KEY, next); } catch { /* A page without storage keeps no choice. */ }
   };
-  useEffect(() => setKeys({ d: turn }), [theme]);
+  useLayoutEffect(() => setKeys({ d: turn }), [theme]);
   return html`<button type="button" class="icon-button" onClick=${turn} aria-label=${`Colours: ${THEME_WORDS[theme]}. Change`} title=${`Colours: ${THEME_WORDS[theme]}`}>
     <svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true"><circle cx="9" cy="9" r="6.5" class="line" />${theme === "dark" ? html`<circle cx="9" cy="9" r="6.5" fill="currentColor" />` : theme === "auto" ? html`<path d="M9 2.5a6.5 6.5 0 0 1 0 13z" fill="currentColor" />` : null}</svg>
   </button>`;
@@ -103,6 +110,7 @@ function Page() {
   const project = at.project && projects ? projects.find((one) => one.id === at.project) : null;
   useEffect(() => {
     if (at.view === "overview" && projects && projects.length === 1 && !isOffline) replacePlace(href(projects[0].id));
+    if (isOffline && (at.view === "overview" || (at.view === "now" && !isOffered("status", at.project)) || (at.view === "runs" && !at.run && !hasAnswer(`/v1/projects/${at.project}/runs`))) && exportedStart()) replacePlace(exportedStart());
   }, [at, projects]);
   useEffect(() => {
     if (!project) return undefined;
@@ -130,7 +138,6 @@ function Page() {
 applyTheme(readTheme());
 followKeys();
 openWithTicket().then(() => {
-  if (isOffline && !location.hash && document.getElementById("proctor-answers").dataset.start) location.hash = document.getElementById("proctor-answers").dataset.start;
   followAddress();
   render(html`<${Page} />`, document.getElementById("page"));
   if (connection.get().state === "open") follow();

@@ -1,8 +1,8 @@
 // Run: one run whole. The verdict first, then what failed, then how it was tested.
-import { html, useEffect, useState } from "./vendor/preact.js";
+import { html, useEffect, useLayoutEffect, useState } from "./vendor/preact.js";
 import { ask, hasAnswer, isOffline } from "./ask.js";
 import { Failures, allActions, failuresOf } from "./failures.js";
-import { bytes as bytesOf, count, duration, runNumber, shortDigest } from "./format.js";
+import { byteWords, count, duration, runNumber, shortDigest } from "./format.js";
 import { setKeys } from "./keys.js";
 import { Mark, endOf, resultOf, triggerWords } from "./marks.js";
 import { Output } from "./output.js";
@@ -85,12 +85,12 @@ function VerifyButton({ base }) {
       setState({ step: "failed", problem });
     }
   };
-  useEffect(() => setKeys({ v: verify }), [base]);
+  useLayoutEffect(() => setKeys({ v: verify }), [base]);
   if (state.step === "done") {
     const { result } = state;
     return html`<div class=${`verified ${result.verified ? "" : "is-wrong"}`}>
       <${Mark} tone=${result.verified ? "passed" : "failed"} />
-      <div><strong>${result.verified ? "Verified" : "Does not verify"}</strong> <span class="quiet">${count(result.files, "file")}, ${bytesOf(result.bytes)}, hashes and signatures</span>
+      <div><strong>${result.verified ? "Verified" : "Does not verify"}</strong> <span class="quiet">${count(result.files, "file")}, ${byteWords(result.bytes)}, hashes and signatures</span>
         ${(result.faults ?? []).length > 0 ? html`<ul class="plain">${result.faults.slice(0, 20).map((fault) => html`<li><${Line} of=${fault.message ?? fault.problem ?? fault.what ?? JSON.stringify(fault)} /></li>`)}</ul>` : null}</div>
     </div>`;
   }
@@ -202,6 +202,6 @@ function Files({ report, names }) {
   const sizes = Object.fromEntries((report.evidenceFiles ?? []).map((file) => [file.name, file]));
   return html`<section class="files" aria-label="Evidence files"><details>
     <summary><h2>Evidence</h2> <span class="quiet">${count(names.length, "file")}</span></summary>
-    <ul class="rows">${names.map((name) => html`<li class="row file-row" key=${name}><span class="mono row-name"><${Line} of=${name} /></span><span class="quiet mono" title=${sizes[name]?.sha256}>${sizes[name] ? sizes[name].sha256.slice(0, 12) : ""}</span><span class="row-time quiet">${sizes[name] ? bytesOf(sizes[name].bytes) : ""}</span></li>`)}</ul>
+    <ul class="rows">${names.map((name) => html`<li class="row file-row" key=${name}><span class="mono row-name"><${Line} of=${name} /></span><span class="quiet mono" title=${sizes[name]?.sha256}>${sizes[name] ? sizes[name].sha256.slice(0, 12) : ""}</span><span class="row-time quiet">${sizes[name] ? byteWords(sizes[name].bytes) : ""}</span></li>`)}</ul>
   </details></section>`;
 }

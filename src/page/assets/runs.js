@@ -1,6 +1,6 @@
 // Runs: the list of all runs beside the one that is looked at.
-import { html, useCallback, useEffect, useMemo, useState } from "./vendor/preact.js";
-import { isOffline } from "./ask.js";
+import { html, useCallback, useEffect, useLayoutEffect, useMemo, useState } from "./vendor/preact.js";
+import { hasAnswer, isOffline } from "./ask.js";
 import { runNumber } from "./format.js";
 import { setKeys } from "./keys.js";
 import { endOf } from "./marks.js";
@@ -19,7 +19,13 @@ function fitsWords(run, words) {
   return words.every((word) => text.includes(word));
 }
 
+// The runs of a project. An exported page without their list shows the one that it holds.
 export function Runs({ project, run }) {
+  const hasList = hasAnswer(`/v1/projects/${project.id}/runs`);
+  return hasList || !run ? html`<${RunList} project=${project} run=${run} />` : html`<${Run} key=${run} project=${project} run=${run} />`;
+}
+
+function RunList({ project, run }) {
   const [limit, setLimit] = useState(FIRST_RUNS);
   const [onlyFailed, setOnlyFailed] = useState(false);
   const [filter, setFilter] = useState("");
@@ -38,7 +44,7 @@ export function Runs({ project, run }) {
     const target = shown[next < 0 ? 0 : next];
     if (target) (run ? replacePlace : go)(href(project.id, "runs", runNumber(target.runId)));
   }, [selected, shown, run, project.id]);
-  useEffect(() => setKeys({
+  useLayoutEffect(() => setKeys({
     j: () => move(1),
     k: () => move(-1),
     G: () => { more(); move(shown.length); },

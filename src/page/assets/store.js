@@ -19,13 +19,14 @@ export function createStore(initial) {
 
 export function useStore(store) {
   const [, draw] = useState(0);
+  const value = store.get();
   useEffect(() => {
-    const seen = store.get();
-    const stop = store.listen(() => draw((count) => count + 1));
-    if (store.get() !== seen) draw((count) => count + 1);
+    const stop = store.listen(() => draw((times) => times + 1));
+    // The value may have changed between the drawing and this moment.
+    if (store.get() !== value) draw((times) => times + 1);
     return stop;
   }, [store]);
-  return store.get();
+  return value;
 }
 
 // The time now, drawn again at an interval of so many milliseconds; 0 stops it.

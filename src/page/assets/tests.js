@@ -1,5 +1,5 @@
 // Tests: all tests of a project over its last runs, those that flip on equal trees first; and the past of one test.
-import { html, useCallback, useEffect, useMemo, useState } from "./vendor/preact.js";
+import { html, useCallback, useLayoutEffect, useMemo, useState } from "./vendor/preact.js";
 import { hasAnswer } from "./ask.js";
 import { DurationChart } from "./chart.js";
 import { count, microseconds, runNumber, shortDigest } from "./format.js";
@@ -34,7 +34,7 @@ export function Tests({ project }) {
   const shown = useMemo(() => all.filter((one) => isOfKind(one, kind) && words.every((word) => `${one.test.id} ${one.test.check} ${one.test.task}`.toLowerCase().includes(word))), [all, kind, filter]);
   const tasks = useMemo(() => [...new Set(all.map((one) => one.test.task))].sort(), [task === "" ? all : null]);
   const move = useCallback((steps) => select((before) => Math.min(shown.length - 1, Math.max(0, before + steps))), [shown.length]);
-  useEffect(() => setKeys({
+  useLayoutEffect(() => setKeys({
     j: () => move(1),
     k: () => move(-1),
     G: () => select(shown.length - 1),
