@@ -87,6 +87,14 @@ export async function openPage(context, ...args) {
   return page;
 }
 
+// Opens a file as a person does who double-clicks it.
+export async function openFile(context, path) {
+  const page = await context.newPage();
+  watchPage(page);
+  await page.goto(`file://${path}`);
+  return page;
+}
+
 // Errors of the page's scripts and requests to other hosts make the test fail, by `checkPages`.
 const faults = [];
 export const requests = [];
