@@ -33,6 +33,7 @@
 //! | other programs ask the service over the control socket | [`api`] on the service's side, [`client`] on the other side |
 //! | agents are answered when they begin and end a turn | [`hook`] decides, [`cli`] reads and writes |
 //! | agents ask over the Model Context Protocol | [`mcp`] |
+//! | people look at it in a browser | [`page`] decides and has the files, [`daemon`] listens |
 //! | the command line: arguments, screens, exit codes | [`cli`] |
 //!
 //! # Who may import whom
@@ -51,13 +52,14 @@
 //! verdict                              → model, condition
 //! report                               → model, shell
 //! api                                  → model, report
+//! page                                 → model, api, report
 //! tree, watch                          → model, git, ignore
 //! process, store                       → model
 //! snapshot                             → model, ignore, tree, process
 //! evidence                             → model, report, git
 //! sandbox                              → model, config, process, evidence, report
 //! project                              → model, git, ignore, config, spec, verdict, routing, report, tree, process, evidence, store, sandbox, snapshot
-//! run                                  → model, git, config, spec, tools, verdict, routing, review, report, tree, process, evidence, store, sandbox, snapshot, project
+//! run                                  → model, git, config, spec, tools, verdict, routing, review, report, page, tree, process, evidence, store, sandbox, snapshot, project
 //! collaboration                        → model, config, spec, routing, report, tree, process, evidence, store, sandbox, project, run
 //! workflow                             → model, governance, review, process, evidence, store
 //! daemon                               → everything but cli, client, hook, mcp, workflow
@@ -87,6 +89,7 @@ pub mod hook;
 pub mod ignore;
 pub mod mcp;
 pub mod model;
+pub mod page;
 pub mod process;
 pub mod project;
 pub mod report;

@@ -16,6 +16,11 @@ type Graph = BTreeMap<String, BTreeSet<String>>;
 
 /// Modules with effects on the world. They cannot import each other: plans and results pass between them as data.
 const DOERS: &[&str] = &["tree", "watch", "process", "evidence", "store"];
+/// Modules that answer somebody else than a person at a terminal. They read through the routes of the service alone, so nothing that is
+/// written for one of them can read or change evidence by another way.
+const ASKERS: &[&str] = &["page", "mcp", "hook"];
+/// What holds evidence.
+const HOLDERS: &[&str] = &["store", "evidence", "project"];
 /// Texts that production code may contain only below a path: the text, the path, and the reason.
 const RESERVED: &[(&str, &str, &str)] = &[
     ("tokio::process", "nowhere", "the launcher starts children"),
@@ -28,6 +33,7 @@ const RESERVED: &[(&str, &str, &str)] = &[
 /// scheduling has one such place, so the order of events is decided once for every caller of the loop.
 const SELECTS: &[(&str, usize, &str)] = &[
     ("src/daemon/control/server.rs", 2, "accepts and serves connections until the server stops; decides nothing"),
+    ("src/daemon/control/page_server.rs", 1, "accepts browsers until the process ends; decides nothing"),
     ("src/daemon/event_loop.rs", 1, "the one loop: whatever arrives first becomes an event"),
     ("src/daemon/os_signals.rs", 1, "makes one source of the loop out of a pipe for each kind of signal"),
 ];
@@ -79,6 +85,10 @@ fn the_table_keeps_what_no_version_of_it_may_give_up() {
     for doer in DOERS {
         let seen: Vec<&str> = DOERS.iter().copied().filter(|other| other != doer && graph[*doer].contains(*other)).collect();
         assert!(seen.is_empty(), "`{doer}` must not see {seen:?}");
+    }
+    for asker in ASKERS {
+        let seen: Vec<&&str> = HOLDERS.iter().filter(|holder| reaches(&graph, asker, holder)).collect();
+        assert!(seen.is_empty(), "`{asker}` must not reach {seen:?}");
     }
     for (module, imports) in &graph {
         assert!(module == "cli" || !imports.contains("cli"), "`{module}` must not import `cli`");

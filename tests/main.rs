@@ -60,6 +60,7 @@ mod mcp;
 mod mutations;
 mod output;
 mod packaging;
+mod page;
 mod page_views;
 mod process;
 mod purge;

@@ -25,6 +25,8 @@ pub enum ErrorKindV1 {
     /// The request has an unknown field, an unknown parameter or a wrong value.
     BadRequest,
     NotFound,
+    /// A request of a browser has no valid token.
+    TokenWrong,
     /// The process that asks belongs to an action, such as a check, or it is not known where it comes from.
     Refused,
     /// The route exists, but for another method.
@@ -63,6 +65,7 @@ impl ErrorKindV1 {
     pub fn status(self) -> u16 {
         match self {
             Self::BadRequest => 400,
+            Self::TokenWrong => 401,
             Self::Refused => 403,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,

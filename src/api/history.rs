@@ -3,9 +3,14 @@
 //!
 //! `schema` names the form. A form gets a new name if a key changes its meaning or goes; new keys may come.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::model::{FlakyTest, LoggedRun, NamedTest, ProjectId, RunComparison, SlowTests, TestPast};
+use crate::model::{
+    CheckCost, FlakyTest, LoggedRun, MatrixTest, NamedTest, ProjectId, RunComparison, RunTrends, SlowTests, TaskId, TestPast,
+    TimeToGreen, TimedRun,
+};
 
 /// The runs of a project, newest first: `proctor log --json`, `GET /v1/projects/{id}/runs`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,6 +84,38 @@ pub struct ComparisonV1 {
     pub comparison: RunComparison,
 }
 
+/// How the tests of a task ended in its last runs: `GET /v1/projects/{id}/matrix`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MatrixV1 {
+    /// Always `proctor-matrix-v1`.
+    pub schema: String,
+    pub project: ProjectId,
+    /// Newest first. Their `failedTests` are empty: `tests` says more.
+    pub runs: Vec<LoggedRun>,
+    /// Tests that passed and failed on equal trees first, then those that fail now, then by id.
+    pub tests: Vec<MatrixTest>,
+}
+
+/// What the last runs took: `GET /v1/projects/{id}/trends`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TrendsV1 {
+    /// Always `proctor-trends-v1`.
+    pub schema: String,
+    pub project: ProjectId,
+    /// Newest first.
+    pub runs: Vec<TimedRun>,
+    /// The most expensive first.
+    pub checks: Vec<CheckCost>,
+    /// Newest first.
+    pub time_to_green: Vec<TimeToGreen>,
+    /// The middle duration of whole runs, by task, in milliseconds.
+    pub p50_ms: BTreeMap<TaskId, u64>,
+    /// The duration that 95 of 100 whole runs did not exceed, by task, in milliseconds.
+    pub p95_ms: BTreeMap<TaskId, u64>,
+}
+
 impl RunListV1 {
     pub fn new(project: ProjectId, runs: Vec<LoggedRun>) -> Self {
         Self { schema: "proctor-log-v1".to_owned(), project, runs }
@@ -118,5 +155,18 @@ impl SlowTestsV1 {
 impl ComparisonV1 {
     pub fn new(project: ProjectId, comparison: RunComparison) -> Self {
         Self { schema: "proctor-diff-v1".to_owned(), project, comparison }
+    }
+}
+
+impl MatrixV1 {
+    pub fn new(project: ProjectId, runs: Vec<LoggedRun>, tests: Vec<MatrixTest>) -> Self {
+        Self { schema: "proctor-matrix-v1".to_owned(), project, runs, tests }
+    }
+}
+
+impl TrendsV1 {
+    pub fn new(project: ProjectId, trends: RunTrends) -> Self {
+        let RunTrends { runs, checks, time_to_green, p50_ms, p95_ms } = trends;
+        Self { schema: "proctor-trends-v1".to_owned(), project, runs, checks, time_to_green, p50_ms, p95_ms }
     }
 }

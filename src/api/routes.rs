@@ -52,8 +52,16 @@ pub enum RouteName {
     TestPast,
     /// Compares two runs.
     Compare,
+    /// Tells how the tests of the last runs ended, run by run.
+    Matrix,
+    /// Tells how long runs and checks took, and how long a task stayed red.
+    Trends,
+    /// Verifies the evidence of a run.
+    Verification,
     /// Sends events as they happen, until the client disconnects.
     Events,
+    /// Opens the page for a browser.
+    Page,
 }
 
 /// The HTTP method of a route.
@@ -249,6 +257,50 @@ pub const ROUTES: &[Route] = &[
         body: "",
     },
     Route {
+        name: RouteName::Matrix,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/matrix",
+        parameters: &[
+            ParameterV1 { name: "task", values: "a task's id", default: "default" },
+            ParameterV1 { name: "runs", values: "60, a number up to 500", default: "60" },
+            ParameterV1 { name: "tests", values: "2000, a number up to 10000", default: "2000" },
+        ],
+        summary: "How the tests of a task ended in its last runs. `cells` of a test has a letter for each run, in the order of `runs`: p \
+                  passed, f failed, e error, s skipped, x both passed and failed in one run, . not in that run. Tests that passed and \
+                  failed on equal trees come first, then those that fail now.",
+        body: "",
+    },
+    Route {
+        name: RouteName::Trends,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/trends",
+        parameters: &[
+            ParameterV1 { name: "task", values: "a task's id", default: "none: runs of every task" },
+            ParameterV1 { name: "runs", values: "200, a number up to 2000", default: "200" },
+        ],
+        summary: "How long the last runs and their checks took, how their tests ended, and how long a task stayed red: from the end of \
+                  the first run that failed to the end of the next that passed.",
+        body: "",
+    },
+    Route {
+        name: RouteName::Verification,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/runs/{run}/verification",
+        parameters: &[],
+        summary: "Verifies the evidence of a run: hashes, signatures and the ledger. As `proctor verify RUN --json` prints it.",
+        body: "",
+    },
+    Route {
+        name: RouteName::Page,
+        method: MethodV1::Post,
+        path: "/v1/page",
+        parameters: &[],
+        summary: "Opens the page for a browser of this machine: the service listens on loopback from then on, and answers the routes that \
+                  only read to whoever has a token. `ticket` is exchanged for one once, within a minute; `file` is a file of this user \
+                  that sends a browser there. `proctor open` asks for it.",
+        body: r#"{"to": "/"}"#,
+    },
+    Route {
         name: RouteName::Events,
         method: MethodV1::Get,
         path: "/v1/events",
@@ -301,6 +353,10 @@ mod tests {
             RouteName::Tests,
             RouteName::TestPast,
             RouteName::Compare,
+            RouteName::Matrix,
+            RouteName::Trends,
+            RouteName::Verification,
+            RouteName::Page,
             RouteName::Events,
         ];
         assert_eq!(ROUTES.len(), names.len());

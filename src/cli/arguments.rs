@@ -18,8 +18,8 @@ use crate::cli::project_place::ProjectPlace;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::FailuresShown;
 use crate::cli::service_arguments::{
-    AddOptions, ApiOptions, DaemonOptions, ListOptions, McpOptions, RemoveOptions, RequestOptions, ServiceOptions, StatusOptions,
-    TasksOptions, WaitOptions,
+    AddOptions, ApiOptions, DaemonOptions, ListOptions, McpOptions, OpenOptions, RemoveOptions, RequestOptions, ServiceOptions,
+    StatusOptions, TasksOptions, WaitOptions,
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions, SchemaOptions};
 use crate::cli::value_arguments::ValueOptions;
@@ -49,6 +49,7 @@ pub(crate) enum Command {
     Slow(SlowOptions),
     Diff(DiffOptions),
     Show(ShowOptions),
+    Open(OpenOptions),
     Verify(VerifyOptions),
     Export(ExportOptions),
     Key(KeyOptions),
@@ -139,7 +140,7 @@ pub(crate) struct RunOptions {
 ///
 /// A save during a run stops the checks (never prerequisites or clean-up) and starts them again on the new tree; see
 /// `on_change` in `proctor init --print`. On a terminal: Enter runs again (during a run: when it is over), f what failed, a
-/// everything, c clears, ? shows the keys, q quits.
+/// everything, o opens the page in a browser at the run on the screen, c clears, ? shows the keys, q quits.
 ///
 /// Examples:
 ///   proctor watch
@@ -453,6 +454,7 @@ impl Command {
             | Self::Daemon(_)
             | Self::Add(_)
             | Self::Remove(_)
+            | Self::Open(_)
             | Self::Api(_)
             | Self::Schema(_)
             | Self::Approve(_)

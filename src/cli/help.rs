@@ -13,7 +13,7 @@ struct Group {
 /// The groups in the order of the help. A test checks that every command is in exactly one group.
 const GROUPS: &[Group] = &[
     Group { heading: "Every day", commands: &["run", "watch", "status", "wait", "show", "log", "init", "plan", "why", "doctor"] },
-    Group { heading: "Past runs and tests", commands: &["history", "flaky", "slow", "diff"] },
+    Group { heading: "Past runs and tests", commands: &["open", "history", "flaky", "slow", "diff"] },
     Group {
         heading: "Evidence",
         commands: &["gate", "attest", "verify", "export", "key", "anchor", "checkpoint", "archive", "prune", "tree"],

@@ -134,6 +134,7 @@ fn key_of(byte: u8) -> Option<Key> {
         b'a' => Some(Key::All),
         b'c' => Some(Key::Clear),
         b'?' | b'h' => Some(Key::Help),
+        b'o' => Some(Key::OpenPage),
         b'q' => Some(Key::Quit),
         _ => None,
     }

@@ -7,6 +7,7 @@ mod agents_section;
 mod anchor_arguments;
 mod arguments;
 mod attest_arguments;
+mod browser;
 mod check_history;
 mod commands;
 mod doctor_evidence;
@@ -28,6 +29,7 @@ mod live_line;
 mod logging;
 mod output_so_far;
 mod package_arguments;
+mod page_opener;
 mod project_place;
 #[expect(clippy::disallowed_methods, reason = "the one place that prints")]
 mod render;
@@ -109,6 +111,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Flaky(options) => commands::flaky::execute(&options, environment),
         Command::Slow(options) => commands::slow::execute(&options, environment),
         Command::Diff(options) => commands::diff::execute(&options, environment),
+        Command::Open(options) => commands::open::execute(&options, environment),
         Command::Show(options) => commands::show::execute(&options, environment),
         Command::Verify(options) => commands::verify::execute(&options, environment),
         Command::Export(options) => commands::export::execute(&options, environment),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
-use crate::api::{ErrorKindV1, MethodV1, ProjectV1, ProjectsV1};
+use crate::api::{ErrorKindV1, MethodV1, PageRequestV1, PageTicketV1, ProjectV1, ProjectsV1};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
@@ -44,6 +44,17 @@ pub(crate) fn listening(environment: &Environment) -> Option<(Client, Vec<Projec
     Some((Client::new(&socket_of_service(environment)?), answer.projects))
 }
 
+/// Asks the service for a ticket to the page, at this place of it; `None` if no service listens.
+pub(crate) fn ask_for_page(environment: &Environment, place: &str) -> Result<Option<PageTicketV1>, CommandError> {
+    let Some(socket) = socket_of_service(environment) else { return Ok(None) };
+    let request = PageRequestV1 { to: Some(place.to_owned()) };
+    match Client::new(&socket).send(MethodV1::Post, "/v1/page", &request, AT_ONCE) {
+        Ok(ticket) => Ok(Some(ticket)),
+        Err(ClientError::Absent { .. }) => Ok(None),
+        Err(error) => Err(from_client_error(&error)),
+    }
+}
+
 /// Returns the control socket of the service that serves this store; otherwise the usual one, at which systemd may start the
 /// service.
 fn socket_of_service(environment: &Environment) -> Option<PathBuf> {
@@ -80,6 +91,7 @@ pub(crate) fn from_client_error(error: &ClientError) -> CommandError {
         ErrorKindV1::BadRequest
         | ErrorKindV1::NoSuchRange
         | ErrorKindV1::Refused
+        | ErrorKindV1::TokenWrong
         | ErrorKindV1::TooSlow
         | ErrorKindV1::NotFound
         | ErrorKindV1::NotNow

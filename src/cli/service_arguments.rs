@@ -137,6 +137,32 @@ pub(crate) struct ListOptions {
     pub(crate) json: bool,
 }
 
+/// Open the page in a browser: what runs, past runs, tests, trends
+///
+/// The service serves the page; where none runs, this command does, until Ctrl-C. It is on loopback, and only who has the ticket gets in: the
+/// ticket is in a file that only you can read, which sends the browser there once, within a minute. Without a browser (`$BROWSER`,
+/// `xdg-open`) it says what to do.
+///
+/// Examples:
+///   proctor open
+///   proctor open --run 42
+///   proctor open --no-browser
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct OpenOptions {
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
+    /// The run to show, by id or number
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// Start no browser, and print the path of the file that opens the page
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// Serve the page until standard input ends, for the program that started this one
+    #[arg(long, hide = true)]
+    pub(crate) beside: bool,
+}
+
 /// Have systemd run the service, from login to logout or longer
 ///
 /// The unit files go into `$XDG_CONFIG_HOME/systemd/user` (`~/.config/systemd/user`), for this program, with PATH, the language and

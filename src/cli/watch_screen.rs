@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::check_history::CheckHistory;
 use crate::cli::commands::from_run_error;
 use crate::cli::keyboard::Keyboard;
+use crate::cli::page_opener::PageOpener;
 use crate::cli::render;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::show_progress::{Audience, ProgressScreen};
@@ -16,7 +17,7 @@ use crate::daemon::{
     ignore_advice, notify_desktop,
 };
 use crate::git::read_git_index;
-use crate::model::{OverallResult, TaskId, UnapprovedPlan};
+use crate::model::{OverallResult, ProjectId, RunId, TaskId, UnapprovedPlan};
 use crate::project::{Progress, RunOutcome, SealedReport};
 
 pub(crate) struct WatchScreenSettings {
@@ -30,6 +31,7 @@ pub(crate) struct WatchScreenSettings {
     pub(crate) root: PathBuf,
     /// The last runs of the checks, shown below each verdict.
     pub(crate) history: CheckHistory,
+    pub(crate) page: PageOpener,
 }
 
 pub(crate) struct WatchScreen {
@@ -44,13 +46,16 @@ pub(crate) struct WatchScreen {
     keyboard: Option<Keyboard>,
     /// The open question to the person, as it stands on the last line.
     prompt: Option<String>,
+    /// The run on the screen.
+    shown: Option<(ProjectId, RunId)>,
 }
 
 impl WatchScreen {
     pub(crate) fn new(look: WatchScreenSettings, keyboard: Option<Keyboard>) -> Self {
         let audience = if look.is_terminal { Audience::Terminal } else { Audience::Plain };
         let progress = ProgressScreen::new(look.style, look.failures, audience);
-        Self { look, progress, last: BTreeMap::new(), last_lines: BTreeMap::new(), waiting: None, keyboard, prompt: None }
+        let (last, last_lines) = (BTreeMap::new(), BTreeMap::new());
+        Self { look, progress, last, last_lines, waiting: None, keyboard, prompt: None, shown: None }
     }
 
     fn judged(&mut self, sealed: &SealedReport) {
@@ -71,6 +76,7 @@ impl WatchScreen {
     }
 
     fn show_end(&mut self, sealed: &SealedReport, is_latest: bool) {
+        self.shown = Some((sealed.report.project.id.clone(), sealed.report.authenticity.execution_id.clone()));
         let unmet = screen::unmet(&sealed.report).into_iter().map(Line::from);
         let notes = screen::notes(&sealed.report, &sealed.told_notes).into_iter().map(Line::from);
         let mut lines: Vec<Line> = unmet.chain(notes).collect();
@@ -138,7 +144,10 @@ impl Screen for WatchScreen {
     }
 
     fn notice(&mut self, notice: &Notice) {
-        let lines = notice_lines(notice, self.look.is_terminal, &self.look.root);
+        let lines = match notice {
+            Notice::PageAsked => self.look.page.open(self.shown.as_ref()),
+            notice => notice_lines(notice, self.look.is_terminal, &self.look.root),
+        };
         if self.prompt.is_some() {
             render::end_prompt();
         }
@@ -226,11 +235,12 @@ fn changes_places(last: Option<OverallResult>, now: Option<OverallResult>) -> bo
 const OLDER_TREE: &str = "this result is for an older tree";
 
 /// The lines that explain the keys, shown when the person presses `?` or `h`.
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 7] = [
     "  Enter  run everything again; during a run: once more when it is over",
     "  f      run what failed last",
     "  a      run everything",
     "  c      clear the screen and show the last verdict again",
+    "  o      open the page in a browser, at the run on the screen",
     "  ?, h   show these keys",
     "  q      quit",
 ];
@@ -261,6 +271,8 @@ fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> 
             vec!["reloading: when this run is over, the configuration is read anew and everything runs again".to_owned()]
         }
         Notice::RunningAgainAfterRun => vec!["asked: when this run is over, everything runs again".to_owned()],
+        // The screen opens the page, and says how that went.
+        Notice::PageAsked => Vec::new(),
         Notice::Keys => KEYS.map(str::to_owned).to_vec(),
         Notice::NothingFailed => vec!["nothing failed last time: press Enter to run everything".to_owned()],
         Notice::Unchanged => vec!["saved, but the tree is the one of the last verdict: it still holds".to_owned()],
@@ -273,7 +285,7 @@ fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> 
 }
 
 fn waiting(standing: LastRunState, is_terminal: bool) -> String {
-    let keys = if is_terminal { " (Enter run again, f failed only, a all, c clear, ? keys, q quit)" } else { "" };
+    let keys = if is_terminal { " (Enter run again, f failed, a all, o page, c clear, ? keys, q quit)" } else { "" };
     match standing {
         LastRunState::Verdict => format!("watching{keys}"),
         LastRunState::Paused => format!("watching; the task waits for a person{keys}"),

@@ -79,6 +79,8 @@ pub enum Notice {
     ReloadingAfterRun,
     /// A person asked for a run during a run: when the run under way ends, everything is run again.
     RunningAgainAfterRun,
+    /// A person asked for the page, at the run on the screen.
+    PageAsked,
     /// A person asked which keys there are.
     Keys,
     /// A person pressed the key that runs the failed checks, but no check has failed.

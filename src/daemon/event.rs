@@ -65,6 +65,8 @@ pub enum Key {
     Help,
     /// `c`: clear the screen, and show the last verdict again.
     Clear,
+    /// `o`: open the page in a browser, at the run on the screen.
+    OpenPage,
     /// `q`: quit.
     Quit,
 }

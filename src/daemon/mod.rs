@@ -5,7 +5,7 @@
 //!
 //! Read in this order: `event_loop.rs` (select → handle), `engine.rs` (every decision about runs),
 //! `project_scheduler.rs` (performs what the engine decides). The loop has two hosts: `foreground.rs` shows one project
-//! on a screen, `service/` watches many projects and answers requests.
+//! on a screen, `service/` watches many projects and answers requests. `page_alone.rs` answers a browser where no service runs.
 
 mod arrivals;
 mod burst;
@@ -21,11 +21,12 @@ mod ignore_advice;
 #[expect(clippy::disallowed_methods, reason = "a notification is no child of a run; it is started and forgotten")]
 mod notify_desktop;
 mod os_signals;
+mod page_alone;
 mod project_scheduler;
 mod service;
 mod worker;
 
-pub use control::{ControlSocket, ControlSocketError};
+pub use control::{ControlSocket, ControlSocketError, make_private_directory};
 pub use effect::{Effect, LastRunState, Notice, Order};
 pub(crate) use engine::differing_lines;
 pub use engine::{Engine, EngineSettings, Moment};
@@ -35,6 +36,7 @@ pub use foreground::{ForegroundBeginning, ForegroundError, QuestionEnd, Question
 pub(crate) use ignore_advice::{WayIntoProject, ignore_advice};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;
+pub use page_alone::{LookAtProject, PageAlone, PageAloneError, list_by_ledger, serve_page_alone};
 pub use service::{
     OpeningSettings, ProjectReader, ReadProject, ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings,
     health_of,

@@ -174,8 +174,9 @@ pub use size::ByteSize;
 pub use specification_change::{ChangeEffect, SpecificationChange};
 pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
 pub use test_history::{
-    CheckEnd, CheckStreak, ComparedCheck, ComparedTest, FlakyTest, LoggedRun, NamedTest, OutcomeChange, PastTestResult,
-    ProofState, RunComparison, SlowTests, SlowerTest, TestKey, TestKeyError, TestPast, TimedTest,
+    CheckCost, CheckEnd, CheckStreak, ComparedCheck, ComparedTest, FlakyTest, LoggedRun, MatrixTest, NamedTest, OutcomeChange,
+    PastTestResult, ProofState, RunComparison, RunTrends, SlowTests, SlowerTest, TestKey, TestKeyError, TestPast, TimeToGreen,
+    TimedRun, TimedTest,
 };
 pub use time::{DurationMs, Timestamp};
 pub use tool::Tool;

@@ -3,6 +3,7 @@
 //! These are the answers of `proctor log`, `history`, `flaky`, `slow` and `diff`, and of the routes of the control socket with the
 //! same names. They come from the index of tests, which no signature covers: what a run is held to is in its report.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -229,6 +230,76 @@ pub struct RunComparison {
     /// The paths whose saves started the runs after the earlier one, up to the later one. Each run names at most 20, and a run that
     /// nothing was saved for names none, so other paths may have changed too.
     pub saved_paths: Vec<String>,
+}
+
+/// How a test ended in the last runs of its task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MatrixTest {
+    pub test: NamedTest,
+    /// On how many trees the test both passed and failed, within the last 1000 results of its check.
+    pub flips_on_equal_trees: u64,
+    /// When the first run of the unbroken row began in which it ends as it does now; null if it never ended in another way within these
+    /// results.
+    pub since: Option<Timestamp>,
+    /// The newest of the runs that had the test.
+    pub last_run: RunId,
+    /// A letter for each run: `p` passed, `f` failed, `e` error, `s` skipped, `x` both passed and failed, `.` not in that run.
+    pub cells: String,
+}
+
+/// A run, as far as its duration and the counts of its tests go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TimedRun {
+    pub run_id: RunId,
+    pub started: Timestamp,
+    pub task: TaskId,
+    pub result: Option<OverallResult>,
+    /// In milliseconds; null if it is not known.
+    pub duration_ms: Option<u64>,
+    /// How many tests passed; null, as the next two, if the run has no test report.
+    pub passed: Option<u64>,
+    pub failed: Option<u64>,
+    pub skipped: Option<u64>,
+}
+
+/// What a check cost in the last runs. Reused results cost nothing and do not count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckCost {
+    pub task: TaskId,
+    pub check: String,
+    /// How often the check was carried out.
+    pub runs: u64,
+    pub p50_ms: u64,
+    pub p95_ms: u64,
+    pub total_ms: u64,
+}
+
+/// How long a task stayed red: from the end of the first run that failed to the end of the next that passed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TimeToGreen {
+    pub task: TaskId,
+    pub from: RunId,
+    pub to: RunId,
+    pub seconds: u64,
+}
+
+/// What the last runs took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunTrends {
+    /// Newest first.
+    pub runs: Vec<TimedRun>,
+    /// The most expensive first.
+    pub checks: Vec<CheckCost>,
+    /// Newest first.
+    pub time_to_green: Vec<TimeToGreen>,
+    /// The middle duration of the whole runs with a verdict, by task, in milliseconds.
+    pub p50_ms: BTreeMap<TaskId, u64>,
+    /// The duration that 95 of 100 of them did not exceed.
+    pub p95_ms: BTreeMap<TaskId, u64>,
 }
 
 /// How a check ended in one run, for a row of small blocks.

@@ -26,6 +26,11 @@ mod channel;
 mod child;
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads clocks")]
 pub mod clock;
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a browser and a command of proctor's own are no actions, so the launcher does not start them"
+)]
+mod companion;
 mod confine;
 mod control;
 mod excerpt;
@@ -69,6 +74,7 @@ pub use agent_register::{find_agent_above, register_agent};
 pub use capture::{CaptureError, Sinks};
 pub use cgroup::limits_offered;
 pub use channel::ChannelError;
+pub use companion::{Companion, start_apart};
 pub use confine::{restricts_path_sockets, restricts_sockets_and_signals};
 pub use control::{ALL_REASONS, Control, ControlError, ControlHandle, WokenBy};
 pub use foreground::run_at_terminal;

@@ -64,6 +64,7 @@ mod test_history;
 pub(crate) mod testing;
 mod tool_version;
 mod unapproved_settings;
+mod verification;
 mod waiting_approvals;
 mod workspace;
 
@@ -123,5 +124,8 @@ pub use task_list::keep_task_list;
 pub(crate) use task_list::read_debt;
 pub(crate) use test_history::last_test_record;
 pub use test_history::{FoundTest, NotComparable, RunFilter, TestSearch};
+pub use verification::{
+    VerificationDocument, fault_from_difference, fault_from_index_error, ledger_file, line_from_the_future, verify_steadily,
+};
 pub use waiting_approvals::WaitingApprovals;
 pub use workspace::{StepObserver, Workspace};

@@ -87,6 +87,6 @@ pub use wire::{
 };
 
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 #[cfg(test)]
 mod tests;

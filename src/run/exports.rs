@@ -1,11 +1,12 @@
 //! Writes a run beside its report in the forms that `also` of `[evidence]` asks for. They are sealed with the run, and are the texts that
-//! `proctor export --format` prints.
+//! `proctor export --format` prints; the page of `proctor export` has more: what the actions printed, and the runs before.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::evidence::{RunDirectory, SealedFiles};
 use crate::model::{Digest, EvidenceKind, PlanNote};
+use crate::page::{OfflineRun, offline_page, run_answers};
 use crate::project::{ProjectError, RunRequest, Workspace, last_test_record, run_of_ledger};
 use crate::report::{ActionResultV2, ExecutionReportV2, ExportedRun, TestResultsRecordV1, export_texts, with_evidence_files};
 
@@ -33,7 +34,22 @@ impl Workspace {
             }
         }
         let run = ExportedRun { report: &report, tests: &tests, redactor: &exports.redactor, below: None };
-        let texts = export_texts(run, &exports.formats);
+        let named = |check: &ActionResultV2| Some((check.action_id.clone(), last_test_record(check)?.to_owned()));
+        let record_names = report.step_execution.results.iter().filter_map(named).collect();
+        // What the actions printed lies beside it, and the index does not know the run yet.
+        let page = || {
+            let (logs, others) = (&[], &[]);
+            let redactor = &exports.redactor;
+            offline_page(&run_answers(&OfflineRun {
+                report: &report,
+                tests: &tests,
+                record_names: &record_names,
+                logs,
+                others,
+                redactor,
+            }))
+        };
+        let texts = export_texts(run, &exports.formats, &page);
         report.notes.extend(unread);
         let mut files = Vec::new();
         for (format, text) in exports.formats.iter().zip(texts) {

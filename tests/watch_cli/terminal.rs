@@ -2,7 +2,7 @@
 
 use crate::watch_cli::{LATE, hold, project, release, steps, wait_for_steps};
 
-const KEYS: &str = "watching (Enter run again, f failed only, a all, c clear, ? keys, q quit)";
+const KEYS: &str = "watching (Enter run again, f failed, a all, o page, c clear, ? keys, q quit)";
 
 #[test]
 fn keys_run_again_and_what_failed_and_everything_clear_and_quit() {

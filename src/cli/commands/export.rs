@@ -1,9 +1,11 @@
 //! `proctor export`: copies a run so that another person can verify it, or writes it in a form that another tool reads.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::api::{MatrixV1, TrendsV1};
 use crate::cli::commands::key::from_evidence_error;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
@@ -12,13 +14,21 @@ use crate::cli::evidence_arguments::ExportOptions;
 use crate::cli::render;
 use crate::cli::setup;
 use crate::evidence::{SignedCheckpoint, Store, export_run, read_anchor};
-use crate::model::{CommandExit, ExportFormat, ProjectId};
-use crate::project::{RecordedRun, StoreReader};
-use crate::report::{ExportedRun, OutgoingRedactor, export_texts};
+use crate::model::{ActionId, CommandExit, ExportFormat, ProjectId};
+use crate::page::{OfflineRun, offline_page, run_answers};
+use crate::project::{ProjectError, RecordedRun, StoreReader, last_test_record};
+use crate::report::{ActionResultV2, ExecutionReportV2, ExportedRun, OutgoingRedactor, TestResultsRecordV1, export_texts};
+
+/// How many runs and tests the page as one file knows of its task, as the page asks the service for.
+const MATRIX_RUNS: u32 = 60;
+const MATRIX_TESTS: u32 = 2000;
+const TREND_RUNS: u32 = 200;
+/// The most bytes of a log that are kept in memory; the page has the end of them.
+const MOST_OF_LOG: usize = 1 << 20;
 
 pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
-    let (archive, project) = opening::open_registered(environment, &root)?;
+    let (mut archive, project) = opening::open_registered(environment, &root)?;
     let found = archive.find(&project, options.run.as_deref()).map_err(|error| super::from_run_error(&error))?;
     let run = found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, "there is no such sealed run").hint("`proctor log` lists the runs")
@@ -29,7 +39,7 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
     if let Some(format) = options.format {
         let redactor = environment.outgoing_redactor().in_project(&root.to_string_lossy());
         let to = options.to.as_ref().map(|to| environment.absolute(to));
-        return export_text(&archive, (&project, &run), format, &redactor, to);
+        return export_text(&mut archive, (&project, &run), format, &redactor, to);
     }
     let to = match &options.to {
         Some(to) => environment.absolute(to),
@@ -50,7 +60,7 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
 
 /// Prints a run in a form that another tool reads, or writes it to a new file.
 fn export_text(
-    archive: &StoreReader,
+    archive: &mut StoreReader,
     (project, run): (&ProjectId, &RecordedRun),
     format: ExportFormat,
     redactor: &OutgoingRedactor,
@@ -58,7 +68,13 @@ fn export_text(
 ) -> Result<CommandExit, CommandError> {
     let (_, report) = archive.report(project, run).map_err(|error| super::from_run_error(&error))?;
     let tests = archive.test_records(project, run, &report).map_err(|error| super::from_run_error(&error))?;
-    let text = export_texts(ExportedRun { report: &report, tests: &tests, redactor, below: None }, &[format]).remove(0);
+    let text = match format {
+        ExportFormat::Html => page_of_run(archive, (project, run), (&report, &tests), redactor)?,
+        ExportFormat::Junit | ExportFormat::Ctrf | ExportFormat::Sarif | ExportFormat::Github | ExportFormat::Markdown => {
+            let run = ExportedRun { report: &report, tests: &tests, redactor, below: None };
+            export_texts(run, &[format], &String::new).remove(0)
+        }
+    };
     match to {
         None => render::text(&text),
         Some(to) => {
@@ -72,6 +88,52 @@ fn export_text(
         }
     }
     Ok(CommandExit::Proceed)
+}
+
+/// Returns the page as one file with this run, what its actions printed, and how the runs of its task went.
+fn page_of_run(
+    archive: &mut StoreReader,
+    (project, run): (&ProjectId, &RecordedRun),
+    (report, tests): (&ExecutionReportV2, &BTreeMap<ActionId, TestResultsRecordV1>),
+    redactor: &OutgoingRedactor,
+) -> Result<String, CommandError> {
+    let failed = |error: &ProjectError| super::from_run_error(error);
+    archive.catch_up_tests(project).map_err(|error| failed(&error))?;
+    let asked = archive.about_tests(project, |archive| {
+        let (runs, matrix) = archive.test_matrix(project, &run.task, (MATRIX_RUNS, MATRIX_TESTS))?;
+        Ok((MatrixV1::new(project.clone(), runs, matrix), archive.run_trends(project, Some(&run.task), TREND_RUNS)?))
+    });
+    let (matrix, trends) = asked.map_err(|error| failed(&error))?;
+    let task = &run.task;
+    let others = [
+        (format!("matrix?task={task}&runs={MATRIX_RUNS}&tests={MATRIX_TESTS}"), serde_json::to_value(matrix)),
+        (format!("trends?task={task}&runs={TREND_RUNS}"), serde_json::to_value(TrendsV1::new(project.clone(), trends))),
+    ];
+    let others: Vec<_> = others.into_iter().filter_map(|(path, answer)| Some((path, answer.ok()?))).collect();
+    let named = |check: &ActionResultV2| Some((check.action_id.clone(), last_test_record(check)?.to_owned()));
+    let record_names = report.step_execution.results.iter().filter_map(named).collect();
+    let mut logs = Vec::new();
+    for name in archive.file_names(project, run).map_err(|error| failed(&error))? {
+        if !name.ends_with(".log") {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        let mut take = |piece: &[u8]| {
+            bytes.extend_from_slice(piece);
+            // The page has the end of it.
+            bytes.drain(..bytes.len().saturating_sub(MOST_OF_LOG));
+        };
+        archive.show_file(project, run, &name, &mut take).map_err(|error| failed(&error))?;
+        logs.push((name, bytes));
+    }
+    Ok(offline_page(&run_answers(&OfflineRun {
+        report,
+        tests,
+        record_names: &record_names,
+        logs: &logs,
+        others: &others,
+        redactor,
+    })))
 }
 
 /// Returns the directory in which a run is exported where the person names none: the current one, or if that lies in the

@@ -33,7 +33,7 @@ pub(super) fn tell(environment: &Environment, root: &Path, report: &ExecutionRep
     let redactor = environment.outgoing_redactor().in_project(&root.to_string_lossy());
     let below = directory_in_repository(environment, root);
     let run = ExportedRun { report, tests: &tests, redactor: &redactor, below: below.as_deref() };
-    let texts = export_texts(run, &[ExportFormat::Github, ExportFormat::Markdown]);
+    let texts = export_texts(run, &[ExportFormat::Github, ExportFormat::Markdown], &String::new);
     let [commands, summary] = texts.as_slice() else { return };
     render::workflow_commands(commands);
     let Some(file) = environment.variable(SUMMARY_FILE).filter(|file| !file.is_empty()) else {

@@ -43,6 +43,7 @@ pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod open;
 pub(crate) mod opening;
 pub(crate) mod plan;
 pub(crate) mod prune;

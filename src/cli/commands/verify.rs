@@ -3,10 +3,6 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use serde::ser::SerializeStruct as _;
-use serde::{Serialize, Serializer};
 
 use crate::cli::commands::anchored::{self, HeldAnchorV1};
 use crate::cli::commands::key::from_evidence_error;
@@ -17,33 +13,23 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
 use crate::evidence::{
-    AcceptedKeys, Anchor, ConsistencyProof, EvidenceFault, FaultKind, KeyRing, LedgerLog, MANIFEST_NAME, Store, UnfinishedWork,
+    AcceptedKeys, Anchor, ConsistencyProof, EvidenceFault, FaultKind, KeyRing, LedgerLog, MANIFEST_NAME, Store,
     VerificationResult, VerificationScope, VerifiedKeys, check_consistency_proof, check_store_access, check_store_entries,
     find_registered_project, find_replaced_link, is_archive_name, list_projects, names_a_key, open_regular_file,
-    projects_with_evidence, read_key_ring, read_regular_file, read_regular_text, read_store_activity, sort_by_cause, verify_copy,
-    verify_keys, verify_project,
+    projects_with_evidence, read_key_ring, read_regular_file, read_regular_text, sort_by_cause, verify_copy, verify_keys,
+    verify_project,
 };
-use crate::model::{ApprovingLine, CommandExit, LedgerLine, ProjectId, TaskId, Timestamp};
-use crate::process::clock;
-use crate::project::{approval_counts, approval_faults};
-use crate::store::{IndexDifference, IndexError, IndexReader, RowDifference};
+use crate::model::{ApprovingLine, CommandExit, LedgerLine, ProjectId, TaskId};
+use crate::project::{
+    VerificationDocument, approval_counts, approval_faults, fault_from_difference, fault_from_index_error, ledger_file,
+    line_from_the_future, verify_steadily,
+};
+use crate::store::IndexReader;
 
 /// The longest proof of progress that is read, in bytes. A proof has at most some hundred hashes.
 const LONGEST_PROOF: u64 = 1 << 20;
 /// The longest file with a public key that is read, in bytes.
 const LONGEST_KEY: u64 = 64 * 1024;
-
-/// How far, in milliseconds, a line may be ahead of this machine's clock: another machine's clock may have written it.
-const CLOCK_TOLERANCE_MS: i64 = 10 * 60 * 1000;
-/// The pauses before a store that others write to is looked at again.
-const PAUSES: [Duration; 6] = [
-    Duration::from_millis(20),
-    Duration::from_millis(50),
-    Duration::from_millis(100),
-    Duration::from_millis(200),
-    Duration::from_millis(400),
-    Duration::from_millis(400),
-];
 
 /// The results of all verified projects, runs or files.
 #[derive(Debug, Default)]
@@ -68,7 +54,8 @@ pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Res
     };
     sort_by_cause(&mut total.sum.faults);
     if options.json {
-        render::document(&VerificationV1(&total));
+        let Total { projects, sum, lines, held, .. } = &total;
+        render::document(&VerificationDocument { projects, sum, lines: *lines, held });
     } else {
         lines(&total).iter().for_each(render::line);
     }
@@ -155,28 +142,11 @@ fn own_keys(directory: &Path, environment: &Environment) -> Result<AcceptedKeys,
     Ok(AcceptedKeys::History(ring))
 }
 
-/// Verifies what is in the store while other processes may write to it. What they do between two reads of ours can look like a fault, so
-/// a store with faults is looked at again unless nobody wrote to it meanwhile, and only what is found each time is a fault.
+/// Verifies what is in the store while other processes may write to it.
 fn verify_store_steadily(options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
     let access = if options.what.is_none() { check_store_access(environment.state_root()) } else { Vec::new() };
-    let state = || read_store_activity(environment.state_root());
-    let mut before = state();
-    let mut total = verify_store(options, environment)?;
-    for pause in PAUSES {
-        let after = state();
-        let is_steady = before == after && after.is_idle;
-        if total.sum.faults.is_empty() || is_steady {
-            break;
-        }
-        std::thread::sleep(pause);
-        before = state();
-        let mut again = verify_store(options, environment)?;
-        let is_found_again = |fault: &EvidenceFault| {
-            total.sum.faults.iter().any(|earlier| (earlier.kind, &earlier.file) == (fault.kind, &fault.file))
-        };
-        again.sum.faults.retain(is_found_again);
-        total = again;
-    }
+    let verify = || verify_store(options, environment);
+    let mut total = verify_steadily(environment.state_root(), verify, |total: &mut Total| &mut total.sum.faults)?;
     total.sum.faults.extend(access);
     Ok(total)
 }
@@ -247,21 +217,6 @@ fn replaced_link(store: &Store, project: &ProjectId, lines: &[(u64, LedgerLine)]
     Some(EvidenceFault::new(FaultKind::LinkReplaced, root.join(name), detail))
 }
 
-/// Reports the first line that is dated ahead of this machine's clock.
-fn line_from_the_future(ledger: &Path, lines: &[(u64, LedgerLine)]) -> Option<EvidenceFault> {
-    let now = clock::now();
-    let latest = Timestamp::from_millis(now.as_millis().saturating_add(CLOCK_TOLERANCE_MS));
-    let line = lines.iter().map(|(_, line)| line).find(|line| line.time > latest)?;
-    let detail = format!("line {}: it is of {}, and now is {now}", line.sequence.0, line.time);
-    Some(EvidenceFault::new(FaultKind::TimeAhead, ledger, detail))
-}
-
-/// Returns the ledger's path relative to the store. Faults name files by such paths.
-fn ledger_file(store: &Store, project: &ProjectId) -> PathBuf {
-    let path = store.ledger_path(project);
-    path.strip_prefix(store.root()).map_or_else(|_| path.clone(), Path::to_owned)
-}
-
 /// Returns every project that has a ledger, evidence, or rows in the index, or that a key record knows.
 fn every_project(store: &Store, index: Option<&IndexReader>, keys: &KeyRing) -> Result<Vec<ProjectId>, CommandError> {
     let mut projects = list_projects(store).map_err(|error| from_evidence_error(&error))?;
@@ -302,26 +257,6 @@ fn subject(store: &Store, project: &ProjectId, what: &str) -> Result<Verificatio
         _ => Err(CommandError::new(CommandExit::Usage, format!("there is no run, task or copied run `{what}`"))
             .hint("`proctor log` lists the runs; a directory must have a `SHA256SUMS` in it")),
     }
-}
-
-fn fault_from_difference(difference: &IndexDifference) -> EvidenceFault {
-    const INDEX: &str = "state.db";
-    match difference {
-        IndexDifference::Ahead { knows } => {
-            EvidenceFault::new(FaultKind::IndexAhead, INDEX, format!("it knows line {}", knows.0))
-        }
-        IndexDifference::Row { table, kind, row } => {
-            let why = match kind {
-                RowDifference::Unfounded => "does not follow from the ledger",
-                RowDifference::Missing => "follows from the ledger and is not there",
-            };
-            EvidenceFault::new(FaultKind::IndexDiffers, INDEX, format!("table `{table}`: {row}: {why}"))
-        }
-    }
-}
-
-fn fault_from_index_error(error: &IndexError) -> EvidenceFault {
-    EvidenceFault::new(FaultKind::IndexDamaged, "state.db", error.to_string())
 }
 
 impl Total {
@@ -389,63 +324,4 @@ fn lines(total: &Total) -> Vec<String> {
     }
     text.push(if faults.is_empty() { format!("VERIFIED · {what}") } else { format!("{} FAULTS · {what}", faults.len()) });
     text
-}
-
-/// The document that `--json` prints.
-#[derive(Debug)]
-struct VerificationV1<'a>(&'a Total);
-
-impl Serialize for VerificationV1<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(Total { projects, sum, lines, held, .. }) = self;
-        let faults = sum.faults.iter().map(|EvidenceFault { file, kind, detail }| FaultV1 {
-            file,
-            detail,
-            words: [kind.word(), kind.what(), kind.next()],
-        });
-        let unfinished = sum.unfinished.iter().map(|UnfinishedWork { file, kind, detail }| FaultV1 {
-            file,
-            detail,
-            words: [kind.word(), kind.what(), kind.next()],
-        });
-        let mut fields = serializer.serialize_struct("VerificationV1", 14)?;
-        fields.serialize_field("schema", "proctor-verify-v1")?;
-        fields.serialize_field("verified", &sum.faults.is_empty())?;
-        fields.serialize_field("projects", projects)?;
-        fields.serialize_field("runs", &sum.runs)?;
-        fields.serialize_field("files", &sum.files)?;
-        fields.serialize_field("bytes", &sum.bytes)?;
-        fields.serialize_field("lines", lines)?;
-        fields.serialize_field("unsigned", &sum.unsigned)?;
-        fields.serialize_field("archived", &sum.archived)?;
-        fields.serialize_field("pruned", &sum.pruned)?;
-        fields.serialize_field("purged", &sum.purged)?;
-        fields.serialize_field("anchors", held)?;
-        fields.serialize_field("unfinished", &unfinished.collect::<Vec<_>>())?;
-        fields.serialize_field("faults", &faults.collect::<Vec<_>>())?;
-        fields.end()
-    }
-}
-
-/// A fault, or work that a dead process left unfinished, as an object of the document.
-#[derive(Debug)]
-struct FaultV1<'a> {
-    file: &'a Path,
-    detail: &'a str,
-    /// The word for the fault's kind, a text that says what is wrong, and a text that says what to do next.
-    words: [&'static str; 3],
-}
-
-impl Serialize for FaultV1<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { file, detail, words: [kind, what, next] } = self;
-        let mut fields = serializer.serialize_struct("FaultV1", 5)?;
-        fields.serialize_field("kind", kind)?;
-        // File names need not be UTF-8, but JSON must be.
-        fields.serialize_field("file", &file.to_string_lossy())?;
-        fields.serialize_field("what", what)?;
-        fields.serialize_field("detail", detail)?;
-        fields.serialize_field("next", next)?;
-        fields.end()
-    }
 }

@@ -12,6 +12,7 @@ use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::keyboard::Keyboard;
+use crate::cli::page_opener::PageOpener;
 use crate::cli::render;
 use crate::cli::setup::{self, LastSettings, LoadedProject, Planless};
 use crate::cli::specification_files;
@@ -51,6 +52,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         link: settings.link.clone(),
         root: loaded.root.clone(),
         history: CheckHistory::new(environment, style),
+        page: PageOpener::new(environment, loaded.root.clone()),
     };
     let (send_typed, typed) = channel(KEYS);
     // What an agent types is no person's answer.

@@ -17,13 +17,16 @@ use tokio::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 
 use crate::api::{
-    AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, Route, RouteName, RunRequestV1, ServiceV1, StatusV1, VariableV1,
+    AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, PageRequestV1, Route, RouteName, RunRequestV1, ServiceV1, StatusV1,
+    VariableV1,
 };
-use crate::daemon::control::history::{HistoryPlace, HistoryQuestion, HistoryRoute, answer_history, with_failures};
-use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait};
+use crate::daemon::control::history::{HistoryPlace, HistoryQuestion, HistoryRoute, RawOutput, answer_history, with_failures};
+use crate::daemon::control::page_server::PageDesk;
+use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait, wrong};
 use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
 use crate::daemon::service::{Call, LookCare, NumberedEvent, Question, Reply, Subscription, Wait};
 use crate::model::{Asker, Digest, ProjectId, TaskId, shown_json};
+use crate::page::is_page_path;
 use crate::process::{ActionSign, PeerOrigin, PeerProcess};
 use crate::sandbox::passed_on;
 
@@ -42,7 +45,12 @@ pub(super) struct ControlContext {
     /// The environment of the service. Checks get only the variables of it that the allow-list names.
     pub(super) ambient: Arc<BTreeMap<OsString, OsString>>,
     pub(super) history: HistoryPlace,
+    pub(super) page: Arc<PageDesk>,
 }
+
+/// Marks a request of the page in a browser. A person looks at it, who also gets the raw output of actions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PageReader;
 
 /// Answers a request, or tells the client why the request is refused.
 pub(super) async fn handle(route: &'static Route, desk: ControlContext, request: Request) -> Response {
@@ -93,7 +101,9 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
     let header = |name: &str| head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let past = |route, project| {
         let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        answer_history(desk, HistoryQuestion { route, project, path: head.uri.path().to_owned(), given, range: header("range") })
+        let reader = if head.extensions.get::<PageReader>().is_some() { RawOutput::Shown } else { RawOutput::Refused };
+        let (path, range) = (head.uri.path().to_owned(), header("range"));
+        answer_history(desk, HistoryQuestion { route, project, path, given, range, raw_output: reader })
     };
     match route.name {
         RouteName::Status => status(desk).await.map(|status| respond(200, &status)),
@@ -123,6 +133,14 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
             let (project, task) = (project()?, parse_task(&given)?);
             desk.ask(|reply| Call::Cycle { project, task, reply }).await.map(|cycle| respond(200, &cycle))
         }
+        RouteName::Page => {
+            let request: PageRequestV1 = if body.is_empty() { PageRequestV1::default() } else { parse_body(&body)? };
+            let place = request.to.unwrap_or_else(|| "/".to_owned());
+            if !is_page_path(&place) {
+                return Err(wrong("to", &place, "write a place in the page, such as /projects/ID/runs/5"));
+            }
+            desk.page.open(desk, &place).await.map(|ticket| respond(200, &ticket))
+        }
         RouteName::SetPhase => {
             let (project, asker) = (project()?, asker()?);
             change_cycle(desk, project, parse_body(&body)?, asker).await.map(|cycle| respond(200, &cycle))
@@ -142,6 +160,9 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
         RouteName::Tests => past(HistoryRoute::Tests, project()?).await,
         RouteName::TestPast => past(HistoryRoute::TestPast, project()?).await,
         RouteName::Compare => past(HistoryRoute::Compare, project()?).await,
+        RouteName::Matrix => past(HistoryRoute::Matrix, project()?).await,
+        RouteName::Trends => past(HistoryRoute::Trends, project()?).await,
+        RouteName::Verification => past(HistoryRoute::Verification, project()?).await,
         RouteName::Events => {
             let after = header("last-event-id");
             let subscription = desk.ask(|reply| Call::Subscribe { after, reply }).await?;

@@ -9,12 +9,17 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 
-use crate::api::{AnswerV1, ComparisonV1, ErrorKindV1, ErrorV1, RunDetailsV1, RunListV1, TestListV1, TestPastV1, failure_names};
+use crate::api::{
+    AnswerV1, ComparisonV1, ErrorKindV1, ErrorV1, MatrixV1, RunDetailsV1, RunListV1, TestListV1, TestPastV1, TrendsV1,
+    failure_names,
+};
 use crate::daemon::control::handlers::{ControlContext, respond};
 use crate::daemon::control::query::wrong;
 use crate::daemon::service::from_run_error;
 use crate::model::{ProjectId, RunId, TaskId, Timestamp, decode_percent};
-use crate::project::{FoundTest, ProjectError, RecordedRun, RunFilter, StoreReader, TestSearch, outgoing_redactor};
+use crate::project::{
+    FoundTest, ProjectError, RecordedRun, RunFilter, StoreReader, TestSearch, VerificationDocument, outgoing_redactor,
+};
 
 /// The most bytes of a file in one answer.
 const LARGEST_PART: u64 = 16 * 1024 * 1024;
@@ -23,6 +28,11 @@ const LISTED: u32 = 20;
 const LISTED_TESTS: u32 = 1000;
 /// The most of them in one answer.
 const MOST_LISTED: u32 = 10_000;
+/// How many runs and tests a matrix has if the client does not say, and the most runs.
+const MATRIX_RUNS: (u32, u32) = (60, 500);
+const MATRIX_TESTS: u32 = 2000;
+/// How many runs trends are made of if the client does not say, and the most.
+const TREND_RUNS: (u32, u32) = (200, 2000);
 
 /// Where past runs are read from.
 #[derive(Clone)]
@@ -46,6 +56,12 @@ pub(super) enum HistoryRoute {
     TestPast,
     /// The difference of two runs.
     Compare,
+    /// How the tests of the last runs ended.
+    Matrix,
+    /// How long runs and checks took.
+    Trends,
+    /// Whether the evidence of a run holds.
+    Verification,
 }
 
 /// A question about past runs or tests, as it was asked.
@@ -58,6 +74,14 @@ pub(super) struct HistoryQuestion {
     pub(super) given: BTreeMap<String, String>,
     /// The header `range`, for a file.
     pub(super) range: Option<String>,
+    pub(super) raw_output: RawOutput,
+}
+
+/// Whether whoever asks gets the bytes that an action printed. Agents judge by reports; a person looks at the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RawOutput {
+    Shown,
+    Refused,
 }
 
 /// Which bytes of a file are wanted (RFC 9110, section 14.1.2).
@@ -159,13 +183,13 @@ fn answer(archive: &StoreReader, question: &HistoryQuestion) -> Result<Response,
             let task = question.task()?;
             let tests = archive.tests(&project)?;
             let wanted = tests.into_iter().filter(|test| task.as_ref().is_none_or(|task| test.task == *task));
-            let (limit, skip) = (question.number("limit", LISTED_TESTS)?, question.number("skip", 0)?);
+            let (limit, skip) = (question.number("limit", (LISTED_TESTS, MOST_LISTED))?, question.number("skip", (0, u32::MAX))?);
             let tests = wanted.skip(skip as usize).take(limit as usize).collect();
             Ok(respond(200, &TestListV1::new(project, tests)))
         }
         HistoryRoute::TestPast => {
             let found = find_test(archive, &project, None, question.part(5))?;
-            let limit = question.number("limit", LISTED)?;
+            let limit = question.number("limit", (LISTED, MOST_LISTED))?;
             let past = archive.test_past(&project, &found, limit as usize)?;
             Ok(respond(200, &TestPastV1::new(project, past)))
         }
@@ -177,6 +201,22 @@ fn answer(archive: &StoreReader, question: &HistoryQuestion) -> Result<Response,
                 compared.map_err(|why| ErrorV1::new(ErrorKindV1::NotFound, why.to_string(), "`GET …/runs` lists the runs"))?;
             Ok(respond(200, &ComparisonV1::new(project, comparison)))
         }
+        HistoryRoute::Matrix => {
+            let task = question.task()?.unwrap_or_else(TaskId::default_task);
+            let size = (question.number("runs", MATRIX_RUNS)?, question.number("tests", (MATRIX_TESTS, MOST_LISTED))?);
+            let (runs, tests) = archive.test_matrix(&project, &task, size)?;
+            Ok(respond(200, &MatrixV1::new(project, runs, tests)))
+        }
+        HistoryRoute::Trends => {
+            let trends = archive.run_trends(&project, question.task()?.as_ref(), question.number("runs", TREND_RUNS)?)?;
+            Ok(respond(200, &TrendsV1::new(project, trends)))
+        }
+        HistoryRoute::Verification => {
+            let wanted = question.part(5);
+            let Some((sum, lines)) = archive.verify_run(&project, wanted)? else { return Err(no_such_run(wanted).into()) };
+            let held: &[()] = &[];
+            Ok(respond(200, &VerificationDocument { projects: std::slice::from_ref(&project), sum: &sum, lines, held }))
+        }
         HistoryRoute::Runs => {
             let task = question.task()?;
             let find = |test: &String| find_test(archive, &project, task.as_ref(), test);
@@ -186,7 +226,7 @@ fn answer(archive: &StoreReader, question: &HistoryQuestion) -> Result<Response,
                 only_failed: question.failed()?,
                 not_before: question.since()?,
                 with_test: test,
-                most: question.number("limit", LISTED)?,
+                most: question.number("limit", (LISTED, MOST_LISTED))?,
             };
             let runs = archive.logged_runs(&project, &filter)?;
             Ok(respond(200, &RunListV1::new(project, runs.into_iter().map(|(_, logged)| logged).collect())))
@@ -220,19 +260,21 @@ impl HistoryQuestion {
         Timestamp::try_from(text.clone()).map(Some).map_err(|_| wrong("since", text, hint))
     }
 
-    fn number(&self, name: &str, default: u32) -> Result<u32, ErrorV1> {
+    fn number(&self, name: &str, (default, most): (u32, u32)) -> Result<u32, ErrorV1> {
         let Some(text) = self.given.get(name) else { return Ok(default) };
-        let hint = format!("write a number up to {MOST_LISTED}");
-        text.parse().ok().filter(|number| *number <= MOST_LISTED || name == "skip").ok_or_else(|| wrong(name, text, &hint))
+        let hint = format!("write a number up to {most}");
+        text.parse().ok().filter(|number| *number <= most).ok_or_else(|| wrong(name, text, &hint))
     }
 }
 
 fn find_run(archive: &StoreReader, project: &ProjectId, wanted: &str) -> Result<RecordedRun, ErrorV1> {
     let is_name = wanted.parse::<u64>().is_ok() || RunId::try_from(wanted.to_owned()).is_ok();
     let found = if is_name { archive.find(project, Some(wanted)).map_err(|error| from_run_error(&error))? } else { None };
-    found.ok_or_else(|| {
-        ErrorV1::new(ErrorKindV1::NotFound, format!("there is no sealed run `{wanted}`"), "`GET …/runs` lists the runs")
-    })
+    found.ok_or_else(|| no_such_run(wanted))
+}
+
+fn no_such_run(wanted: &str) -> ErrorV1 {
+    ErrorV1::new(ErrorKindV1::NotFound, format!("there is no sealed run `{wanted}`"), "`GET …/runs` lists the runs")
 }
 
 /// Finds a test by its key or by its whole name, percent-encoded. A part of a name is no answer: a program that asks for a test that
@@ -260,7 +302,7 @@ fn send_file(archive: &StoreReader, project: &ProjectId, question: &HistoryQuest
         let message = format!("run {} was sealed without a file `{}`, or its evidence is gone", run.run_id, question.part(7));
         return Err(ErrorV1::new(ErrorKindV1::NotFound, message, "`GET …/runs/{run}` names its files"));
     };
-    if is_raw_output(&name) {
+    if question.raw_output == RawOutput::Refused && is_raw_output(&name) {
         let message =
             format!("`{name}` is the raw output of an action, which nobody gets over the socket: agents judge by reports");
         return Err(ErrorV1::new(ErrorKindV1::Refused, message, "the report has excerpts; a person reads `proctor show --log`"));

@@ -45,8 +45,8 @@ pub(super) struct ControlListener {
 
 /// An accepted connection. It counts towards the limit on connections until it is dropped.
 #[derive(Debug)]
-pub(super) struct Connection {
-    stream: UnixStream,
+pub(super) struct Connection<S> {
+    stream: S,
     /// The timer that runs while the client does not read its answer.
     unread: Option<Pin<Box<Sleep>>>,
     _room: OwnedSemaphorePermit,
@@ -76,7 +76,7 @@ impl ControlListener {
     }
 
     /// Returns the next connection, and who made it.
-    pub(super) async fn accept(&self) -> (Connection, Caller) {
+    pub(super) async fn accept(&self) -> (Connection<UnixStream>, Caller) {
         loop {
             match self.take().await {
                 Ok(taken) => return taken,
@@ -88,7 +88,7 @@ impl ControlListener {
         }
     }
 
-    async fn take(&self) -> io::Result<(Connection, Caller)> {
+    async fn take(&self) -> io::Result<(Connection<UnixStream>, Caller)> {
         loop {
             let room = Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other)?;
             let (stream, _) = self.listener.accept().await?;
@@ -101,20 +101,25 @@ impl ControlListener {
             match peer.origin {
                 PeerOrigin::Outside => {
                     let asker = Peer { pid: peer.pid, uid: peer.uid }.asker();
-                    return Ok((Connection { stream, unread: None, _room: room }, Caller::Client(Arc::new(asker))));
+                    return Ok((Connection::new(stream, room), Caller::Client(Arc::new(asker))));
                 }
                 PeerOrigin::Action { .. } | PeerOrigin::Unknown => {
                     drop(room);
                     // If no place for connections of actions is free, the connection is closed at once.
                     let Ok(room) = Arc::clone(&self.room_for_refused).try_acquire_owned() else { continue };
-                    return Ok((Connection { stream, unread: None, _room: room }, Caller::Refused(peer)));
+                    return Ok((Connection::new(stream, room), Caller::Refused(peer)));
                 }
             }
         }
     }
 }
 
-impl Connection {
+impl<S> Connection<S> {
+    /// Makes a connection that holds a place among those that may be open.
+    pub(super) fn new(stream: S, room: OwnedSemaphorePermit) -> Self {
+        Self { stream, unread: None, _room: room }
+    }
+
     /// Passes on the result of a write, and ends the connection if the client has read nothing for [`READING`].
     fn limit_write<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
@@ -129,13 +134,13 @@ impl Connection {
     }
 }
 
-impl AsyncRead for Connection {
+impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
-impl AsyncWrite for Connection {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.limit_write(context, written)

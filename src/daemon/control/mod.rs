@@ -7,10 +7,13 @@
 mod handlers;
 mod history;
 mod listener;
+mod page_only;
+mod page_server;
 mod query;
 mod server;
 mod socket;
 mod tasks;
 
+pub(super) use page_only::PageOnly;
 pub(super) use server::ControlServer;
-pub use socket::{ControlSocket, ControlSocketError};
+pub use socket::{ControlSocket, ControlSocketError, make_private_directory};

@@ -1,9 +1,10 @@
 //! The HTTP server: a router built from the table of routes. It runs on the service's event loop.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ use hyper::server::conn::http1;
 use hyper::service::Service as _;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::UnixStream;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -23,17 +26,19 @@ use crate::api::{ErrorKindV1, ErrorV1, MethodV1, ROUTES, Route, ServiceV1};
 use crate::daemon::control::handlers::{ControlContext, handle, refusal, refuse_caller};
 use crate::daemon::control::history::HistoryPlace;
 use crate::daemon::control::listener::{Caller, Connection, ControlListener};
+use crate::daemon::control::page_server::PageDesk;
 use crate::daemon::control::socket::ControlSocket;
 use crate::daemon::service::Call;
 use crate::process::clock;
 
 /// How long a client may take to send the head of a request, and how long a connection may be idle.
-const READING_HEAD: Duration = Duration::from_secs(5);
+pub(super) const READING_HEAD: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(crate) struct ControlServer {
     task: JoinHandle<()>,
     stop: watch::Sender<bool>,
+    page: Arc<PageDesk>,
     /// Kept so that the socket's file is removed when the server is dropped.
     _socket: ControlSocket,
 }
@@ -52,16 +57,19 @@ impl ControlServer {
         let service = ServiceV1 { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), since: clock::now() };
         let ambient = Arc::new(ambient);
         let history = HistoryPlace { state_root, ambient: Arc::clone(&ambient) };
-        let context = ControlContext { calls, service, ambient, history };
         let (stop, stopped) = watch::channel(false);
+        let directory = socket.path().parent().unwrap_or(Path::new("/")).to_owned();
+        let page = Arc::new(PageDesk::new(directory, stopped.clone()));
+        let context = ControlContext { calls, service, ambient, history, page: Arc::clone(&page) };
         let task = tokio::spawn(accept_all(listener, context, stopped));
-        Ok(Self { task, stop, _socket: socket })
+        Ok(Self { task, stop, page, _socket: socket })
     }
 
     /// Stops the server. Answers that are ready are still written, for at most the time `within`.
     pub(crate) async fn stop(self, within: Duration) {
         let _gone = self.stop.send(true);
         let _late = tokio::time::timeout(within, self.task).await;
+        self.page.end(within).await;
     }
 }
 
@@ -85,11 +93,11 @@ async fn accept_all(listener: ControlListener, context: ControlContext, mut stop
 
 /// Serves one connection. The client loses it if it sends no whole head of a request in time.
 async fn serve(
-    connection: Connection,
+    connection: Connection<UnixStream>,
     caller: Caller,
     router: Router,
     context: ControlContext,
-    mut stopped: watch::Receiver<bool>,
+    stopped: watch::Receiver<bool>,
 ) {
     let is_refused = matches!(caller, Caller::Refused(_));
     let answer = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
@@ -107,6 +115,19 @@ async fn serve(
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(READING_HEAD).keep_alive(!is_refused);
+    serve_until_stopped(connection, &builder, answer, stopped).await;
+}
+
+/// Serves a connection until it ends, or until the server stops and the answer under way is written.
+pub(super) async fn serve_until_stopped<C, S>(
+    connection: C,
+    builder: &http1::Builder,
+    answer: S,
+    mut stopped: watch::Receiver<bool>,
+) where
+    C: AsyncRead + AsyncWrite + Unpin + 'static,
+    S: hyper::service::HttpService<Incoming, ResBody = axum::body::Body, Error = Infallible>,
+{
     let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(connection), answer));
     // A client that breaks off or is too slow ends its own connection only.
     tokio::select! {
@@ -118,7 +139,16 @@ async fn serve(
 
 /// Builds the router from the table of routes.
 fn router(desk: &ControlContext) -> Router {
-    let router = ROUTES.iter().fold(Router::new(), |router, route| router.route(route.path, method(route, desk)));
+    router_of(ROUTES.iter(), desk)
+}
+
+/// Builds the router of the page: the routes that only read.
+pub(super) fn router_of_page(desk: &ControlContext) -> Router {
+    router_of(ROUTES.iter().filter(|route| route.method == MethodV1::Get), desk)
+}
+
+fn router_of(routes: impl Iterator<Item = &'static Route>, desk: &ControlContext) -> Router {
+    let router = routes.fold(Router::new(), |router, route| router.route(route.path, method(route, desk)));
     let router = router.fallback(|request: Request| async move {
         let message = format!("there is nothing at {}", request.uri().path());
         refusal(&ErrorV1::new(ErrorKindV1::NotFound, message, "`proctor api` lists what there is"))

@@ -70,7 +70,7 @@ impl ControlSocket {
     /// When another service is running, or the directory or the socket cannot be opened.
     pub fn open(path: &Path, handed_in: Option<OwnedFd>) -> Result<Self, ControlSocketError> {
         let directory = path.parent().unwrap_or(Path::new("/"));
-        make_private(directory)?;
+        make_private_directory(directory)?;
         let lock = lock(directory)?;
         let listen = |source| ControlSocketError::Listen { path: path.to_owned(), source };
         let (listener, origin) = match handed_in {
@@ -113,7 +113,10 @@ impl ControlSocketError {
 }
 
 /// Creates the directory. If it exists, makes sure that no other user can access it.
-fn make_private(path: &Path) -> Result<(), ControlSocketError> {
+///
+/// # Errors
+/// When it cannot be created, or belongs to another user.
+pub fn make_private_directory(path: &Path) -> Result<(), ControlSocketError> {
     let failed = |source| ControlSocketError::Directory { path: path.to_owned(), source };
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),

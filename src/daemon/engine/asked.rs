@@ -16,6 +16,7 @@ impl Engine {
             Key::Clear => vec![Effect::ClearScreen],
             Key::Quit => self.leave(CommandExit::Proceed, StopReason::Interrupted),
             Key::Help => vec![Effect::Show(Notice::Keys)],
+            Key::OpenPage => vec![Effect::Show(Notice::PageAsked)],
             Key::Again | Key::All => self.everything_now_or_next(Notice::RunningAgainAfterRun),
             Key::FailedOnly if self.known.values().all(|known| known.last_failed.is_empty()) => {
                 vec![Effect::Show(Notice::NothingFailed)]

@@ -20,6 +20,8 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
 pub(crate) enum Call {
     /// Sent by the watch of the service's own program file: it may have been replaced.
     OwnProgramChanged,
+    /// Sent by the watch of the ledgers where no service runs: another process may have written a run.
+    LedgersChanged,
     Projects(Reply<ProjectsV1>),
     /// Which projects does the service watch? In the order of their ids.
     Watched(Reply<Vec<ProjectId>>),

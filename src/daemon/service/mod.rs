@@ -32,4 +32,4 @@ pub use health::health_of;
 pub use host::{ServiceEnd, ServiceError, ServiceHost, ServiceSettings};
 pub use opening::{OpeningSettings, ProjectReader, ReadProject};
 pub(crate) use pending_changes::LookCare;
-pub(crate) use subscribers::{NumberedEvent, Subscription};
+pub(crate) use subscribers::{NumberedEvent, Subscribers, Subscription};

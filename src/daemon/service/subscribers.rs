@@ -23,7 +23,7 @@ const MOST_READERS: usize = 32;
 
 /// All clients that receive events, and the last events.
 #[derive(Debug)]
-pub(super) struct Subscribers {
+pub(crate) struct Subscribers {
     readers: Vec<Reader>,
     kept: VecDeque<NumberedEvent>,
     /// What the ids of this service begin with, so that those of an earlier service are told apart.
@@ -65,7 +65,7 @@ impl Subscribers {
     ///
     /// `after` is the id of the last event that the client got. The events since then are sent first. If they are not kept any more,
     /// or the id is none of this service, the first event says that some were missed.
-    pub(super) fn add(&mut self, after: Option<&str>) -> Option<Subscription> {
+    pub(crate) fn add(&mut self, after: Option<&str>) -> Option<Subscription> {
         self.readers.retain(|reader| !reader.send.is_closed());
         if self.readers.len() >= MOST_READERS {
             return None;
@@ -92,7 +92,7 @@ impl Subscribers {
     }
 
     /// Sends an event to all readers. A reader whose queue is full is disconnected.
-    pub(super) fn tell(&mut self, event: &EventV1) {
+    pub(crate) fn tell(&mut self, event: &EventV1) {
         self.count += 1;
         let numbered = NumberedEvent { id: Some(format!("{}-{}", self.service, self.count)), event: event.clone() };
         self.readers.retain(|reader| {
@@ -109,7 +109,7 @@ impl Subscribers {
     }
 
     /// Disconnects all readers, because the service is stopping.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         for reader in self.readers.drain(..) {
             let _said = reader.end.set(EndReasonV1::Stopping);
         }

@@ -1,4 +1,5 @@
 // The part of the address behind `#`: which view of which project is shown.
+import { runNumber } from "./format.js";
 import { createStore } from "./store.js";
 
 // The places that a link can name. `:` begins a part that is taken as it is.
@@ -27,6 +28,8 @@ export function parsePlace(hash) {
       place[part.slice(1)] = parts[index];
       return true;
     });
+    // A run is known by its number, also where a link names its whole id.
+    for (const key of ["run", "from", "to"]) if (place[key]) place[key] = runNumber(place[key]);
     if (fits) return place;
   }
   return { view: "unknown", path };

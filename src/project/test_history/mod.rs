@@ -6,16 +6,19 @@
 //!
 //! Where to look: `sealed_tests` reads a run's evidence for the index; `past` tells the past of one test; `flaky` finds tests that
 //! passed and failed on equal trees; `slow` compares durations; `compare` compares two runs; `logged` lists runs; `streaks` has the
-//! rows of blocks for `proctor watch`; `failing` says since when the failures of one run fail.
+//! rows of blocks for `proctor watch`; `failing` says since when the failures of one run fail; `matrix` and
+//! `trends` are for the page.
 
 mod compare;
 mod failing;
 mod flaky;
 mod logged;
+mod matrix;
 mod past;
 mod sealed_tests;
 mod slow;
 mod streaks;
+mod trends;
 
 #[cfg(test)]
 mod tests;

@@ -9,13 +9,11 @@
 
 mod ctrf;
 mod github;
-mod html;
 mod junit;
 mod markdown;
 mod outgoing_run;
 mod sarif;
 mod sarif_results;
-mod text_diff;
 
 #[cfg(test)]
 mod tests;
@@ -41,8 +39,8 @@ pub struct ExportedRun<'a> {
     pub below: Option<&'a str>,
 }
 
-/// Writes a run in each of these formats, in their order.
-pub fn export_texts(run: ExportedRun<'_>, formats: &[ExportFormat]) -> Vec<String> {
+/// Writes a run in each of these formats, in their order. The page is not made here but by the function that is given.
+pub fn export_texts(run: ExportedRun<'_>, formats: &[ExportFormat], page: &dyn Fn() -> String) -> Vec<String> {
     let outgoing = OutgoingRun::of(run);
     let run = &outgoing;
     let write = |format: &ExportFormat| match format {
@@ -51,7 +49,7 @@ pub fn export_texts(run: ExportedRun<'_>, formats: &[ExportFormat]) -> Vec<Strin
         ExportFormat::Sarif => sarif::write(run),
         ExportFormat::Github => github::write(run),
         ExportFormat::Markdown => markdown::write(run),
-        ExportFormat::Html => html::write(run),
+        ExportFormat::Html => page(),
     };
     formats.iter().map(write).collect()
 }

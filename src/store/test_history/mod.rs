@@ -17,12 +17,13 @@
 //!
 //! * `codec`: the byte forms of lists of tests
 //! * `write`: a run becomes rows
-//! * `read`: rows become values
+//! * `read`: rows become values; `read_trends`: what is asked about many runs at once
 //! * `limit`: the oldest rows go, and those of purged runs
 
 mod codec;
 mod limit;
 mod read;
+mod read_trends;
 mod write;
 
 #[cfg(test)]
@@ -172,6 +173,10 @@ past_questions! { query_tests:
     checks_of_run(project: &ProjectId, sequence: Sequence) -> RunChecks;
     /// Returns how many results of a check were not reused and came after a ledger line.
     results_after(project: &ProjectId, check: u32, sequence: Sequence) -> u32;
+    /// Returns the durations of the results that were not reused, from this ledger line on: each with the number of its check.
+    check_durations(project: &ProjectId, from: Sequence) -> Vec<(u32, DurationMs)>;
+    /// Returns the reused results from this ledger line on: line, number of the check, and the run that carried the check out.
+    reused_results(project: &ProjectId, from: Sequence) -> Vec<(Sequence, u32, RunId)>;
     /// Returns the first line of a failure by its number.
     failure_message(project: &ProjectId, number: u32) -> Option<String>;
     /// Returns the paths whose saves started the runs after one ledger line, up to another one; sorted.

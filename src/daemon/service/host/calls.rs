@@ -14,6 +14,8 @@ impl ServiceHost {
         let is_ending = matches!(self.step, ServiceStep::Ending(_));
         match call {
             Call::OwnProgramChanged => self.look_at_own_program(now),
+            // The service knows of its own runs before they are in a ledger, and watches no ledgers.
+            Call::LedgersChanged => {}
             Call::RemovalRecorded { project, recorded, reply } => self.tell_removal(*project, recorded, reply),
             late if is_ending => refuse_call(late, stopping()),
             Call::Projects(reply) => {
@@ -66,7 +68,7 @@ impl ServiceHost {
 
 fn refuse_call(call: Call, why: ErrorV1) {
     match call {
-        Call::OwnProgramChanged => {}
+        Call::OwnProgramChanged | Call::LedgersChanged => {}
         Call::Projects(reply) => drop(reply.send(Err(why))),
         Call::Watched(reply) => drop(reply.send(Err(why))),
         Call::Add { reply, .. } => drop(reply.send(Err(why))),

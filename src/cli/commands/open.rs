@@ -1,0 +1,127 @@
+//! `proctor open`: opens the page in a browser. The service serves it; where none runs, this process does, until it is stopped.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+use nix::sys::signal::{Signal, raise};
+
+use crate::api::PageTicketV1;
+use crate::cli::browser::start_browser;
+use crate::cli::commands::{opening, status};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::service;
+use crate::cli::service_arguments::OpenOptions;
+use crate::cli::setup;
+use crate::daemon::{LookAtProject, PageAlone, PageAloneError, make_private_directory, serve_page_alone};
+use crate::model::{CommandExit, ProjectId, RunId, TaskId};
+use crate::project::StoreReader;
+
+pub(crate) fn execute(options: &OpenOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, options.place.path())?;
+    let place = find_place(&mut opening::open_archive(environment)?, &root, options.run.as_deref())?;
+    let show = |ticket: &PageTicketV1| show_page(environment, ticket, options.no_browser);
+    if let Some(ticket) = service::ask_for_page(environment, &place)? {
+        show(&ticket);
+        return Ok(CommandExit::Proceed);
+    }
+    if options.beside {
+        end_with_input()?;
+    }
+    serve_alone(environment, &place, |ticket| {
+        show(ticket);
+        if !options.beside {
+            render::note("no service runs, so this command serves the page; Ctrl-C ends it");
+        }
+    })
+}
+
+/// Returns the place in the page of a project, or of one of its runs. A directory that is not registered has none: the page begins at its
+/// start.
+fn find_place(archive: &mut StoreReader, root: &Path, run: Option<&str>) -> Result<String, CommandError> {
+    let found = archive.find_project(root).map_err(|error| super::from_run_error(&error))?;
+    let Some(wanted) = run else { return Ok(found.map_or_else(|| "/".to_owned(), |project| format!("/projects/{project}"))) };
+    let project = found.ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))
+            .hint("`proctor run` registers a project and makes its first run")
+    })?;
+    let run = archive.find(&project, Some(wanted)).map_err(|error| super::from_run_error(&error))?;
+    let run = run.ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, format!("there is no sealed run `{wanted}`")).hint("`proctor log` lists the runs")
+    })?;
+    Ok(place_of_run(&project, &run.run_id))
+}
+
+/// Returns the place in the page at which a run is shown.
+pub(crate) fn place_of_run(project: &ProjectId, run_id: &RunId) -> String {
+    format!("/projects/{project}/runs/{run_id}")
+}
+
+/// Starts a browser, and says where the page is. The ticket is in the file alone.
+pub(crate) fn show_page(environment: &Environment, ticket: &PageTicketV1, no_browser: bool) {
+    if no_browser {
+        return render::line(&ticket.file);
+    }
+    if start_browser(environment, Path::new(&ticket.file)) {
+        return render::note(&format!("the page is at http://{}/", ticket.address));
+    }
+    no_browser_lines(ticket).iter().for_each(|line| render::note(line));
+}
+
+/// Returns what a person does where no browser can be started.
+pub(crate) fn no_browser_lines(ticket: &PageTicketV1) -> [String; 2] {
+    let port = ticket.address.rsplit(':').next().unwrap_or_default();
+    [
+        format!("no browser could be started; within a minute, open this file in one, once: {}", ticket.file),
+        format!(
+            "hint: from another machine `ssh -L {port}:{} HOST` leads to the page (http://{}/); open a copy of the file there",
+            ticket.address, ticket.address
+        ),
+    ]
+}
+
+fn serve_alone(environment: &Environment, place: &str, opened: impl FnOnce(&PageTicketV1)) -> Result<CommandExit, CommandError> {
+    let directory = environment.control_socket().and_then(|socket| socket.parent().map(PathBuf::from)).ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, "there is no place for the file that opens the page")
+            .hint("set XDG_RUNTIME_DIR to a directory of your own, such as /run/user/$(id -u)")
+    })?;
+    make_private_directory(&directory).map_err(|error| CommandError::of(CommandExit::Usage, &error).hint(error.hint()))?;
+    let settings = PageAlone {
+        state_root: environment.state_root().to_owned(),
+        ambient: environment.variables().clone(),
+        directory,
+        look: look_at_project(environment),
+    };
+    serve_page_alone(settings, place, opened).map_err(|error| match &error {
+        PageAloneError::Store(error) => super::from_run_error(error),
+        PageAloneError::Open(refusal) => {
+            CommandError::new(CommandExit::OwnFault, refusal.message.clone()).hint(refusal.hint.clone())
+        }
+        PageAloneError::Begin(_) => CommandError::of(CommandExit::OwnFault, &error)
+            .hint("check the limits on open files (`ulimit -n`), then run the command again"),
+    })
+}
+
+/// Looks at a project as `proctor status` does.
+fn look_at_project(environment: &Environment) -> LookAtProject {
+    let environment = environment.clone();
+    Arc::new(move |root: &Path, task: &TaskId| {
+        let look = || status::stand(&mut opening::open_archive(&environment)?, root, std::slice::from_ref(task), &[]);
+        look().map_err(|error| error.lines())
+    })
+}
+
+/// Ends this process as SIGTERM does when its standard input ends: whoever started it is gone then.
+fn end_with_input() -> Result<(), CommandError> {
+    let wait = || {
+        let _ended = std::io::stdin().lock().read_to_end(&mut Vec::new());
+        let _raised = raise(Signal::SIGTERM);
+    };
+    thread::Builder::new().name("input".to_owned()).spawn(wait).map(drop).map_err(|error| {
+        CommandError::caused(CommandExit::OwnFault, "failed to wait for the end of the input", &error)
+            .hint("check the limit on processes (`ulimit -u`)")
+    })
+}

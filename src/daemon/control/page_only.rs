@@ -1,0 +1,52 @@
+//! Serves the page without the control socket, for a process that is no service.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::Sender;
+use tokio::sync::watch;
+
+use crate::api::{ErrorV1, PageTicketV1, ServiceV1};
+use crate::daemon::control::handlers::ControlContext;
+use crate::daemon::control::history::HistoryPlace;
+use crate::daemon::control::page_server::PageDesk;
+use crate::daemon::service::Call;
+use crate::process::clock;
+
+/// The page of a process that is no service.
+pub(crate) struct PageOnly {
+    context: ControlContext,
+    stop: watch::Sender<bool>,
+}
+
+impl PageOnly {
+    /// Nothing listens yet. Questions for the loop are sent to `calls`. Files with tickets go into `directory`, which only this user can
+    /// read.
+    pub(crate) fn new(
+        calls: Sender<Call>,
+        ambient: BTreeMap<OsString, OsString>,
+        state_root: PathBuf,
+        directory: PathBuf,
+    ) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let service = ServiceV1 { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), since: clock::now() };
+        let ambient = Arc::new(ambient);
+        let history = HistoryPlace { state_root, ambient: Arc::clone(&ambient) };
+        let page = Arc::new(PageDesk::new(directory, stopped));
+        Self { context: ControlContext { calls, service, ambient, history, page }, stop }
+    }
+
+    /// Listens, and makes a ticket for a browser.
+    pub(crate) async fn open(&self, place: &str) -> Result<PageTicketV1, ErrorV1> {
+        self.context.page.open(&self.context, place).await
+    }
+
+    /// Stops. Answers that are ready are still written, for at most the time `within`.
+    pub(crate) async fn stop(self, within: Duration) {
+        let _gone = self.stop.send(true);
+        self.context.page.end(within).await;
+    }
+}

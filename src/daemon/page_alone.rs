@@ -1,0 +1,255 @@
+//! The page without the service: what the store says about projects and runs, until a signal ends it. Nothing is run.
+//!
+//! The loop answers the same questions as the service's, as far as the store has the answer. New runs of other processes are noticed by
+//! the ledgers, which they are written to.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{Sender, channel};
+
+use crate::api::{
+    AnswerV1, CycleV1, DoingV1, ErrorKindV1, ErrorV1, EventV1, InTimeV1, ListedV1, PageTicketV1, ProjectStatusV1, ProjectV1,
+    ProjectsV1, RunOutcomeV1, WatchingV1,
+};
+use crate::daemon::arrivals::open_arrivals;
+use crate::daemon::control::PageOnly;
+use crate::daemon::engine::Moment;
+use crate::daemon::event::OsSignal;
+use crate::daemon::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, new_runtime, run_event_loop};
+use crate::daemon::os_signals::{HangUp, Signals};
+use crate::daemon::service::{Call, Reply, Subscribers, from_run_error};
+use crate::model::{Activity, Approval, CommandExit, OverallResult, OverallStatus, ProjectId, ProjectStatus, Sequence, TaskId};
+use crate::process::clock;
+use crate::project::{ProjectError, RecordedRun, RegisteredProject, StoreReader};
+use crate::watch::{FollowedFile, WatchHub};
+
+/// The most questions that wait for the loop.
+const CALLS: usize = 64;
+/// How long the last answers may take when it ends.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// How many of a project's newest runs are looked at when its ledger grew.
+const LOOKED_AT: u32 = 20;
+
+/// Tells how a project stands, by a look at its files. The task is one that is asked about.
+pub type LookAtProject = Arc<dyn Fn(&Path, &TaskId) -> Result<ProjectStatus, Vec<String>> + Send + Sync>;
+
+/// What the page needs to be served without the service.
+pub struct PageAlone {
+    pub state_root: PathBuf,
+    /// The environment of this process.
+    pub ambient: BTreeMap<OsString, OsString>,
+    /// The directory of the files with tickets. Other users must not be able to read it.
+    pub directory: PathBuf,
+    pub look: LookAtProject,
+}
+
+/// Why the page could not be served.
+#[derive(Debug, thiserror::Error)]
+pub enum PageAloneError {
+    #[error("failed to begin to serve the page")]
+    Begin(#[source] io::Error),
+    #[error(transparent)]
+    Store(ProjectError),
+    #[error("{}", .0.message)]
+    Open(ErrorV1),
+}
+
+/// Serves the page until a signal ends it. `opened` is called once, when it can be opened.
+///
+/// # Errors
+/// When the page cannot be served, or the store cannot be read.
+pub fn serve_page_alone(
+    settings: PageAlone,
+    place: &str,
+    opened: impl FnOnce(&PageTicketV1),
+) -> Result<CommandExit, PageAloneError> {
+    let PageAlone { state_root, ambient, directory, look } = settings;
+    let archive = StoreReader::open(&state_root, ambient.clone()).map_err(PageAloneError::Store)?;
+    new_runtime().map_err(PageAloneError::Begin)?.block_on(async {
+        let signals = Signals::take_over(HangUp::Ends).map_err(PageAloneError::Begin)?;
+        let (_door, arrivals) = open_arrivals();
+        let (send_call, calls) = channel(CALLS);
+        let server = PageOnly::new(send_call.clone(), ambient, state_root, directory);
+        let hub = WatchHub::start().map_err(|error| PageAloneError::Begin(io::Error::other(error)))?;
+        let (subscribers, known, followed) = (Subscribers::default(), BTreeMap::new(), Vec::new());
+        let mut host = StoreHost { archive, look, subscribers, hub, send_call, known, followed };
+        host.follow_ledgers();
+        host.look_at_ledgers();
+        let ticket = server.open(place).await.map_err(PageAloneError::Open)?;
+        opened(&ticket);
+        let mut sources = EventSources { signals, arrivals, calls, clock: LoopClock::start() };
+        let exit = run_event_loop(&mut host, &mut sources).await;
+        drop(sources.calls);
+        host.subscribers.end();
+        server.stop(FAREWELL).await;
+        Ok(exit)
+    })
+}
+
+/// Returns a project as its ledger describes it. Its files are not read.
+///
+/// # Errors
+/// When the ledger or the index cannot be read.
+pub fn list_by_ledger(archive: &mut StoreReader, project: &RegisteredProject) -> Result<ProjectV1, ProjectError> {
+    let root = PathBuf::from(&project.path);
+    let mut standing = archive.last_known_status(Some(&project.id), &root, Approval::Approved, &[], Activity::Idle)?;
+    // Own checks that never had a verdict are left out beside tasks that had one: the project may have only test specifications.
+    if standing.tasks.iter().any(|task| task.verdict.is_some()) {
+        standing.tasks.retain(|task| task.verdict.is_some());
+    }
+    let listed = ListedV1::new(&standing, WatchingV1::NotWatched, DoingV1::Unknown, clock::now());
+    Ok(ProjectV1 { standing: Some(listed), ..ProjectV1::new(project.id.clone(), &root, project.serving) })
+}
+
+/// Answers questions by what the store says.
+struct StoreHost {
+    archive: StoreReader,
+    look: LookAtProject,
+    subscribers: Subscribers,
+    hub: WatchHub,
+    send_call: Sender<Call>,
+    /// The ledger line of the newest run that subscribers were told of, by project.
+    known: BTreeMap<ProjectId, Option<Sequence>>,
+    /// The ledgers, and their directory, in which new ones appear.
+    followed: Vec<FollowedFile>,
+}
+
+impl EventHost for StoreHost {
+    type Call = Call;
+    type Outcome = CommandExit;
+
+    fn before_wait(&mut self, _now: Moment) -> Option<Moment> {
+        None
+    }
+
+    fn handle(&mut self, _now: Moment, event: LoopEvent<Call>) -> ControlFlow<CommandExit> {
+        match event {
+            LoopEvent::Signal(OsSignal::Interrupt | OsSignal::Terminate) => return ControlFlow::Break(CommandExit::Proceed),
+            LoopEvent::Call(call) => self.answer(call),
+            LoopEvent::Signal(OsSignal::Reload) | LoopEvent::Project(..) | LoopEvent::Woken => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl StoreHost {
+    fn answer(&mut self, call: Call) {
+        match call {
+            Call::Projects(reply) => drop(reply.send(self.projects())),
+            Call::Watched(reply) => {
+                let projects = self.archive.projects().map_err(|error| from_run_error(&error));
+                drop(reply.send(projects.map(|projects| projects.into_iter().map(|project| project.id).collect())));
+            }
+            Call::Verdict { project, task, reply, .. } => self.verdict(&project, task, reply),
+            Call::Cycle { project, task, reply } => {
+                let state = self.archive.cycle(&project, &task).map_err(|error| from_run_error(&error));
+                drop(reply.send(state.map(|state| CycleV1 { task, state })));
+            }
+            Call::Subscribe { after, reply } => {
+                let refused = ErrorV1::new(ErrorKindV1::TooMany, "as many read events as may", "close one of them");
+                drop(reply.send(self.subscribers.add(after.as_deref()).ok_or(refused)));
+            }
+            Call::LedgersChanged => {
+                self.look_at_ledgers();
+                self.follow_ledgers();
+            }
+            Call::Heard { reply, .. } => drop(reply.send(Err(needs_service()))),
+            Call::Run { reply, .. } => drop(reply.send(Err(needs_service()))),
+            Call::Errand { call, .. } => drop(call.reply.send(Err(needs_service()))),
+            Call::Add { reply, .. } => drop(reply.send(Err(needs_service()))),
+            Call::Remove { reply, .. } | Call::RemovalRecorded { reply, .. } => drop(reply.send(Err(needs_service()))),
+            Call::Refused { reply, .. } => drop(reply.send(Ok(()))),
+            Call::OwnProgramChanged => {}
+        }
+    }
+
+    fn projects(&mut self) -> Result<ProjectsV1, ErrorV1> {
+        let mut projects = Vec::new();
+        for project in self.archive.projects().map_err(|error| from_run_error(&error))? {
+            // One project that cannot be read must not hide the others.
+            let listed = list_by_ledger(&mut self.archive, &project);
+            projects.push(listed.unwrap_or_else(|_| ProjectV1::new(project.id, Path::new(&project.path), project.serving)));
+        }
+        Ok(ProjectsV1 { projects })
+    }
+
+    /// Looks at the project's files in a thread of its own. No run is made, so nobody waits for a fresh verdict.
+    fn verdict(&mut self, project: &ProjectId, task: TaskId, reply: Reply<AnswerV1>) {
+        let known = self.archive.projects().map_err(|error| from_run_error(&error));
+        let found = known.map(|projects| projects.into_iter().find(|known| known.id == *project));
+        let registered = match found {
+            Ok(Some(registered)) => registered,
+            Ok(None) => {
+                let message = format!("no project `{project}` is registered");
+                let error = ErrorV1::new(ErrorKindV1::NotFound, message, "`GET /v1/projects` lists the projects with their ids");
+                return drop(reply.send(Err(error)));
+            }
+            Err(error) => return drop(reply.send(Err(error))),
+        };
+        let look = Arc::clone(&self.look);
+        let answer = move || {
+            let looked = look(Path::new(&registered.path), &task).map(|standing| {
+                let standing = standing.with_first(&task);
+                let project = ProjectStatusV1::new(&standing, registered.serving, clock::now());
+                AnswerV1 { in_time: InTimeV1::Answered, exit_code: project.exit_code_of(&task), project }
+            });
+            let wrong =
+                |lines: Vec<String>| ErrorV1::new(ErrorKindV1::NotNow, lines.join("; "), "`proctor status` says the same");
+            drop(reply.send(looked.map_err(wrong)));
+        };
+        drop(tokio::task::spawn_blocking(answer));
+    }
+
+    /// Watches every ledger, and the directory in which new ones appear. A ledger may have been replaced since.
+    fn follow_ledgers(&mut self) {
+        let projects = self.archive.projects().unwrap_or_default();
+        let mut paths: Vec<PathBuf> = projects.iter().map(|project| self.archive.store.ledger_path(&project.id)).collect();
+        paths.extend(paths.first().and_then(|path| path.parent()).map(Path::to_owned));
+        let follow = |path: PathBuf| {
+            let tell = self.send_call.clone();
+            // If the queue is full, an earlier message of the same kind waits in it, or the next event comes.
+            self.hub.follow_file(&path, move || drop(tell.try_send(Call::LedgersChanged))).ok()
+        };
+        self.followed = paths.into_iter().filter_map(follow).collect();
+    }
+
+    /// Tells subscribers of the runs that are new in the ledgers.
+    fn look_at_ledgers(&mut self) {
+        for project in self.archive.projects().unwrap_or_default() {
+            let runs = self.archive.runs(&project.id, LOOKED_AT).unwrap_or_default();
+            let newest = runs.first().map(|run| run.sequence);
+            let Some(told) = self.known.insert(project.id.clone(), newest) else { continue };
+            for run in runs.into_iter().rev().filter(|run| Some(run.sequence) > told) {
+                self.subscribers.tell(&finished(&project.id, run));
+            }
+        }
+    }
+}
+
+fn finished(project: &ProjectId, run: RecordedRun) -> EventV1 {
+    let outcome = match run.status {
+        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed => RunOutcomeV1::Judged,
+        OverallStatus::SpecificationError => RunOutcomeV1::ConfigurationWrong,
+        OverallStatus::Interrupted => RunOutcomeV1::Interrupted,
+        OverallStatus::Superseded => RunOutcomeV1::Superseded,
+        OverallStatus::Moved => RunOutcomeV1::Moved,
+    };
+    let exit = match (run.status, run.result) {
+        (OverallStatus::SpecificationError, _) => CommandExit::SpecificationWrong,
+        (_, Some(OverallResult::Passed)) => CommandExit::Proceed,
+        (_, Some(OverallResult::Failed)) => CommandExit::CodeNeedsWork,
+        (_, None) => CommandExit::NoFreshVerdict,
+    };
+    let run_id = (run.status != OverallStatus::Superseded).then_some(run.run_id);
+    EventV1::RunFinished { project: project.clone(), task: run.task, run_id, outcome, exit_code: exit.code() }
+}
+
+fn needs_service() -> ErrorV1 {
+    ErrorV1::new(ErrorKindV1::NotNow, "only the service can answer this, and none runs", "`proctor daemon` starts it")
+}

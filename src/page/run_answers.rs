@@ -1,0 +1,169 @@
+//! The answers that a page without a server has about one run. Pure. Everything that leaves goes through the redactor of what leaves.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::api::{RunDetailsV1, RunListV1};
+use crate::model::{ActionId, Digest, LoggedRun, ProjectId, ProofState, ResultType, TestCounts};
+use crate::page::offline::Answers;
+use crate::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, OutgoingRedactor, TestResultsRecordV1};
+
+/// The most bytes of a log that leave, from its end on.
+const LONGEST_LOG: usize = 64 * 1024;
+
+/// A run that leaves as a page without a server.
+pub struct OfflineRun<'a> {
+    pub report: &'a ExecutionReportV2,
+    /// The records of tests of the last attempts, by the check's id.
+    pub tests: &'a BTreeMap<ActionId, TestResultsRecordV1>,
+    /// The names of these records' files, by the check's id.
+    pub record_names: &'a BTreeMap<ActionId, String>,
+    /// What the actions printed, by the name of the file.
+    pub logs: &'a [(String, Vec<u8>)],
+    /// Answers of other routes below `/v1/projects/{id}/`, such as `trends`.
+    pub others: &'a [(String, Value)],
+    pub redactor: &'a OutgoingRedactor,
+}
+
+/// Returns the answers about a run, by path and query.
+pub fn run_answers(run: &OfflineRun<'_>) -> Answers {
+    let report = run.report;
+    let project = &report.project.id;
+    let logged = logged_run(report);
+    let number = logged.run_id.number();
+    let names = run.record_names.values().chain(run.logs.iter().map(|(name, _)| name)).cloned();
+    let files: Vec<String> = std::iter::once(EXECUTION_REPORT_FILE.to_owned()).chain(names).collect();
+    let details = value(&RunDetailsV1::new(project.clone(), logged.clone(), files));
+    let mut below = vec![
+        ("runs".to_owned(), value(&RunListV1::new(project.clone(), vec![logged.clone()]))),
+        (format!("runs/{}", logged.run_id), details.clone()),
+        (format!("runs/{number}"), details),
+    ];
+    for named in [logged.run_id.to_string(), number.to_string()] {
+        below.push((format!("runs/{named}/files/{EXECUTION_REPORT_FILE}"), value(report)));
+        for (action, record) in run.tests {
+            let Some(name) = run.record_names.get(action) else { continue };
+            below.push((format!("runs/{named}/files/{name}"), value(record)));
+        }
+        let logs = run.logs.iter().map(|(name, bytes)| (format!("runs/{named}/files/{name}"), Value::String(excerpt(bytes))));
+        below.extend(logs);
+    }
+    below.extend(run.others.iter().cloned());
+    let shown = shown_id(project, run.redactor);
+    let projects = json!({"projects": [{"id": project, "root": report.project.name, "serving": "notServed", "standing": null}]});
+    let below = below.into_iter().map(|(path, answer)| (format!("/v1/projects/{shown}/{path}"), answer));
+    let answers = below.chain([("/v1/projects".to_owned(), projects)]);
+    answers.map(|(path, answer)| (path, outgoing(&answer, run.redactor, (project.as_str(), &shown)))).collect()
+}
+
+/// Returns the project's id, or another word where it names a person: it is made of a directory's name.
+fn shown_id(project: &ProjectId, redactor: &OutgoingRedactor) -> String {
+    if redactor.redact(project.as_str()) == project.as_str() { project.to_string() } else { "project".to_owned() }
+}
+
+/// Returns a copy of a document in which no text names the machine or a person. Hashes are no texts.
+fn outgoing(value: &Value, redactor: &OutgoingRedactor, (id, shown): (&str, &str)) -> Value {
+    let text = |text: &str| {
+        if text == id {
+            return shown.to_owned();
+        }
+        if Digest::try_from(text.to_owned()).is_ok() { text.to_owned() } else { redactor.redact_lines(text) }
+    };
+    match value {
+        Value::String(written) => Value::String(text(written)),
+        Value::Array(list) => Value::Array(list.iter().map(|item| outgoing(item, redactor, (id, shown))).collect()),
+        Value::Object(map) => map.iter().map(|(key, item)| (text(key), outgoing(item, redactor, (id, shown)))).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// Returns the end of a log, from the beginning of a line on.
+fn excerpt(bytes: &[u8]) -> String {
+    let from = bytes.len().saturating_sub(LONGEST_LOG);
+    let kept = &bytes[from..];
+    if from == 0 {
+        return String::from_utf8_lossy(kept).into_owned();
+    }
+    let line = kept.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    format!("[what was printed before is left out]\n{}", String::from_utf8_lossy(&kept[line..]))
+}
+
+/// Returns the run as it is listed, as far as its report says it.
+fn logged_run(report: &ExecutionReportV2) -> LoggedRun {
+    let evaluation = &report.validation_criteria_evaluation;
+    let checks = &report.step_execution.results;
+    let results = || checks.iter().filter_map(|check| check.result.as_ref()?.test_results.as_ref());
+    let counts = results().fold(None, |sum: Option<TestCounts>, tests| {
+        let before = sum.unwrap_or_default();
+        Some(TestCounts {
+            passed: before.passed + tests.counts.passed,
+            failed: before.failed + tests.counts.failed,
+            skipped: before.skipped + tests.counts.skipped,
+        })
+    });
+    let has_failed = |status: Option<ResultType>| status.is_some_and(|status| status != ResultType::Success);
+    LoggedRun {
+        run_id: report.authenticity.execution_id.clone(),
+        task: report.test_specification.task_id.clone(),
+        status: report.execution_summary.overall_status,
+        result: evaluation.overall_result,
+        started: report.execution_summary.start_time,
+        duration: report.execution_summary.total_duration,
+        tree: report.tree.as_ref().map(|tree| tree.before),
+        blocking: u32::try_from(checks.iter().filter(|check| check.blocking == Some(true)).count()).unwrap_or(u32::MAX),
+        tests: counts,
+        failed_checks: checks.iter().filter(|check| has_failed(check.status)).map(|check| check.name.clone()).collect(),
+        failed_tests: results()
+            .flat_map(|tests| &tests.failures)
+            .map(|failure| failure.test_name.clone())
+            .take(LoggedRun::SHOWN_TESTS)
+            .collect(),
+        flaky: checks.iter().any(|check| check.flaky == Some(true)),
+        evidence: ProofState::Kept,
+    }
+}
+
+fn value(document: &impl Serialize) -> Value {
+    serde_json::to_value(document).expect("our own values have a JSON form")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{build, samples};
+
+    #[test]
+    fn the_answers_are_those_of_the_routes_and_nothing_in_them_names_the_machine_or_its_user() {
+        let redactor = OutgoingRedactor::new(Some("/srv/people/ada7"), &["ada7"], "forge12.example.org").in_project("/srv/shop");
+        let report = build(&samples::mixed_run());
+        let run_id = report.authenticity.execution_id.clone();
+        let secret = format!("/srv/shop/a.py:3: /opt/acme/secret-plan\non forge12 by ada7 ghp_{}\n", "a1".repeat(18));
+        let logs = [("STEP.1.log".to_owned(), [vec![b'x'; LONGEST_LOG], b"\n".to_vec(), secret.clone().into_bytes()].concat())];
+        let others = [("trends?task=default&runs=200".to_owned(), json!({"told": secret, "ada7": [secret]}))];
+        let (tests, record_names) = (BTreeMap::new(), BTreeMap::new());
+        let run = OfflineRun {
+            report: &report,
+            tests: &tests,
+            record_names: &record_names,
+            logs: &logs,
+            others: &others,
+            redactor: &redactor,
+        };
+        let answers = run_answers(&run);
+        let project = report.project.id.as_str();
+        let details = &answers[&format!("/v1/projects/{project}/runs/{run_id}")];
+        assert_eq!(details["run"]["runId"], run_id.as_str());
+        assert_eq!(details["files"], json!([EXECUTION_REPORT_FILE, "STEP.1.log"]));
+        let kept = &answers[&format!("/v1/projects/{project}/runs/{run_id}/files/{EXECUTION_REPORT_FILE}")];
+        assert_eq!(kept["authenticity"]["executionId"], run_id.as_str());
+        assert_eq!(kept["tree"], serde_json::to_value(&report).unwrap()["tree"], "hashes stay");
+        let log = answers[&format!("/v1/projects/{project}/runs/{}/files/STEP.1.log", run_id.number())].as_str().unwrap();
+        assert!(log.starts_with("[what was printed before is left out]\na.py:3: ") && log.len() < 300, "{log}");
+        let all = serde_json::to_string(&answers).unwrap();
+        for telling in ["/srv/", "acme", "secret-plan", "forge12", "ada7", "a1a1a1"] {
+            assert!(!all.contains(telling), "{telling}: {all}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `proctor open`: with the service, without it, with a browser and without one, and from `proctor watch`.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use super::{OpenedPage, connect, get, ticket_files, token};
+use crate::common::{Project, poll};
+use crate::daemon::{LATE, project, start_serving};
+
+/// A browser that writes its arguments and its environment's token-like words into a file.
+const BROWSER: &str = "#!/bin/sh\nprintf '%s\\n' \"$@\" >\"$0.tmp\"\ncp \"$1\" \"$0.page\"\nmv \"$0.tmp\" \"$0.arguments\"\n";
+
+/// Reads the file that opens the page.
+#[track_caller]
+fn read_page(file: PathBuf) -> OpenedPage {
+    let text = fs::read_to_string(&file).expect("it is ours");
+    let between = |before: &str, after: char| {
+        text.split(before)
+            .nth(1)
+            .and_then(|rest| rest.split(after).next())
+            .unwrap_or_else(|| panic!("no {before}: {text}"))
+            .to_owned()
+    };
+    OpenedPage { address: between("url=http://", '/'), ticket: between("#ticket=", '&'), file }
+}
+
+fn with_browser(project: Project) -> (Project, PathBuf) {
+    let browser = project.root().join("browser");
+    fs::write(&browser, BROWSER).expect("it is ours");
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    (project.env("BROWSER", &browser), browser)
+}
+
+#[test]
+fn the_browser_gets_the_file_and_neither_ticket_nor_token_in_an_argument() {
+    let (project, browser) = with_browser(project("exit 1"));
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).status(1);
+    let opened = project.proctor(["open", "--run", "1"]).success();
+    let arguments = fs::read_to_string(browser.with_extension("arguments")).expect("the browser was started");
+    let page = read_page(browser.with_extension("page"));
+    assert!(arguments.trim().ends_with(".html") && arguments.lines().count() == 1, "{arguments}");
+    for text in [&arguments, &opened.stdout, &opened.stderr] {
+        assert!(!text.contains(&page.ticket), "{text}");
+    }
+    assert!(opened.stderr.contains(&format!("http://{}/", page.address)), "{}", opened.stderr);
+    let text = fs::read_to_string(&page.file).expect("it is ours");
+    assert!(text.contains("&amp;to=/projects/") && text.contains("/runs/exec-"), "{text}");
+    let log = project.root().join("state/proctor/logs");
+    let logged: String =
+        fs::read_dir(log).into_iter().flatten().flatten().filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect();
+    let bearer = token(&page);
+    assert!(!logged.contains(&page.ticket) && !logged.contains(&bearer));
+    project.proctor(["open", "--run", "99"]).status(2);
+    daemon.interrupt();
+    assert_eq!(ticket_files(&project), Vec::<String>::new());
+}
+
+#[test]
+fn without_a_browser_it_says_where_the_page_is_and_how_to_reach_it() {
+    let project = project("true").env("BROWSER", "").env("DISPLAY", "").env("WAYLAND_DISPLAY", "");
+    let daemon = start_serving(&project);
+    let opened = project.proctor(["open"]).success();
+    let file = ticket_files(&project).pop().expect("a file");
+    assert!(opened.stderr.contains(&file) && opened.stderr.contains("ssh -L"), "{}", opened.stderr);
+    let printed = project.proctor(["open", "--no-browser"]).success().stdout;
+    let page = read_page(printed.trim().into());
+    assert_eq!(get(&page.address, "/v1/status", &format!("Bearer {}", token(&page))).code, 200);
+    daemon.interrupt();
+}
+
+#[test]
+fn without_the_service_the_command_serves_the_page_from_the_store_until_it_is_stopped() {
+    let project = project("cat a.txt; exit 1");
+    project.proctor(["run"]).status(1);
+    let mut open = project.proctor(["open", "--no-browser"]).watch();
+    let file = open.wait_for_line("the file", LATE, |line| line.ends_with(".html"));
+    open.wait_for_line("the note", LATE, |line| line.contains("Ctrl-C ends it"));
+    let page = read_page(file.into());
+    let bearer = format!("Bearer {}", token(&page));
+    let projects = get(&page.address, "/v1/projects", &bearer).json();
+    let id = projects["projects"][0]["id"].as_str().expect("an id").to_owned();
+    assert_eq!(projects["projects"][0]["standing"]["verdict"]["result"], "FAILED", "{projects:#}");
+    let status = get(&page.address, "/v1/status", &bearer).json();
+    assert_eq!(status["projects"][0]["tasks"][0]["state"], "fresh", "{status:#}");
+    let verdict = get(&page.address, &format!("/v1/projects/{id}/verdict"), &bearer).json();
+    assert_eq!(verdict["project"]["tasks"][0]["failures"]["total"], 1, "{verdict:#}");
+    for path in ["runs", "runs/1", "matrix", "trends", "runs/1/verification", "phase"] {
+        assert_eq!(get(&page.address, &format!("/v1/projects/{id}/{path}"), &bearer).code, 200, "{path}");
+    }
+    let heard = get(&page.address, &format!("/v1/projects/{id}/heard?path=a.txt"), &bearer);
+    assert!(heard.code == 409 && heard.body.contains("only the service"), "{heard:?}");
+    for (path, authorization) in [("/v1/status", "Bearer x"), ("/ticket", "Ticket x")] {
+        assert_eq!(get(&page.address, path, authorization).code, 401, "{path}");
+    }
+    // A run of another process reaches the page.
+    let mut stream = connect(&page.address);
+    let head = format!("GET /v1/events HTTP/1.1\r\nhost: {}\r\nauthorization: {bearer}\r\n\r\n", page.address);
+    stream.write_all(head.as_bytes()).expect("it is written");
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("it stays open"));
+    assert!(lines.by_ref().take_while(|line| !line.is_empty()).any(|line| line == "content-type: text/event-stream"));
+    project.save("a.txt", "two\n");
+    project.proctor(["run"]).status(1);
+    assert!(lines.any(|line| line == "event: runFinished"), "the run is told");
+    let runs = get(&page.address, &format!("/v1/projects/{id}/runs"), &bearer).json();
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(2), "{runs:#}");
+    let output = open.interrupt();
+    assert_eq!(output.status, 0, "{}", output.stderr);
+    assert_eq!(ticket_files(&project), Vec::<String>::new());
+}
+
+#[test]
+fn the_key_o_of_a_watch_opens_the_page_at_the_run_on_the_screen_and_ends_with_the_watch() {
+    let (project, browser) = with_browser(project("exit 1"));
+    let mut watch = project.proctor(["watch"]).at_terminal();
+    watch.wait_for("o page", LATE);
+    watch.press("o");
+    let page = poll(LATE, "the browser", || {
+        browser.with_extension("arguments").exists().then(|| read_page(browser.with_extension("page")))
+    });
+    let text = fs::read_to_string(&page.file).expect("it is ours");
+    assert!(text.contains("/runs/exec-"), "{text}");
+    let bearer = format!("Bearer {}", token(&page));
+    assert_eq!(get(&page.address, "/v1/projects", &bearer).code, 200);
+    watch.press("q");
+    watch.ended();
+    poll(LATE, "the page to end", || std::net::TcpStream::connect(&page.address).is_err());
+    assert_eq!(ticket_files(&project), Vec::<String>::new());
+}

@@ -1,0 +1,197 @@
+//! What the page is answered: the files that it is made of, and what the control socket says.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{ask_socket, connect, get, open_page, send, ticket_files, token};
+use crate::common::{Project, WRITES_TO_SHARED, poll};
+use crate::daemon::{LATE, project, start_serving};
+
+/// How long it may take until the page hears of a save. On an idle machine it takes some milliseconds.
+const HEARD: Duration = Duration::from_secs(5);
+const REPORT: &str = "<testsuite name='s' tests='2' failures='1'><testcase classname='tests.test_a' name='test_one'/>\
+    <testcase classname='tests.test_a' name='test_two'><failure message='assert 1'/></testcase></testsuite>";
+
+/// A check that stands for pytest: its report, and with it its exit code, is that of the moment.
+const TESTS: &str = "\
+eval \"set -- $PYTEST_ADDOPTS\"
+for word; do
+    case $word in --junitxml=*) cp ../shared/now.xml \"${word#--junitxml=}\" ;; esac
+done
+! grep -q '<failure' ../shared/now.xml
+";
+
+fn id_of(project: &Project) -> String {
+    ask_socket(project, "GET /v1/projects", "").1["projects"][0]["id"].as_str().expect("an id").to_owned()
+}
+
+#[test]
+fn a_browser_gets_in_once_and_is_answered_as_the_socket_answers() {
+    let project = project("echo printed; exit 1");
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).status(1);
+    let page = open_page(&project);
+    let mode = fs::metadata(&page.file).expect("it is written").permissions().mode();
+    assert_eq!(mode & 0o7777, 0o600);
+    let text = fs::read_to_string(&page.file).expect("it is ours");
+    assert!(text.contains(&format!("url=http://{}/#ticket={}&amp;to=/", page.address, page.ticket)), "{text}");
+    let host = format!("host: {}", page.address);
+    let index = send(
+        &page.address,
+        &["GET / HTTP/1.1", &host, "sec-fetch-site: cross-site", "sec-fetch-mode: navigate", "sec-fetch-dest: document"],
+    );
+    assert!(index.code == 200 && index.body.contains("/assets/"), "{index:?}");
+    for header in [
+        "content-security-policy: default-src 'none'; script-src 'self'",
+        "x-content-type-options: nosniff",
+        "referrer-policy: no-referrer",
+        "cross-origin-opener-policy: same-origin",
+        "cross-origin-resource-policy: same-origin",
+        "cache-control: no-store",
+        "content-type: text/html",
+    ] {
+        assert!(index.head.contains(header), "{header}: {}", index.head);
+    }
+    let asset = index.body.split("/assets/").nth(1).and_then(|rest| rest.split('"').next()).expect("an asset");
+    assert_eq!(send(&page.address, &[&format!("GET /assets/{asset} HTTP/1.1"), &host]).code, 200);
+    assert_eq!(ticket_files(&project).len(), 1);
+    let bearer = format!("Bearer {}", token(&page));
+    assert_eq!(ticket_files(&project), Vec::<String>::new(), "the file goes with its ticket");
+    let id = id_of(&project);
+    let paths = [
+        "/v1/projects".to_owned(),
+        format!("/v1/projects/{id}/runs"),
+        format!("/v1/projects/{id}/runs/1"),
+        format!("/v1/projects/{id}/runs/1/files/execution-report.json"),
+        format!("/v1/projects/{id}/runs/1/verification"),
+        format!("/v1/projects/{id}/phase"),
+        format!("/v1/projects/{id}/tests"),
+        format!("/v1/projects/{id}/matrix?runs=5"),
+        format!("/v1/projects/{id}/trends"),
+        format!("/v1/projects/{id}/nothing"),
+    ];
+    for path in paths {
+        let (code, expected) = ask_socket(&project, &format!("GET {path}"), "");
+        let answer = get(&page.address, &path, &bearer);
+        assert_eq!((answer.code, &answer.json()), (code, &expected), "{path}");
+        assert!(answer.head.contains("x-content-type-options: nosniff"), "{path}: {}", answer.head);
+    }
+    // A person looks at the page, and gets what an action printed. An agent at the socket judges by the report.
+    let details = get(&page.address, &format!("/v1/projects/{id}/runs/1"), &bearer).json();
+    let files = details["files"].as_array().expect("names").iter().filter_map(Value::as_str);
+    let log = files.filter(|name| name.ends_with(".log")).next_back().expect("a log").to_owned();
+    let path = format!("/v1/projects/{id}/runs/1/files/{log}");
+    assert_eq!(ask_socket(&project, &format!("GET {path}"), "").0, 403);
+    let shown = get(&page.address, &path, &bearer);
+    assert!(shown.code == 200 && shown.body.contains("printed"), "{shown:?}");
+    daemon.interrupt();
+}
+
+#[test]
+fn the_verification_is_what_the_command_says_and_names_a_changed_file() {
+    let project = project("echo printed");
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    let id = id_of(&project);
+    let ask = || ask_socket(&project, &format!("GET /v1/projects/{id}/runs/1/verification"), "");
+    let printed = project.proctor(["verify", "1", "--json"]).success().json();
+    assert_eq!(ask(), (200, printed.clone()));
+    assert_eq!(printed["verified"], true);
+    assert_eq!(ask_socket(&project, &format!("GET /v1/projects/{id}/runs/9/verification"), "").0, 404);
+    let directory =
+        project.store().committed_runs().first().map(|_| project.proctor(["show", "--json"]).success().run_directory());
+    let report = directory.expect("a run").join("execution-report.json");
+    fs::set_permissions(&report, fs::Permissions::from_mode(0o600)).expect("it is ours");
+    fs::write(&report, "{}").expect("it is ours");
+    let (code, found) = ask();
+    assert_eq!((code, &found["verified"]), (200, &Value::Bool(false)), "{found}");
+    assert_eq!(found, project.proctor(["verify", "1", "--json"]).status(6).json());
+    daemon.interrupt();
+}
+
+#[test]
+fn the_matrix_and_the_trends_say_how_runs_went() {
+    let settings = "[run]\nreuse = \"off\"\n\n[evidence]\nlink = \"\"\n\n[[check]]\nname = \"check\"\ntool = \"pytest\"\ncommand = \"sh tests.sh\"\n";
+    let settings = format!("{WRITES_TO_SHARED}\n{settings}");
+    let project = Project::new().toml(&settings).file("tests.sh", TESTS).file("a.txt", "one\n");
+    let now = project.shared("now.xml");
+    let green = REPORT.replace("<failure message='assert 1'/>", "");
+    // Red and green on one tree, then red on another one.
+    for (text, code, save) in
+        [(REPORT, 1, None), (green.as_str(), 0, None), (green.as_str(), 0, Some("two\n")), (REPORT, 1, None)]
+    {
+        fs::write(&now, text).expect("it is ours");
+        if let Some(save) = save {
+            project.save("a.txt", save);
+        }
+        project.proctor(["run"]).status(code);
+    }
+    let daemon = start_serving(&project);
+    let id = id_of(&project);
+    let (code, matrix) = ask_socket(&project, &format!("GET /v1/projects/{id}/matrix?task=default&runs=4"), "");
+    assert_eq!(code, 200, "{matrix}");
+    assert_eq!(matrix["schema"], "proctor-matrix-v1");
+    assert_eq!(matrix["runs"].as_array().map(Vec::len), Some(4), "{matrix:#}");
+    let tests: Vec<(&str, &str, u64, bool)> = matrix["tests"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|test| {
+            let id = test["test"]["id"].as_str().expect("an id");
+            (
+                id.rsplit([':', '.']).next().unwrap_or_default(),
+                test["cells"].as_str().expect("cells"),
+                test["flipsOnEqualTrees"].as_u64().expect("a count"),
+                test["since"].is_string(),
+            )
+        })
+        .collect();
+    assert_eq!(tests, [("test_two", "fppf", 2, true), ("test_one", "pppp", 0, false)], "{matrix:#}");
+    let (code, trends) = ask_socket(&project, &format!("GET /v1/projects/{id}/trends"), "");
+    assert_eq!((code, &trends["schema"]), (200, &"proctor-trends-v1".into()), "{trends}");
+    let results: Vec<&str> = trends["runs"].as_array().expect("runs").iter().filter_map(|run| run["result"].as_str()).collect();
+    assert_eq!(results, ["FAILED", "PASSED", "PASSED", "FAILED"], "{trends:#}");
+    assert_eq!(trends["timeToGreen"].as_array().map(Vec::len), Some(1), "{trends:#}");
+    assert_eq!((&trends["checks"][0]["check"], &trends["checks"][0]["runs"]), (&"check".into(), &4.into()), "{trends:#}");
+    assert!(trends["p50Ms"]["default"].is_u64() && trends["p95Ms"]["default"].is_u64(), "{trends:#}");
+    for wrong in ["matrix?runs=501", "matrix?tests=x", "trends?runs=2001", "trends?task=%"] {
+        assert_eq!(ask_socket(&project, &format!("GET /v1/projects/{id}/{wrong}"), "").0, 400, "{wrong}");
+    }
+    daemon.interrupt();
+}
+
+#[test]
+fn a_save_reaches_the_page_and_a_lost_connection_goes_on() {
+    let project = project("true");
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    let page = open_page(&project);
+    let bearer = token(&page);
+    let events = |after: &str| {
+        let mut stream = connect(&page.address);
+        let head = format!("GET /v1/events HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {bearer}\r\n{after}\r\n", page.address);
+        stream.write_all(head.as_bytes()).expect("it is written");
+        let mut lines = BufReader::new(stream).lines().map(|line| line.expect("it stays open"));
+        assert_eq!(lines.next().as_deref(), Some("HTTP/1.1 200 OK"));
+        assert!(lines.by_ref().take_while(|line| !line.is_empty()).any(|line| line == "content-type: text/event-stream"));
+        lines
+    };
+    let mut lines = events("");
+    let saved = Instant::now();
+    project.save("a.txt", "two\n");
+    let first = lines.find(|line| line.starts_with("event: ")).expect("an event");
+    let heard = saved.elapsed();
+    assert!(heard < HEARD, "{first} came after {heard:?}");
+    let id = lines.find(|line| line.starts_with("id: ")).expect("an id");
+    let finished = lines.find(|line| line.starts_with("event: runFinished"));
+    assert!(finished.is_some());
+    drop(lines);
+    let mut again = events(&format!("last-event-id: {}\r\n", &id[4..]));
+    assert!(again.any(|line| line.starts_with("event: runFinished")), "what was missed is sent");
+    daemon.interrupt();
+    poll(LATE, "the stream to end", || again.next().is_none());
+}
