@@ -261,9 +261,13 @@ async function restarted(page, service, browser) {
   const second = await openPage(context);
   await until("the page of the new service", async () => (await second.locator(".hero").count()) === 1);
   check(asked.length === before, "a page that was left open asks nobody any more", asked.slice(before));
-  await page.reload();
-  await until("a reload says so too", async () => ((await textOf(page, ".banner")) ?? "").includes("proctor open"));
+  const { origin } = new URL(second.url());
   await context.close();
+  const stranger = await browser.newContext();
+  const uninvited = await stranger.newPage();
+  await uninvited.goto(`${origin}/`);
+  await until("a page without a ticket says so", async () => ((await textOf(uninvited, ".banner")) ?? "").includes("without a ticket"));
+  await stranger.close();
   return anew;
 }
 
