@@ -4,16 +4,19 @@
 //! equal trees, one that becomes slower, one that vanishes and one that is renamed. Each must be found by its command. Then the index is
 //! removed and made again from the evidence, and every answer must be the same.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use proctor::api::{MatrixV1, TrendsV1};
 use proctor::evidence::{Ledger, RunDirectory, SealInput, Store, WaitDecision, publish_latest, recover, seal};
 use proctor::model::{
     ActionId, Asker, Digest, EvidenceKind, LedgerBody, OverallResult, OverallStatus, ProjectId, RegistrationRecord, RunId,
     RunRecord, TaskId, Timestamp, TreeDigest,
 };
+use proctor::project::StoreReader;
 use proctor::report::AttestedRun;
 use serde_json::{Value, json};
 
@@ -62,6 +65,7 @@ fn main() {
     println!("state.db: {:.1} MiB", size as f64 / 1024.0 / 1024.0);
     let answers = bench.answers(true);
     bench.check(&answers);
+    bench.measure_page();
     for name in ["state.db", "state.db-wal", "state.db-shm"] {
         let _not_there = fs::remove_file(bench.root.join("state/proctor").join(name));
     }
@@ -111,6 +115,45 @@ impl Bench {
             answers.push(answer);
         }
         answers
+    }
+
+    /// Measures what the page asks for about many runs, from the opening of the store to the document.
+    #[expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench measures and prints")]
+    fn measure_page(&self) {
+        let project = ProjectId::try_from("bench-00000001").expect("a project id");
+        let task = TaskId::default_task();
+        let opened = || {
+            let mut reader = StoreReader::open(&self.root.join("state/proctor"), BTreeMap::new()).expect("the store opens");
+            assert!(reader.knows(&project).expect("the index is read"));
+            reader.catch_up_tests(&project).expect("the index is written");
+            reader
+        };
+        let matrix = || {
+            let (runs, tests) = opened().test_matrix(&project, &task, (60, 2000)).expect("the index is read");
+            assert_eq!((runs.len(), tests[0].test.id.as_str()), (60, test_id(FLAKY, 0, self.runs).as_str()));
+            serde_json::to_string(&MatrixV1::new(project.clone(), runs, tests)).expect("it is JSON").len()
+        };
+        let trends = || {
+            let trends = opened().run_trends(&project, None, 200).expect("the index is read");
+            assert_eq!(trends.runs.len(), 200.min(usize::try_from(self.runs).expect("a small number")));
+            serde_json::to_string(&TrendsV1::new(project.clone(), trends)).expect("it is JSON").len()
+        };
+        let routes: [(&str, &dyn Fn() -> usize); 2] = [("matrix", &matrix), ("trends", &trends)];
+        for (name, route) in routes {
+            let mut times: Vec<(Duration, usize)> = (0..5)
+                .map(|_| {
+                    let begun = Instant::now();
+                    let bytes = route();
+                    (begun.elapsed(), bytes)
+                })
+                .collect();
+            times.sort();
+            let (middle, bytes) = times[times.len() / 2];
+            println!("GET …/{name}: median {:.1} ms, {bytes} bytes", middle.as_secs_f64() * 1e3);
+            if middle > LONGEST {
+                println!("  longer than {} ms", LONGEST.as_millis());
+            }
+        }
     }
 
     fn check(&self, answers: &[Value]) {

@@ -126,6 +126,6 @@ fn the_key_o_of_a_watch_opens_the_page_at_the_run_on_the_screen_and_ends_with_th
     assert_eq!(get(&page.address, "/v1/projects", &bearer).code, 200);
     watch.press("q");
     watch.ended();
-    poll(LATE, "the page to end", || std::net::TcpStream::connect(&page.address).is_err());
+    poll(LATE, "the page to end", || std::net::TcpStream::connect(&page.address).is_err().then_some(()));
     assert_eq!(ticket_files(&project), Vec::<String>::new());
 }

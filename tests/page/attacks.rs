@@ -193,7 +193,7 @@ fn a_ticket_and_its_file_are_gone_after_a_minute() {
     let project = project("true");
     let daemon = start_serving(&project);
     let page = open_page(&project);
-    poll(LATE + LATE, "the file to go", || !page.file.exists());
+    poll(LATE + LATE, "the file to go", || (!page.file.exists()).then_some(()));
     assert_eq!(get(&page.address, "/ticket", &format!("Ticket {}", page.ticket)).code, 401);
     daemon.interrupt();
 }

@@ -76,7 +76,7 @@ fn a_thousand_connections_take_neither_the_service_nor_the_page_away() {
     drop(open);
     let answer = poll(LATE, "the page to be answered again", || {
         let answer = get(&page.address, "/v1/projects", &bearer);
-        if answer.code == 200 { Ok(answer) } else { Err(answer) }
+        if answer.code == 200 { Ok(answer) } else { Err(answer.body) }
     });
     assert!(answer.body.contains("projects"));
     assert!(count(daemon.id(), "task") <= threads + 4, "no thread for a connection");

@@ -193,5 +193,5 @@ fn a_save_reaches_the_page_and_a_lost_connection_goes_on() {
     let mut again = events(&format!("last-event-id: {}\r\n", &id[4..]));
     assert!(again.any(|line| line.starts_with("event: runFinished")), "what was missed is sent");
     daemon.interrupt();
-    poll(LATE, "the stream to end", || again.next().is_none());
+    poll(LATE, "the stream to end", || again.next().is_none().then_some(()));
 }

@@ -1,6 +1,9 @@
 //! `proctor watch` beside the service: shows the runs of the service instead of making every run a second time.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use crate::api::{EventV1, HealthV1, RunAnswerV1, RunOutcomeV1};
 use crate::cli::arguments::{RunOptions, WatchOptions};
@@ -9,11 +12,15 @@ use crate::cli::commands::run::RunOutput;
 use crate::cli::commands::{hand_over, opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
+use crate::cli::keyboard::Keyboard;
+use crate::cli::page_opener::PageOpener;
 use crate::cli::project_place::ProjectPlace;
 use crate::cli::render;
 use crate::cli::service;
 use crate::cli::setup::LoadedProject;
-use crate::model::{CommandExit, TaskId};
+use crate::client::EventsStopper;
+use crate::daemon::{Key, Typed};
+use crate::model::{CommandExit, ProjectId, RunId, TaskId};
 
 /// Shows the runs that the service makes of the project, until the service stops or this process is interrupted. Returns
 /// `None` if this process must watch by itself: the service does not watch the project, or the command line asks for
@@ -30,7 +37,7 @@ pub(super) fn follow_service(
         return Ok(None);
     }
     let Some(served) = service::serving(environment, &loaded.root) else { return Ok(None) };
-    let (events, _end) = match served.client.events() {
+    let (events, end) = match served.client.events() {
         Ok(events) => events,
         Err(error) => {
             service::say_unusable(&error);
@@ -38,12 +45,15 @@ pub(super) fn follow_service(
         }
     };
     render::note("the service watches this project, so its runs are shown here; Ctrl-C ends this, `proctor run` runs again");
+    let followed = Arc::new(FollowedWatch::default());
+    let _keyboard = read_keys(&followed, end, PageOpener::new(environment, loaded.root.clone()), environment);
     let settings = opening::settings(environment, loaded)?;
     let shown = run_options(options, &loaded.root);
     let history = CheckHistory::new(environment, opening::style(environment));
     for event in events {
         match event {
             EventV1::RunFinished { project, task, run_id: Some(run_id), outcome, exit_code } if project == served.project.id => {
+                followed.show((project.clone(), run_id.clone()));
                 let (run_id, told_task) = (Some(run_id), task.clone());
                 let answer = RunAnswerV1 { project, task, outcome, run_id, exit_code, problems: Vec::new() };
                 let told = hand_over::show((&shown, RunOutput::Screen), environment, loaded, &settings, &answer);
@@ -72,8 +82,66 @@ pub(super) fn follow_service(
             | EventV1::End { .. } => {}
         }
     }
+    if followed.has_quit.load(Ordering::Relaxed) {
+        return Ok(Some(CommandExit::Proceed));
+    }
     render::note("the service has stopped; `proctor watch` watches without it");
     Ok(Some(CommandExit::NoFreshVerdict))
+}
+
+/// What the keys of a watch beside the service act on.
+#[derive(Default)]
+struct FollowedWatch {
+    /// The run on the screen.
+    shown: Mutex<Option<(ProjectId, RunId)>>,
+    has_quit: AtomicBool,
+}
+
+impl FollowedWatch {
+    fn show(&self, run: (ProjectId, RunId)) {
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(run);
+    }
+
+    fn shown(&self) -> Option<(ProjectId, RunId)> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Reads keys on a thread of its own, if a person is at the terminal: `o` opens the page, `q` ends the events. Returns the keyboard, which
+/// restores the terminal when it is dropped.
+fn read_keys(
+    followed: &Arc<FollowedWatch>,
+    end: EventsStopper,
+    mut page: PageOpener,
+    environment: &Environment,
+) -> Option<Keyboard> {
+    // What an agent types is no person's wish.
+    let keyboard = if environment.is_person_present() { Keyboard::enter() } else { None }?;
+    let (reader, followed, mut end) = (keyboard.reader(), Arc::clone(followed), Some(end));
+    let act = move |typed| match typed {
+        Typed::Key(Key::OpenPage) => {
+            page.open(followed.shown().as_ref()).iter().for_each(render::note);
+            true
+        }
+        Typed::Key(Key::Quit) => {
+            followed.has_quit.store(true, Ordering::Relaxed);
+            if let Some(end) = end.take() {
+                end.end();
+            }
+            false
+        }
+        Typed::Key(Key::Again | Key::FailedOnly | Key::All | Key::Help | Key::Clear) | Typed::Answer(..) => true,
+    };
+    match thread::Builder::new().name("keys".to_owned()).spawn(move || reader.read_all(act)) {
+        Ok(_) => {
+            render::note("o opens the page in a browser, q quits");
+            Some(keyboard)
+        }
+        Err(error) => {
+            render::note(&format!("note: keys are not read: {error}"));
+            None
+        }
+    }
 }
 
 fn say_without_report(task: &TaskId, outcome: RunOutcomeV1) {
