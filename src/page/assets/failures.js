@@ -7,6 +7,7 @@ import { href } from "./route.js";
 import { Line, Lines, PathName } from "./text.js";
 
 const SHOWN_AT_FIRST = 5;
+const OUTPUT_LINES = 12;
 
 function actionsOf(report) {
   return [...report.prerequisiteExecution.results, ...report.stepExecution.results, ...report.cleanupExecution.results];
@@ -15,6 +16,12 @@ function actionsOf(report) {
 export function allActions(report) {
   const phases = [["prerequisite", report.prerequisiteExecution], ["check", report.stepExecution], ["clean-up", report.cleanupExecution]];
   return phases.flatMap(([phase, execution]) => execution.results.map((action) => ({ ...action, phase })));
+}
+
+// The last lines that an action printed, by its report.
+function endOfOutput(result) {
+  const lines = [result?.stdout, result?.stderr].filter(Boolean).join("\n").trimEnd().split("\n");
+  return lines.length === 1 && lines[0] === "" ? [] : lines.slice(-OUTPUT_LINES);
 }
 
 // The failures of a report in the form of those of a verdict. `known` are failures of the verdict's answer, which know more.
@@ -38,7 +45,7 @@ export function failuresOf(report, known = []) {
     }
     if (found.length === before) {
       const more = known.find((failure) => failure.actionId === action.actionId && failure.kind === "action") ?? {};
-      found.push({ ...base, kind: "action", test: null, file: null, line: null, message: action.classification?.reason ?? action.status, excerpt: more.excerpt ?? [], rerun: more.rerun ?? null, since: more.since ?? null, flaky: more.flaky ?? false });
+      found.push({ ...base, kind: "action", test: null, file: null, line: null, message: action.classification?.reason ?? action.status, excerpt: more.excerpt?.length ? more.excerpt : endOfOutput(action.result), rerun: more.rerun ?? null, since: more.since ?? null, flaky: more.flaky ?? false });
     }
   }
   return found;
@@ -60,7 +67,7 @@ function Failure({ failure, project, next }) {
     <header>
       <${Mark} tone=${failure.flaky ? "flaky" : failure.blocking === false ? "attention" : "failed"} />
       <h3>${failure.test ? html`<${PathName} of=${failure.test} />` : failure.kind === "finding" && place ? html`<${PathName} of=${place} />` : html`<${Line} of=${failure.check} />`}</h3>
-      <span class="tag"><${Line} of=${failure.check} /></span>
+      ${failure.kind === "action" ? null : html`<span class="tag"><${Line} of=${failure.check} /></span>`}
       ${failure.rule ? html`<span class="tag mono"><${Line} of=${failure.rule} /></span>` : null}
       ${failure.flaky ? html`<span class="tag tone-flaky">flaky: passed on an equal tree</span>` : null}
     </header>

@@ -130,7 +130,7 @@ export function ConnectionBanner() {
   if (isOffline || state === "open" || state === "opening") return null;
   const title = state === "never" ? "This page was opened without a ticket" : "The service was restarted or ended";
   return html`<div class="banner" role="alert">
-    <div><strong>${title}.</strong> ${state === "never" ? "Only proctor can open it, so that no other program reads your results." : why} What you see ${state === "never" ? "is empty" : "is how it was then"}.</div>
+    <div><strong>${title}.</strong> ${state === "never" ? "Only proctor can open it, so that no other program reads your results:" : `${why} What you see is how it was then. Open the page anew:`}</div>
     <${CommandLine} of="proctor open" />
   </div>`;
 }
