@@ -1,6 +1,9 @@
 //! Drives the page's views in a real browser: Debian's chromium, by playwright-core. The scripts in `page_views/` act as a person does and
 //! say what they expect; the tests here give them a project and a program.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -45,6 +48,33 @@ fn a_store_of_ten_thousand_runs_is_usable_on_the_page() {
     seal_many_runs(&project.root().join("state/proctor"), MANY_RUNS, 10);
     let _added = project.proctor(["add"]).success();
     drive(&project, "history.mjs");
+}
+
+/// Also writes them to `docs/pictures` if `PROCTOR_UPDATE_PICTURES` is set.
+#[test]
+#[ignore = "long tier"]
+fn the_pictures_of_the_guide_can_be_made() {
+    let checks = format!(
+        "{WRITES_TO_SHARED}[[check]]\nname = \"pytest\"\ntool = \"pytest\"\ncommand = \".venv/bin/python -m pytest\"\n\
+         [[check]]\nname = \"style\"\ncommand = \"python3 style.py\"\n"
+    );
+    let kept = repository().join("docs/pictures");
+    let project = Project::new().toml(&checks);
+    let python = python_plain();
+    let environment = python.parent().and_then(Path::parent).expect("an environment has a directory of programs");
+    symlink(environment, project.path().join(".venv")).expect("the project is ours");
+    let made = if std::env::var_os("PROCTOR_UPDATE_PICTURES").is_some() { kept.clone() } else { project.root().join("pictures") };
+    let project = project.env("PAGE_VIEWS_PICTURES", &made);
+    drive(&project, "pictures.mjs");
+    let names = |directory: &Path| -> BTreeSet<String> {
+        let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("`{}`: {error}", directory.display()));
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    assert_eq!(names(&kept), names(&made), "`docs/pictures` has the pictures that the script makes");
+    let guide = fs::read_to_string(repository().join("docs/guides/page.md")).expect("the guide");
+    for name in names(&kept) {
+        assert!(guide.contains(&format!("../pictures/{name}")), "docs/guides/page.md shows {name}");
+    }
 }
 
 /// An export joins the modules in the order of `ORDER`, without the lines that import and the words that export.

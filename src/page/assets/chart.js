@@ -20,7 +20,7 @@ function useChart(make, data) {
       element.textContent = "";
       const width = Math.floor(element.clientWidth);
       if (width < 40) return;
-      chart = new uPlotLibrary({ width, height: width < 480 ? 150 : 190, cursor: { drag: { x: false, y: false }, points: { size: 7 } }, legend: { show: false }, ...make(chartColours(element)) }, data, element);
+      chart = new uPlotLibrary({ width, height: width < 480 ? 150 : 190, padding: [10, 44, 0, 0], cursor: { drag: { x: false, y: false }, points: { size: 7 } }, legend: { show: false }, ...make(chartColours(element)) }, data, element);
     };
     draw();
     let known = element.clientWidth;

@@ -1,9 +1,9 @@
 // Now: how each project and task stands, what runs, and what failed last.
 import { html, useEffect, useState } from "./vendor/preact.js";
-import { hasAnswer, isOffline } from "./ask.js";
+import { connection, hasAnswer, isOffline } from "./ask.js";
 import { Failures, failuresOf } from "./failures.js";
 import { count, duration, runNumber, shortDigest } from "./format.js";
-import { live } from "./live.js";
+import { live, refresh } from "./live.js";
 import { Mark, endOf, outcomeWords, resultOf, standingOf, triggerWords } from "./marks.js";
 import { CommandLine, Empty, Problem, Time, Waiting, useAnswer } from "./parts.js";
 import { href } from "./route.js";
@@ -11,6 +11,7 @@ import { useNow, useStore } from "./store.js";
 import { EndOfPath, Line, PathName, shownLine } from "./text.js";
 
 const STRIP_RUNS = 48;
+const FIRST_PROJECT_INTERVAL = 2000;
 
 // The tasks of a project as the service knows them, or as the list of projects tells them where nobody watches.
 export function tasksOf(state, project) {
@@ -42,6 +43,13 @@ export function projectName(project) {
 
 export function Overview() {
   const state = useStore(live);
+  const isEmpty = state.projects !== null && state.projects.length === 0;
+  // No event tells of a project that nobody watches, so the first one is looked for.
+  useEffect(() => {
+    if (!isEmpty || isOffline) return undefined;
+    const timer = setInterval(() => { if (connection.get().state === "open") refresh(); }, FIRST_PROJECT_INTERVAL);
+    return () => clearInterval(timer);
+  }, [isEmpty]);
   if (!state.projects) return state.problem ? html`<${Problem} of=${state.problem} />` : html`<${Waiting} what="the projects" />`;
   if (state.projects.length === 0) {
     return html`<${Empty} title="No project yet">

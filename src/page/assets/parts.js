@@ -4,7 +4,7 @@ import { ask, connection, isOffline } from "./ask.js";
 import { ago, shortTime, wholeTime } from "./format.js";
 import { live } from "./live.js";
 import { useNow, useStore } from "./store.js";
-import { Line, Lines } from "./text.js";
+import { Line, Lines, shownLine } from "./text.js";
 
 // Asks a question again whenever the project's answers may have changed; what is shown stays until the new answer is there.
 export function useAnswer(path, project) {
@@ -53,7 +53,7 @@ export function CopyButton({ text, label = "Copy" }) {
     announce("Copied.");
     setTimeout(() => setDone(false), 1500);
   };
-  return html`<button type="button" class="button small copy" onClick=${copy} aria-label=${`${label}: ${text}`}>${isDone ? "Copied" : label}</button>`;
+  return html`<button type="button" class="button small copy" onClick=${copy} aria-label=${`${label}: ${shownLine(text)}`}>${isDone ? "Copied" : label}</button>`;
 }
 
 // A command for a shell in the project's root.
@@ -118,7 +118,7 @@ export function VirtualList({ total, rowHeight, drawRow, selected, label, onNear
   }, [last, total, onNearEnd]);
   const rows = [];
   for (let index = first; index < last; index += 1) rows.push(drawRow(index, { position: "absolute", top: `${index * rowHeight}px`, height: `${rowHeight}px`, left: 0, right: 0 }));
-  return html`<div class=${`virtual ${className}`} ref=${box} onScroll=${measure} tabindex="0" role="list" aria-label=${label}>
+  return html`<div class=${`virtual ${className}`} ref=${box} style=${{ maxHeight: `${total * rowHeight + 2}px` }} onScroll=${measure} tabindex="0" role="list" aria-label=${label}>
     ${children}
     <div class="virtual-rows" role="presentation" style=${{ height: `${total * rowHeight}px` }}>${rows}</div>
   </div>`;

@@ -108,7 +108,7 @@ function Reasons({ report }) {
   for (const note of report.notes ?? []) notes.push([`${note.subject}: ${note.message}`, []]);
   for (const error of report.specificationErrors ?? []) notes.push([`${error.file}:${error.line}: ${error.message}`, error.hint ? [error.hint] : []]);
   if (report.route?.requiresHuman) notes.push([`A person is needed: ${report.route.reason}`, []]);
-  return notes.map(([title, lines]) => html`<div class="notice"><${Mark} tone="attention" /><div><strong><${Line} of=${title} /></strong>${lines.length > 0 ? html`<ul class="plain">${lines.map((line) => html`<li><${Line} of=${line} /></li>`)}</ul>` : null}</div></div>`);
+  return notes.map(([title, lines]) => html`<div class="notice"><${Mark} tone="attention" /><div>${lines.length > 0 ? html`<strong><${Line} of=${title} /></strong>` : html`<${Line} of=${title} />`}${lines.length > 0 ? html`<ul class="plain">${lines.map((line) => html`<li><${Line} of=${line} /></li>`)}</ul>` : null}</div></div>`);
 }
 
 // When each action began and ended, as milliseconds since the run's start. Where no record tells it, one follows the other.

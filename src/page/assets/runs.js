@@ -53,7 +53,7 @@ function RunList({ project, run }) {
   }), [move, shown, selected, run]);
 
   if (!answer.data && !kept) return answer.problem ? html`<${Problem} of=${answer.problem} />` : html`<${Waiting} what="the runs" />`;
-  if (all.length === 0 && !onlyFailed) return html`<${Empty} title="No run yet"><p>Save a file of the project, or start a run yourself:</p><${CommandLine} of="proctor run" /><//>`;
+  if (answer.data && all.length === 0 && !onlyFailed) return html`<${Empty} title="No run yet"><p>Save a file of the project, or start a run yourself:</p><${CommandLine} of="proctor run" /><//>`;
   const row = (index, style) => {
     const one = shown[index];
     const number = runNumber(one.runId);
