@@ -16,9 +16,13 @@ const hooks = returned(text("preact", "hooks/dist/hooks.mjs").replace(/^import\{
 const htm = text("htm", "dist/htm.mjs").replace(/export default ([\s\S]*?);?$/, "return $1;");
 const uplot = text("uplot", "dist/uPlot.iife.min.js");
 
+// The licences ask that their texts go with every copy, so they are in the files: those of MIT whole, that of htm by its name.
+const notice = (name) => `/*! ${name} ${version(name)}\n${readFileSync(join(from, name, "LICENSE"), "utf8").trim()}\n*/`;
+
 const write = (name, code) => writeFileSync(join(here, name), `${code}\n`);
 write("preact.js", [
-  `// Preact ${version("preact")} with its hooks, and htm ${version("htm")}. Licences: LICENSE-preact, LICENSE-htm.`,
+  notice("preact"),
+  `/*! htm ${version("htm")}, Copyright 2018 Google Inc., licensed under the Apache License, Version 2.0 */`,
   `const preactLibrary = (() => {\n${preact}\n})();`,
   `const hooksLibrary = (() => {\n${hooks}\n})();`,
   `const htmLibrary = (() => {\n${htm}\n})();`,
@@ -27,7 +31,7 @@ write("preact.js", [
   "export const html = htmLibrary.bind(h);",
 ].join("\n"));
 write("uplot.js", [
-  `// uPlot ${version("uplot")}. Licence: LICENSE-uplot.`,
+  notice("uplot"),
   `export const uPlotLibrary = (() => {\n${uplot}\nreturn uPlot;\n})();`,
 ].join("\n"));
 write("uplot.css", `/* uPlot ${version("uplot")}. Licence: LICENSE-uplot. */\n${text("uplot", "dist/uPlot.min.css")}`);
