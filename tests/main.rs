@@ -61,6 +61,7 @@ mod mutations;
 mod output;
 mod packaging;
 mod page;
+mod page_views;
 mod process;
 mod purge;
 mod pytest_scenarios;

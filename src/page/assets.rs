@@ -13,6 +13,7 @@ pub struct Asset {
 const HTML: &str = "text/html; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+const PICTURE: &str = "image/svg+xml";
 
 /// What is sent at `/`.
 pub static INDEX: Asset = Asset { name: "index.html", media: HTML, bytes: include_bytes!("assets/index.html") };
@@ -20,7 +21,31 @@ pub static INDEX: Asset = Asset { name: "index.html", media: HTML, bytes: includ
 /// The other files of the page.
 pub(super) static ASSETS: &[Asset] = &[
     Asset { name: "page.css", media: STYLE, bytes: include_bytes!("assets/page.css") },
-    Asset { name: "main.js", media: SCRIPT, bytes: include_bytes!("assets/main.js") },
+    Asset { name: "icon.svg", media: PICTURE, bytes: include_bytes!("assets/icon.svg") },
+    Asset { name: "vendor/uplot.css", media: STYLE, bytes: include_bytes!("assets/vendor/uplot.css") },
+    Asset { name: "vendor/preact.js", media: SCRIPT, bytes: include_bytes!("assets/vendor/preact.js") },
+    Asset { name: "vendor/uplot.js", media: SCRIPT, bytes: include_bytes!("assets/vendor/uplot.js") },
+    Asset { name: "store.js", media: SCRIPT, bytes: include_bytes!("assets/store.js") },
+    Asset { name: "text.js", media: SCRIPT, bytes: include_bytes!("assets/text.js") },
+    Asset { name: "format.js", media: SCRIPT, bytes: include_bytes!("assets/format.js") },
+    Asset { name: "ask.js", media: SCRIPT, bytes: include_bytes!("assets/ask.js") },
+    Asset { name: "route.js", media: SCRIPT, bytes: include_bytes!("assets/route.js") },
+    Asset { name: "live.js", media: SCRIPT, bytes: include_bytes!("assets/live.js") },
+    Asset { name: "marks.js", media: SCRIPT, bytes: include_bytes!("assets/marks.js") },
+    Asset { name: "parts.js", media: SCRIPT, bytes: include_bytes!("assets/parts.js") },
+    Asset { name: "ansi.js", media: SCRIPT, bytes: include_bytes!("assets/ansi.js") },
+    Asset { name: "output.js", media: SCRIPT, bytes: include_bytes!("assets/output.js") },
+    Asset { name: "failures.js", media: SCRIPT, bytes: include_bytes!("assets/failures.js") },
+    Asset { name: "keys.js", media: SCRIPT, bytes: include_bytes!("assets/keys.js") },
+    Asset { name: "now.js", media: SCRIPT, bytes: include_bytes!("assets/now.js") },
+    Asset { name: "chart.js", media: SCRIPT, bytes: include_bytes!("assets/chart.js") },
+    Asset { name: "matrix.js", media: SCRIPT, bytes: include_bytes!("assets/matrix.js") },
+    Asset { name: "run.js", media: SCRIPT, bytes: include_bytes!("assets/run.js") },
+    Asset { name: "runs.js", media: SCRIPT, bytes: include_bytes!("assets/runs.js") },
+    Asset { name: "tests.js", media: SCRIPT, bytes: include_bytes!("assets/tests.js") },
+    Asset { name: "trends.js", media: SCRIPT, bytes: include_bytes!("assets/trends.js") },
+    Asset { name: "compare.js", media: SCRIPT, bytes: include_bytes!("assets/compare.js") },
+    Asset { name: "page.js", media: SCRIPT, bytes: include_bytes!("assets/page.js") },
 ];
 
 /// The names of the scripts in the order in which the page as one file has them.

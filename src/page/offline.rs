@@ -13,6 +13,7 @@ use crate::page::assets::{ASSETS, Asset, INDEX, ORDER};
 pub type Answers = BTreeMap<String, Value>;
 
 const STYLE_LINK: (&str, &str) = ("<link rel=\"stylesheet\" href=\"/assets/", "\">");
+const ICON_LINK: (&str, &str) = ("<link rel=\"icon\" href=\"/assets/", "\">");
 const SCRIPT_LINK: (&str, &str) = ("<script type=\"module\" src=\"/assets/", "\"></script>");
 
 /// Returns the page as one file that has these answers, and asks nobody for anything.
@@ -23,6 +24,9 @@ pub fn offline_page(answers: &Answers) -> String {
         let style = ASSETS.iter().find(|asset| asset.name == name).map(text).unwrap_or_default().replace("</", "<\\/");
         page.replace_range(start..end, &format!("<style>{style}</style>"));
         styles.push(style);
+    }
+    while let Some((start, end, _)) = find_link(&page, ICON_LINK) {
+        page.replace_range(start..end, "");
     }
     let script = join_scripts();
     let mut written = format!("<script type=\"module\">{script}</script>");

@@ -1,0 +1,147 @@
+// What goes on now: the states of all projects, and the events of the service as they come.
+import { ask, connection, embeddedProjects, forgetToken, hasAnswer, isOffline, request } from "./ask.js";
+import { createStore } from "./store.js";
+
+// `projects`: the listed projects, null before the first answer. `running`: the run under way of a project. `saved`: when a save was heard
+// that no run has answered yet. `versions`: a number for each project that grows when its answers may have changed.
+export const live = createStore({ projects: null, statuses: {}, running: {}, saved: {}, last: {}, versions: {}, problem: null, stream: "closed", service: null });
+
+function change(part) {
+  live.set({ ...live.get(), ...part });
+}
+
+function setOf(map, project, value) {
+  const next = { ...live.get()[map] };
+  if (value === undefined) delete next[project];
+  else next[project] = value;
+  change({ [map]: next });
+}
+
+function grow(project) {
+  setOf("versions", project, (live.get().versions[project] ?? 0) + 1);
+}
+
+let refreshing = null;
+let again = false;
+
+// Asks how all projects stand. Questions that come while one is under way become one further question.
+export function refresh() {
+  if (refreshing) {
+    again = true;
+    return refreshing;
+  }
+  refreshing = (async () => {
+    do {
+      again = false;
+      try {
+        const [listed, standing] = await Promise.all([hasAnswer("/v1/projects") ? ask("/v1/projects") : { projects: embeddedProjects() }, hasAnswer("/v1/status") ? ask("/v1/status") : { projects: [] }]);
+        const statuses = Object.fromEntries(standing.projects.filter((project) => project.id).map((project) => [project.id, project]));
+        change({ projects: listed.projects, statuses, service: standing.service ?? null, problem: null });
+      } catch (problem) {
+        change({ problem });
+      }
+    } while (again);
+    refreshing = null;
+  })();
+  return refreshing;
+}
+
+// A save that starts no run must not be shown for ever: after this time the service is asked how the project stands.
+const SAVE_PATIENCE = 1500;
+
+async function settleSave(project, heard) {
+  if (live.get().saved[project] !== heard || live.get().running[project]) return;
+  await refresh();
+  if (live.get().saved[project] === heard) setOf("saved", project, undefined);
+}
+
+// The run goes from the screen when its verdict is there: the one before is not for the tree as it is now.
+async function endRun(project) {
+  const over = live.get().running[project];
+  grow(project);
+  await refresh();
+  if (live.get().running[project] === over) setOf("running", project, undefined);
+}
+
+function take(event) {
+  const { kind, project } = event;
+  const state = live.get();
+  if (kind === "changed") {
+    const heard = Date.now();
+    setOf("saved", project, heard);
+    setTimeout(() => settleSave(project, heard), SAVE_PATIENCE);
+  } else if (kind === "runStarted") {
+    setOf("saved", project, undefined);
+    setOf("running", project, { task: event.task, trigger: event.trigger, since: Date.now(), actions: [] });
+  } else if (kind === "actionStarted" || kind === "actionEnded") {
+    const running = state.running[project] ?? { task: null, trigger: null, since: null, actions: [] };
+    const others = running.actions.filter((action) => action.id !== event.actionId);
+    const known = running.actions.find((action) => action.id === event.actionId);
+    const action = { id: event.actionId, name: event.name, since: known ? known.since : Date.now(), ended: null, status: null };
+    if (kind === "actionEnded") Object.assign(action, { since: known ? known.since : null, ended: Date.now(), status: event.status ?? "SKIPPED" });
+    const index = known ? running.actions.indexOf(known) : others.length;
+    setOf("running", project, { ...running, actions: [...others.slice(0, index), action, ...others.slice(index)] });
+  } else if (kind === "runFinished") {
+    setOf("saved", project, undefined);
+    setOf("last", project, { outcome: event.outcome, task: event.task, runId: event.runId, at: Date.now() });
+    endRun(project);
+  } else if (kind === "health" || kind === "added" || kind === "removed") {
+    refresh();
+  } else if (kind === "missed") {
+    for (const known of state.projects ?? []) grow(known.id);
+    change({ running: {}, saved: {} });
+    refresh();
+  } else if (kind === "end" && event.reason === "stopping") {
+    forgetToken("The service was ended.");
+  }
+}
+
+// Reads server-sent events from a stream of bytes. Returns the id of the last one.
+async function readEvents(body, lastId, see) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  let id = lastId;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return id;
+    rest += value;
+    const blocks = rest.split("\n\n");
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const lines = block.split("\n");
+      const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim()).join("\n");
+      const named = lines.find((line) => line.startsWith("id:"));
+      if (named) id = named.slice(3).trim();
+      if (data) see(JSON.parse(data), id);
+    }
+  }
+}
+
+const LONGEST_PAUSE = 5000;
+
+// Follows the events until the token is forgotten. A stream that breaks is asked for again, with the last event that was read.
+export async function follow() {
+  await refresh();
+  if (isOffline) return;
+  let lastId = null;
+  let pause = 100;
+  while (connection.get().state === "open") {
+    try {
+      const answer = await request("/v1/events", lastId ? { "last-event-id": lastId } : {});
+      if (!(answer.headers.get("content-type") ?? "").startsWith("text/event-stream")) return forgetToken("Another program answers in the place of the service.");
+      change({ stream: "open" });
+      // What happened between the first answer and the stream is in no event.
+      refresh();
+      lastId = await readEvents(answer.body, lastId, (event, id) => {
+        lastId = id;
+        pause = 100;
+        take(event);
+      });
+    } catch (problem) {
+      if (problem && problem.kind && problem.kind !== "ended") change({ problem });
+    }
+    change({ stream: "closed" });
+    await new Promise((done) => setTimeout(done, pause));
+    pause = Math.min(pause * 2, LONGEST_PAUSE);
+  }
+}
