@@ -68,8 +68,12 @@ struct CompiledLanguage {
 /// Returns the patterns of the language with this position in the table. They are compiled when they are needed first.
 fn compiled(position: usize) -> &'static CompiledLanguage {
     static COMPILED: [OnceLock<CompiledLanguage>; LANGUAGES.len()] = [const { OnceLock::new() }; LANGUAGES.len()];
-    let pattern = |text: &str| Regex::new(&format!("(?i){text}")).expect("the table's patterns are tested");
     let row = &LANGUAGES[position];
+    let pattern = |text: &str| {
+        let with_part = |text: String, (name, part): &(&str, &str)| text.replace(&format!("<{name}>"), part);
+        let whole = row.parts.iter().rev().fold(text.to_owned(), with_part);
+        Regex::new(&format!("(?i){whole}")).expect("the table's patterns are tested")
+    };
     COMPILED[position].get_or_init(|| CompiledLanguage {
         patterns: row.claims.iter().map(|(subject, text)| (*subject, pattern(text))).collect(),
         leading_word: pattern(&format!("^{}$", row.lead)),
@@ -112,7 +116,7 @@ fn claim_in(sentence: &str, has_narrow_run: bool) -> Option<(ClaimSubject, Strin
             for found in pattern.find_iter(sentence).take(MOST_OCCURRENCES) {
                 let (before, after) = (&sentence[..found.start()], &sentence[found.end()..]);
                 let is_own =
-                    is_whole_word(row, language, before, after) && is_whole_count(found.as_str()) && is_whole_count(after);
+                    is_whole_word(row, language, before, after) && has_one_count(found.as_str()) && is_whole_count(after);
                 if is_own
                     && !(is_bare_count(found.as_str()) && has_narrow_run)
                     && is_said(language, before, found.as_str(), after)
@@ -170,7 +174,16 @@ fn is_whole_word(row: &ClaimLanguage, language: &CompiledLanguage, before: &str,
     word.is_empty() || language.leading_word.is_match(&word)
 }
 
-/// Returns whether a count such as `42/42` in a claim is one of all; `41/42` is none.
+/// Returns whether all counts of a claim are the same one, as in "42 of 42 tests pass" and "42 passed, 0 failed". "41 of 42" says that not all
+/// pass.
+fn has_one_count(found: &str) -> bool {
+    let digits = found.split(|character: char| !character.is_ascii_digit());
+    let mut counts = digits.map(|digits| digits.trim_start_matches('0')).filter(|digits| !digits.is_empty());
+    let first = counts.next();
+    counts.all(|count| Some(count) == first)
+}
+
+/// Returns whether a count such as `42/42` behind a claim is one of all; `41/42` is none.
 fn is_whole_count(found: &str) -> bool {
     let counts = found.split_whitespace().map(|word| word.trim_matches(|character: char| !character.is_alphanumeric()));
     counts.filter_map(|word| word.split_once('/')).all(|(some, all)| some == all)
@@ -213,7 +226,7 @@ fn own_words(message: &str) -> String {
     let mut fence: Option<&str> = None;
     let mut is_plan = false;
     for line in message.lines() {
-        let trimmed = line.trim_start();
+        let trimmed = line.trim_start().trim_matches('_');
         let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
         match (fence, mark) {
             (Some(open), Some(mark)) if open == mark => fence = None,
