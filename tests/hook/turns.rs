@@ -129,7 +129,7 @@ fn every_workspace_root_of_an_agent_is_looked_at() {
     first.save("code.txt", "bad\n");
     let both = hook(&first, "cursor", "stop", &input).json();
     let text = both["followup_message"].as_str().expect("a block");
-    for root in [first.path(), second.as_path()] {
+    for root in [first.path(), second.clone()] {
         assert!(text.contains(&format!("In “{}”: proctor: the checks fail", root.display())), "{text}");
     }
     assert!(text.chars().count() <= 2000, "{text}");
