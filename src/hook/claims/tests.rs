@@ -101,6 +101,19 @@ fn each_language_finds_its_own_claim() {
 }
 
 #[test]
+fn every_pattern_of_the_table_can_be_compiled() {
+    for position in 0..LANGUAGES.len() {
+        let language = compiled(position);
+        let CompiledLanguage { leading_word, excluded_before, excluded_after, tail, label, opening, harmless, patterns } =
+            language;
+        let others = [leading_word, excluded_before, excluded_after, tail, label, opening, harmless];
+        for pattern in patterns.iter().map(|(_, pattern)| pattern).chain(others) {
+            assert!(!pattern.get().as_str().is_empty());
+        }
+    }
+}
+
+#[test]
 fn a_claim_is_the_last_one_with_the_digest_of_the_whole_message() {
     let message = "All checks pass.\nI renamed it.\nAll tests pass now.";
     let claim = find_claim(message).expect("a claim");
