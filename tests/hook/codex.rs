@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{SETTINGS, claims, registered};
-use crate::common::{Project, WRITES_TO_SHARED, codex_modules, poll, proctor};
+use crate::common::{Project, WRITES_TO_SHARED, codex_modules, poll, proctor, python_plain};
 use crate::daemon::start_serving;
 
 /// How long a whole conversation may take.
@@ -311,21 +311,24 @@ fn of_two_projects_each_is_judged_by_its_own_checks() {
 #[test]
 #[ignore = "long tier"]
 fn a_task_whose_budget_is_spent_waits_for_a_person_and_lets_the_agent_stop() {
-    let project = registered().toml(&format!("{SETTINGS}[tdd]\nmax_attempts = 2\n"));
-    let daemon = start_serving(&project);
-    project.proctor(["wait", "--fresh"]).success();
-    // A run that passes would lead to the next phase, so the phase begins after the last one.
+    let python = python_plain();
+    let check = format!("[[check]]\nname = \"tests\"\ncommand = [{:?}, \"-m\", \"pytest\", \"-q\"]\n", python.to_string_lossy());
+    let test = "def test_it():\n    assert \"good\" in open(\"code.txt\").read()\n";
+    let project =
+        Project::new().toml(&format!("{check}[tdd]\nmax_attempts = 2\n")).file("code.txt", "good\n").file("test_it.py", test);
+    project.proctor(["run"]).success();
     project.proctor(["tdd", "start", "--phase", "GREEN"]).success();
-    let model = ScriptedModel::start(vec![
-        edit(&project, "bad\n", "All tests pass."),
-        edit(&project, "worse\n", "All tests pass."),
-        edit(&project, "good again\n", "All tests pass."),
-    ]);
+    for (text, exit) in [("bad\n", 1), ("worse\n", 3)] {
+        project.save("code.txt", text);
+        project.proctor(["run"]).status(exit);
+    }
+    let daemon = start_serving(&project);
+    let model = ScriptedModel::start(vec![says("All tests pass."), edit(&project, "good again\n", "All tests pass.")]);
     configure(&project, &model);
     let shown = codex(&project, "Mend it.");
-    assert_eq!(model.asked().len(), 3, "two blocks; then only a person can go on: {shown}");
+    assert_eq!(model.asked().len(), 2, "the lie is blocked; then only a person can go on: {shown}");
     let figures = figures(&project);
-    assert_eq!((&figures["blocks"], &figures["refutedClaims"]), (&json!(2), &json!(2)), "{figures}");
+    assert_eq!((&figures["blocks"], &figures["refutedClaims"]), (&json!(1), &json!(1)), "{figures}");
     let status = project.proctor(["status", "--json"]).success().json();
     assert_eq!(status["projects"][0]["tasks"][0]["state"], "needsHuman", "{status}");
     daemon.interrupt();
