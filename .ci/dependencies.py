@@ -13,7 +13,9 @@ import sys
 # objects without running git: sha1, and miniz_oxide with adler2. Five are for runs in one file: zstd with zstd-safe and zstd-sys (its own C
 # code, nothing of the system), and tar with filetime; they replace a compressor and a reader and writer of a format that every machine has.
 # 19 came with rmcp, the official SDK of the Model Context Protocol (no HTTP, no macros of its own): schemars and chrono are the larger ones.
-# They replace the protocol's revisions, negotiation, progress and cancellation.
+# They replace the protocol's revisions, negotiation, progress and cancellation. clap_complete writes the completions of three shells from the
+# table of arguments, and clap_mangen with roff a manual page for every command: they replace three scripts and some eighty pages of our own that
+# nothing would keep true. They bring nothing else, for they are clap's own and use what is there.
 MOST_CRATES = 203
 # Names that may be there in several versions, and why.
 TWICE = {

@@ -1,6 +1,7 @@
 //! Tests `proctor hook`: the settings of agents on disk, and the answers of the real program to what agents send.
 
 mod codex;
+mod turns;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};

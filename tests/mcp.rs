@@ -1,5 +1,7 @@
 //! Tests `proctor mcp` with the protocol's official Python client, of two major versions, and with lines that no client should write.
 
+mod conformance;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -245,10 +247,10 @@ fn a_cancelled_call_ends_its_run_and_the_server_goes_on() {
 
 #[test]
 fn a_server_that_ends_leaves_no_process() {
-    for how in ["input closed", "terminated"] {
+    for (how, code) in [("input closed", 0), ("terminated", 0), ("killed", -9)] {
         let project = with_an_endless_check();
         let told = raw(&project, how);
-        assert_eq!(told["code"], 0, "{how}: {told}");
+        assert_eq!(told["code"], code, "{how}: {told}");
         assert!(told["seconds"].as_f64().is_some_and(|seconds| seconds < 10.0), "{how}: {told}");
         gone(&told);
     }

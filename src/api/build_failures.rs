@@ -210,6 +210,7 @@ impl Found<'_> {
             kind: FailureKindV1::Action,
             check: self.result.name.clone(),
             action_id: self.result.action_id.clone(),
+            command: Some(self.result.command.clone()).filter(|command| is_fit(command)),
             test: None,
             file: None,
             line: None,

@@ -38,6 +38,10 @@ pub struct FailureV1 {
     /// The name of the check in the configuration.
     pub check: String,
     pub action_id: ActionId,
+    /// The command, request or file of the check as the configuration writes it, by which a check is recognised after it was given another
+    /// name; null where it cannot be told as it is, because it is long or has a secret in it.
+    #[serde(default)]
+    pub command: Option<String>,
     /// The test's id as its tool writes it, for example `tests/test_a.py::test_b`; null if no test failed.
     pub test: Option<String>,
     /// The file, relative to the project; null if the tool names none.

@@ -36,4 +36,4 @@ pub use path_event::{PathEventV1, PathHistoryV1};
 pub use project::{AddRequestV1, AddedV1, DoingV1, ListedTaskV1, ListedV1, ProjectV1, ProjectsV1, WatchingV1};
 pub use routes::{MethodV1, ParameterV1, ROUTES, Route, RouteName};
 pub use run::{RunAnswerV1, RunOutcomeV1, RunRequestV1, VariableV1};
-pub use status::{AnswerV1, InTimeV1, ProjectStatusV1, ServiceV1, StateV1, StatusV1, TaskStatusV1, VerdictV1};
+pub use status::{AnswerV1, InTimeV1, ProjectStatusV1, RefutedClaimV1, ServiceV1, StateV1, StatusV1, TaskStatusV1, VerdictV1};

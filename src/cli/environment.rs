@@ -41,6 +41,12 @@ pub(crate) fn is_hook_run() -> bool {
     std::env::args_os().skip(1).take(2).eq(["hook", "run"])
 }
 
+/// Returns the process that started this one as a command of its own, and that this one must not outlive.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+pub(crate) fn starter() -> Option<i32> {
+    std::env::var(crate::process::STARTED_BY).ok()?.parse().ok()
+}
+
 /// Returns the arguments of a process that queries a database of SQLite; `None` if this process does not. proctor starts itself
 /// with a hidden first argument for this, inside the isolation of the action that asks.
 pub(crate) fn sqlite_arguments() -> Option<Vec<String>> {
@@ -87,7 +93,9 @@ pub(crate) fn strongest_isolation() -> IsolationLevel {
 
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment and the working directory")]
 fn ambient() -> (BTreeMap<OsString, OsString>, std::io::Result<PathBuf>) {
-    (std::env::vars_os().collect(), std::env::current_dir())
+    // Who started this process is of no interest to what this one starts.
+    let variables = std::env::vars_os().filter(|(name, _)| name != crate::process::STARTED_BY);
+    (variables.collect(), std::env::current_dir())
 }
 
 impl Environment {

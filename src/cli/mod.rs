@@ -68,6 +68,12 @@ pub fn main() -> ExitCode {
     if let Err(error) = crate::process::report_file_size_limit() {
         tracing::warn!("a limit on file sizes would end this process without a message: {error}");
     }
+    if let Some(starter) = environment::starter()
+        && let Err(error) = crate::process::end_with_starter(starter)
+    {
+        tracing::warn!("the process that started this one has ended: {error}");
+        return ExitCode::from(CommandExit::Terminated.code());
+    }
     let arguments = match Arguments::read() {
         Ok(arguments) => arguments,
         Err(error) => {

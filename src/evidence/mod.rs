@@ -20,8 +20,8 @@
 //!
 //! * [`Store`] knows the paths. `changes` contains every operation that changes the disk, and `files` the operations
 //!   that read. `failure_injection` lets tests make any change fail.
-//! * `lock` allows one writer per project, and `workflow_lock` one process per governance workflow. `slot` is the
-//!   machine-wide queue of actions.
+//! * `lock` allows one writer per project, `workflow_lock` one process per governance workflow, and `hook_lock` one writer of the
+//!   sessions of agents. `slot` is the machine-wide queue of actions.
 //! * `run_directory`, `seal` and `publish` carry a run from its start to the link `latest`. `recovery` cleans up after a
 //!   process that died.
 //! * `ledger` writes the ledger; `ledger_lines` and `ledger_tail` read it, and `ledger_lookup` finds single lines of it. `ledger_file` reads
@@ -57,6 +57,7 @@ mod file_syncs;
 mod files;
 mod git;
 mod history;
+mod hook_lock;
 mod keys;
 mod ledger;
 mod ledger_compression;
@@ -126,6 +127,7 @@ pub use failure_injection::{FailureInjection, InjectedFailure};
 pub use file_observation::{ContentRequest, observe_file};
 pub use git::{ExcludeOutcome, GitLocation, exclude_link, find_git_directories, find_git_location, git_common_directory};
 pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, read_file, read_report, stream_file};
+pub use hook_lock::{HookLock, lock_hooks};
 pub use keys::{AcceptedKeys, AcceptedKeysError, Endorsement, KeyProblem, KeyRing, KnownKey, read_key_ring, rotate_key};
 pub use ledger::Ledger;
 pub use ledger_compression::{CompressedLines, compress_old_lines, has_old_lines};

@@ -53,23 +53,39 @@ pub fn find_claim(message: &str) -> Option<Claim> {
     Some(Claim { subject: found.0, phrase, message: Digest::of(message.as_bytes()) })
 }
 
-/// A language of the table with its patterns compiled.
-struct CompiledLanguage {
-    patterns: Vec<(ClaimSubject, Regex)>,
-    leading_word: Regex,
-    excluded_before: Regex,
-    excluded_after: Regex,
-    tail: Regex,
-    label: Regex,
-    opening: Regex,
-    harmless: Regex,
+/// A pattern that is compiled when it is needed first: to compile all of a language takes longer than everything else a hook does.
+struct LazyPattern {
+    text: String,
+    compiled: OnceLock<Regex>,
 }
 
-/// Returns the patterns of the language with this position in the table. They are compiled when they are needed first.
+impl LazyPattern {
+    fn get(&self) -> &Regex {
+        self.compiled.get_or_init(|| Regex::new(&self.text).expect("the table's patterns are tested"))
+    }
+}
+
+/// A language of the table with its patterns whole.
+struct CompiledLanguage {
+    patterns: Vec<(ClaimSubject, LazyPattern)>,
+    leading_word: LazyPattern,
+    excluded_before: LazyPattern,
+    excluded_after: LazyPattern,
+    tail: LazyPattern,
+    label: LazyPattern,
+    opening: LazyPattern,
+    harmless: LazyPattern,
+}
+
+/// Returns the patterns of the language with this position in the table.
 fn compiled(position: usize) -> &'static CompiledLanguage {
     static COMPILED: [OnceLock<CompiledLanguage>; LANGUAGES.len()] = [const { OnceLock::new() }; LANGUAGES.len()];
-    let pattern = |text: &str| Regex::new(&format!("(?i){text}")).expect("the table's patterns are tested");
     let row = &LANGUAGES[position];
+    let pattern = |text: &str| {
+        let with_part = |text: String, (name, part): &(&str, &str)| text.replace(&format!("<{name}>"), part);
+        let whole = row.parts.iter().rev().fold(text.to_owned(), with_part);
+        LazyPattern { text: format!("(?i){whole}"), compiled: OnceLock::new() }
+    };
     COMPILED[position].get_or_init(|| CompiledLanguage {
         patterns: row.claims.iter().map(|(subject, text)| (*subject, pattern(text))).collect(),
         leading_word: pattern(&format!("^{}$", row.lead)),
@@ -109,10 +125,10 @@ fn claim_in(sentence: &str, has_narrow_run: bool) -> Option<(ClaimSubject, Strin
         }
         let language = compiled(position);
         for (subject, pattern) in &language.patterns {
-            for found in pattern.find_iter(sentence).take(MOST_OCCURRENCES) {
+            for found in pattern.get().find_iter(sentence).take(MOST_OCCURRENCES) {
                 let (before, after) = (&sentence[..found.start()], &sentence[found.end()..]);
                 let is_own =
-                    is_whole_word(row, language, before, after) && is_whole_count(found.as_str()) && is_whole_count(after);
+                    is_whole_word(row, language, before, after) && has_one_count(found.as_str()) && is_whole_count(after);
                 if is_own
                     && !(is_bare_count(found.as_str()) && has_narrow_run)
                     && is_said(language, before, found.as_str(), after)
@@ -127,14 +143,17 @@ fn claim_in(sentence: &str, has_narrow_run: bool) -> Option<(ClaimSubject, Strin
 
 /// Returns whether the words around what was found leave it a claim of the agent about the present.
 fn is_said(language: &CompiledLanguage, before: &str, found: &str, after: &str) -> bool {
-    let before = language.harmless.replace_all(before, "");
-    let after = language.harmless.replace_all(after, "");
+    let before = language.harmless.get().replace_all(before, "");
+    let after = language.harmless.get().replace_all(after, "");
     let clause = before.rsplit([';', '；']).next().unwrap_or_default();
-    if language.excluded_before.is_match(clause) || language.excluded_after.is_match(&after) || !language.tail.is_match(&after) {
+    if language.excluded_before.get().is_match(clause)
+        || language.excluded_after.get().is_match(&after)
+        || !language.tail.get().is_match(&after)
+    {
         return false;
     }
     let names_a_part = before.contains(NARROW_RUN.trim()) || (is_bare_count(found) && before.contains(QUOTATION.trim()));
-    if language.opening.is_match(clause) || names_a_part {
+    if language.opening.get().is_match(clause) || names_a_part {
         return false;
     }
     // "Tests passing:" is the heading of a list; "All tests pass:" stands before what a run printed.
@@ -142,7 +161,7 @@ fn is_said(language: &CompiledLanguage, before: &str, found: &str, after: &str) 
         return false;
     }
     match clause.rsplit_once([':', '：']) {
-        Some((label, _)) => language.label.is_match(label.trim_matches(|character: char| !character.is_alphanumeric())),
+        Some((label, _)) => language.label.get().is_match(label.trim_matches(|character: char| !character.is_alphanumeric())),
         None => true,
     }
 }
@@ -167,10 +186,19 @@ fn is_whole_word(row: &ClaimLanguage, language: &CompiledLanguage, before: &str,
     let trimmed = before.trim_end();
     let word: String = trimmed.chars().rev().take_while(|character| is_letter(*character) || *character == '\'').collect();
     let word: String = word.chars().rev().collect();
-    word.is_empty() || language.leading_word.is_match(&word)
+    word.is_empty() || language.leading_word.get().is_match(&word)
 }
 
-/// Returns whether a count such as `42/42` in a claim is one of all; `41/42` is none.
+/// Returns whether all counts of a claim are the same one, as in "42 of 42 tests pass" and "42 passed, 0 failed". "41 of 42" says that not all
+/// pass.
+fn has_one_count(found: &str) -> bool {
+    let digits = found.split(|character: char| !character.is_ascii_digit());
+    let mut counts = digits.map(|digits| digits.trim_start_matches('0')).filter(|digits| !digits.is_empty());
+    let first = counts.next();
+    counts.all(|count| Some(count) == first)
+}
+
+/// Returns whether a count such as `42/42` behind a claim is one of all; `41/42` is none.
 fn is_whole_count(found: &str) -> bool {
     let counts = found.split_whitespace().map(|word| word.trim_matches(|character: char| !character.is_alphanumeric()));
     counts.filter_map(|word| word.split_once('/')).all(|(some, all)| some == all)
@@ -213,7 +241,7 @@ fn own_words(message: &str) -> String {
     let mut fence: Option<&str> = None;
     let mut is_plan = false;
     for line in message.lines() {
-        let trimmed = line.trim_start();
+        let trimmed = line.trim_start().trim_matches('_');
         let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
         match (fence, mark) {
             (Some(open), Some(mark)) if open == mark => fence = None,

@@ -105,7 +105,7 @@ pub struct AgentRow {
     pub shape: EntryShape,
     /// The field with the session's id.
     pub session: &'static str,
-    /// The field with the directory in which the agent works: a text, or a list whose first element counts.
+    /// The field with the directory in which the agent works: a text, or a list of several.
     pub directory: &'static str,
     /// What is printed if there is nothing to say.
     pub silence: &'static str,
@@ -128,6 +128,9 @@ const fn end(name: &'static str, what: HookEvent, block: BlockForm, person: Pers
 const TURN_TIMEOUT: u64 = 60;
 /// The time-out of an event at which proctor only reads, in seconds.
 const START_TIMEOUT: u64 = 10;
+
+/// The most directories of one agent that are looked at.
+const MOST_DIRECTORIES: usize = 16;
 
 /// Every agent whose hooks proctor answers.
 pub const AGENTS: &[AgentRow] = &[
@@ -270,8 +273,8 @@ impl AgentRow {
 pub struct HookInput {
     /// The session's id; empty if the agent sent none.
     pub session: String,
-    /// The directory in which the agent works; `None` if the agent sent none.
-    pub directory: Option<PathBuf>,
+    /// The directories in which the agent works; empty if the agent sent none.
+    pub directories: Vec<PathBuf>,
     /// The agent's last message; `None` if the event has none.
     pub message: Option<String>,
     /// What the person wrote; `None` for events other than a prompt.
@@ -292,16 +295,16 @@ pub fn read_input(agent: &AgentRow, event: &EventRow, text: &str) -> Result<Hook
     let value: Value = serde_json::from_str(text).map_err(|error| format!("the input is no JSON: {error}"))?;
     let Value::Object(fields) = value else { return Err("the input is no JSON object".to_owned()) };
     let word = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
-    let first = |value: &Value| match value {
-        Value::String(one) => Some(one.clone()),
-        Value::Array(several) => several.first().and_then(Value::as_str).map(str::to_owned),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    let directories = match fields.get(agent.directory) {
+        Some(Value::String(one)) => vec![one.as_str()],
+        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).take(MOST_DIRECTORIES).collect(),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => Vec::new(),
     };
     let is_filled = |name: &str| fields.get(name).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
     let status = word("status").unwrap_or_default();
     Ok(HookInput {
         session: word(agent.session).unwrap_or_default(),
-        directory: fields.get(agent.directory).and_then(first).filter(|path| !path.is_empty()).map(PathBuf::from),
+        directories: directories.into_iter().filter(|path| !path.is_empty()).map(PathBuf::from).collect(),
         message: word(event.message).filter(|_| !event.message.is_empty()),
         prompt: word("prompt").filter(|_| event.event == HookEvent::Prompt),
         in_background: is_filled("background_tasks"),

@@ -6,8 +6,8 @@
 
 use crate::hook::message::{BlockReason, FailureAge, block_text, old_failures_text, standing_line};
 use crate::hook::{
-    Claim, ClaimSubject, FailingItem, HookAnswer, HookEvent, HookInput, HookJudgement, HookOutcome, HookStanding, TurnStart,
-    TurnState, find_claim,
+    Claim, ClaimSubject, FailingItem, FailureIdentity, FailuresBefore, HookAnswer, HookEvent, HookInput, HookJudgement,
+    HookOutcome, HookStanding, TurnStart, TurnState, VerdictBefore, find_claim,
 };
 use crate::model::{OverallResult, RunId, TaskId, Timestamp, TreeDigest};
 
@@ -78,10 +78,8 @@ fn begin(state: TurnState, standing: &HookStanding, now: Timestamp, is_session: 
     let start = TurnStart {
         at: now,
         tree: standing.tree,
-        judged: result.is_some(),
         judgeable: !matches!(standing.judgement, HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_)),
-        failing: standing.failing.iter().map(|item| item.key.clone()).collect(),
-        failing_total: standing.failing_total,
+        before: standing.last.clone(),
     };
     let told = crate::hook::ToldState { limit: false, pending: None, ..state.told };
     let is_news = result.is_some() && (is_session || state.last_result.is_some() && state.last_result != result);
@@ -115,22 +113,23 @@ fn claim_of(input: &HookInput, state: &TurnState) -> Option<Claim> {
 
 /// Returns whether something fails since this turn. What is not known to be new is old.
 fn is_new(item: &FailingItem, start: &TurnStart, standing: &HookStanding) -> bool {
-    let is_known_before = start.failing.contains(&item.key) || item.failing_since.is_some_and(|since| since < start.at);
+    let Some(before) = &start.before else { return false };
     // More failed at the start than were listed: without its past, a failure cannot be told from those.
-    let is_unclear = start.failing_total > start.failing.len() as u64
-        && item.failing_since.is_none()
-        && standing.failing_total <= start.failing_total;
-    start.judged && !is_known_before && !is_unclear
+    let is_unclear =
+        before.total > before.failing.len() as u64 && item.failing_since.is_none() && standing.failing_total <= before.total;
+    !was_before(item, start) && !is_unclear
 }
 
-/// Returns whether something failed before this turn already; `false` also if that is not known.
+/// Returns whether something failed before this turn already; `false` also if that is not known. A run that was under way when the turn
+/// began, and ended later, tells of the time before the turn.
 fn was_before(item: &FailingItem, start: &TurnStart) -> bool {
-    start.failing.contains(&item.key) || item.failing_since.is_some_and(|since| since < start.at)
+    start.before.as_ref().is_some_and(|before| before.has(&item.identity))
+        || item.failing_since.is_some_and(|since| since < start.at)
 }
 
 /// Returns whether more fails than at the start of the turn, where not all of it is listed: something of what is not listed is new.
-fn fails_more(start: &TurnStart, standing: &HookStanding) -> bool {
-    start.judged && standing.failing_total > standing.failing.len() as u64 && standing.failing_total > start.failing_total
+fn fails_more(before: &FailuresBefore, standing: &HookStanding) -> bool {
+    standing.failing_total > standing.failing.len() as u64 && standing.failing_total > before.total
 }
 
 fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &HookStanding) -> HookDecision {
@@ -143,9 +142,14 @@ fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &Hoo
     if let Some(result) = result_of(standing) {
         state.last_result = Some(result);
     }
+    let before = start.as_ref().and_then(|start| start.before.as_ref());
     let is_new_here = |item: &FailingItem| start.as_ref().is_some_and(|start| is_new(item, start, standing));
+    let new_age = match before.map(|before| before.verdict) {
+        Some(VerdictBefore::OfEarlierTree) => FailureAge::NewSinceTested,
+        Some(VerdictBefore::OfThisTree) | None => FailureAge::New,
+    };
     let age = |item: &FailingItem| match &start {
-        Some(start) if is_new(item, start, standing) => FailureAge::New,
+        Some(start) if is_new(item, start, standing) => new_age,
         Some(start) if was_before(item, start) => FailureAge::Before,
         Some(_) | None => FailureAge::Unknown,
     };
@@ -163,19 +167,20 @@ fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &Hoo
             }
             // A sub-agent may work beside others, whose files are half done: only what it says counts.
             let may_block = changed == Some(true) && event != HookEvent::SubagentEnd;
-            let fails_more = start.as_ref().is_some_and(|start| fails_more(start, standing));
-            if may_block && (fails_more || standing.failing.iter().any(|item| is_new_here(item) && !item.is_flaky)) {
-                let text = block_text(&BlockReason::NewFailures, standing, age);
+            let has_new = |before: &FailuresBefore| {
+                fails_more(before, standing) || standing.failing.iter().any(|item| is_new_here(item) && !item.is_flaky)
+            };
+            if let Some(before) = before.filter(|before| may_block && has_new(before)) {
+                let text = block_text(&BlockReason::NewFailures(before.verdict), standing, age);
                 return block(event, state, text);
             }
             let of_before: Vec<&FailingItem> = standing.failing.iter().filter(|item| age(item) == FailureAge::Before).collect();
-            let old: Vec<String> = of_before.iter().map(|item| item.key.clone()).collect();
-            let is_known = old.iter().all(|key| state.told.old_failures.contains(key));
-            let is_judged = start.as_ref().is_some_and(|start| start.judged);
-            if !may_block || !is_judged || old.is_empty() || is_known {
+            let old: Vec<FailureIdentity> = of_before.iter().map(|item| item.identity.clone()).collect();
+            let is_known = old.iter().all(|failure| state.told.failed_before.contains(failure));
+            if !may_block || before.is_none() || old.is_empty() || is_known {
                 return silent(state, HookOutcome::Red);
             }
-            state.told.old_failures = old;
+            state.told.failed_before = old;
             tell(state, old_failures_text(&of_before), HookOutcome::Red)
         }
         HookJudgement::Pending => {

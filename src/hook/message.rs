@@ -2,20 +2,22 @@
 
 use std::fmt::Write as _;
 
-use crate::hook::{FailingItem, HookStanding};
+use crate::hook::{FailingItem, FailurePlace, HookAnswer, HookStanding, VerdictBefore};
 use crate::model::shown_line;
 
 /// The longest text that an agent is given, in characters.
 pub const LONGEST_MESSAGE: usize = 2_000;
 /// The most failures that are named.
 const MOST_NAMED: usize = 5;
+/// The most characters of the line that says how many projects are left out.
+const LONGEST_REST: usize = 100;
 /// The longest name, message or command of a failure, in characters.
 const LONGEST_DATA: usize = 200;
 
 /// Why the agent is kept from stopping.
 pub(super) enum BlockReason<'a> {
-    /// These failures are new in this turn.
-    NewFailures,
+    /// Some failures are new since the last verdict before this turn.
+    NewFailures(VerdictBefore),
     /// The agent's message says that the tests pass.
     Claim(&'a str),
     /// The tree cannot be judged any more.
@@ -27,6 +29,8 @@ pub(super) enum BlockReason<'a> {
 pub(super) enum FailureAge {
     /// Since this turn.
     New,
+    /// Since the last verdict before this turn, which was for an earlier tree.
+    NewSinceTested,
     /// It is not known whether it failed before this turn.
     Unknown,
     /// Since before this turn.
@@ -37,8 +41,12 @@ pub(super) enum FailureAge {
 pub(super) fn block_text(reason: &BlockReason<'_>, standing: &HookStanding, age: impl Fn(&FailingItem) -> FailureAge) -> String {
     let run = standing.verdict.as_ref().map(|(_, run)| format!(" (run {})", run.as_str())).unwrap_or_default();
     let mut text = match reason {
-        BlockReason::NewFailures => {
-            format!("proctor: the checks fail on the files as they are now{run}, and did not before this turn.")
+        BlockReason::NewFailures(before) => {
+            let when = match before {
+                VerdictBefore::OfThisTree => "before this turn",
+                VerdictBefore::OfEarlierTree => "when they were last tested before this turn",
+            };
+            format!("proctor: the checks fail on the files as they are now{run}, and did not {when}.")
         }
         BlockReason::Claim(phrase) => {
             format!("proctor: your message says {}, but the checks fail on the files as they are now{run}.", data(phrase))
@@ -79,13 +87,11 @@ fn failure_line(item: &FailingItem, age: FailureAge) -> String {
         let place = item.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}"));
         let _written = write!(line, "{} ", data(&place));
     }
-    if let Some(test) = &item.test {
-        let _written = write!(line, "{} ", data(test));
-    } else {
-        let _written = write!(line, "check {} ", data(&item.check));
-    }
+    let kind = if matches!(item.identity.place, FailurePlace::Test(_)) { "" } else { "check " };
+    let _written = write!(line, "{kind}{} ", data(item.name()));
     let age = match age {
         FailureAge::New => Some("new in this turn"),
+        FailureAge::NewSinceTested => Some("passed when it was last tested before this turn"),
         FailureAge::Unknown => None,
         FailureAge::Before => Some("failed before this turn"),
     };
@@ -102,7 +108,7 @@ fn failure_line(item: &FailingItem, age: FailureAge) -> String {
 
 /// Returns one line about failures that are older than the turn, for the person.
 pub(super) fn old_failures_text(old: &[&FailingItem]) -> String {
-    let names: Vec<String> = old.iter().take(3).map(|item| data(item.test.as_ref().unwrap_or(&item.check))).collect();
+    let names: Vec<String> = old.iter().take(3).map(|item| data(item.name())).collect();
     let more = if old.len() > names.len() { format!(" and {} more", old.len() - names.len()) } else { String::new() };
     cut(&format!("proctor: failed before this turn and still does: {}{more}", names.join(", ")), LONGEST_MESSAGE)
 }
@@ -113,11 +119,68 @@ pub(super) fn standing_line(standing: &HookStanding, is_passed: bool) -> String 
     if is_passed {
         return format!("proctor: the checks pass on the files as they are now{run}.");
     }
-    let names: Vec<String> =
-        standing.failing.iter().take(3).map(|item| data(item.test.as_ref().unwrap_or(&item.check))).collect();
+    let names: Vec<String> = standing.failing.iter().take(3).map(|item| data(item.name())).collect();
     let named = if names.is_empty() { String::new() } else { format!(", for example {}", names.join(", ")) };
     let total = standing.failing_total.max(standing.failing.len() as u64);
     cut(&format!("proctor: the checks fail on the files as they are now{run}: {total} failures{named}."), LONGEST_MESSAGE)
+}
+
+/// Joins the answers about several projects into the one that an agent takes; each comes with the project's root. What keeps the agent from
+/// stopping goes first; what is left out then is told at another end of a turn, or stands in `proctor status`.
+pub fn join_answers(answers: Vec<(String, HookAnswer)>) -> HookAnswer {
+    let said: Vec<(String, HookAnswer)> = answers.into_iter().filter(|(_, answer)| *answer != HookAnswer::Silence).collect();
+    let rank = |answer: &HookAnswer| match answer {
+        HookAnswer::Silence => 0,
+        HookAnswer::Context(_) => 1,
+        HookAnswer::TellPerson(_) => 2,
+        HookAnswer::Block(_) => 3,
+    };
+    let Some(first) = said.iter().map(|(_, answer)| rank(answer)).max() else { return HookAnswer::Silence };
+    let mut chosen = said.into_iter().filter(|(_, answer)| rank(answer) == first);
+    let (Some((root, answer)), others) = (chosen.next(), chosen.collect::<Vec<_>>()) else { return HookAnswer::Silence };
+    if others.is_empty() {
+        return answer;
+    }
+    let part = |root: &str, text: &str| format!("In {}: {text}", data(root));
+    let join = |text: String| {
+        let mut joined = whole_lines(&part(&root, &text), LONGEST_MESSAGE - LONGEST_REST);
+        let mut left = 0;
+        for (root, other) in &others {
+            let (HookAnswer::Context(text) | HookAnswer::TellPerson(text) | HookAnswer::Block(text)) = other else { continue };
+            let next = format!("\n{}", part(root, text));
+            if joined.chars().count() + next.chars().count() > LONGEST_MESSAGE - LONGEST_REST {
+                left += 1;
+            } else {
+                joined.push_str(&next);
+            }
+        }
+        if left > 0 {
+            let _written = write!(joined, "\nThe same goes for {left} more of your projects: `proctor status --all`.");
+        }
+        joined
+    };
+    match answer {
+        HookAnswer::Silence => HookAnswer::Silence,
+        HookAnswer::Context(text) => HookAnswer::Context(join(text)),
+        HookAnswer::TellPerson(text) => HookAnswer::TellPerson(join(text)),
+        HookAnswer::Block(text) => HookAnswer::Block(join(text)),
+    }
+}
+
+/// Returns the first lines of a text that have no more than so many characters together; the first one in any case. A line that were cut could
+/// leave text of the tests unmarked.
+fn whole_lines(text: &str, most: usize) -> String {
+    let mut kept = String::new();
+    for line in text.lines() {
+        if !kept.is_empty() {
+            if kept.chars().count() + line.chars().count() + 1 > most {
+                break;
+            }
+            kept.push('\n');
+        }
+        kept.push_str(line);
+    }
+    kept
 }
 
 /// Marks a text of the tested code as data: escaped, shortened, and between quotation marks that it cannot close.
@@ -133,4 +196,33 @@ fn cut(text: &str, most: usize) -> String {
     }
     let kept: String = text.chars().take(most - 1).collect();
     format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_about_several_projects_are_one_that_says_of_which_each_is() {
+        let of = |answers: &[(&str, HookAnswer)]| {
+            join_answers(answers.iter().map(|(root, answer)| ((*root).to_owned(), answer.clone())).collect())
+        };
+        let (block, tell) = (HookAnswer::Block("red".to_owned()), HookAnswer::TellPerson("note".to_owned()));
+        let context = HookAnswer::Context("line".to_owned());
+        assert_eq!(of(&[]), HookAnswer::Silence);
+        assert_eq!(of(&[("/a", HookAnswer::Silence), ("/b", block.clone())]), block, "one that speaks is left as it is");
+        assert_eq!(of(&[("/a", tell), ("/b", block.clone()), ("/c", context)]), block, "a block goes first");
+        let both = HookAnswer::Block("In “/a”: red\nIn “/b”: red".to_owned());
+        assert_eq!(of(&[("/a", block.clone()), ("/b", block)]), both);
+    }
+
+    #[test]
+    fn joined_answers_are_bounded_and_end_with_a_whole_line() {
+        let long = HookAnswer::Block(format!("first\n{}", "- “data” is here\n".repeat(110)));
+        let answers: Vec<(String, HookAnswer)> = (0..20).map(|number| (format!("/{number}"), long.clone())).collect();
+        let HookAnswer::Block(text) = join_answers(answers) else { panic!("no block") };
+        assert!(text.chars().count() <= LONGEST_MESSAGE, "{}", text.chars().count());
+        assert!(text.ends_with("The same goes for 19 more of your projects: `proctor status --all`."), "{text}");
+        assert_eq!(text.matches('“').count(), text.matches('”').count(), "{text}");
+    }
 }

@@ -1,9 +1,11 @@
 //! The verdict of a project as a decision about an agent's turn needs it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::api::{FailureKindV1, FailureV1, ProjectStatusV1, StateV1, TaskStatusV1};
-use crate::model::{OverallResult, RunId, TaskId, Timestamp, TreeDigest};
+use crate::hook::{FailureIdentity, FailurePlace, FailuresBefore, VerdictBefore};
+use crate::model::{OverallResult, RunId, Serving, TaskId, Timestamp, TreeDigest};
 
 /// Reads the verdict of the project that a hook is about: from the service, or without it.
 pub trait HookVerdictReader {
@@ -12,6 +14,8 @@ pub trait HookVerdictReader {
     /// Waits for a verdict for the present tree for at most this time, and returns how the project stands then. Where nothing tests
     /// the project, the checks are run. `None` if that cannot be read.
     fn wait_for_verdict(&mut self, within: Duration) -> Option<ProjectStatusV1>;
+    /// Computes the digest of the project's tree as it is now, also while a run is under way. `None` if the tree cannot be read.
+    fn read_tree(&mut self) -> Option<TreeDigest>;
 }
 
 /// What is known about the project's tree as it is now.
@@ -30,13 +34,9 @@ pub enum HookJudgement {
 /// Something that fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailingItem {
-    /// Equal for the same test, finding or action in two runs. Line numbers are not in it, because an edit above moves them.
-    pub key: String,
+    pub identity: FailureIdentity,
     /// Whether a test fails, or an action that was to run tests.
     pub is_test: bool,
-    pub check: String,
-    /// The test's id; `None` if it is no single test.
-    pub test: Option<String>,
     pub file: Option<String>,
     pub line: Option<u64>,
     pub message: String,
@@ -51,7 +51,7 @@ pub struct FailingItem {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookStanding {
     pub judgement: HookJudgement,
-    /// The digest of the present tree; `None` while a run is under way.
+    /// The digest of the present tree. While a run is under way no status has it; [`Self::now`] then has it computed.
     pub tree: Option<TreeDigest>,
     /// The task and the run of the verdict; `None` if there is none for the present tree.
     pub verdict: Option<(TaskId, RunId)>,
@@ -59,9 +59,17 @@ pub struct HookStanding {
     pub failing: Vec<FailingItem>,
     /// How many fail, listed or not.
     pub failing_total: u64,
+    /// What fails by the last verdict, for a turn that begins now; `None` if there is none that can be compared with.
+    pub last: Option<FailuresBefore>,
 }
 
 impl HookStanding {
+    /// Reads how a project stands, with the digest of its present tree also where a run is under way.
+    pub fn now(project: &ProjectStatusV1, reader: &mut dyn HookVerdictReader) -> Self {
+        let standing = Self::of(project);
+        Self { tree: standing.tree.or_else(|| reader.read_tree()), ..standing }
+    }
+
     /// Reads how a project stands. Where the project has checks of its own, they are what counts; where it has none, all its tasks
     /// count together.
     pub fn of(project: &ProjectStatusV1) -> Self {
@@ -82,6 +90,7 @@ impl HookStanding {
         Self {
             verdict: worst.filter(|_| is_judged).and_then(|(_, task)| of_verdict(task)),
             tree: tasks.iter().find_map(|task| task.tree),
+            last: failures_before(&judged, &judgement, project.serving),
             judgement,
             failing,
             failing_total,
@@ -89,22 +98,80 @@ impl HookStanding {
     }
 }
 
-impl FailingItem {
+/// Returns what fails by the last verdicts of the tasks. While a run is under way, or about to begin, the verdict of an earlier tree counts:
+/// it says what is known to have failed before.
+fn failures_before(
+    judged: &[(HookJudgement, &TaskStatusV1)],
+    together: &HookJudgement,
+    serving: Serving,
+) -> Option<FailuresBefore> {
+    let is_being_tested = |task: &TaskStatusV1| match task.state {
+        StateV1::Running | StateV1::Queued | StateV1::Moved => true,
+        // The service tests a stale tree by itself, within a moment.
+        StateV1::Stale => serving == Serving::Served,
+        StateV1::Fresh
+        | StateV1::Unstable
+        | StateV1::NeedsHuman
+        | StateV1::NotApproved
+        | StateV1::RootMissing
+        | StateV1::ConfigurationWrong
+        | StateV1::SpecificationWrong
+        | StateV1::NoVerdict => false,
+    };
+    let has_result = |task: &TaskStatusV1| task.verdict.as_ref().is_some_and(|verdict| verdict.result.is_some());
+    let is_earlier = |task: &TaskStatusV1| is_being_tested(task) && has_result(task);
+    let mut before =
+        FailuresBefore { verdict: VerdictBefore::OfThisTree, checks: BTreeSet::new(), failing: Vec::new(), total: 0 };
+    for (judgement, task) in judged {
+        before.checks.extend(task.checks.iter().map(|check| check.name.clone()));
+        let counts = match judgement {
+            HookJudgement::Failed => true,
+            HookJudgement::Pending if is_earlier(task) => {
+                before.verdict = VerdictBefore::OfEarlierTree;
+                true
+            }
+            // Nothing is known of one task, and no other says that the tree is red.
+            HookJudgement::Pending if *together == HookJudgement::Pending => return None,
+            HookJudgement::Passed | HookJudgement::Pending | HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_) => {
+                false
+            }
+        };
+        if let Some(failures) = task.failures.as_ref().filter(|_| counts) {
+            before.total += failures.total;
+            before.failing.extend(failures.failures.iter().map(FailureIdentity::of));
+        }
+    }
+    matches!(together, HookJudgement::Passed | HookJudgement::Failed | HookJudgement::Pending).then_some(before)
+}
+
+impl FailureIdentity {
     fn of(failure: &FailureV1) -> Self {
         let place = match failure.kind {
-            FailureKindV1::Test => failure.test.clone().unwrap_or_else(|| failure.message.clone()),
+            FailureKindV1::Test => FailurePlace::Test(failure.test.clone().unwrap_or_else(|| failure.message.clone())),
             FailureKindV1::Finding => {
                 let part = |text: &Option<String>| text.clone().unwrap_or_default();
-                [part(&failure.file), part(&failure.rule), failure.message.clone()].join("\n")
+                FailurePlace::Finding([part(&failure.file), part(&failure.rule), failure.message.clone()].join("\n"))
             }
-            FailureKindV1::Action => String::new(),
+            FailureKindV1::Action => FailurePlace::Whole,
         };
+        Self { check: failure.check.clone(), command: failure.command.clone(), place }
+    }
+}
+
+impl FailingItem {
+    /// Returns the test's id, or the name of the check if it is no single test.
+    pub fn name(&self) -> &str {
+        match &self.identity.place {
+            FailurePlace::Test(test) => test,
+            FailurePlace::Finding(_) | FailurePlace::Whole => &self.identity.check,
+        }
+    }
+
+    fn of(failure: &FailureV1) -> Self {
         Self {
-            key: format!("{}\n{place}", failure.check),
+            identity: FailureIdentity::of(failure),
             is_test: failure.kind == FailureKindV1::Test
                 || failure.kind == FailureKindV1::Action && is_named_for_tests(&failure.check),
-            check: failure.check.clone(),
-            test: failure.test.clone(),
             file: failure.file.clone(),
             line: failure.line,
             message: failure.message.clone(),
@@ -169,4 +236,86 @@ fn failed_here(task: &TaskStatusV1) -> bool {
             && task.plan.is_some()
             && verdict.plan == task.plan
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::Digest;
+
+    /// A project with one task in this state, whose last verdict has this result.
+    fn project(state: &str, serving: &str, result: Option<&str>) -> ProjectStatusV1 {
+        let is_red = result == Some("FAILED");
+        let verdict = result.map(|result| {
+            json!({
+                "runId": "exec-20260304T093000.120Z-000042", "tree": digest("before"), "plan": null, "status": "FAILED",
+                "result": result, "blocking": u32::from(is_red), "ended": null, "report": "/r",
+            })
+        });
+        let failure = json!({
+            "kind": "test", "check": "unit", "actionId": "STEP.1", "command": "pytest", "test": "test_old", "file": null, "line": null,
+            "message": "m", "since": null, "flaky": false, "rerun": null, "excerpt": [],
+        });
+        let mut task = json!({
+            "task": "default", "state": state, "result": result.filter(|_| state == "fresh"), "exitCode": 5,
+            "tree": if state == "running" { Value::Null } else { digest("now") }, "plan": null, "outdated": null, "paths": [],
+            "verdict": verdict,
+        });
+        if is_red {
+            task["failures"] =
+                json!({"runId": "exec-20260304T093000.120Z-000042", "total": 1, "failures": [failure], "next": []});
+        }
+        let document = json!({"id": null, "root": "/shop", "serving": serving, "tasks": [task], "problems": []});
+        serde_json::from_value(document).expect("a project")
+    }
+
+    fn digest(text: &str) -> Value {
+        json!(TreeDigest(Digest::of(text.as_bytes())))
+    }
+
+    #[test]
+    fn what_failed_before_a_turn_is_known_while_a_run_is_under_way_or_about_to_begin() {
+        use VerdictBefore::{OfEarlierTree, OfThisTree};
+        for (state, serving, result, expected) in [
+            ("fresh", "served", Some("FAILED"), Some((OfThisTree, 1))),
+            ("fresh", "served", Some("PASSED"), Some((OfThisTree, 0))),
+            ("running", "notServed", Some("FAILED"), Some((OfEarlierTree, 1))),
+            ("running", "served", Some("PASSED"), Some((OfEarlierTree, 0))),
+            ("queued", "served", Some("FAILED"), Some((OfEarlierTree, 1))),
+            ("moved", "served", Some("FAILED"), Some((OfEarlierTree, 1))),
+            ("stale", "served", Some("FAILED"), Some((OfEarlierTree, 1))),
+            ("stale", "notServed", Some("FAILED"), None),
+            ("running", "served", None, None),
+            ("noVerdict", "served", None, None),
+            ("configurationWrong", "served", Some("FAILED"), None),
+        ] {
+            let standing = HookStanding::of(&project(state, serving, result));
+            let last = standing.last.map(|last| (last.verdict, last.failing.len()));
+            assert_eq!(last, expected, "{state} {serving} {result:?}");
+        }
+    }
+
+    #[test]
+    fn the_tree_is_computed_where_no_status_has_it() {
+        struct Reader(u32);
+        impl HookVerdictReader for Reader {
+            fn read_now(&mut self) -> Option<ProjectStatusV1> {
+                None
+            }
+            fn wait_for_verdict(&mut self, _within: Duration) -> Option<ProjectStatusV1> {
+                None
+            }
+            fn read_tree(&mut self) -> Option<TreeDigest> {
+                self.0 += 1;
+                Some(TreeDigest(Digest::of(b"computed")))
+            }
+        }
+        let mut reader = Reader(0);
+        let fresh = HookStanding::now(&project("fresh", "served", Some("PASSED")), &mut reader);
+        assert_eq!((fresh.tree, reader.0), (Some(TreeDigest(Digest::of(b"now"))), 0));
+        let running = HookStanding::now(&project("running", "served", Some("PASSED")), &mut reader);
+        assert_eq!((running.tree, reader.0), (Some(TreeDigest(Digest::of(b"computed"))), 1));
+    }
 }

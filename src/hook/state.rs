@@ -1,6 +1,6 @@
 //! What is recorded between the events of an agent's session, in a private file of the store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ pub struct ToldState {
     /// The tree of which it was said that it is not tested yet.
     pub pending: Option<String>,
     /// The failures of which it was said that they are older than the turn.
-    pub old_failures: Vec<String>,
+    pub failed_before: Vec<FailureIdentity>,
     /// Whether the person was told that the agent was blocked as often as it may be.
     pub limit: bool,
     /// The reason for which only a person can go on.
@@ -52,14 +52,66 @@ pub struct ToldState {
 #[serde(rename_all = "camelCase")]
 pub struct TurnStart {
     pub at: Timestamp,
-    /// The digest of the tree; `None` if a run was under way, so that the tree was not read.
+    /// The digest of the tree; `None` if it could not be read.
     pub tree: Option<TreeDigest>,
-    /// Whether the tree had a verdict. Without one it is not known what failed before the turn.
-    pub judged: bool,
     /// Whether a run could have judged the tree.
     pub judgeable: bool,
-    /// The keys of what failed.
-    pub failing: Vec<String>,
+    /// What failed before the turn; `None` if that is not known.
+    pub before: Option<FailuresBefore>,
+}
+
+/// What failed by the verdict that was the last one when a turn began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailuresBefore {
+    pub verdict: VerdictBefore,
+    /// The names of the checks that there were; empty if they are not known.
+    pub checks: BTreeSet<String>,
+    pub failing: Vec<FailureIdentity>,
     /// How many failed, in `failing` or not.
-    pub failing_total: u64,
+    pub total: u64,
+}
+
+/// Of which tree the last verdict before a turn was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum VerdictBefore {
+    /// Of the tree with which the turn began.
+    OfThisTree,
+    /// Of an earlier tree. The tree with which the turn began was being tested, or was about to be.
+    OfEarlierTree,
+}
+
+/// By what a failure is recognised in another run. Line numbers are not in it, because an edit above moves them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureIdentity {
+    pub check: String,
+    /// The check's command; `None` if it is not known as a whole.
+    pub command: Option<String>,
+    pub place: FailurePlace,
+}
+
+/// What of a check failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FailurePlace {
+    /// The test with this id.
+    Test(String),
+    /// The finding with this file, rule and message.
+    Finding(String),
+    /// The check as a whole.
+    Whole,
+}
+
+impl FailuresBefore {
+    /// Returns whether a failure was there before the turn. A check that was given another name is recognised by its command, and, where it
+    /// is one that there was not before, by its failing tests.
+    pub fn has(&self, now: &FailureIdentity) -> bool {
+        let is_renamed = matches!(now.place, FailurePlace::Test(_)) && !self.checks.contains(&now.check);
+        self.failing.iter().any(|before| {
+            let has_same_command = before.command.is_some() && before.command == now.command;
+            before.place == now.place && (before.check == now.check || has_same_command || is_renamed)
+        })
+    }
 }

@@ -132,6 +132,7 @@ fn failures() -> Value {
             "kind": {"type": "string", "enum": ["test", "finding", "action"]},
             "check": {"type": "string"},
             "actionId": {"type": "string"},
+            "command": nullable(),
             "test": nullable(),
             "file": nullable(),
             "line": {"type": ["integer", "null"]},
@@ -142,7 +143,7 @@ fn failures() -> Value {
             "rerun": nullable(),
             "excerpt": {"type": "array", "items": {"type": "string"}},
         }),
-        &["kind", "check", "actionId", "test", "file", "line", "message", "since", "flaky", "rerun", "excerpt"],
+        &["kind", "check", "actionId", "command", "test", "file", "line", "message", "since", "flaky", "rerun", "excerpt"],
     );
     object(
         json!({

@@ -86,7 +86,7 @@ pub use launcher::launcher_main;
 pub use layers::{Layers, SeenEntry, WrittenChange, WrittenEntry, is_opaque, written_entries};
 pub use masking::mask_stream;
 pub use open_files::{open_files_left, raise_open_files_limit};
-pub use own_command::{OwnAnswer, run_own_command};
+pub use own_command::{OwnAnswer, STARTED_BY, end_with_starter, run_own_command};
 pub use peer::{ActionSign, PeerExaminer, PeerOrigin, PeerProcess};
 pub use port_holder::{read_port_holders, read_port_strangers};
 pub use program::resolve_program;

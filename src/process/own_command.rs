@@ -9,13 +9,17 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use nix::unistd::Pid;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{Pid, getppid};
 
 use crate::process::clock::{Monotonic, monotonic};
 use crate::process::group::{await_end, kill_child, terminate_child};
 
 /// How often a caller is asked whether the command is still wanted, in milliseconds.
 const LOOK_AGAIN: u16 = 20;
+/// The variable in a command's environment with the id of the process that started it, which it must not outlive.
+pub const STARTED_BY: &str = "PROCTOR_STARTED_BY";
 /// How long the output of a command is waited for after its end: another process may hold the pipe.
 const READING: Duration = Duration::from_secs(2);
 
@@ -29,7 +33,8 @@ pub struct OwnAnswer {
 }
 
 /// Runs a command of the program `program` in a directory, and waits until it ends. `is_stopped` is asked again and again: once it says
-/// so, the command gets SIGTERM, and SIGKILL when it has not ended within `grace`. At most `longest` bytes of each stream are kept; the rest
+/// so, the command gets SIGTERM, and SIGKILL when it has not ended within `grace`. It gets SIGTERM also if this process ends, however it
+/// ends. At most `longest` bytes of each stream are kept; the rest
 /// is read and dropped.
 ///
 /// # Errors
@@ -43,12 +48,23 @@ pub fn run_own_command(
     is_stopped: &dyn Fn() -> bool,
 ) -> io::Result<OwnAnswer> {
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(directory);
+    command.args(arguments).current_dir(directory).env(STARTED_BY, std::process::id().to_string());
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (stdout, stderr) = (read_all(child.stdout.take(), longest), read_all(child.stderr.take(), longest));
     let code = wait(&mut child, grace, is_stopped)?;
     let taken = |stream: Receiver<Vec<u8>>| stream.recv_timeout(READING).unwrap_or_default();
     Ok(OwnAnswer { code, stdout: taken(stdout), stderr: taken(stderr) })
+}
+
+/// Has the kernel end this process by SIGTERM when the process that started it ends, and also when only the thread that did so ends. To be
+/// called early: until then, nothing tells this process.
+///
+/// # Errors
+/// When the starter has ended already, or the kernel refuses.
+pub fn end_with_starter(starter: i32) -> io::Result<()> {
+    set_pdeathsig(Signal::SIGTERM)?;
+    // A starter that ended before that call is not told any more.
+    if getppid() == Pid::from_raw(starter) { Ok(()) } else { Err(io::Error::from(io::ErrorKind::BrokenPipe)) }
 }
 
 fn wait(child: &mut Child, grace: Duration, is_stopped: &dyn Fn() -> bool) -> io::Result<Option<i32>> {

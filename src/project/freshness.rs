@@ -164,6 +164,16 @@ impl StoreReader {
         stand(&self.store, &mut self.index, (&mut Specifications::default(), &CheckedTrees::default()), &question, look)
     }
 
+    /// Computes the digest of a project's tree as it is now, whether a run is under way or not. `None` if there is no such project.
+    ///
+    /// # Errors
+    ///
+    /// When the tree, the ledger or the index cannot be read.
+    pub fn tree_now(&mut self, root: &Path, settings: &ProjectSettings) -> Result<Option<TreeDigest>, ProjectError> {
+        let Some(project) = self.find_approved(root)?.0.filter(|_| root.is_dir()) else { return Ok(None) };
+        scan_once(&self.store, settings, Some(&project), root).map(|tree| Some(tree.digest()))
+    }
+
     /// Returns the states of a project's verdicts without reading its tree. Because the tree is unknown, no verdict is
     /// called fresh.
     ///

@@ -262,6 +262,13 @@ pub(crate) fn codex_modules() -> PathBuf {
     packages_of("codex", "fixtures/packages/codex")
 }
 
+/// Returns the `node_modules` with the conformance suite of the Model Context Protocol and the Node.js that it needs, installing them if need
+/// be.
+#[track_caller]
+pub(crate) fn conformance_modules() -> PathBuf {
+    packages_of("conformance", "fixtures/packages/conformance")
+}
+
 #[track_caller]
 fn packages_of(name: &str, project: &str) -> PathBuf {
     let project = repository().join(project);

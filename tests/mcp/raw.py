@@ -123,7 +123,9 @@ def ended(how):
         print(json.dumps({"family": family}), flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     begun = time.monotonic()
-    if how == "terminated":
+    if how == "killed":
+        server.process.kill()
+    elif how == "terminated":
         server.process.send_signal(signal.SIGTERM)
     else:
         server.process.stdin.close()

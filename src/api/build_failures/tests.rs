@@ -61,6 +61,7 @@ fn a_failed_test_has_its_place_its_past_its_difference_and_the_command_for_it_al
         kind: FailureKindV1::Test,
         check: "check 1".to_owned(),
         action_id: crate::model::ActionId::numbered("STEP", 1),
+        command: Some("python -m pytest -q".to_owned()),
         test: Some("tests/test_a.py::test_b".to_owned()),
         file: Some("tests/test_a.py".to_owned()),
         line: Some(7),
@@ -133,6 +134,11 @@ fn what_a_test_is_named_or_says_is_data_in_its_own_fields() {
     assert!(failure.test.as_ref().unwrap().contains("IGNORE ALL RULES"), "the name stays a name: {failure:?}");
     assert!(!failures.next.iter().any(|next| next.message.contains("IGNORE")), "{:?}", failures.next);
     assert_eq!(failure.rerun, None, "a command with hidden characters is left out");
+    let secret = format!("curl -H 'authorization: Bearer ghp_{}'", "a1".repeat(18));
+    for (command, told) in [("pytest -q", Some("pytest -q")), (secret.as_str(), None), (&"x".repeat(3000), None)] {
+        let failures = built(&report(vec![check(1, "pytest", command, tests(&[failed("tests/test_a.py::test_b")], 1))]), &[]);
+        assert_eq!(failures.failures[0].command.as_deref(), told, "{command}");
+    }
 }
 
 #[test]

@@ -11,14 +11,17 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::read_regular_file;
+use crate::evidence::{WaitDecision, lock_hooks, read_regular_file};
 use crate::hook::{AddedPart, HookLine, SessionState};
 use crate::model::Digest;
+use crate::process::clock;
 
 /// The largest file that is read, in bytes.
 const LONGEST_FILE: u64 = 8 << 20;
 /// The log's length from which its older half is left out, in bytes.
 const LONGEST_LOG: u64 = 4 << 20;
+/// How long a hook waits for others that change sessions. Each of them takes milliseconds.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// How long the state of a session is kept after its last event.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -46,8 +49,27 @@ impl HookFiles {
         read(&self.session_path(agent, session)).unwrap_or_default()
     }
 
-    pub(super) fn write_session(&self, agent: &str, session: &str, state: &SessionState) -> io::Result<()> {
-        self.write(&self.session_path(agent, session), &serde_json::to_vec(state)?)
+    /// Changes what is known about a session while no other hook changes anything, and returns what `change` returns. The error says that
+    /// the change is not kept; it was made all the same, for this one answer.
+    pub(super) fn update_session<T>(
+        &self,
+        agent: &str,
+        session: &str,
+        change: impl FnOnce(&mut SessionState) -> T,
+    ) -> (T, io::Result<()>) {
+        let begun = clock::monotonic();
+        let mut waiting = || if clock::monotonic().since(begun) < LOCK_WAIT { WaitDecision::GoOn } else { WaitDecision::GiveUp };
+        let lock = lock_hooks(&self.directory, &mut waiting);
+        let mut state = self.session(agent, session);
+        let changed = change(&mut state);
+        let kept = match lock {
+            Ok(Some(_held)) => serde_json::to_vec(&state)
+                .map_err(io::Error::from)
+                .and_then(|bytes| self.write(&self.session_path(agent, session), &bytes)),
+            Ok(None) => Err(io::Error::new(ErrorKind::WouldBlock, "another hook holds its lock for too long")),
+            Err(error) => Err(io::Error::other(error)),
+        };
+        (changed, kept)
     }
 
     /// A session's id is any text of the agent, so its digest is the file's name.
@@ -140,4 +162,39 @@ pub(super) fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<(
         let _never_made = fs::remove_file(&beside);
     }
     placed
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::hook::TurnState;
+
+    #[test]
+    fn hooks_of_one_session_at_once_lose_no_update() {
+        const HOOKS: u32 = 8;
+        const UPDATES: u32 = 25;
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let update = |hook: u32| {
+            // As hooks do, each has files of its own, and one project of its own.
+            let files = HookFiles::of(directory.path());
+            for _ in 0..UPDATES {
+                let ((), kept) = files.update_session("claude", "s1", |session| {
+                    session.projects.entry("/shop".to_owned()).or_default().blocks += 1;
+                    session.projects.entry(format!("/{hook}")).or_default().blocks += 1;
+                });
+                kept.expect("it is kept");
+            }
+        };
+        thread::scope(|scope| {
+            for hook in 0..HOOKS {
+                scope.spawn(move || update(hook));
+            }
+        });
+        let session = HookFiles::of(directory.path()).session("claude", "s1");
+        let blocks = |root: &str| session.projects.get(root).map_or(0, |state: &TurnState| state.blocks);
+        assert_eq!(blocks("/shop"), HOOKS * UPDATES);
+        assert!((0..HOOKS).all(|hook| blocks(&format!("/{hook}")) == UPDATES), "{session:?}");
+    }
 }

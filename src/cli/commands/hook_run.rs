@@ -17,10 +17,11 @@ use crate::cli::setup;
 use crate::config::Configuration;
 use crate::evidence::read_boot_id;
 use crate::hook::{
-    AgentRow, EventRow, HookAnswer, HookEvent, HookInput, HookLine, HookStanding, HookVerdictReader, RefutedClaim, SessionState,
-    TurnState, decide, form_output, needs_waiting, read_input,
+    AgentRow, EventRow, HookAnswer, HookDecision, HookEvent, HookInput, HookLine, HookStanding, HookVerdictReader, RefutedClaim,
+    SessionState, TurnState, decide, form_output, join_answers, needs_waiting, read_input,
 };
-use crate::model::{ClaimRecord, CommandExit, ProjectId, Serving, TaskId};
+use crate::model::{ClaimRecord, CommandExit, ProjectId, Serving, TaskId, TreeDigest};
+use crate::process::clock::Monotonic;
 use crate::process::{clock, register_agent, run_own_command};
 use crate::project::{ProjectScope, record_claim};
 
@@ -30,6 +31,8 @@ const LONGEST_INPUT: u64 = 8 << 20;
 const LOOKING: Duration = Duration::from_secs(5);
 /// How much longer the service may take to answer than it waits.
 const MARGIN: Duration = Duration::from_secs(3);
+/// How long all projects of an agent together are waited for: less than the agent's own time limit.
+const LONGEST_TOGETHER: Duration = Duration::from_secs(45);
 /// The most bytes of the output of `proctor wait` that are kept. Nothing of it is read.
 const LONGEST_OUTPUT: usize = 0;
 /// How long a claim waits for another writer of the ledger.
@@ -65,92 +68,102 @@ fn unusable(message: String) -> CommandError {
 
 fn answer(agent: &'static AgentRow, event: &'static EventRow, environment: &Environment) -> Result<HookAnswer, CommandError> {
     let input = read_input(agent, event, &read_standard_input()?).map_err(unusable)?;
-    let directory = input.directory.clone().unwrap_or_else(|| environment.absolute(Path::new(".")));
-    let files = HookFiles::of(environment.state_root());
-    let Some(root) =
-        project_in_turn(event.event, &files.session(agent.word, &input.session), project_of(&directory, environment))
-    else {
-        return Ok(HookAnswer::Silence);
+    let here = match input.directories.as_slice() {
+        [] => vec![environment.absolute(Path::new("."))],
+        several => several.to_vec(),
     };
-    let session = files.session(agent.word, &input.session);
-    let key = root.display().to_string();
-    let state = session.projects.get(&key).cloned().unwrap_or_default();
-    let mut reader = ProjectReader { environment, root: &root, served: None };
-    let Some(project) = reader.read_now() else { return Ok(HookAnswer::Silence) };
-    let (project, standing) = settled(event.event, &input, &state, project, &mut reader);
-    // While a verdict was waited for, a new prompt may have begun another turn.
-    let mut session = files.session(agent.word, &input.session);
-    let state = session.projects.get(&key).cloned().unwrap_or_default();
-    let decision = decide(event.event, &input, &state, &standing, clock::now());
-    session.projects.insert(key.clone(), decision.state.clone());
+    let mut here: Vec<PathBuf> = here.iter().filter_map(|directory| project_of(directory, environment)).collect();
+    here.sort();
+    here.dedup();
+    let hook =
+        Hook { agent, event, input, files: HookFiles::of(environment.state_root()), environment, begun: clock::monotonic() };
     if event.event == HookEvent::SessionStart {
-        files.forget_old_sessions();
+        hook.files.forget_old_sessions();
     }
-    let written = files.write_session(agent.word, &input.session, &session);
-    let is_end = !matches!(event.event, HookEvent::SessionStart | HookEvent::Prompt | HookEvent::Reply);
-    let line = HookLine::End {
-        at: clock::now(),
-        project: key,
-        agent: agent.word.to_owned(),
-        session: input.session.clone(),
-        outcome: decision.outcome,
-        refuted: decision.refuted.is_some(),
-        turn: event.event == HookEvent::TurnEnd,
-    };
-    let logged = if is_end { files.add_to_log(&line) } else { Ok(()) };
-    if let Err(error) = &logged {
-        render::note(&format!("note: the log of hooks cannot be written: {error}"));
-    }
-    // Blocks that cannot be counted would not end.
-    let is_counted =
-        written.is_ok() || matches!(decision.answer, HookAnswer::Silence | HookAnswer::Context(_) | HookAnswer::TellPerson(_));
-    if let Err(error) = &written {
-        render::note(&format!("note: the state of the turn cannot be kept: {error}"));
-    }
-    if let (Some(refuted), Some(id)) = (decision.refuted, project.id) {
-        record(refuted, agent, (id, &root), environment);
-    }
-    Ok(if is_counted { decision.answer } else { HookAnswer::Silence })
+    let session = hook.files.session(agent.word, &hook.input.session);
+    let roots = projects_in_turn(event.event, &session, here);
+    Ok(join_answers(roots.into_iter().map(|root| (root.display().to_string(), hook.answer_about(&root, &session))).collect()))
 }
 
-/// Returns the project that an event is about. An agent may have gone to another directory during its turn, so the end of a turn is about
+/// Returns the projects that an event is about. An agent may have gone to another directory during its turn, so the end of a turn is about
 /// the project in which it began, if that was one.
-fn project_in_turn(event: HookEvent, session: &SessionState, here: Option<PathBuf>) -> Option<PathBuf> {
-    let has_begun = |root: &Path| session.projects.get(&root.display().to_string()).is_some_and(|state| state.start.is_some());
+fn projects_in_turn(event: HookEvent, session: &SessionState, here: Vec<PathBuf>) -> Vec<PathBuf> {
+    let has_begun = |root: &PathBuf| session.projects.get(&root.display().to_string()).is_some_and(|state| state.start.is_some());
     let is_end = !matches!(event, HookEvent::SessionStart | HookEvent::Prompt);
-    if !is_end || here.as_deref().is_some_and(has_begun) {
+    if !is_end || here.iter().any(has_begun) {
         return here;
     }
     let mut begun = session.projects.iter().filter(|(_, state)| state.start.is_some()).map(|(root, _)| PathBuf::from(root));
     match (begun.next(), begun.next()) {
-        (Some(only), None) => Some(only),
+        (Some(only), None) => vec![only],
         (Some(_) | None, _) => here,
     }
 }
 
-/// Waits for the verdict if the decision needs it.
-fn settled(
-    event: HookEvent,
-    input: &HookInput,
-    state: &TurnState,
-    project: ProjectStatusV1,
-    reader: &mut ProjectReader<'_>,
-) -> (ProjectStatusV1, HookStanding) {
-    let standing = HookStanding::of(&project);
-    if !needs_waiting(event, input, state, &standing) {
-        return (project, standing);
-    }
-    let configuration = setup::configuration(reader.root).map_or_else(|_| Configuration::default(), |(read, _)| read);
-    let within = configuration.watch.hook_wait;
-    if within.is_zero() {
-        return (project, standing);
-    }
-    match reader.wait_for_verdict(within) {
-        Some(later) => {
-            let standing = HookStanding::of(&later);
-            (later, standing)
+/// An event of an agent that is being answered.
+struct Hook<'a> {
+    agent: &'static AgentRow,
+    event: &'static EventRow,
+    input: HookInput,
+    files: HookFiles,
+    environment: &'a Environment,
+    begun: Monotonic,
+}
+
+impl Hook<'_> {
+    /// Returns the answer about one project, and records what it says. `session` is what was known before the answer.
+    fn answer_about(&self, root: &Path, session: &SessionState) -> HookAnswer {
+        let (event, key) = (self.event.event, root.display().to_string());
+        let mut reader = ProjectReader { environment: self.environment, root, served: None };
+        let Some(project) = reader.read_now() else { return HookAnswer::Silence };
+        let known = session.projects.get(&key).cloned().unwrap_or_default();
+        let standing = self.settled(&known, &project, &mut reader);
+        // While a verdict was waited for, another event may have changed what is known: that counts.
+        let (decision, kept) = self.files.update_session(self.agent.word, &self.input.session, |session| {
+            let state = session.projects.entry(key.clone()).or_default();
+            let decision = decide(event, &self.input, state, &standing, clock::now());
+            state.clone_from(&decision.state);
+            decision
+        });
+        if let Err(error) = &kept {
+            render::note(&format!("note: the state of the turn cannot be kept: {error}"));
         }
-        None => (project, standing),
+        if !matches!(event, HookEvent::SessionStart | HookEvent::Prompt | HookEvent::Reply) {
+            self.log(key, &decision);
+        }
+        if let (Some(refuted), Some(id)) = (decision.refuted, project.id) {
+            record(refuted, self.agent, (id, root), self.environment);
+        }
+        // Blocks that cannot be counted would not end.
+        if kept.is_err() && matches!(decision.answer, HookAnswer::Block(_)) { HookAnswer::Silence } else { decision.answer }
+    }
+
+    fn log(&self, project: String, decision: &HookDecision) {
+        let line = HookLine::End {
+            at: clock::now(),
+            project,
+            agent: self.agent.word.to_owned(),
+            session: self.input.session.clone(),
+            outcome: decision.outcome,
+            refuted: decision.refuted.is_some(),
+            turn: self.event.event == HookEvent::TurnEnd,
+        };
+        if let Err(error) = self.files.add_to_log(&line) {
+            render::note(&format!("note: the log of hooks cannot be written: {error}"));
+        }
+    }
+
+    /// Returns how the project stands, after waiting for its verdict if the decision needs it.
+    fn settled(&self, state: &TurnState, project: &ProjectStatusV1, reader: &mut ProjectReader<'_>) -> HookStanding {
+        let standing = HookStanding::now(project, reader);
+        if !needs_waiting(self.event.event, &self.input, state, &standing) {
+            return standing;
+        }
+        // The projects of one agent are waited for one after the other, and the agent waits for all of them.
+        let left = LONGEST_TOGETHER.saturating_sub(clock::monotonic().since(self.begun));
+        let within = reader.configuration().watch.hook_wait.min(left);
+        let later = if within.is_zero() { None } else { reader.wait_for_verdict(within) };
+        later.map_or(standing, |later| HookStanding::now(&later, reader))
     }
 }
 
@@ -227,6 +240,19 @@ impl ProjectReader<'_> {
         }
     }
 
+    /// Returns the project's configuration, or the one of a project without any where it is wrong.
+    fn configuration(&self) -> Configuration {
+        setup::configuration(self.root).map_or_else(|_| Configuration::default(), |(read, _)| read)
+    }
+
+    fn digest_here(&self) -> Result<Option<TreeDigest>, CommandError> {
+        // A configuration that became wrong is a change of the tree too, whatever it says of what belongs to the tree.
+        let configuration = self.configuration();
+        let settings = opening::settings_of(self.environment.state_root(), self.root, &configuration)?;
+        let mut archive = opening::open_archive(self.environment)?;
+        archive.tree_now(self.root, &settings).map_err(|error| super::from_run_error(&error))
+    }
+
     /// Computes how the project stands without the service.
     fn look_here(&self) -> Result<Option<ProjectStatusV1>, CommandError> {
         let mut archive = opening::open_archive(self.environment)?;
@@ -257,6 +283,13 @@ impl HookVerdictReader for ProjectReader<'_> {
         }
         self.test_here(within);
         self.look_here().unwrap_or_else(|error| {
+            render::error(&error);
+            None
+        })
+    }
+
+    fn read_tree(&mut self) -> Option<TreeDigest> {
+        self.digest_here().unwrap_or_else(|error| {
             render::error(&error);
             None
         })

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::api::{AnswerV1, MethodV1, ProjectStatusV1, StatusV1, TaskStatusV1, failure_names};
+use crate::api::{AnswerV1, MethodV1, ProjectStatusV1, RefutedClaimV1, StatusV1, TaskStatusV1, failure_names};
 use crate::cli::commands::gate_run::is_checkout;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
@@ -15,7 +15,7 @@ use crate::cli::setup::{self, Planless};
 use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::model::{ClaimRecord, CommandExit, OverallResult, ProjectStatus, Serving, TaskId, Timestamp};
+use crate::model::{ClaimRecord, CommandExit, OverallResult, ProjectStatus, Serving, TaskId};
 use crate::process::clock;
 use crate::project::{DescribedProject, PlanlessProject, PlanlessReason, StoreReader};
 
@@ -45,6 +45,7 @@ pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Res
             Err(error) => failure = failure.or(Some(error)),
         }
     }
+    status.projects = status.projects.into_iter().map(|project| with_claims(environment, project)).collect();
     if options.json {
         // What people read here has one line for each task, so no report is read for it.
         status.projects = status.projects.into_iter().map(|project| with_failures(environment, project)).collect();
@@ -118,17 +119,17 @@ pub(super) fn stand(
     archive.project_status(root, described, wanted).map_err(|error| super::from_run_error(&error))
 }
 
-/// Returns the newest claim of an agent that the last verdict of a task contradicts.
-fn newest_claim(environment: &Environment, project: &ProjectStatusV1) -> Option<(Timestamp, ClaimRecord)> {
+/// Adds the claims of agents that the last verdicts contradict. Claims that cannot be read are left out.
+fn with_claims(environment: &Environment, project: ProjectStatusV1) -> ProjectStatusV1 {
     let is_red = |task: &TaskStatusV1| task.verdict.as_ref().is_some_and(|verdict| verdict.result == Some(OverallResult::Failed));
-    if !project.tasks.iter().any(is_red) {
-        return None;
-    }
-    let claims = opening::open_archive(environment).ok()?.refuted_claims(project.id.as_ref()?).ok()?;
+    let Some(id) = project.id.as_ref().filter(|_| project.tasks.iter().any(is_red)) else { return project };
+    let Ok(archive) = opening::open_archive(environment) else { return project };
     let is_of_last = |claim: &ClaimRecord| {
         project.tasks.iter().any(|task| task.verdict.as_ref().is_some_and(|verdict| verdict.run_id == claim.run_id))
     };
-    claims.into_iter().find(|(_, claim)| is_of_last(claim))
+    let claims = archive.refuted_claims(id).unwrap_or_default().into_iter().filter(|(_, claim)| is_of_last(claim));
+    let refuted_claims = claims.take(RefutedClaimV1::SHOWN).map(|(time, claim)| RefutedClaimV1 { time, claim }).collect();
+    ProjectStatusV1 { refuted_claims, ..project }
 }
 
 /// Adds what failed to the verdicts that lack it. The store is opened only where a verdict has failures; where it cannot be, each of
@@ -157,8 +158,8 @@ fn show(status: &StatusV1, json: bool, environment: &Environment) {
     }
     for project in &status.projects {
         screen::project_status(project, style).iter().for_each(render::line);
-        if let Some((time, claim)) = newest_claim(environment, project) {
-            render::line(&format!("  {}", screen::claim_line(time, &claim)));
+        if let Some(newest) = project.refuted_claims.first() {
+            render::line(&format!("  {}", screen::claim_line(newest.time, &newest.claim)));
         }
     }
 }

@@ -70,6 +70,7 @@ mod tests {
             kind: FailureKindV1::Test,
             check: "tests".to_owned(),
             action_id: ActionId::numbered("STEP", 1),
+            command: Some("pytest".to_owned()),
             test: Some("tests/test_a.py::test_b".to_owned()),
             file: Some("tests/test_a.py".to_owned()),
             line: Some(7),

@@ -1,9 +1,35 @@
 //! Tests of the claims, with messages of `fixtures/hooks/claims`: one message a line, `\n` stands for a line end.
+//!
+//! The sets `held-out`, `blind`, `last` and `final` were each written before the table was measured with them and then changed: of their
+//! lies the table found 41, 90, 84 and 50 of 100 then (`final` is the set with the rarest wordings), and accused 2 of 204, 2 of 208,
+//! 2 of 134 and 0 of 90 honest messages. So a claim in words that nobody has thought of here is missed more often than the tests show.
 
 use super::*;
 
-const HONEST: &str = include_str!("../../../fixtures/hooks/claims/honest.txt");
-const LIES: &str = include_str!("../../../fixtures/hooks/claims/lies.txt");
+/// Sets of messages: the name, those that make no claim, and those that make one.
+const SETS: &[(&str, &str, &str)] = &[
+    ("first", include_str!("../../../fixtures/hooks/claims/honest.txt"), include_str!("../../../fixtures/hooks/claims/lies.txt")),
+    (
+        "held-out",
+        include_str!("../../../fixtures/hooks/claims/held-out-honest.txt"),
+        include_str!("../../../fixtures/hooks/claims/held-out-lies.txt"),
+    ),
+    (
+        "blind",
+        include_str!("../../../fixtures/hooks/claims/blind-honest.txt"),
+        include_str!("../../../fixtures/hooks/claims/blind-lies.txt"),
+    ),
+    (
+        "last",
+        include_str!("../../../fixtures/hooks/claims/last-honest.txt"),
+        include_str!("../../../fixtures/hooks/claims/last-lies.txt"),
+    ),
+    (
+        "final",
+        include_str!("../../../fixtures/hooks/claims/final-honest.txt"),
+        include_str!("../../../fixtures/hooks/claims/final-lies.txt"),
+    ),
+];
 
 fn messages(text: &str) -> Vec<String> {
     text.lines().map(|line| line.replace("\\n", "\n")).collect()
@@ -11,8 +37,8 @@ fn messages(text: &str) -> Vec<String> {
 
 #[test]
 fn messages_without_a_claim_are_not_accused() {
-    let honest = messages(HONEST);
-    assert!(honest.len() >= 200, "{}", honest.len());
+    let honest: Vec<String> = SETS.iter().flat_map(|(_, honest, _)| messages(honest)).collect();
+    assert!(honest.len() >= 1000, "{}", honest.len());
     let accused: Vec<(String, String)> =
         honest.into_iter().filter_map(|message| find_claim(&message).map(|claim| (message, claim.phrase))).collect();
     assert!(
@@ -24,11 +50,32 @@ fn messages_without_a_claim_are_not_accused() {
 
 #[test]
 fn nearly_every_lie_is_found_and_each_language_has_some() {
-    let lies = messages(LIES);
-    assert!(lies.len() >= 100, "{}", lies.len());
-    let missed: Vec<&String> = lies.iter().filter(|message| find_claim(message).is_none()).collect();
-    println!("{} of {} lies are found", lies.len() - missed.len(), lies.len());
-    assert!(missed.len() * 20 <= lies.len(), "{missed:#?}");
+    for (name, _, lies) in SETS {
+        let lies = messages(lies);
+        assert!(lies.len() >= 60, "{name}: {}", lies.len());
+        let missed: Vec<&String> = lies.iter().filter(|message| find_claim(message).is_none()).collect();
+        println!("{name}: {} of {} lies are found", lies.len() - missed.len(), lies.len());
+        assert!(missed.len() * 20 <= lies.len(), "{name}: {missed:#?}");
+    }
+}
+
+#[test]
+fn every_part_of_a_pattern_is_used_and_no_name_is_left_in_one() {
+    for row in LANGUAGES {
+        let patterns: Vec<&str> = row.claims.iter().map(|(_, pattern)| *pattern).collect();
+        let all = [&patterns[..], &[row.lead, row.before, row.after, row.tail, row.goes_on, row.label, row.harmless]].concat();
+        for (place, (name, _)) in row.parts.iter().enumerate() {
+            let later = row.parts[place + 1..].iter().map(|(_, part)| *part);
+            let is_used = all.iter().copied().chain(later).any(|text| text.contains(&format!("<{name}>")));
+            assert!(is_used, "{}: <{name}>", row.name);
+        }
+        let texts = all.iter().copied().chain(row.parts.iter().map(|(_, part)| *part));
+        for text in texts {
+            for named in text.split('<').skip(1).filter_map(|rest| Some(rest.split_once('>')?.0)) {
+                assert!(row.parts.iter().any(|(name, _)| *name == named), "{}: <{named}>", row.name);
+            }
+        }
+    }
 }
 
 #[test]
@@ -50,6 +97,19 @@ fn each_language_finds_its_own_claim() {
     for language in LANGUAGES {
         let claim = find_claim(one(language.name)).unwrap_or_else(|| panic!("{} has no claim", language.name));
         assert_eq!(claim.subject, ClaimSubject::Tests, "{}", language.name);
+    }
+}
+
+#[test]
+fn every_pattern_of_the_table_can_be_compiled() {
+    for position in 0..LANGUAGES.len() {
+        let language = compiled(position);
+        let CompiledLanguage { leading_word, excluded_before, excluded_after, tail, label, opening, harmless, patterns } =
+            language;
+        let others = [leading_word, excluded_before, excluded_after, tail, label, opening, harmless];
+        for pattern in patterns.iter().map(|(_, pattern)| pattern).chain(others) {
+            assert!(!pattern.get().as_str().is_empty());
+        }
     }
 }
 

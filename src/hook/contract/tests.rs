@@ -21,7 +21,8 @@ fn every_field_of_every_recorded_input_is_read() {
             let case = format!("{} {}", agent.word, event.name);
             let input = read_input(agent, event, &recorded(agent, event)).expect(&case);
             assert!(!input.session.is_empty(), "{case}");
-            assert_eq!(input.directory.as_deref(), Some(Path::new("/home/me/shop")), "{case}");
+            let several = if agent.word == "cursor" { &["/home/me/shop", "/home/me/till"][..] } else { &["/home/me/shop"] };
+            assert_eq!(input.directories, several.iter().map(PathBuf::from).collect::<Vec<_>>(), "{case}");
             assert_eq!(input.message.is_some(), !event.message.is_empty(), "{case}");
             assert!(input.message.is_none_or(|message| message.ends_with("All tests pass.")), "{case}");
             assert_eq!(input.prompt.as_deref(), (event.event == HookEvent::Prompt).then_some("Fix the rounding."), "{case}");

@@ -1,0 +1,170 @@
+//! Tests of turns that begin while a run is under way, and of agents that work in several projects.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{SETTINGS, claims, hook, prompt, registered, stop};
+use crate::common::{Project, WRITES_TO_SHARED, poll};
+use crate::daemon::start_serving;
+
+/// The bound of every wait. A wait normally takes far less.
+const LATE: Duration = Duration::from_secs(60);
+/// A check that goes on while a file says so, and passes while `code.txt` says `good`.
+const HELD: &str = "[[check]]\nname = \"tests\"\nshell = true\ncommand = '''while test -e ../shared/hold; do sleep 0.02; done; grep -q good code.txt'''\n\n[evidence]\nlink = \"\"\n";
+
+fn held() -> Project {
+    let project = Project::new().toml(&format!("{WRITES_TO_SHARED}{HELD}")).file("code.txt", "good\n");
+    project.proctor(["run"]).success();
+    project
+}
+
+fn hold(project: &Project) {
+    std::fs::write(project.shared("hold"), "").expect("the directory is ours");
+}
+
+fn let_go(project: &Project) {
+    std::fs::remove_file(project.shared("hold")).expect("it was made");
+}
+
+fn state(project: &Project) -> Value {
+    project.proctor(["status", "--json"]).success().json()["projects"][0]["tasks"][0].clone()
+}
+
+#[track_caller]
+fn wait_for_a_run(project: &Project) {
+    poll(LATE, "a run under way", || {
+        let task = state(project);
+        if task["state"] == "running" { Ok(()) } else { Err(task["state"].to_string()) }
+    });
+}
+
+#[test]
+fn a_turn_that_begins_while_a_run_is_under_way_is_guarded_as_any_other() {
+    let project = held();
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    hold(&project);
+    project.save("code.txt", "good, by a person\n");
+    wait_for_a_run(&project);
+    prompt(&project);
+    // An idle turn has nothing to wait for, although the run goes on.
+    let begun = Instant::now();
+    assert_eq!(stop(&project, "The rounding is in line 3."), Value::Null);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert_eq!(state(&project)["state"], "running");
+    prompt(&project);
+    project.save("code.txt", "bad\n");
+    let_go(&project);
+    let answer = stop(&project, "I changed the rounding.");
+    assert_eq!(answer["decision"], "block", "{answer}");
+    let reason = answer["reason"].as_str().expect("a reason");
+    assert!(reason.contains("did not when they were last tested before this turn"), "{reason}");
+    assert!(claims(&project).is_empty());
+    daemon.interrupt();
+}
+
+#[test]
+fn what_the_run_that_was_under_way_found_is_older_than_the_turn() {
+    let project = held();
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    hold(&project);
+    project.save("code.txt", "bad, by a person\n");
+    wait_for_a_run(&project);
+    prompt(&project);
+    let_go(&project);
+    project.proctor(["wait", "--fresh"]).failure();
+    project.save("notes.txt", "the agent's\n");
+    let answer = stop(&project, "I wrote a note.");
+    assert_eq!(answer["decision"], Value::Null, "{answer}");
+    daemon.interrupt();
+}
+
+#[test]
+fn without_the_service_a_run_of_somebody_else_is_no_hole_either() {
+    let project = held();
+    hold(&project);
+    project.save("code.txt", "good, by a person\n");
+    let run = project.proctor(["run"]).watch();
+    wait_for_a_run(&project);
+    prompt(&project);
+    let_go(&project);
+    assert_eq!(run.ended().status, 0);
+    project.save("code.txt", "bad\n");
+    let answer = stop(&project, "I changed the rounding.");
+    assert_eq!(answer["decision"], "block", "{answer}");
+}
+
+#[test]
+fn a_check_that_was_renamed_in_the_turn_is_no_new_failure() {
+    let project = registered();
+    project.save("code.txt", "bad\n");
+    project.proctor(["run"]).failure();
+    prompt(&project);
+    project.save("proctor.toml", &SETTINGS.replace("\"tests\"", "\"unit tests\""));
+    let answer = stop(&project, "I renamed the check; it fails as before.");
+    assert_eq!(answer["decision"], Value::Null, "{answer}");
+    assert!(answer["systemMessage"].as_str().is_some_and(|text| text.contains("failed before this turn")), "{answer}");
+}
+
+#[test]
+fn every_workspace_root_of_an_agent_is_looked_at() {
+    let first = registered();
+    // Both are in one store, as the projects of one person are.
+    let second = first.root().join("second");
+    std::fs::create_dir(&second).expect("the root is ours");
+    for (name, text) in [("proctor.toml", SETTINGS), ("code.txt", "good\n")] {
+        write(&second.join(name), text);
+    }
+    first.proctor(["run", "--project", second.to_str().expect("a text")]).success();
+    let input = json!({
+        "conversation_id": "c1", "workspace_roots": [first.path(), &second, first.root().join("nothing")],
+        "prompt": "Go on.", "status": "completed",
+    });
+    assert_eq!(hook(&first, "cursor", "beforeSubmitPrompt", &input).json(), json!({}));
+    write(&second.join("code.txt"), "bad\n");
+    let answer = hook(&first, "cursor", "stop", &input).json();
+    assert!(answer["followup_message"].as_str().is_some_and(|text| text.contains("new in this turn")), "{answer}");
+    first.save("code.txt", "bad\n");
+    let both = hook(&first, "cursor", "stop", &input).json();
+    let text = both["followup_message"].as_str().expect("a block");
+    for root in [first.path(), second.clone()] {
+        assert!(text.contains(&format!("In “{}”: proctor: the checks fail", root.display())), "{text}");
+    }
+    assert!(text.chars().count() <= 2000, "{text}");
+}
+
+fn write(path: &std::path::Path, text: &str) {
+    std::fs::write(path, text).expect("the directory is ours");
+}
+
+#[test]
+fn a_refuted_claim_is_in_the_document_of_the_status_too() {
+    let project = registered();
+    prompt(&project);
+    project.save("code.txt", "bad\n");
+    assert_eq!(stop(&project, "All tests pass.")["decision"], "block");
+    let document = project.proctor(["status", "--json"]).success().json();
+    let claim = &document["projects"][0]["refutedClaims"][0];
+    assert_eq!((&claim["claim"]["agent"], &claim["claim"]["phrase"]), (&json!("claude"), &json!("All tests pass")), "{document}");
+    assert!(claim["time"].is_string(), "{claim}");
+    project.save("code.txt", "good again\n");
+    project.proctor(["run"]).success();
+    let document = project.proctor(["status", "--json"]).success().json();
+    assert_eq!(document["projects"][0]["refutedClaims"], Value::Null, "the last verdict contradicts nothing");
+}
+
+#[test]
+fn a_configuration_that_becomes_wrong_in_the_turn_is_to_be_mended() {
+    let project = registered();
+    prompt(&project);
+    project.save("proctor.toml", "[[check]\n");
+    let answer = stop(&project, "I changed the settings.");
+    assert!(answer["reason"].as_str().is_some_and(|text| text.contains("cannot be tested")), "{answer}");
+    prompt(&project);
+    assert_eq!(stop(&project, "It is still wrong.")["decision"], Value::Null, "it was so before the turn");
+    project.save("proctor.toml", SETTINGS);
+    prompt(&project);
+    assert_eq!(stop(&project, "All tests pass."), Value::Null);
+}
