@@ -186,6 +186,12 @@ impl Environment {
         terminal::is_input_terminal() && self.agent_above().is_none()
     }
 
+    /// Returns whether a person looks at what this process says beside another one: standard error is a terminal, and no coding agent has
+    /// started this process.
+    pub(crate) fn is_person_beside(&self) -> bool {
+        terminal::is_error_terminal() && self.agent_above().is_none()
+    }
+
     /// Adds why a terminal does not count as a person's, if that is why a question cannot be asked.
     pub(crate) fn why_nobody(&self, error: CommandError) -> CommandError {
         match self.agent_above().filter(|_| terminal::is_input_terminal()) {

@@ -13,6 +13,11 @@ pub(crate) fn is_output_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
+#[expect(clippy::disallowed_methods, reason = "it asks what the error output is, and prints nothing")]
+pub(crate) fn is_error_terminal() -> bool {
+    std::io::stderr().is_terminal()
+}
+
 /// Returns whether standard input is a terminal, so that a person can be asked.
 pub(crate) fn is_input_terminal() -> bool {
     std::io::stdin().is_terminal()

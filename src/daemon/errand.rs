@@ -120,7 +120,7 @@ impl Errand {
 /// input is a terminal, and it does not descend from a coding agent that uses proctor's hooks or its MCP server. This prevents a
 /// program from making a person's decision by accident. It cannot prevent a deliberate attempt: any program of the same user can
 /// create a terminal for itself, and leave its ancestors (S8).
-fn attendance(asker: &Asker, agents: &Path) -> PersonPresence {
+pub(crate) fn attendance(asker: &Asker, agents: &Path) -> PersonPresence {
     let descends = || find_agent_above(agents, &read_boot_id(), i32::try_from(asker.pid).unwrap_or_default()).is_some();
     if asker.terminal.is_some() && !descends() { PersonPresence::Person } else { PersonPresence::Nobody }
 }

@@ -27,6 +27,7 @@ use crate::daemon::service::{Call, Reply, Subscribers, from_run_error};
 use crate::model::{Activity, Approval, CommandExit, OverallResult, OverallStatus, ProjectId, ProjectStatus, Sequence, TaskId};
 use crate::process::clock;
 use crate::project::{ProjectError, RecordedRun, RegisteredProject, StoreReader};
+use crate::page::RawOutput;
 use crate::watch::{FollowedFile, WatchHub};
 
 /// The most questions that wait for the loop.
@@ -37,6 +38,9 @@ const OPEN_FILES: u64 = 1024;
 const FAREWELL: Duration = Duration::from_secs(1);
 /// How many of a project's newest runs are looked at when its ledger grew.
 const LOOKED_AT: u32 = 20;
+
+/// The directory of a store that has its ledgers.
+const LEDGERS: &str = "ledger";
 
 /// Tells how a project stands, by a look at its files. The task is one that is asked about.
 pub type LookAtProject = Arc<dyn Fn(&Path, &TaskId) -> Result<ProjectStatus, Vec<String>> + Send + Sync>;
@@ -49,6 +53,8 @@ pub struct PageAlone {
     /// The directory of the files with tickets. Other users must not be able to read it.
     pub directory: PathBuf,
     pub look: LookAtProject,
+    /// Whether the page shows raw output: only to a person.
+    pub raw_output: RawOutput,
 }
 
 /// Why the page could not be served.
@@ -69,9 +75,9 @@ pub enum PageAloneError {
 pub fn serve_page_alone(
     settings: PageAlone,
     place: &str,
-    opened: impl FnOnce(&PageTicketV1),
+    opened: impl FnOnce(&PageTicketV1) + Send + 'static,
 ) -> Result<CommandExit, PageAloneError> {
-    let PageAlone { state_root, ambient, directory, look } = settings;
+    let PageAlone { state_root, ambient, directory, look, raw_output } = settings;
     let archive = StoreReader::open(&state_root, ambient.clone()).map_err(PageAloneError::Store)?;
     new_runtime().map_err(PageAloneError::Begin)?.block_on(async {
         let signals = Signals::take_over(HangUp::Ends).map_err(PageAloneError::Begin)?;
@@ -83,10 +89,12 @@ pub fn serve_page_alone(
         let mut host = StoreHost { archive, look, subscribers, hub, send_call, known, followed };
         host.follow_ledgers();
         host.look_at_ledgers();
-        let ticket = server.open(place).await.map_err(PageAloneError::Open)?;
-        opened(&ticket);
+        let ticket = server.open(place, raw_output).await.map_err(PageAloneError::Open)?;
+        // Whoever opens the page may wait for a browser, which asks for the page meanwhile.
+        let opening = tokio::task::spawn_blocking(move || opened(&ticket));
         let mut sources = EventSources { signals, arrivals, calls, clock: LoopClock::start() };
         let exit = run_event_loop(&mut host, &mut sources).await;
+        let _panicked = opening.await;
         drop(sources.calls);
         host.subscribers.end();
         server.stop(FAREWELL).await;
@@ -210,9 +218,12 @@ impl StoreHost {
 
     /// Watches every ledger, and the directory in which new ones appear. A ledger may have been replaced since.
     fn follow_ledgers(&mut self) {
-        let projects = self.archive.projects().unwrap_or_default();
+        // If the projects cannot be read at this moment, what was followed still is.
+        let Ok(projects) = self.archive.projects() else { return };
         let mut paths: Vec<PathBuf> = projects.iter().map(|project| self.archive.store.ledger_path(&project.id)).collect();
-        paths.extend(paths.first().and_then(|path| path.parent()).map(Path::to_owned));
+        // The directory gets the ledger of the first project. Before there is one it may be missing: then the store's own is followed.
+        let store = self.archive.store.root();
+        paths.extend([store.join(LEDGERS), store.to_owned()]);
         let follow = |path: PathBuf| {
             let tell = self.send_call.clone();
             // If the queue is full, an earlier message of the same kind waits in it, or the next event comes.

@@ -24,7 +24,7 @@ pub struct Secret([u8; SECRET_BYTES]);
 #[derive(Debug, Default)]
 pub struct PageAccess {
     tickets: VecDeque<KeptTicket>,
-    tokens: VecDeque<Digest>,
+    tokens: VecDeque<(Digest, RawOutput)>,
     made: u64,
 }
 
@@ -32,8 +32,16 @@ pub struct PageAccess {
 struct KeptTicket {
     number: u64,
     hash: Digest,
+    raw_output: RawOutput,
     /// When it ends, counted as the caller counts `now`.
     ends: Duration,
+}
+
+/// Whether whoever asks gets the bytes that an action printed. Agents judge by reports, so only a person's ticket gives them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RawOutput {
+    Shown,
+    Refused,
 }
 
 /// What came of a ticket.
@@ -65,15 +73,15 @@ impl std::fmt::Debug for Secret {
 }
 
 impl PageAccess {
-    /// Makes a ticket valid from `now` on. Returns its number, which is no secret.
-    pub fn add_ticket(&mut self, ticket: &Secret, now: Duration) -> u64 {
+    /// Makes a ticket valid from `now` on, with what its token will give. Returns its number, which is no secret.
+    pub fn add_ticket(&mut self, ticket: &Secret, raw_output: RawOutput, now: Duration) -> u64 {
         self.tickets.retain(|ticket| now < ticket.ends);
         if self.tickets.len() == MOST_TICKETS {
             self.tickets.pop_front();
         }
         self.made += 1;
         let hash = Digest::of(ticket.text().as_bytes());
-        self.tickets.push_back(KeptTicket { number: self.made, hash, ends: now.saturating_add(TICKET_LASTS) });
+        self.tickets.push_back(KeptTicket { number: self.made, hash, raw_output, ends: now.saturating_add(TICKET_LASTS) });
         self.made
     }
 
@@ -91,15 +99,21 @@ impl PageAccess {
         if self.tokens.len() == MOST_TOKENS {
             self.tokens.pop_front();
         }
-        self.tokens.push_back(Digest::of(token.text().as_bytes()));
+        self.tokens.push_back((Digest::of(token.text().as_bytes()), used.raw_output));
         TicketUse::Exchanged(used.number)
     }
 
-    /// Returns whether a text is a valid token.
-    pub fn is_token(&self, text: &str) -> bool {
+    /// Returns what a token gives; `None` if the text is no valid token.
+    pub fn given_by(&self, text: &str) -> Option<RawOutput> {
         let asked = Digest::of(text.as_bytes());
+        let mut given = None;
         // Every token is compared, so that the time tells nothing.
-        self.tokens.iter().fold(false, |is_known, token| is_known | are_equal(token, &asked))
+        for (token, raw_output) in &self.tokens {
+            if are_equal(token, &asked) {
+                given = Some(*raw_output);
+            }
+        }
+        given
     }
 }
 
@@ -121,31 +135,36 @@ mod tests {
     fn a_ticket_works_once_and_for_a_minute_and_a_token_until_it_is_pushed_out() {
         let mut access = PageAccess::default();
         let now = Duration::from_secs(100);
-        let number = access.add_ticket(&secret(1), now);
-        assert!(!access.is_token(&secret(1).text()), "a ticket is no token");
+        let number = access.add_ticket(&secret(1), RawOutput::Refused, now);
+        assert!(access.given_by(&secret(1).text()).is_none(), "a ticket is no token");
         assert_eq!(access.exchange("", &secret(2), now), TicketUse::Refused);
         assert_eq!(access.exchange(&secret(9).text(), &secret(2), now), TicketUse::Refused);
-        assert!(!access.is_token(&secret(2).text()), "no token is made for a wrong ticket");
+        assert!(access.given_by(&secret(2).text()).is_none(), "no token is made for a wrong ticket");
         assert_eq!(access.exchange(&secret(1).text(), &secret(2), now), TicketUse::Exchanged(number));
         assert_eq!(access.exchange(&secret(1).text(), &secret(3), now), TicketUse::Refused, "it is used up");
-        assert!(access.is_token(&secret(2).text()) && !access.is_token(&secret(3).text()));
-        access.add_ticket(&secret(4), now);
+        assert!(access.given_by(&secret(2).text()).is_some() && access.given_by(&secret(3).text()).is_none());
+        access.add_ticket(&secret(4), RawOutput::Refused, now);
         let late = now + TICKET_LASTS;
         assert_eq!(access.exchange(&secret(4).text(), &secret(5), late), TicketUse::Refused, "it is too late");
         for byte in 0..u8::try_from(MOST_TOKENS).unwrap() {
-            access.add_ticket(&secret(100 + byte), late);
+            access.add_ticket(&secret(100 + byte), RawOutput::Refused, late);
             assert_ne!(access.exchange(&secret(100 + byte).text(), &secret(200_u8.wrapping_add(byte)), late), TicketUse::Refused);
         }
-        assert!(!access.is_token(&secret(2).text()), "the oldest token went");
-        assert!(access.is_token(&secret(200).text()));
+        assert!(access.given_by(&secret(2).text()).is_none(), "the oldest token went");
+        assert!(access.given_by(&secret(200).text()).is_some());
         assert_eq!(format!("{:?}", secret(7)), "Secret(…)");
+        for (byte, raw_output) in [(11, RawOutput::Shown), (13, RawOutput::Refused)] {
+            access.add_ticket(&secret(byte), raw_output, late);
+            access.exchange(&secret(byte).text(), &secret(byte + 1), late);
+            assert_eq!(access.given_by(&secret(byte + 1).text()), Some(raw_output));
+        }
     }
 
     #[test]
     fn only_so_many_tickets_wait() {
         let mut access = PageAccess::default();
         for byte in 0..=u8::try_from(MOST_TICKETS).unwrap() {
-            access.add_ticket(&secret(byte), Duration::ZERO);
+            access.add_ticket(&secret(byte), RawOutput::Refused, Duration::ZERO);
         }
         assert_eq!(access.exchange(&secret(0).text(), &secret(99), Duration::ZERO), TicketUse::Refused);
         assert_ne!(access.exchange(&secret(1).text(), &secret(99), Duration::ZERO), TicketUse::Refused);

@@ -20,7 +20,7 @@ mod offline;
 mod request;
 mod run_answers;
 
-pub use access::{MOST_TOKENS, PageAccess, SECRET_BYTES, Secret, TICKET_LASTS, TicketUse};
+pub use access::{MOST_TOKENS, PageAccess, RawOutput, SECRET_BYTES, Secret, TICKET_LASTS, TicketUse};
 pub use assets::{Asset, INDEX, asset, page_headers};
 pub use offline::{Answers, offline_page};
 pub use request::{PageDecision, PageRefusal, PageRequest, SentHeader, decide, is_page_path, opening_file};

@@ -1,6 +1,6 @@
 //! Decides what a request of a browser gets, by the head of the request alone. Pure.
 
-use crate::page::access::PageAccess;
+use crate::page::access::{PageAccess, RawOutput};
 use crate::page::assets::{Asset, INDEX, asset};
 
 /// The names by which a browser of this machine may ask.
@@ -45,8 +45,8 @@ pub enum PageDecision<'a> {
     File(&'static Asset),
     /// The ticket is exchanged for a token, if it is valid.
     Exchange(&'a str),
-    /// The routes of the control socket answer.
-    Route,
+    /// The routes of the control socket answer, with what the token gives.
+    Route(RawOutput),
     Refused(PageRefusal),
 }
 
@@ -115,7 +115,9 @@ pub fn decide<'a>(request: &PageRequest<'a>, port: u16, access: &PageAccess) -> 
             },
             path => match path.strip_prefix("/assets/") {
                 Some(name) => asset(name).map_or(PageDecision::Refused(PageRefusal::NotFound), PageDecision::File),
-                None if request.authorization.behind("Bearer").is_some_and(|token| access.is_token(token)) => PageDecision::Route,
+                None if let Some(raw_output) = request.authorization.behind("Bearer").and_then(|token| access.given_by(token)) => {
+                    PageDecision::Route(raw_output)
+                }
                 None => PageDecision::Refused(PageRefusal::Token),
             },
         },
@@ -176,7 +178,7 @@ mod tests {
     fn access() -> (PageAccess, String) {
         let (ticket, token) = (Secret::new([1; SECRET_BYTES]), Secret::new([2; SECRET_BYTES]));
         let mut access = PageAccess::default();
-        access.add_ticket(&ticket, Duration::ZERO);
+        access.add_ticket(&ticket, RawOutput::Refused, Duration::ZERO);
         access.exchange(&ticket.text(), &token, Duration::ZERO);
         (access, format!("Bearer {}", token.text()))
     }
@@ -193,10 +195,10 @@ mod tests {
         let good = PageRequest { authorization: Once(&bearer), ..request("/v1/status") };
         let long = format!("Bearer {}", "a".repeat(64));
         let rows: [(PageRequest<'_>, PageDecision<'_>); 28] = [
-            (good, PageDecision::Route),
-            (PageRequest { host: Once("localhost:4321"), origin: Once("http://localhost:4321"), ..good }, PageDecision::Route),
-            (PageRequest { fetch_site: Once("same-origin"), ..good }, PageDecision::Route),
-            (PageRequest { fetch_site: Once("none"), ..good }, PageDecision::Route),
+            (good, PageDecision::Route(RawOutput::Refused)),
+            (PageRequest { host: Once("localhost:4321"), origin: Once("http://localhost:4321"), ..good }, PageDecision::Route(RawOutput::Refused)),
+            (PageRequest { fetch_site: Once("same-origin"), ..good }, PageDecision::Route(RawOutput::Refused)),
+            (PageRequest { fetch_site: Once("none"), ..good }, PageDecision::Route(RawOutput::Refused)),
             (PageRequest { host: Once("evil.example:4321"), ..good }, PageDecision::Refused(OtherHost)),
             (PageRequest { host: Once("127.0.0.1:80"), ..good }, PageDecision::Refused(OtherHost)),
             (PageRequest { host: Once("127.0.0.1"), ..good }, PageDecision::Refused(OtherHost)),

@@ -18,12 +18,14 @@ use crate::cli::service_arguments::OpenOptions;
 use crate::cli::setup;
 use crate::daemon::{LookAtProject, PageAlone, PageAloneError, make_private_directory, serve_page_alone};
 use crate::model::{CommandExit, ProjectId, RunId, TaskId};
+use crate::page::RawOutput;
 use crate::project::StoreReader;
 
 pub(crate) fn execute(options: &OpenOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, options.place.path())?;
     let place = find_place(&mut opening::open_archive(environment)?, &root, options.run.as_deref())?;
-    let show = |ticket: &PageTicketV1| show_page(environment, ticket, options.no_browser);
+    let (shown, no_browser) = (environment.clone(), options.no_browser);
+    let show = move |ticket: &PageTicketV1| show_page(&shown, ticket, no_browser);
     if let Some(ticket) = service::ask_for_page(environment, &place)? {
         show(&ticket);
         return Ok(CommandExit::Proceed);
@@ -31,9 +33,10 @@ pub(crate) fn execute(options: &OpenOptions, environment: &Environment) -> Resul
     if options.beside {
         end_with_input()?;
     }
-    serve_alone(environment, &place, |ticket| {
+    let is_beside = options.beside;
+    serve_alone(environment, &place, options, move |ticket| {
         show(ticket);
-        if !options.beside {
+        if !is_beside {
             render::note("no service runs, so this command serves the page; Ctrl-C ends it");
         }
     })
@@ -83,7 +86,12 @@ pub(crate) fn no_browser_lines(ticket: &PageTicketV1) -> [String; 2] {
     ]
 }
 
-fn serve_alone(environment: &Environment, place: &str, opened: impl FnOnce(&PageTicketV1)) -> Result<CommandExit, CommandError> {
+fn serve_alone(
+    environment: &Environment,
+    place: &str,
+    options: &OpenOptions,
+    opened: impl FnOnce(&PageTicketV1) + Send + 'static,
+) -> Result<CommandExit, CommandError> {
     let directory = environment.control_socket().and_then(|socket| socket.parent().map(PathBuf::from)).ok_or_else(|| {
         CommandError::new(CommandExit::Usage, "there is no place for the file that opens the page")
             .hint("set XDG_RUNTIME_DIR to a directory of your own, such as /run/user/$(id -u)")
@@ -94,6 +102,7 @@ fn serve_alone(environment: &Environment, place: &str, opened: impl FnOnce(&Page
         ambient: environment.variables().clone(),
         directory,
         look: look_at_project(environment),
+        raw_output: if is_for_a_person(environment, options) { RawOutput::Shown } else { RawOutput::Refused },
     };
     serve_page_alone(settings, place, opened).map_err(|error| match &error {
         PageAloneError::Store(error) => super::from_run_error(error),
@@ -103,6 +112,11 @@ fn serve_alone(environment: &Environment, place: &str, opened: impl FnOnce(&Page
         PageAloneError::Begin(_) => CommandError::of(CommandExit::OwnFault, &error)
             .hint("check the limits on open files (`ulimit -n`), then run the command again"),
     })
+}
+
+/// Returns whether a person looks at the page. A command beside a watch has a pipe as its input, so its error output counts.
+fn is_for_a_person(environment: &Environment, options: &OpenOptions) -> bool {
+    environment.is_person_present() || (options.beside && environment.is_person_beside())
 }
 
 /// Looks at a project as `proctor status` does.

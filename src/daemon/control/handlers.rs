@@ -20,14 +20,17 @@ use crate::api::{
     AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, PageRequestV1, Route, RouteName, RunRequestV1, ServiceV1, StatusV1,
     VariableV1,
 };
-use crate::daemon::control::history::{HistoryPlace, HistoryQuestion, HistoryRoute, RawOutput, answer_history, with_failures};
+use crate::daemon::control::history::{HistoryPlace, HistoryQuestion, HistoryRoute, answer_history, with_failures};
 use crate::daemon::control::page_server::PageDesk;
 use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait, wrong};
 use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
+use crate::daemon::errand::attendance;
 use crate::daemon::service::{Call, LookCare, NumberedEvent, Question, Reply, Subscription, Wait};
+use crate::evidence::agents_directory;
 use crate::model::{Asker, Digest, ProjectId, TaskId, shown_json};
-use crate::page::is_page_path;
+use crate::page::{RawOutput, is_page_path};
 use crate::process::{ActionSign, PeerOrigin, PeerProcess};
+use crate::project::PersonPresence;
 use crate::sandbox::passed_on;
 
 /// A request is refused if its body has more bytes than this.
@@ -47,10 +50,6 @@ pub(super) struct ControlContext {
     pub(super) history: HistoryPlace,
     pub(super) page: Arc<PageDesk>,
 }
-
-/// Marks a request of the page in a browser. A person looks at it, who also gets the raw output of actions.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PageReader;
 
 /// Answers a request, or tells the client why the request is refused.
 pub(super) async fn handle(route: &'static Route, desk: ControlContext, request: Request) -> Response {
@@ -101,9 +100,10 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
     let header = |name: &str| head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let past = |route, project| {
         let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let reader = if head.extensions.get::<PageReader>().is_some() { RawOutput::Shown } else { RawOutput::Refused };
+        // Over the control socket nobody gets raw output.
+        let raw_output = head.extensions.get::<RawOutput>().copied().unwrap_or(RawOutput::Refused);
         let (path, range) = (head.uri.path().to_owned(), header("range"));
-        answer_history(desk, HistoryQuestion { route, project, path, given, range, raw_output: reader })
+        answer_history(desk, HistoryQuestion { route, project, path, given, range, raw_output })
     };
     match route.name {
         RouteName::Status => status(desk).await.map(|status| respond(200, &status)),
@@ -139,7 +139,12 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
             if !is_page_path(&place) {
                 return Err(wrong("to", &place, "write a place in the page, such as /projects/ID/runs/5"));
             }
-            desk.page.open(desk, &place).await.map(|ticket| respond(200, &ticket))
+            // The page shows raw output to a person alone, as `proctor show --log` does.
+            let raw_output = match attendance(&asker()?, &agents_directory(&desk.history.state_root)) {
+                PersonPresence::Person => RawOutput::Shown,
+                PersonPresence::Nobody => RawOutput::Refused,
+            };
+            desk.page.open(desk, &place, raw_output).await.map(|ticket| respond(200, &ticket))
         }
         RouteName::SetPhase => {
             let (project, asker) = (project()?, asker()?);

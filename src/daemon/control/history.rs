@@ -17,6 +17,7 @@ use crate::daemon::control::handlers::{ControlContext, respond};
 use crate::daemon::control::query::wrong;
 use crate::daemon::service::from_run_error;
 use crate::model::{ProjectId, RunId, TaskId, Timestamp, decode_percent};
+use crate::page::RawOutput;
 use crate::project::{
     FoundTest, ProjectError, RecordedRun, RunFilter, StoreReader, TestSearch, VerificationDocument, outgoing_redactor,
 };
@@ -75,13 +76,6 @@ pub(super) struct HistoryQuestion {
     /// The header `range`, for a file.
     pub(super) range: Option<String>,
     pub(super) raw_output: RawOutput,
-}
-
-/// Whether whoever asks gets the bytes that an action printed. Agents judge by reports; a person looks at the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RawOutput {
-    Shown,
-    Refused,
 }
 
 /// Which bytes of a file are wanted (RFC 9110, section 14.1.2).
@@ -304,7 +298,7 @@ fn send_file(archive: &StoreReader, project: &ProjectId, question: &HistoryQuest
     };
     if question.raw_output == RawOutput::Refused && is_raw_output(&name) {
         let message =
-            format!("`{name}` is the raw output of an action, which nobody gets over the socket: agents judge by reports");
+            format!("`{name}` is the raw output of an action, which only a person gets, who opens the page at a terminal: agents judge by reports");
         return Err(ErrorV1::new(ErrorKindV1::Refused, message, "the report has excerpts; a person reads `proctor show --log`"));
     }
     let wanted = match &question.range {

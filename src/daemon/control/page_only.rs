@@ -14,6 +14,7 @@ use crate::daemon::control::handlers::ControlContext;
 use crate::daemon::control::history::HistoryPlace;
 use crate::daemon::control::page_server::PageDesk;
 use crate::daemon::service::Call;
+use crate::page::RawOutput;
 use crate::process::clock;
 
 /// The page of a process that is no service.
@@ -39,9 +40,9 @@ impl PageOnly {
         Self { context: ControlContext { calls, service, ambient, history, page }, stop }
     }
 
-    /// Listens, and makes a ticket for a browser.
-    pub(crate) async fn open(&self, place: &str) -> Result<PageTicketV1, ErrorV1> {
-        self.context.page.open(&self.context, place).await
+    /// Listens, and makes a ticket for a browser. `raw_output` is what the page will show.
+    pub(crate) async fn open(&self, place: &str, raw_output: RawOutput) -> Result<PageTicketV1, ErrorV1> {
+        self.context.page.open(&self.context, place, raw_output).await
     }
 
     /// Stops. Answers that are ready are still written, for at most the time `within`.

@@ -28,11 +28,11 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::api::{ErrorKindV1, ErrorV1, PageTicketV1};
-use crate::daemon::control::handlers::{ControlContext, PageReader, refusal, respond};
+use crate::daemon::control::handlers::{ControlContext, refusal, respond};
 use crate::daemon::control::listener::Connection;
 use crate::daemon::control::server::{router_of_page, serve_until_stopped};
 use crate::page::{
-    Asset, PageAccess, PageDecision, PageRefusal, PageRequest, SECRET_BYTES, Secret, SentHeader, TICKET_LASTS, TicketUse, decide,
+    Asset, PageAccess, PageDecision, PageRefusal, RawOutput, PageRequest, SECRET_BYTES, Secret, SentHeader, TICKET_LASTS, TicketUse, decide,
     opening_file, page_headers,
 };
 use crate::process::clock;
@@ -87,7 +87,13 @@ impl PageDesk {
     }
 
     /// Listens, if nothing did so far, and makes a ticket for a browser. `place` is where in the page it begins.
-    pub(super) async fn open(&self, context: &ControlContext, place: &str) -> Result<PageTicketV1, ErrorV1> {
+    /// `raw_output` is what the ticket's token will give.
+    pub(super) async fn open(
+        &self,
+        context: &ControlContext,
+        place: &str,
+        raw_output: RawOutput,
+    ) -> Result<PageTicketV1, ErrorV1> {
         let port = self.listen(context).await.map_err(|error| {
             ErrorV1::new(
                 ErrorKindV1::OwnFault,
@@ -98,7 +104,7 @@ impl PageDesk {
         let ticket = random_secret().map_err(|error| {
             ErrorV1::new(ErrorKindV1::OwnFault, format!("`{RANDOM_SOURCE}` cannot be read: {error}"), "see the service's log")
         })?;
-        let number = self.access().add_ticket(&ticket, self.now());
+        let number = self.access().add_ticket(&ticket, raw_output, self.now());
         let address = format!("{}:{port}", Ipv4Addr::LOCALHOST);
         let file = self.file(number);
         write_private(&file, &opening_file(&address, &ticket.text(), place)).map_err(|error| {
@@ -148,15 +154,16 @@ impl PageDesk {
         self.directory.join(format!("{FILE_PREFIX}{}-{number}.html", std::process::id()))
     }
 
-    /// Answers a request for what is no route, and returns `None` for one that the routes answer.
-    fn answer(&self, request: &hyper::Request<Incoming>, port: u16) -> Option<Response> {
+    /// Answers a request for what is no route; for another one returns what its token gives. Without a token a connection has one answer, so
+    /// that whoever has none cannot hold a place.
+    fn answer(&self, request: &hyper::Request<Incoming>, port: u16) -> Result<Response, RawOutput> {
         let head = read_head(request);
         let decision = decide(&head, port, &self.access());
         match decision {
-            PageDecision::Route => None,
-            PageDecision::File(file) => Some(send(file)),
-            PageDecision::Refused(why) => Some(refuse(why)),
-            PageDecision::Exchange(ticket) => Some(self.exchange(ticket)),
+            PageDecision::Route(raw_output) => Err(raw_output),
+            PageDecision::File(file) => Ok(and_close(send(file))),
+            PageDecision::Refused(why) => Ok(and_close(refuse(why))),
+            PageDecision::Exchange(ticket) => Ok(and_close(self.exchange(ticket))),
         }
     }
 
@@ -218,9 +225,9 @@ async fn serve_browser(
         let (router, desk) = (router.clone(), Arc::clone(&desk));
         async move {
             let answered = match desk.answer(&request, port) {
-                Some(response) => response,
-                None => {
-                    request.extensions_mut().insert(PageReader);
+                Ok(response) => response,
+                Err(raw_output) => {
+                    request.extensions_mut().insert(raw_output);
                     match TowerToHyperService::new(router).call(request).await {
                         Ok(response) => response,
                         Err(never) => match never {},
@@ -265,7 +272,6 @@ fn send(file: &'static Asset) -> Response {
     response.body(Body::from(file.bytes)).expect("the head is made of known values")
 }
 
-/// Refuses a request, and closes its connection: whoever may not ask holds no place.
 fn refuse(why: PageRefusal) -> Response {
     let kind = match why {
         PageRefusal::OtherHost | PageRefusal::OtherSite => ErrorKindV1::Refused,
@@ -275,7 +281,11 @@ fn refuse(why: PageRefusal) -> Response {
         PageRefusal::NotFound => ErrorKindV1::NotFound,
     };
     let (message, hint) = why.texts();
-    let mut response = refusal(&ErrorV1::new(kind, message, hint));
+    refusal(&ErrorV1::new(kind, message, hint))
+}
+
+/// Has the connection closed after this answer.
+fn and_close(mut response: Response) -> Response {
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }

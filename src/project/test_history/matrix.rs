@@ -19,9 +19,12 @@ type Columns = BTreeMap<Sequence, usize>;
 /// What is known about one test while the results are read, newest first.
 struct Row {
     cells: Vec<u8>,
-    /// How it ended last, and the beginning of the oldest run of the unbroken row of results that ended so.
-    end: Option<(TestOutcome, Timestamp)>,
-    /// Whether an older result ended in another way.
+    /// How it ended in the last attempt of each run.
+    ends: Vec<Option<TestOutcome>>,
+    /// How it ended in the newest run that has no column, and the beginning of the oldest run of the unbroken row of results that ended
+    /// so.
+    older: Option<(TestOutcome, Timestamp)>,
+    /// Whether an older result than those ended in another way.
     is_closed: bool,
 }
 
@@ -51,6 +54,7 @@ impl StoreReader {
         let runs: Vec<LoggedRun> = logged.into_iter().map(|(_, run)| LoggedRun { failed_tests: Vec::new(), ..run }).collect();
         let Some(oldest) = columns.keys().next().copied() else { return Ok((runs, Vec::new())) };
         let known = self.tests_by_number(project)?;
+        let starts: Vec<Timestamp> = runs.iter().map(|run| run.started).collect();
         let reused = self.index.reused_results(project, oldest).map_err(ProjectError::Index)?;
         let mut found = Vec::new();
         for check in self.index.indexed_checks(project).map_err(ProjectError::Index)? {
@@ -60,13 +64,13 @@ impl StoreReader {
             let reused = reused.iter().filter(|(_, number, _)| *number == check.number).map(|(line, _, run)| (*line, run));
             for (test, flips, row) in self.rows_of_check(project, check.number, &columns, &reused.collect::<Vec<_>>())? {
                 let Some(last) = row.cells.iter().position(|cell| *cell != ABSENT) else { continue };
-                let (Some(test), Some((outcome, since))) = (known.get(&test), row.end) else { continue };
+                let (Some(test), Some((outcome, since))) = (known.get(&test), row.end(&starts)) else { continue };
                 found.push((
                     outcome.is_failure(),
                     MatrixTest {
                         test: test.clone(),
                         flips_on_equal_trees: flips,
-                        since: row.is_closed.then_some(since),
+                        since,
                         last_run: runs[last].run_id.clone(),
                         cells: String::from_utf8_lossy(&row.cells).into_owned(),
                     },
@@ -131,13 +135,15 @@ impl Rows {
     /// Adds a result that is older than those that were added, or as old.
     fn add(&mut self, result: &CheckRun, rosters: &BTreeMap<u32, Roster>, columns: usize, column: Option<usize>) {
         self.each(result, rosters, columns, |row, outcome| {
-            match &mut row.end {
-                None => row.end = Some((outcome, result.started)),
-                Some((end, since)) if *end == outcome && !row.is_closed => *since = result.started,
-                Some(_) => row.is_closed = true,
-            }
             if let Some(column) = column {
                 row.cells[column] = merged(row.cells[column], outcome);
+                row.ends[column] = row.ends[column].or(Some(outcome));
+                return;
+            }
+            match &mut row.older {
+                None => row.older = Some((outcome, result.started)),
+                Some((end, since)) if *end == outcome && !row.is_closed => *since = result.started,
+                Some(_) => row.is_closed = true,
             }
         });
     }
@@ -145,8 +151,9 @@ impl Rows {
     /// Notes how the tests ended in a run that reused this result.
     fn mark(&mut self, result: &CheckRun, rosters: &BTreeMap<u32, Roster>, columns: usize, column: usize) {
         self.each(result, rosters, columns, |row, outcome| {
-            row.end = row.end.or(Some((outcome, result.started)));
             row.cells[column] = merged(row.cells[column], outcome);
+            // The attempts come in their order here, so the last one stays.
+            row.ends[column] = Some(outcome);
         });
     }
 
@@ -163,12 +170,34 @@ impl Rows {
             let other = others.next_if(|other| other.position == position);
             let outcome = other.map_or(TestOutcome::Passed, |other| other.outcome);
             let place = *self.places.entry(*test).or_insert_with(|| {
-                self.rows.push(Row { cells: vec![ABSENT; columns], end: None, is_closed: false });
+                let (cells, ends) = (vec![ABSENT; columns], vec![None; columns]);
+                self.rows.push(Row { cells, ends, older: None, is_closed: false });
                 self.numbers.push(*test);
                 self.rows.len() - 1
             });
             note(&mut self.rows[place], outcome);
         }
+    }
+}
+
+impl Row {
+    /// Returns how the test ended in the newest run that had it, and since when it ends so; nothing if it always did. `starts` has the
+    /// beginnings of the runs, newest first.
+    fn end(&self, starts: &[Timestamp]) -> Option<(TestOutcome, Option<Timestamp>)> {
+        let mut seen = self.ends.iter().zip(starts).filter_map(|(end, start)| Some(((*end)?, *start)));
+        let (last, mut since) = seen.next()?;
+        for (end, start) in seen {
+            if end != last {
+                return Some((last, Some(since)));
+            }
+            since = start;
+        }
+        let since = match self.older {
+            None => None,
+            Some((end, _)) if end != last => Some(since),
+            Some((_, begun)) => self.is_closed.then_some(begun),
+        };
+        Some((last, since))
     }
 }
 
@@ -192,6 +221,27 @@ fn merged(before: u8, outcome: TestOutcome) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_test_ends_as_in_its_newest_run_also_where_that_reused_a_result() {
+        use TestOutcome::{Failed, Passed};
+        let starts = [30, 20, 10].map(Timestamp::from_millis);
+        let at = |time| Some(Timestamp::from_millis(time));
+        let five = Timestamp::from_millis(5);
+        for (ends, older, is_closed, expected) in [
+            // The tree of the newest run is that of the first: it passes again, and the failure between is over.
+            ([Some(Passed), Some(Failed), Some(Passed)], None, false, Some((Passed, at(30)))),
+            ([Some(Failed), Some(Failed), Some(Passed)], None, false, Some((Failed, at(20)))),
+            ([None, Some(Failed), Some(Failed)], None, false, Some((Failed, None))),
+            ([None, Some(Failed), Some(Failed)], Some((Passed, five)), false, Some((Failed, at(10)))),
+            ([Some(Failed); 3], Some((Failed, five)), true, Some((Failed, at(5)))),
+            ([Some(Failed); 3], Some((Failed, five)), false, Some((Failed, None))),
+            ([None; 3], Some((Failed, five)), true, None),
+        ] {
+            let row = Row { cells: Vec::new(), ends: ends.to_vec(), older, is_closed };
+            assert_eq!(row.end(&starts), expected, "{ends:?} {older:?}");
+        }
+    }
 
     #[test]
     fn attempts_of_a_run_are_one_letter() {

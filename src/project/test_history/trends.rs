@@ -1,6 +1,6 @@
 //! How long the last runs and their checks took, and how long tasks stayed red.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{CheckCost, OverallResult, ProjectId, RunTrends, TaskId, TimeToGreen, TimedRun, Timestamp};
 use crate::project::error::ProjectError;
@@ -40,7 +40,7 @@ impl StoreReader {
         Ok(RunTrends {
             p50_ms: part(50),
             p95_ms: part(95),
-            time_to_green: times_to_green(&past),
+            time_to_green: times_to_green(&past, (past.len() as u64) < u64::from(runs)),
             checks,
             runs: past.into_iter().map(timed).collect(),
         })
@@ -67,16 +67,21 @@ fn timed(run: PastRun) -> TimedRun {
     }
 }
 
-/// Returns how long tasks stayed red, newest first. `runs` are the runs, newest first.
-fn times_to_green(runs: &[PastRun]) -> Vec<TimeToGreen> {
+/// Returns how long tasks stayed red, newest first. `runs` are the runs, newest first; `are_all` says whether there are no older ones. Where
+/// a task is red from the first of its runs on, older ones may have been red too, so nothing is told of that time.
+fn times_to_green(runs: &[PastRun], are_all: bool) -> Vec<TimeToGreen> {
     let mut red: BTreeMap<&TaskId, &PastRun> = BTreeMap::new();
+    let mut known: BTreeSet<&TaskId> = BTreeSet::new();
     let mut times = Vec::new();
     for run in runs.iter().rev() {
         match run.result {
             Some(OverallResult::Failed) => {
-                red.entry(&run.task).or_insert(run);
+                if are_all || known.contains(&run.task) {
+                    red.entry(&run.task).or_insert(run);
+                }
             }
             Some(OverallResult::Passed) => {
+                known.insert(&run.task);
                 let Some(from) = red.remove(&run.task) else { continue };
                 let milliseconds = end(run).as_millis() - end(from).as_millis();
                 let seconds = u64::try_from(milliseconds).unwrap_or_default() / 1000;
@@ -135,8 +140,11 @@ mod tests {
         ];
         runs.reverse();
         let times: Vec<(u64, u64, u64)> =
-            times_to_green(&runs).iter().map(|time| (time.from.number(), time.to.number(), time.seconds)).collect();
+            times_to_green(&runs, true).iter().map(|time| (time.from.number(), time.to.number(), time.seconds)).collect();
         assert_eq!(times, [(3, 7, 40), (2, 6, 40)]);
+        // Of task T1 nothing is known before its first failure.
+        let times: Vec<u64> = times_to_green(&runs, false).iter().map(|time| time.from.number()).collect();
+        assert_eq!(times, [2]);
     }
 
     #[test]
