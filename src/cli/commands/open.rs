@@ -71,7 +71,7 @@ pub(crate) fn show_page(environment: &Environment, ticket: &PageTicketV1, no_bro
     if start_browser(environment, Path::new(&ticket.file)) {
         return render::note(&format!("the page is at http://{}/", ticket.address));
     }
-    no_browser_lines(ticket).iter().for_each(|line| render::note(line));
+    no_browser_lines(ticket).iter().for_each(render::note);
 }
 
 /// Returns what a person does where no browser can be started.
