@@ -25,9 +25,9 @@ use crate::daemon::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, n
 use crate::daemon::os_signals::{HangUp, Signals};
 use crate::daemon::service::{Call, Reply, Subscribers, from_run_error};
 use crate::model::{Activity, Approval, CommandExit, OverallResult, OverallStatus, ProjectId, ProjectStatus, Sequence, TaskId};
+use crate::page::RawOutput;
 use crate::process::clock;
 use crate::project::{ProjectError, RecordedRun, RegisteredProject, StoreReader};
-use crate::page::RawOutput;
 use crate::watch::{FollowedFile, WatchHub};
 
 /// The most questions that wait for the loop.

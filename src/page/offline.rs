@@ -43,8 +43,11 @@ pub fn offline_page(answers: &Answers) -> String {
     // In a text of JSON every `<` is within a string, and there it may be written so. Nothing can then end the element.
     let data = serde_json::to_string(answers).expect("texts and documents have a JSON form").replace('<', "\\u003c");
     let data = format!("<script type=\"application/json\" id=\"proctor-answers\">{data}</script>\n");
-    insert_before(&mut page, "<meta name", &policy);
-    insert_before(&mut page, "</body>", &data);
+    let head = page.find("<meta name");
+    insert_at(&mut page, head, &policy);
+    // The scripts stand before the end of the body, and may have its word in a text.
+    let end = page.rfind("</body>");
+    insert_at(&mut page, end, &data);
     page
 }
 
@@ -69,10 +72,8 @@ fn find_link(page: &str, (before, after): (&str, &str)) -> Option<(usize, usize,
     Some((start, start + before.len() + length + after.len(), rest[..length].to_owned()))
 }
 
-fn insert_before(page: &mut String, place: &str, text: &str) {
-    if let Some(place) = page.find(place) {
-        page.insert_str(place, text);
-    }
+fn insert_at(page: &mut String, place: Option<usize>, text: &str) {
+    page.insert_str(place.expect("the page has a head with its name, and a body"), text);
 }
 
 fn text(asset: &Asset) -> &str {

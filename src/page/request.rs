@@ -115,7 +115,9 @@ pub fn decide<'a>(request: &PageRequest<'a>, port: u16, access: &PageAccess) -> 
             },
             path => match path.strip_prefix("/assets/") {
                 Some(name) => asset(name).map_or(PageDecision::Refused(PageRefusal::NotFound), PageDecision::File),
-                None if let Some(raw_output) = request.authorization.behind("Bearer").and_then(|token| access.given_by(token)) => {
+                None if let Some(raw_output) =
+                    request.authorization.behind("Bearer").and_then(|token| access.given_by(token)) =>
+                {
                     PageDecision::Route(raw_output)
                 }
                 None => PageDecision::Refused(PageRefusal::Token),
@@ -196,7 +198,10 @@ mod tests {
         let long = format!("Bearer {}", "a".repeat(64));
         let rows: [(PageRequest<'_>, PageDecision<'_>); 28] = [
             (good, PageDecision::Route(RawOutput::Refused)),
-            (PageRequest { host: Once("localhost:4321"), origin: Once("http://localhost:4321"), ..good }, PageDecision::Route(RawOutput::Refused)),
+            (
+                PageRequest { host: Once("localhost:4321"), origin: Once("http://localhost:4321"), ..good },
+                PageDecision::Route(RawOutput::Refused),
+            ),
             (PageRequest { fetch_site: Once("same-origin"), ..good }, PageDecision::Route(RawOutput::Refused)),
             (PageRequest { fetch_site: Once("none"), ..good }, PageDecision::Route(RawOutput::Refused)),
             (PageRequest { host: Once("evil.example:4321"), ..good }, PageDecision::Refused(OtherHost)),

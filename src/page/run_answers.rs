@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::api::{RunDetailsV1, RunListV1};
 use crate::model::{ActionId, Digest, LoggedRun, ProjectId, ProofState, ResultType, TestCounts};
 use crate::page::offline::Answers;
-use crate::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, OutgoingRedactor, TestResultsRecordV1};
+use crate::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, OutgoingRedactor, TestResultsRecordV1, plain_text};
 
 /// The most bytes of a log that leave, from its end on.
 const LONGEST_LOG: usize = 64 * 1024;
@@ -58,7 +58,8 @@ pub fn run_answers(run: &OfflineRun<'_>) -> Answers {
     let projects = json!({"projects": [{"id": project, "root": report.project.name, "serving": "notServed", "standing": null}]});
     let below = below.into_iter().map(|(path, answer)| (format!("/v1/projects/{shown}/{path}"), answer));
     let answers = below.chain([("/v1/projects".to_owned(), projects)]);
-    answers.map(|(path, answer)| (path, outgoing(&answer, run.redactor, (project.as_str(), &shown)))).collect()
+    let ids = (project.as_str(), shown.as_str());
+    answers.map(|(path, answer)| (run.redactor.redact(&path), outgoing(&answer, run.redactor, ids))).collect()
 }
 
 /// Returns the project's id, or another word where it names a person: it is made of a directory's name.
@@ -84,7 +85,8 @@ fn outgoing(value: &Value, redactor: &OutgoingRedactor, (id, shown): (&str, &str
 
 /// Returns the end of a log, from the beginning of a line on. A secret of several lines must not be divided before it is recognised.
 fn excerpt(bytes: &[u8], redactor: &OutgoingRedactor) -> String {
-    let text = redactor.redact_lines(&String::from_utf8_lossy(bytes));
+    // Colours within a word would hide what is redacted by its form.
+    let text = redactor.redact_lines(&plain_text(&String::from_utf8_lossy(bytes)));
     let Some(from) = text.len().checked_sub(LONGEST_LOG).filter(|from| *from > 0) else { return text };
     let from = text.ceil_char_boundary(from);
     let line = text[from..].find('\n').map_or(from, |end| from + end + 1);
@@ -140,7 +142,10 @@ mod tests {
         let redactor = OutgoingRedactor::new(Some("/srv/people/ada7"), &["ada7"], "forge12.example.org").in_project("/srv/shop");
         let report = build(&samples::mixed_run());
         let run_id = report.authenticity.execution_id.clone();
-        let secret = format!("/srv/shop/a.py:3: /opt/acme/secret-plan\non forge12 by ada7 ghp_{}\n", "a1".repeat(18));
+        let secret = format!(
+            "/srv/shop/a.py:3: \u{1b}[36m/opt/acme/secret-plan\u{1b}[0m\non forge12 by ada7 \u{1b}[33mghp_{}\n",
+            "a1".repeat(18)
+        );
         let logs = [("STEP.1.log".to_owned(), [vec![b'x'; LONGEST_LOG], b"\n".to_vec(), secret.clone().into_bytes()].concat())];
         let others = [("trends?task=default&runs=200".to_owned(), json!({"told": secret, "ada7": [secret]}))];
         let (tests, record_names) = (BTreeMap::new(), BTreeMap::new());

@@ -14,7 +14,6 @@ use crate::evidence::{
 use crate::model::{LedgerLine, ProjectId, RunId, Timestamp};
 use crate::process::clock;
 use crate::project::error::ProjectError;
-use crate::project::store_reader::StoreReader;
 use crate::project::{approval_counts, approval_faults};
 use crate::store::{IndexDifference, IndexError, IndexReader, RowDifference};
 
@@ -33,21 +32,19 @@ const PAUSES: [Duration; 6] = [
 /// How many threads hash the files of one run.
 const THREADS: usize = 1;
 
-impl StoreReader {
-    /// Verifies the evidence of a run, named by its id or number: its files, its signatures and its lines in the ledger. Returns what was
-    /// found, and how many lines of the ledger were read; `None` if there is no such run.
-    ///
-    /// # Errors
-    /// When the store cannot be read. What is wrong with the evidence is in the result.
-    pub fn verify_run(&self, project: &ProjectId, wanted: &str) -> Result<Option<(VerificationResult, u64)>, ProjectError> {
-        let known = known_runs(&self.store, project).map_err(ProjectError::Evidence)?;
-        let is_wanted = |run_id: &RunId| run_id.as_str() == wanted || wanted.parse() == Ok(run_id.number());
-        let Some((run_id, _)) = known.iter().find(|(run_id, _)| is_wanted(run_id)) else { return Ok(None) };
-        let verify = || verify_run_once(&self.store, project, run_id);
-        let (mut found, lines) = verify_steadily(self.store.root(), verify, |(found, _)| &mut found.faults)?;
-        sort_by_cause(&mut found.faults);
-        Ok(Some((found, lines)))
-    }
+/// Verifies the evidence of a run, named by its id or number: its files, its signatures and its lines in the ledger. Returns what was
+/// found, and how many lines of the ledger were read; `None` if there is no such run.
+///
+/// # Errors
+/// When the store cannot be read. What is wrong with the evidence is in the result.
+pub fn verify_run(store: &Store, project: &ProjectId, wanted: &str) -> Result<Option<(VerificationResult, u64)>, ProjectError> {
+    let known = known_runs(store, project).map_err(ProjectError::Evidence)?;
+    let is_wanted = |run_id: &RunId| run_id.as_str() == wanted || wanted.parse() == Ok(run_id.number());
+    let Some((run_id, _)) = known.iter().find(|(run_id, _)| is_wanted(run_id)) else { return Ok(None) };
+    let verify = || verify_run_once(store, project, run_id);
+    let (mut found, lines) = verify_steadily(store.root(), verify, |(found, _)| &mut found.faults)?;
+    sort_by_cause(&mut found.faults);
+    Ok(Some((found, lines)))
 }
 
 fn verify_run_once(store: &Store, project: &ProjectId, run_id: &RunId) -> Result<(VerificationResult, u64), ProjectError> {

@@ -81,13 +81,21 @@ fn a_browser_gets_in_once_and_is_answered_as_the_socket_answers() {
         assert_eq!((answer.code, &answer.json()), (code, &expected), "{path}");
         assert!(answer.head.contains("x-content-type-options: nosniff"), "{path}: {}", answer.head);
     }
-    // A person looks at the page, and gets what an action printed. An agent at the socket judges by the report.
+    // What an action printed is for a person who opens the page at a terminal. Whoever asks the socket judges by the report.
     let details = get(&page.address, &format!("/v1/projects/{id}/runs/{run}"), &bearer).json();
     let files = details["files"].as_array().expect("names").iter().filter_map(Value::as_str);
     let log = files.filter(|name| name.ends_with(".log")).next_back().expect("a log").to_owned();
     let path = format!("/v1/projects/{id}/runs/{run}/files/{log}");
     assert_eq!(ask_socket(&project, &format!("GET {path}"), "").0, 403);
-    let shown = get(&page.address, &path, &bearer);
+    let refused = get(&page.address, &path, &bearer);
+    assert_eq!((refused.code, refused.kind()), (403, "refused".to_owned()), "{refused:?}");
+    let opened = project.proctor(["open", "--no-browser"]).at_terminal().ended();
+    let file = opened.stdout.lines().find(|line| line.ends_with(".html")).unwrap_or_else(|| panic!("no file: {}", opened.stdout));
+    let text = fs::read_to_string(file.trim()).expect("the file is ours");
+    let ticket =
+        text.split("ticket=").nth(1).and_then(|rest| rest.split(|c: char| !c.is_ascii_hexdigit()).next()).expect("a ticket");
+    let of_a_person = OpenedPage { address: page.address, ticket: ticket.to_owned(), file: file.trim().into() };
+    let shown = get(&of_a_person.address, &path, &format!("Bearer {}", token(&of_a_person)));
     assert!(shown.code == 200 && shown.body.contains("printed"), "{shown:?}");
     daemon.interrupt();
 }
@@ -111,6 +119,13 @@ fn the_verification_is_what_the_command_says_and_names_a_changed_file() {
     let (code, found) = ask();
     assert_eq!((code, &found["verified"]), (200, &Value::Bool(false)), "{found}");
     assert_eq!(found, project.proctor(["verify", run.as_str(), "--json"]).status(6).json());
+    // Whoever opens the index mends it. The answer names what is wrong with it all the same.
+    fs::write(project.root().join("state/proctor/state.db"), "no index").expect("it is ours");
+    let kinds = |document: &Value| -> Vec<String> {
+        let faults = document["faults"].as_array().expect("a list");
+        faults.iter().map(|fault| fault["kind"].as_str().expect("a kind").to_owned()).collect()
+    };
+    assert!(kinds(&ask().1).contains(&"indexDamaged".to_owned()), "{}", ask().1);
     daemon.interrupt();
 }
 

@@ -20,7 +20,9 @@ use crate::api::{
     AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, PageRequestV1, Route, RouteName, RunRequestV1, ServiceV1, StatusV1,
     VariableV1,
 };
-use crate::daemon::control::history::{HistoryPlace, HistoryQuestion, HistoryRoute, answer_history, with_failures};
+use crate::daemon::control::history::{
+    HistoryPlace, HistoryQuestion, HistoryRoute, answer_history, answer_verification, with_failures,
+};
 use crate::daemon::control::page_server::PageDesk;
 use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait, wrong};
 use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
@@ -167,7 +169,10 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
         RouteName::Compare => past(HistoryRoute::Compare, project()?).await,
         RouteName::Matrix => past(HistoryRoute::Matrix, project()?).await,
         RouteName::Trends => past(HistoryRoute::Trends, project()?).await,
-        RouteName::Verification => past(HistoryRoute::Verification, project()?).await,
+        RouteName::Verification => {
+            let run = head.uri.path().split('/').nth(5).unwrap_or_default().to_owned();
+            answer_verification(desk, project()?, run).await
+        }
         RouteName::Events => {
             let after = header("last-event-id");
             let subscription = desk.ask(|reply| Call::Subscribe { after, reply }).await?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::Response;
+use tokio::sync::Semaphore;
 
 use crate::api::{
     AnswerV1, ComparisonV1, ErrorKindV1, ErrorV1, MatrixV1, RunDetailsV1, RunListV1, TestListV1, TestPastV1, TrendsV1,
@@ -16,10 +17,11 @@ use crate::api::{
 use crate::daemon::control::handlers::{ControlContext, respond};
 use crate::daemon::control::query::wrong;
 use crate::daemon::service::from_run_error;
+use crate::evidence::Store;
 use crate::model::{ProjectId, RunId, TaskId, Timestamp, decode_percent};
 use crate::page::RawOutput;
 use crate::project::{
-    FoundTest, ProjectError, RecordedRun, RunFilter, StoreReader, TestSearch, VerificationDocument, outgoing_redactor,
+    FoundTest, ProjectError, RecordedRun, RunFilter, StoreReader, TestSearch, VerificationDocument, outgoing_redactor, verify_run,
 };
 
 /// The most bytes of a file in one answer.
@@ -40,6 +42,14 @@ const TREND_RUNS: (u32, u32) = (200, 2000);
 pub(super) struct HistoryPlace {
     pub(super) state_root: PathBuf,
     pub(super) ambient: Arc<BTreeMap<OsString, OsString>>,
+    /// The turn of the verification under way.
+    verifying: Arc<Semaphore>,
+}
+
+impl HistoryPlace {
+    pub(super) fn new(state_root: PathBuf, ambient: Arc<BTreeMap<OsString, OsString>>) -> Self {
+        Self { state_root, ambient, verifying: Arc::new(Semaphore::new(1)) }
+    }
 }
 
 /// What is asked about the past.
@@ -61,8 +71,6 @@ pub(super) enum HistoryRoute {
     Matrix,
     /// How long runs and checks took.
     Trends,
-    /// Whether the evidence of a run holds.
-    Verification,
 }
 
 /// A question about past runs or tests, as it was asked.
@@ -142,6 +150,23 @@ pub(super) async fn answer_history(desk: &ControlContext, question: HistoryQuest
     answered.unwrap_or_else(|_| Err(unread()))
 }
 
+/// Verifies a run, named by its id or number, in a thread of its own. The index is not opened for this: whoever opens it mends it, and what
+/// was wrong with it would not be found any more. One verification goes on at a time, because it reads the whole ledger.
+pub(super) async fn answer_verification(desk: &ControlContext, project: ProjectId, wanted: String) -> Result<Response, ErrorV1> {
+    let Ok(_turn) = desk.history.verifying.clone().try_acquire_owned() else {
+        return Err(ErrorV1::new(ErrorKindV1::TooMany, "another run is being verified", "ask again in a moment"));
+    };
+    let root = desk.history.state_root.clone();
+    let verify = move || {
+        let failed = |error: ProjectError| from_run_error(&error);
+        let store = Store::open(&root).map_err(|error| failed(ProjectError::Evidence(error)))?;
+        let (sum, lines) = verify_run(&store, &project, &wanted).map_err(failed)?.ok_or_else(|| no_such_run(&wanted))?;
+        let (about, anchors): (_, &[()]) = ((std::slice::from_ref(&project), lines), &[]);
+        Ok(respond(200, &VerificationDocument { about, found: &sum, anchors }))
+    };
+    tokio::task::spawn_blocking(verify).await.unwrap_or_else(|_| Err(unread()))
+}
+
 fn unread() -> ErrorV1 {
     ErrorV1::new(ErrorKindV1::OwnFault, "the answer could not be read", "see the service's log")
 }
@@ -204,12 +229,6 @@ fn answer(archive: &StoreReader, question: &HistoryQuestion) -> Result<Response,
         HistoryRoute::Trends => {
             let trends = archive.run_trends(&project, question.task()?.as_ref(), question.number("runs", TREND_RUNS)?)?;
             Ok(respond(200, &TrendsV1::new(project, trends)))
-        }
-        HistoryRoute::Verification => {
-            let wanted = question.part(5);
-            let Some((sum, lines)) = archive.verify_run(&project, wanted)? else { return Err(no_such_run(wanted).into()) };
-            let (about, anchors): (_, &[()]) = ((std::slice::from_ref(&project), lines), &[]);
-            Ok(respond(200, &VerificationDocument { about, found: &sum, anchors }))
         }
         HistoryRoute::Runs => {
             let task = question.task()?;
@@ -297,8 +316,9 @@ fn send_file(archive: &StoreReader, project: &ProjectId, question: &HistoryQuest
         return Err(ErrorV1::new(ErrorKindV1::NotFound, message, "`GET …/runs/{run}` names its files"));
     };
     if question.raw_output == RawOutput::Refused && is_raw_output(&name) {
-        let message =
-            format!("`{name}` is the raw output of an action, which only a person gets, who opens the page at a terminal: agents judge by reports");
+        let message = format!(
+            "`{name}` is the raw output of an action, which only a person gets, who opens the page at a terminal: agents judge by reports"
+        );
         return Err(ErrorV1::new(ErrorKindV1::Refused, message, "the report has excerpts; a person reads `proctor show --log`"));
     }
     let wanted = match &question.range {

@@ -35,7 +35,7 @@ impl PageOnly {
         let (stop, stopped) = watch::channel(false);
         let service = ServiceV1 { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), since: clock::now() };
         let ambient = Arc::new(ambient);
-        let history = HistoryPlace { state_root, ambient: Arc::clone(&ambient) };
+        let history = HistoryPlace::new(state_root, Arc::clone(&ambient));
         let page = Arc::new(PageDesk::new(directory, open_files, stopped));
         Self { context: ControlContext { calls, service, ambient, history, page }, stop }
     }

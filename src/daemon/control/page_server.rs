@@ -32,8 +32,8 @@ use crate::daemon::control::handlers::{ControlContext, refusal, respond};
 use crate::daemon::control::listener::Connection;
 use crate::daemon::control::server::{router_of_page, serve_until_stopped};
 use crate::page::{
-    Asset, PageAccess, PageDecision, PageRefusal, RawOutput, PageRequest, SECRET_BYTES, Secret, SentHeader, TICKET_LASTS, TicketUse, decide,
-    opening_file, page_headers,
+    Asset, PageAccess, PageDecision, PageRefusal, PageRequest, RawOutput, SECRET_BYTES, Secret, SentHeader, TICKET_LASTS,
+    TicketUse, decide, opening_file, page_headers,
 };
 use crate::process::clock;
 

@@ -56,7 +56,7 @@ impl ControlServer {
         let listener = ControlListener::new(tokio::net::UnixListener::from_std(socket.listener()?)?, open_files)?;
         let service = ServiceV1 { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), since: clock::now() };
         let ambient = Arc::new(ambient);
-        let history = HistoryPlace { state_root, ambient: Arc::clone(&ambient) };
+        let history = HistoryPlace::new(state_root, Arc::clone(&ambient));
         let (stop, stopped) = watch::channel(false);
         let directory = socket.path().parent().unwrap_or(Path::new("/")).to_owned();
         let page = Arc::new(PageDesk::new(directory, open_files, stopped.clone()));

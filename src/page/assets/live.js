@@ -63,6 +63,15 @@ async function endRun(project) {
   if (live.get().running[project] === over) setOf("running", project, undefined);
 }
 
+const SHOWN_FAILURES = 20;
+const SHOWN_ENDED = 4;
+
+// Of the tests that have ended, those that failed are shown, and the last other ones.
+function testsToShow(tests) {
+  const failed = tests.filter((test) => test.outcome === "failed" || test.outcome === "error").slice(0, SHOWN_FAILURES);
+  return [...failed, ...tests.filter((test) => !failed.includes(test)).slice(-SHOWN_ENDED)];
+}
+
 function take(event) {
   const { kind, project } = event;
   const state = live.get();
@@ -77,10 +86,16 @@ function take(event) {
     const running = state.running[project] ?? { task: null, trigger: null, since: null, actions: [] };
     const others = running.actions.filter((action) => action.id !== event.actionId);
     const known = running.actions.find((action) => action.id === event.actionId);
-    const action = { id: event.actionId, name: event.name, since: known ? known.since : Date.now(), ended: null, status: null };
-    if (kind === "actionEnded") Object.assign(action, { since: known ? known.since : null, ended: Date.now(), status: event.status ?? "SKIPPED" });
+    const action = { id: event.actionId, name: event.name, since: known ? known.since : Date.now(), ended: null, status: null, progress: null, tests: [] };
+    if (kind === "actionEnded") Object.assign(action, { since: known ? known.since : null, ended: Date.now(), status: event.status ?? "SKIPPED", progress: known?.progress ?? null, tests: known?.tests ?? [] });
     const index = known ? running.actions.indexOf(known) : others.length;
     setOf("running", project, { ...running, actions: [...others.slice(0, index), action, ...others.slice(index)] });
+  } else if (kind === "actionProgress") {
+    const running = state.running[project] ?? { task: null, trigger: null, since: null, actions: [] };
+    const known = running.actions.find((action) => action.id === event.actionId) ?? { id: event.actionId, name: event.name, since: null, ended: null, status: null, tests: [] };
+    const action = { ...known, progress: event.progress, tests: testsToShow([...known.tests, ...event.ended]) };
+    const isNew = !running.actions.some((one) => one.id === event.actionId);
+    setOf("running", project, { ...running, actions: isNew ? [...running.actions, action] : running.actions.map((one) => (one.id === event.actionId ? action : one)) });
   } else if (kind === "runFinished") {
     setOf("saved", project, undefined);
     setOf("last", project, { outcome: event.outcome, task: event.task, runId: event.runId, at: Date.now() });

@@ -151,6 +151,26 @@ function Notices({ standing, task, project }) {
     ${project.standing?.watching === "polling" ? html`<div class="notice"><${Mark} tone="none" /><div>Changes are found by looking at intervals: the kernel reports no events for a part of this tree.</div></div>` : null}`;
 }
 
+// How far the tests of a running check are, as far as its output says it.
+function progressWords(progress) {
+  if (!progress) return "";
+  const tests = (count) => (count === 1 ? "1 test" : `${count} tests`);
+  if (progress.ended > 0) return progress.expected !== null && progress.ended <= progress.expected ? `${progress.ended} of ${tests(progress.expected)}` : tests(progress.ended);
+  const percent = progress.percent === null ? "" : `${progress.percent} %`;
+  if (progress.expected !== null) return percent ? `${percent} of ${tests(progress.expected)}` : tests(progress.expected);
+  if (progress.files > 0) return progress.files === 1 ? "1 file of tests" : `${progress.files} files of tests`;
+  return percent;
+}
+
+const TEST_TONES = { passed: "passed", failed: "failed", error: "failed", skipped: "skipped" };
+const TEST_WORDS = { passed: "passed", failed: "failed", error: "error", skipped: "skipped" };
+
+// The tests of a running check as they end.
+function TestsSoFar({ action }) {
+  if (action.ended || action.tests.length === 0) return null;
+  return html`<li class="row tests-so-far"><ul aria-label=${`Tests of ${action.name} that have ended`}>${action.tests.map((test, place) => html`<li key=${place}><${Mark} tone=${TEST_TONES[test.outcome]} /><span class="test-name"><${Line} of=${test.name} /></span><span class="quiet">${TEST_WORDS[test.outcome]}</span></li>`)}</ul></li>`;
+}
+
 function Progress({ elapsed, usual }) {
   const share = usual ? Math.min(1, elapsed / usual) : 0;
   return html`<span class=${`progress ${usual && elapsed > usual * 1.5 ? "is-late" : ""}`} aria-hidden="true"><span style=${{ transform: `scaleX(${share})` }}></span></span>`;
@@ -168,7 +188,7 @@ function RunningNow({ state, project, trends }) {
       const usual = usualOf(action.name);
       const elapsed = action.since ? (action.ended ?? now) - action.since : null;
       const result = action.ended ? resultOf(action) : { tone: "running", word: "running" };
-      return html`<li class="row" key=${action.id}><${Mark} tone=${result.tone} /><span class="row-name"><${Line} of=${action.name} /></span><span class="row-word">${result.word}</span>${action.ended ? null : html`<${Progress} elapsed=${elapsed ?? 0} usual=${usual} />`}<span class="row-time">${elapsed === null ? "" : duration(elapsed)}${usual ? html` <span class="quiet">usually ${duration(usual)}</span>` : null}</span></li>`;
+      return html`<li class="row" key=${action.id}><${Mark} tone=${result.tone} /><span class="row-name"><${Line} of=${action.name} /></span><span class="row-word">${(!action.ended && progressWords(action.progress)) || result.word}</span>${action.ended ? null : html`<${Progress} elapsed=${elapsed ?? 0} usual=${usual} />`}<span class="row-time">${elapsed === null ? "" : duration(elapsed)}${usual ? html` <span class="quiet">usually ${duration(usual)}</span>` : null}</span></li><${TestsSoFar} action=${action} />`;
     })}${running.actions.length === 0 ? html`<li class="row"><${Mark} tone="running" /><span class="row-name">Making the snapshot</span></li>` : null}</ul>
   </section>`;
 }
