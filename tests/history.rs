@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Project, WRITES_TO_SHARED};
+use crate::common::{Project, WRITES_TO_SHARED, python_plain};
 
 /// The time limit of every wait. A wait normally takes far less.
 const LATE: Duration = Duration::from_secs(60);
@@ -190,22 +190,19 @@ fn each_change_of_an_outcome_is_a_difference() {
     assert!(same.contains("every check and test ended as before"), "{same}");
 }
 
-/// Runs the check with passing tests of the file `test_a.py`, which is saved with this text before.
-fn run_file(project: &Project, text: &str, names: &[&str]) {
+/// Saves the file of tests with this text, and runs pytest on it.
+fn run_file(project: &Project, text: &str) {
     project.save("test_a.py", text);
-    let cases: String =
-        names.iter().map(|name| format!("<testcase classname=\"test_a\" name=\"{name}\" time=\"0.001\"/>")).collect();
-    let report = format!("<testsuites><testsuite name=\"s\" tests=\"{}\">{cases}</testsuite></testsuites>", names.len());
-    fs::write(project.shared("report.xml"), report).expect("the directory is ours");
-    fs::write(project.shared("code"), "0").expect("the directory is ours");
     project.proctor(["run"]).success();
 }
 
 #[test]
 fn a_renamed_test_is_one_test_with_one_past() {
-    let project = project();
-    run_file(&project, "def test_sum():\n    assert 1 + 1 == 2\n\ndef test_b():\n    pass\n", &["test_sum", "test_b"]);
-    run_file(&project, "def test_adds():\n    assert 1 + 1 == 2\n\ndef test_b():\n    pass\n", &["test_adds", "test_b"]);
+    let python = python_plain();
+    let check = format!("[[check]]\nname = \"unit\"\ncommand = [\"{}\", \"-m\", \"pytest\"]\n", python.display());
+    let project = Project::new().toml(&check);
+    run_file(&project, "def test_sum():\n    assert 1 + 1 == 2\n\ndef test_b():\n    pass\n");
+    run_file(&project, "def test_adds():\n    assert 1 + 1 == 2\n\ndef test_b():\n    pass\n");
     for answers in 0..2 {
         for name in ["test_a.py::test_adds", "test_a.py::test_sum"] {
             let past = json(&project, &["history", name]);
@@ -228,7 +225,7 @@ fn a_renamed_test_is_one_test_with_one_past() {
     assert!(shown.contains("was named test_a.py::test_sum until run"), "{shown}");
     let shown = project.proctor(["diff", "2", "3"]).success().stdout;
     assert!(shown.contains("renamed (1):\n  test_a.py::test_sum → test_a.py::test_adds"), "{shown}");
-    run_file(&project, "def test_adds():\n    assert 1 + 1 == 2\n\ndef test_c():\n    assert True\n", &["test_adds", "test_c"]);
+    run_file(&project, "def test_adds():\n    assert 1 + 1 == 2\n\ndef test_c():\n    assert True\n");
     let diff = json(&project, &["diff", "3", "4"]);
     assert_eq!(
         (ids(&diff["comparison"]["gone"]), ids(&diff["comparison"]["new"])),

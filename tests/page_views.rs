@@ -104,6 +104,7 @@ fn script(name: &str) -> PathBuf {
 
 /// Runs a script with the program, the browser and the packages that it needs.
 #[track_caller]
+#[expect(clippy::print_stdout, reason = "the log of the tests shows the figures of the page")]
 fn drive(project: &Project, name: &str) {
     assert!(Path::new(CHROMIUM).exists(), "install Debian's package chromium, which the page is drawn with here");
     let said = project

@@ -146,7 +146,23 @@ impl Screen for WatchScreen {
     fn notice(&mut self, notice: &Notice) {
         let lines = match notice {
             Notice::PageAsked => self.look.page.open(self.shown.as_ref()),
-            notice => notice_lines(notice, self.look.is_terminal, &self.look.root),
+            Notice::Restarting { .. }
+            | Notice::LettingFinish
+            | Notice::OlderTree
+            | Notice::Repeating { .. }
+            | Notice::Unstable { .. }
+            | Notice::EventsLost(_)
+            | Notice::GitGoesOn(_)
+            | Notice::Polling(_)
+            | Notice::RootVanished
+            | Notice::ReloadingAfterRun
+            | Notice::RunningAgainAfterRun
+            | Notice::Keys
+            | Notice::NothingFailed
+            | Notice::Unchanged
+            | Notice::CopiedFilesDiffer { .. }
+            | Notice::Untriggered
+            | Notice::Waiting(_) => notice_lines(notice, self.look.is_terminal, &self.look.root),
         };
         if self.prompt.is_some() {
             render::end_prompt();

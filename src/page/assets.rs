@@ -80,6 +80,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::model::is_hidden_character;
 
     #[test]
     fn every_file_of_the_page_is_in_the_table_and_every_script_is_in_the_order() {
@@ -97,5 +98,25 @@ mod tests {
         let ordered: BTreeSet<String> = ORDER.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
         let scripts: BTreeSet<String> = in_table.into_iter().filter(|name| name.ends_with(".js")).collect();
         assert_eq!(ordered, scripts);
+    }
+
+    #[test]
+    fn the_page_takes_the_same_characters_for_hidden_as_a_terminal_does() {
+        let script = asset("text.js").map(|file| String::from_utf8_lossy(file.bytes)).expect("it is a file of the page");
+        let table = script.split("HIDDEN_RANGES = [").nth(1).and_then(|rest| rest.split("];").next()).expect("it has the table");
+        let bound = |text: &str| u32::from_str_radix(text.trim().trim_start_matches("0x"), 16).expect("a hexadecimal number");
+        let ranges: Vec<(u32, u32)> = table
+            .split('[')
+            .filter_map(|part| part.split(']').next()?.split_once(','))
+            .map(|(first, last)| (bound(first), bound(last)))
+            .collect();
+        assert!(ranges.len() > 20, "{ranges:?}");
+        let is_hidden = |code: u32| ranges.iter().any(|(first, last)| *first <= code && code <= *last) || code & 0xfffe == 0xfffe;
+        let differing: Vec<String> = (0..=0x0010_ffff)
+            .filter_map(char::from_u32)
+            .filter(|character| is_hidden(u32::from(*character)) != is_hidden_character(*character))
+            .map(|character| format!("{:x}", u32::from(character)))
+            .collect();
+        assert_eq!(differing, [""; 0]);
     }
 }

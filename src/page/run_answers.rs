@@ -56,15 +56,21 @@ pub fn run_answers(run: &OfflineRun<'_>) -> Answers {
     below.extend(run.others.iter().cloned());
     let shown = shown_id(project, run.redactor);
     let projects = json!({"projects": [{"id": project, "root": report.project.name, "serving": "notServed", "standing": null}]});
-    let below = below.into_iter().map(|(path, answer)| (format!("/v1/projects/{shown}/{path}"), answer));
+    let below =
+        below.into_iter().map(|(path, answer)| (format!("/v1/projects/{shown}/{}", shown_path(&path, run.redactor)), answer));
     let answers = below.chain([("/v1/projects".to_owned(), projects)]);
     let ids = (project.as_str(), shown.as_str());
-    answers.map(|(path, answer)| (run.redactor.redact(&path), outgoing(&answer, run.redactor, ids))).collect()
+    answers.map(|(path, answer)| (path, outgoing(&answer, run.redactor, ids))).collect()
 }
 
 /// Returns the project's id, or another word where it names a person: it is made of a directory's name.
 fn shown_id(project: &ProjectId, redactor: &OutgoingRedactor) -> String {
     if redactor.redact(project.as_str()) == project.as_str() { project.to_string() } else { "project".to_owned() }
+}
+
+/// Returns a path and query of which no part names the machine or a person: a task's id may.
+fn shown_path(path: &str, redactor: &OutgoingRedactor) -> String {
+    path.split_inclusive(['/', '?', '=', '&']).map(|part| redactor.redact(part)).collect()
 }
 
 /// Returns a copy of a document in which no text names the machine or a person. Hashes are no texts.

@@ -146,10 +146,12 @@ fn outcome_of(word: &str) -> Option<TestOutcome> {
     OUTCOMES.iter().find(|(one, _)| *one == word).map(|(_, outcome)| *outcome)
 }
 
+/// Returns the name and the outcome of the test that a line of some form says has ended.
+type LineForm = fn(&str) -> Option<(&str, TestOutcome)>;
+
 /// Returns the test of a line that says that a test has ended.
 fn ended_test(line: &str) -> Option<EndedTest> {
-    const FORMS: &[fn(&str) -> Option<(&str, TestOutcome)>] =
-        &[end_after_dots, end_of_protocol, end_with_dashes, end_of_pytest, end_for_people];
+    const FORMS: &[LineForm] = &[end_after_dots, end_of_protocol, end_with_dashes, end_of_pytest, end_for_people];
     if line.starts_with('{') {
         return end_in_events(line);
     }

@@ -114,6 +114,10 @@ impl<'a> TestSource<'a> {
             end = number + usize::from(closes);
             break;
         }
+        // Empty lines in front of the next definition are no part of this one.
+        while end > first + 1 && self.lines[end - 1].trim().is_empty() {
+            end -= 1;
+        }
         let lines = &self.lines[first..end];
         is_whole(lines).then_some(lines)
     }
@@ -235,10 +239,33 @@ mod tests {
         {
             assert_eq!(body(text, title), None, "{text}");
         }
+        let source = |path: &Path| (path == Path::new("b.py")).then(|| "def test_a(): pass\n".to_owned());
         let mut cases =
-            [case(None, "b.py::test_a", "test_a"), case(None, "test_a", "test_a"), case(Some("/b.py"), "x", "test_a")];
-        add_test_bodies(&mut cases, &|path| (path == Path::new("b.py")).then(|| "def test_a(): pass\n".to_owned()));
+            [case(None, "b.py::test_a", "test_a"), case(Some("c.py"), "x", "test_a"), case(Some("/b.py"), "x", "test_a")];
+        add_test_bodies(&mut cases, &source);
         assert_eq!(cases.map(|case| case.body.is_some()), [true, false, false]);
+        // A test without a file: the others' files may be those in which they failed.
+        let mut cases = [case(None, "b.py::test_a", "test_a"), case(None, "test_a", "test_a")];
+        add_test_bodies(&mut cases, &source);
+        assert_eq!(cases.map(|case| case.body.is_some()), [false, false]);
+    }
+
+    #[test]
+    fn a_text_that_may_go_on_has_no_mark_and_a_definition_over_several_lines_has_its_body() {
+        let text = "def test_a(\n    client, db\n):\n    assert client\n\ndef test_b(\n    client, db\n):\n    assert db\n";
+        assert!(body(text, "test_a").is_some() && body(text, "test_b").is_some());
+        assert_ne!(body(text, "test_a"), body(text, "test_b"));
+        let braces = "void testA()\n{\n    a();\n}\nvoid testB()\n{\n    b();\n}\n";
+        assert!(body(braces, "testA").is_some());
+        assert_ne!(body(braces, "testA"), body(braces, "testB"));
+        for cut in [
+            "def test_a():\n    x = \"\"\"\nat the margin\n\"\"\"\n    assert x\n",
+            "it('test_a', () => {\n  const x = `\nat the margin\n`;\n});\n",
+            "def test_a():\n# at the margin\n    assert x\n",
+            "def test_a(a=(1,\n2)):\n    assert a\n",
+        ] {
+            assert_eq!(body(cut, "test_a"), None, "{cut}");
+        }
     }
 
     proptest::proptest! {

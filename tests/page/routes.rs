@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{ask_socket, connect, get, newest_run, open_page, send, ticket_files, token};
+use super::{OpenedPage, ask_socket, connect, get, newest_run, open_page, send, ticket_files, token};
 use crate::common::{Project, WRITES_TO_SHARED, poll};
 use crate::daemon::{LATE, project, start_serving};
 
@@ -83,8 +83,8 @@ fn a_browser_gets_in_once_and_is_answered_as_the_socket_answers() {
     }
     // What an action printed is for a person who opens the page at a terminal. Whoever asks the socket judges by the report.
     let details = get(&page.address, &format!("/v1/projects/{id}/runs/{run}"), &bearer).json();
-    let files = details["files"].as_array().expect("names").iter().filter_map(Value::as_str);
-    let log = files.filter(|name| name.ends_with(".log")).next_back().expect("a log").to_owned();
+    let mut files = details["files"].as_array().expect("names").iter().filter_map(Value::as_str);
+    let log = files.rfind(|name| name.ends_with(".log")).expect("a log").to_owned();
     let path = format!("/v1/projects/{id}/runs/{run}/files/{log}");
     assert_eq!(ask_socket(&project, &format!("GET {path}"), "").0, 403);
     let refused = get(&page.address, &path, &bearer);

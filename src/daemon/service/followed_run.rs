@@ -24,10 +24,10 @@ pub(super) struct FollowedRun {
 }
 
 struct FollowedAction {
-    id: ActionId,
+    action_id: ActionId,
     name: String,
     /// `None` before its process is started.
-    log: Option<LogFollower>,
+    follower: Option<LogFollower>,
     /// What clients were told last.
     told: TestProgress,
 }
@@ -39,25 +39,30 @@ impl FollowedRun {
 
     pub(super) fn start(&mut self, id: &ActionId, name: &str) {
         self.end(id);
-        self.actions.push(FollowedAction { id: id.clone(), name: name.to_owned(), log: None, told: TestProgress::default() });
+        self.actions.push(FollowedAction {
+            action_id: id.clone(),
+            name: name.to_owned(),
+            follower: None,
+            told: TestProgress::default(),
+        });
     }
 
     /// Notes the file that an action's output is written to. Another attempt of the action has another file.
     pub(super) fn note_log(&mut self, now: Moment, id: &ActionId, log: Arc<File>) {
-        if let Some(action) = self.actions.iter_mut().find(|action| action.id == *id) {
-            (action.log, action.told) = (Some(LogFollower::new(log)), TestProgress::default());
+        if let Some(action) = self.actions.iter_mut().find(|action| action.action_id == *id) {
+            (action.follower, action.told) = (Some(LogFollower::new(log)), TestProgress::default());
             // Actions that start at short intervals keep no longer one from being told of.
             self.next_look = self.next_look.max(now).min(now.plus(BETWEEN_LOOKS));
         }
     }
 
     pub(super) fn end(&mut self, id: &ActionId) {
-        self.actions.retain(|action| action.id != *id);
+        self.actions.retain(|action| action.action_id != *id);
     }
 
     /// Returns when the logs are to be looked at next, if any is written.
     pub(super) fn next_look(&self) -> Option<Moment> {
-        self.actions.iter().any(|action| action.log.is_some()).then_some(self.next_look)
+        self.actions.iter().any(|action| action.follower.is_some()).then_some(self.next_look)
     }
 
     /// Looks at the logs if it is time, and returns what is news.
@@ -71,7 +76,7 @@ impl FollowedRun {
         self.next_look = now.plus(BETWEEN_LOOKS);
         let run_id = &self.run_id;
         let event = |action: &mut FollowedAction| {
-            let log = action.log.as_mut()?;
+            let log = action.follower.as_mut()?;
             log.look();
             let (progress, ended) = (log.output.progress(), log.output.take_ended());
             if progress == action.told && ended.is_empty() {
@@ -82,7 +87,7 @@ impl FollowedRun {
                 let name = redactor.redact(&redact_text(&test.name));
                 EndedTest { name: name.chars().take(LONGEST_NAME).collect(), outcome: test.outcome }
             };
-            let (action_id, name) = (action.id.clone(), action.name.clone());
+            let (action_id, name) = (action.action_id.clone(), action.name.clone());
             let ended = ended.into_iter().map(shown).collect();
             Some(EventV1::ActionProgress { project: project.clone(), run_id: run_id.clone(), action_id, name, progress, ended })
         };
@@ -119,7 +124,7 @@ mod tests {
             action_id: id.clone(),
             name: "tap".to_owned(),
             progress: TestProgress { expected: Some(3), ended: 2, ..TestProgress::default() },
-            ended: vec![ended("reads ~/a", TestOutcome::Passed), ended("b", TestOutcome::Failed)],
+            ended: vec![ended("reads [redacted: home][redacted: path]", TestOutcome::Passed), ended("b", TestOutcome::Failed)],
         };
         assert_eq!(run.look(due, &project, &redactor), [expected]);
         let due = run.next_look().unwrap();

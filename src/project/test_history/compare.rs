@@ -180,9 +180,9 @@ fn renamed_between(former: &[FormerName], known: &BTreeMap<u32, NamedTest>, from
     let name_at = |number: u32, line: Sequence| former.iter().find(|name| name.number == number && name.until > line);
     let renamed = |number: u32| {
         let mut test = known.get(&number)?.clone();
-        let former_id = name_at(number, from)?.id.clone();
+        let former_id = name_at(number, from)?.former_id.clone();
         if let Some(name) = name_at(number, to) {
-            (test.id, test.report_name) = (name.id.clone(), name.report_name.clone());
+            (test.id, test.report_name) = (name.former_id.clone(), name.report_name.clone());
         }
         (test.id != former_id).then_some(RenamedTest { test, former_id })
     };

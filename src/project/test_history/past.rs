@@ -53,7 +53,7 @@ impl StoreReader {
         let former = self.index.former_names(project).map_err(ProjectError::Index)?;
         let mut had: BTreeMap<u32, NameFit> = BTreeMap::new();
         for name in &former {
-            let names = [Some(name.id.as_str()), name.report_name.as_deref()];
+            let names = [Some(name.former_id.as_str()), name.report_name.as_deref()];
             let whole = (name.key.to_string() == wanted).then_some(NameFit::Whole);
             let fit = names.into_iter().flatten().filter_map(|name| name_fit(name, wanted)).chain(whole).max();
             let former = match fit {
@@ -125,7 +125,7 @@ impl StoreReader {
         let mut former: Vec<FormerTestName> = Vec::new();
         for name in names.into_iter().filter(|name| name.number == number) {
             let renamed_in = self.index.run_at(project, name.until).map_err(ProjectError::Index)?;
-            former.push(FormerTestName { id: name.id, renamed_in });
+            former.push(FormerTestName { id: name.former_id, renamed_in });
         }
         // A test that was named back has its present name among the former ones.
         former.retain(|name| name.id != id);

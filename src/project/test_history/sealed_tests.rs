@@ -346,7 +346,7 @@ fn read_tests(
         // Only tests whose text is known can be known again.
         let identity = test.body.map(|body| {
             let named = || test.full_name.split_once("::").map_or("", |(file, _)| file);
-            let file = test.test_file.as_ref().or(test_file.as_ref()).map_or_else(named, |file| file);
+            let file = test.test_file.as_ref().or(test_file.as_ref()).map_or_else(named, AsRef::as_ref);
             TestIdentity { body: Some(body), file: file.to_owned(), title: test.title.clone().into_owned() }
         });
         ListedTest {

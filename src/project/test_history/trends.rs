@@ -75,10 +75,8 @@ fn times_to_green(runs: &[PastRun], are_all: bool) -> Vec<TimeToGreen> {
     let mut times = Vec::new();
     for run in runs.iter().rev() {
         match run.result {
-            Some(OverallResult::Failed) => {
-                if are_all || known.contains(&run.task) {
-                    red.entry(&run.task).or_insert(run);
-                }
+            Some(OverallResult::Failed) if are_all || known.contains(&run.task) => {
+                red.entry(&run.task).or_insert(run);
             }
             Some(OverallResult::Passed) => {
                 known.insert(&run.task);
@@ -88,7 +86,7 @@ fn times_to_green(runs: &[PastRun], are_all: bool) -> Vec<TimeToGreen> {
                 let (task, from, to) = (run.task.clone(), from.run_id.clone(), run.run_id.clone());
                 times.push(TimeToGreen { task, from, to, seconds });
             }
-            None => {}
+            Some(OverallResult::Failed) | None => {}
         }
     }
     times.reverse();
@@ -114,11 +112,11 @@ mod tests {
     fn run(number: u64, task: &str, result: Option<OverallResult>) -> PastRun {
         PastRun {
             sequence: Sequence(number),
-            run_id: RunId::try_from(format!("EXEC-{task}-20260101T000000Z-{number}")).unwrap(),
+            run_id: RunId::new(Timestamp::from_millis(0), number),
             task: TaskId::try_from(task).unwrap(),
             started: Timestamp::from_millis(i64::try_from(number).unwrap() * 10_000),
             duration: Some(DurationMs(1000)),
-            status: OverallStatus::Complete,
+            status: OverallStatus::Success,
             result,
             tree: None,
             counts: None,
@@ -131,18 +129,18 @@ mod tests {
         let mut runs = vec![
             run(1, "default", passed),
             run(2, "default", failed),
-            run(3, "T1", failed),
+            run(3, "other", failed),
             run(4, "default", None),
             run(5, "default", failed),
             run(6, "default", passed),
-            run(7, "T1", passed),
-            run(8, "T1", failed),
+            run(7, "other", passed),
+            run(8, "other", failed),
         ];
         runs.reverse();
         let times: Vec<(u64, u64, u64)> =
             times_to_green(&runs, true).iter().map(|time| (time.from.number(), time.to.number(), time.seconds)).collect();
         assert_eq!(times, [(3, 7, 40), (2, 6, 40)]);
-        // Of task T1 nothing is known before its first failure.
+        // Of the other task nothing is known before its first failure.
         let times: Vec<u64> = times_to_green(&runs, false).iter().map(|time| time.from.number()).collect();
         assert_eq!(times, [2]);
     }

@@ -97,7 +97,8 @@ pub struct FormerName {
     /// The ledger line of the first run with another name.
     pub until: Sequence,
     pub key: TestKey,
-    pub id: String,
+    /// The tool's own id of the test at that time.
+    pub former_id: String,
     pub report_name: Option<String>,
 }
 
@@ -261,7 +262,7 @@ impl Tables {
         let statement = "SELECT number, sequence, key, id, report_name FROM history_former_names WHERE project = ?1 ORDER BY sequence, number";
         self.read_rows(statement, params![project.as_str()], |row| {
             let (until, key) = (Sequence(from_integer(row.get(1)?)), TestKey::from_bits(from_integer(row.get(2)?)));
-            Ok(FormerName { number: row.get(0)?, until, key, id: row.get(3)?, report_name: row.get(4)? })
+            Ok(FormerName { number: row.get(0)?, until, key, former_id: row.get(3)?, report_name: row.get(4)? })
         })
     }
 

@@ -18,15 +18,15 @@ const SHORTEST_OF: usize = 10;
 /// What the index keeps of a test's identity. File and title are compared only, so marks of them are enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct StoredIdentity {
-    body: i64,
-    file: i64,
-    title: i64,
+    body_mark: i64,
+    file_mark: i64,
+    title_mark: i64,
 }
 
 impl StoredIdentity {
     fn of(identity: &TestIdentity) -> Option<Self> {
         let TestBody(body) = identity.body?;
-        Some(Self { body: to_integer(body), file: mark(&identity.file), title: mark(&identity.title) })
+        Some(Self { body_mark: to_integer(body), file_mark: mark(&identity.file), title_mark: mark(&identity.title) })
     }
 }
 
@@ -41,7 +41,7 @@ pub(super) fn find_renamed(
     let mut fresh: BTreeMap<i64, Vec<(usize, StoredIdentity)>> = BTreeMap::new();
     for (place, test) in tests.iter().enumerate().filter(|(place, _)| numbers[*place].is_none()) {
         if let Some(identity) = StoredIdentity::of(&test.identity) {
-            fresh.entry(identity.body).or_default().push((place, identity));
+            fresh.entry(identity.body_mark).or_default().push((place, identity));
         }
     }
     if fresh.is_empty() {
@@ -57,17 +57,17 @@ pub(super) fn find_renamed(
     let named = tests.iter().zip(numbers).filter(|(_, number)| number.is_some());
     let now = named.filter_map(|(test, _)| StoredIdentity::of(&test.identity));
     let before = present.iter().filter_map(|number| known.get(number).copied());
-    let taken: BTreeSet<i64> = now.chain(before).map(|identity| identity.body).collect();
+    let taken: BTreeSet<i64> = now.chain(before).map(|identity| identity.body_mark).collect();
     let mut gone: BTreeMap<i64, Vec<(u32, StoredIdentity)>> = BTreeMap::new();
     for number in last.into_iter().filter(|number| !present.contains(number)) {
-        if let Some(identity) = known.get(&number).filter(|identity| !taken.contains(&identity.body)) {
-            gone.entry(identity.body).or_default().push((number, *identity));
+        if let Some(identity) = known.get(&number).filter(|identity| !taken.contains(&identity.body_mark)) {
+            gone.entry(identity.body_mark).or_default().push((number, *identity));
         }
     }
     let mut renamed = BTreeMap::new();
     for (body, fresh) in fresh {
         let ([(place, now)], Some([(number, before)])) = (fresh.as_slice(), gone.get(&body).map(Vec::as_slice)) else { continue };
-        if now.file == before.file || now.title == before.title {
+        if now.file_mark == before.file_mark || now.title_mark == before.title_mark {
             renamed.insert(*place, *number);
         }
     }
@@ -103,7 +103,9 @@ pub(super) fn note_identities(
     let mut bytes = Vec::with_capacity(listed.len() * 28);
     for (number, identity) in &listed {
         bytes.extend_from_slice(&number.to_be_bytes());
-        [identity.body, identity.file, identity.title].iter().for_each(|part| bytes.extend_from_slice(&part.to_be_bytes()));
+        [identity.body_mark, identity.file_mark, identity.title_mark]
+            .iter()
+            .for_each(|part| bytes.extend_from_slice(&part.to_be_bytes()));
     }
     let digest = Digest::of(&bytes).hex();
     let statement = "SELECT identities FROM history_checks WHERE project = ?1 AND number = ?2";
@@ -116,7 +118,7 @@ pub(super) fn note_identities(
     let mut update =
         connection.prepare("UPDATE history_tests SET body = ?3, file = ?4, title = ?5 WHERE project = ?1 AND number = ?2")?;
     for (number, identity) in listed.iter().filter(|(number, identity)| known.get(number) != Some(identity)) {
-        update.execute(params![project.as_str(), number, identity.body, identity.file, identity.title])?;
+        update.execute(params![project.as_str(), number, identity.body_mark, identity.file_mark, identity.title_mark])?;
     }
     let statement = "UPDATE history_checks SET identities = ?3 WHERE project = ?1 AND number = ?2";
     connection.execute(statement, params![project.as_str(), check, digest]).map(drop)
@@ -126,8 +128,9 @@ fn identities(connection: &Connection, project: &ProjectId, check: u32) -> rusql
     let statement =
         "SELECT number, body, file, title FROM history_tests WHERE project = ?1 AND check_number = ?2 AND body NOT NULL";
     let mut statement = connection.prepare(statement)?;
-    let identity =
-        |row: &rusqlite::Row<'_>| Ok((row.get(0)?, StoredIdentity { body: row.get(1)?, file: row.get(2)?, title: row.get(3)? }));
+    let identity = |row: &rusqlite::Row<'_>| {
+        Ok((row.get(0)?, StoredIdentity { body_mark: row.get(1)?, file_mark: row.get(2)?, title_mark: row.get(3)? }))
+    };
     statement.query_map(params![project.as_str(), check], identity)?.collect()
 }
 

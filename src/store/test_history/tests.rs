@@ -426,7 +426,8 @@ fn a_test_that_was_renamed_or_moved_keeps_its_number_and_any_other_is_a_new_one(
         assert_eq!(tests.len(), count, "{now:?}");
         let names = index.index.former_names(&shop).unwrap();
         let name_now = |number| tests.iter().find(|(other, ..)| *other == number).map(|(_, _, test)| test.id.as_str());
-        let found: Vec<(&str, &str)> = names.iter().filter_map(|name| Some((name.id.as_str(), name_now(name.number)?))).collect();
+        let found: Vec<(&str, &str)> =
+            names.iter().filter_map(|name| Some((name.former_id.as_str(), name_now(name.number)?))).collect();
         assert_eq!(found, renamed, "{now:?}");
         assert!(names.iter().all(|name| name.until == Sequence(2)));
     }
@@ -466,7 +467,7 @@ fn a_test_can_be_named_back_and_another_one_can_get_its_former_name() {
         add(&mut index, &run(sequence, vec![check("pytest", vec![known("a.py", title, body)])]));
     }
     let names = |index: &TestIndex| -> Vec<(String, u64)> {
-        index.index.former_names(&shop).unwrap().into_iter().map(|name| (name.id, name.until.0)).collect()
+        index.index.former_names(&shop).unwrap().into_iter().map(|name| (name.former_id, name.until.0)).collect()
     };
     assert_eq!(names(&index), [("a.py::uno".to_owned(), 4), ("a.py::one".to_owned(), 5)], "each name once");
     assert_eq!(ids(&index), vec![vec!["a.py::uno".to_owned()]; 5]);
