@@ -4,6 +4,8 @@
 //! ever, so this transport answers such a line with an error.
 
 use std::io::{self, BufRead, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -33,6 +35,9 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 /// How long the next answer is waited for after that: requests that need no command are slow on a busy machine, but they are answered.
 const AFTER_COMMANDS: Duration = Duration::from_secs(30);
 
+/// The pause between two looks at whether all answers are written.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
 /// The error codes of JSON-RPC 2.0 (section 5.1).
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
@@ -59,6 +64,7 @@ enum Incoming {
 pub struct StdioTransport {
     incoming: mpsc::Receiver<Incoming>,
     outgoing: SyncSender<String>,
+    unwritten: UnwrittenAnswers,
     /// How many requests have no answer yet.
     open: usize,
     /// Whether the client has closed its end.
@@ -66,6 +72,10 @@ pub struct StdioTransport {
     /// Ends the calls that are open when the client is gone.
     ends: CallStop,
 }
+
+/// The answers that are not written yet. The writer is a thread of its own, and it must have its time before the process ends.
+#[derive(Debug, Clone, Default)]
+pub struct UnwrittenAnswers(Arc<AtomicUsize>);
 
 /// Ends the transport from another thread, as if the client had closed its end.
 #[derive(Debug, Clone)]
@@ -83,19 +93,34 @@ impl StdioTransport {
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
         ends: CallStop,
-    ) -> io::Result<(Self, TransportEnd)> {
+    ) -> io::Result<(Self, TransportEnd, UnwrittenAnswers)> {
+        let unwritten = UnwrittenAnswers::default();
+        let (of_queue, of_errors) = (unwritten.clone(), unwritten.clone());
         let (sender, incoming) = mpsc::channel(WAITING);
         let (outgoing, lines) = sync_channel(OUTGOING);
         let errors = outgoing.clone();
         let (of_reader, end) = (sender.clone(), TransportEnd { incoming: sender, ends: ends.clone() });
         let of_writer = end.clone();
-        thread::Builder::new().name("mcp-reader".to_owned()).spawn(move || read_lines(input, &of_reader, &errors))?;
+        thread::Builder::new().name("mcp-reader".to_owned()).spawn(move || read_lines(input, &of_reader, &errors, &of_errors))?;
         thread::Builder::new().name("mcp-writer".to_owned()).spawn(move || {
             // A client that reads no more is gone.
-            let _gone = write_lines(output, &lines);
+            let _gone = write_lines(output, &lines, &of_queue);
             of_writer.end();
         })?;
-        Ok((Self { incoming, outgoing, open: 0, is_ending: false, ends }, end))
+        let transport = Self { incoming, outgoing, unwritten: unwritten.clone(), open: 0, is_ending: false, ends };
+        Ok((transport, end, unwritten))
+    }
+}
+
+impl UnwrittenAnswers {
+    /// Waits until every answer is written, for at most the time `within`: a client may read no more.
+    pub fn wait(&self, within: Duration) {
+        for _ in 0..within.as_millis() / LOOK_AGAIN.as_millis() {
+            if self.0.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
     }
 }
 
@@ -119,7 +144,12 @@ impl Transport<RoleServer> for StdioTransport {
             TrySendError::Full(_) => io::Error::other("the client does not read its answers"),
             TrySendError::Disconnected(_) => io::Error::from(io::ErrorKind::BrokenPipe),
         };
-        std::future::ready(written.and_then(|text| self.outgoing.try_send(text).map_err(failed)))
+        self.unwritten.0.fetch_add(1, Ordering::AcqRel);
+        let sent = written.and_then(|text| self.outgoing.try_send(text).map_err(failed));
+        if sent.is_err() {
+            self.unwritten.0.fetch_sub(1, Ordering::AcqRel);
+        }
+        std::future::ready(sent)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -149,21 +179,25 @@ impl Transport<RoleServer> for StdioTransport {
     }
 }
 
-fn write_lines(mut output: impl Write, lines: &Receiver<String>) -> io::Result<()> {
+fn write_lines(mut output: impl Write, lines: &Receiver<String>, unwritten: &UnwrittenAnswers) -> io::Result<()> {
     for line in lines {
         // Hidden characters stand as JSON's escapes, so that a client can show the line to a person.
         output.write_all(format!("{}\n", shown_json(&line)).as_bytes())?;
         output.flush()?;
+        unwritten.0.fetch_sub(1, Ordering::AcqRel);
     }
     Ok(())
 }
 
-fn read_lines(input: impl Read, messages: &mpsc::Sender<Incoming>, errors: &SyncSender<String>) {
+fn read_lines(input: impl Read, messages: &mpsc::Sender<Incoming>, errors: &SyncSender<String>, unwritten: &UnwrittenAnswers) {
     let mut input = io::BufReader::new(input);
     while let Ok(Some(line)) = read_line(&mut input) {
         let sent = match line.as_deref().map_or_else(too_long, understand) {
             Line::Message(message) => messages.blocking_send(Incoming::Message(message)).is_ok(),
-            Line::Error(error) => errors.send(error.to_string()).is_ok(),
+            Line::Error(error) => {
+                unwritten.0.fetch_add(1, Ordering::AcqRel);
+                errors.send(error.to_string()).is_ok()
+            }
             Line::Ignored => true,
         };
         if !sent {

@@ -35,7 +35,7 @@ pub(crate) fn execute(options: &McpOptions, environment: &Environment) -> Result
             .hint("check the limits on processes and open files (`ulimit -u -n`)")
     };
     let ends = CallStop::default();
-    let (transport, end) = StdioTransport::start(std::io::stdin(), render::protocol_output(), ends.clone())
+    let (transport, end, unwritten) = StdioTransport::start(std::io::stdin(), render::protocol_output(), ends.clone())
         .map_err(|error| failed("failed to begin to read", &error))?;
     end_at_signals(end).map_err(|error| failed("failed to take over signals", &error))?;
     let answers = Arc::new(OwnCommands::new(environment, root, ends.clone()));
@@ -54,6 +54,7 @@ pub(crate) fn execute(options: &McpOptions, environment: &Environment) -> Result
         }
     });
     ends.request();
+    unwritten.wait(ENDING);
     runtime.shutdown_timeout(ENDING);
     Ok(CommandExit::Proceed)
 }
