@@ -79,7 +79,11 @@ fn outgoing(value: &Value, redactor: &OutgoingRedactor, (id, shown): (&str, &str
         if text == id {
             return shown.to_owned();
         }
-        if Digest::try_from(text.to_owned()).is_ok() { text.to_owned() } else { redactor.redact_lines(text) }
+        if Digest::try_from(text.to_owned()).is_ok() {
+            return text.to_owned();
+        }
+        // Colours within a word would hide what is redacted by its form.
+        if text.contains('\u{1b}') { redactor.redact_lines(&plain_text(text)) } else { redactor.redact_lines(text) }
     };
     match value {
         Value::String(written) => Value::String(text(written)),
