@@ -154,8 +154,8 @@ fn an_idle_watch_costs_nothing() {
     assert!(spent <= 1, "an idle watch used {spent} ticks in 3 s");
     assert_eq!(woken, 0, "nothing wakes up by itself");
     // Pages that are mapped from the program's file are shared, and there are many of them in a debug build, so they
-    // are not counted.
-    assert!(memory.iter().sum::<u64>() < 12 * 1024, "{memory:?}");
+    // are not counted. Those with addresses in them (tables of texts and functions) are each process's own, some 3.5 MiB of a debug build.
+    assert!(memory.iter().sum::<u64>() < 13 * 1024, "{memory:?}");
     watch.interrupt();
 }
 
