@@ -93,6 +93,7 @@ fn the_memory_of_the_service_stays_bounded_while_the_page_asks() {
     let daemon = start_serving(&project);
     project.proctor(["wait", "--fresh"]).success();
     let run = newest_run(&project);
+    let before = memory_of(daemon.id());
     let page = open_page(&project);
     let bearer = format!("Bearer {}", token(&page));
     let projects = get(&page.address, "/v1/projects", &bearer).json();
@@ -108,7 +109,8 @@ fn the_memory_of_the_service_stays_bounded_while_the_page_asks() {
             assert_eq!(get(&page.address, &format!("/v1/projects/{id}/runs/{run}/files/{file}"), &bearer).code, 200, "{file}");
         }
     }
-    let memory = memory_of(daemon.id());
+    // What is mapped of the program, which is large in a debug build, was there before.
+    let memory = memory_of(daemon.id()).saturating_sub(before);
     assert!(memory < MEMORY, "{memory} KiB");
     daemon.interrupt();
 }
