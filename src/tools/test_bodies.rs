@@ -213,9 +213,9 @@ mod tests {
                 "sums",
             ),
             (
-                "#[test]\nfn adds() {\n    assert!(true);\n}\n",
+                "#[test]\nfn adds() {\n    assert_eq!(sum(), 2);\n}\n",
                 "adds",
-                "#[test]\nfn sums() {\n    assert!(true);\n}\n\n#[test]\nfn other() {}\n",
+                "#[test]\nfn sums() {\n    assert_eq!(sum(), 2);\n}\n\n#[test]\nfn other() {}\n",
                 "sums",
             ),
             ("func TestA(t *testing.T) {\n\tt.Log(1)\n}\n", "TestA", "func TestB(t *testing.T) {\n\tt.Log(1)\n}\n", "TestB"),

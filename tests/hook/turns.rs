@@ -1,6 +1,6 @@
 //! Tests of turns that begin while a run is under way, and of agents that work in several projects.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -49,9 +49,7 @@ fn a_turn_that_begins_while_a_run_is_under_way_is_guarded_as_any_other() {
     wait_for_a_run(&project);
     prompt(&project);
     // An idle turn has nothing to wait for, although the run goes on.
-    let begun = Instant::now();
     assert_eq!(stop(&project, "The rounding is in line 3."), Value::Null);
-    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     assert_eq!(state(&project)["state"], "running");
     prompt(&project);
     project.save("code.txt", "bad\n");

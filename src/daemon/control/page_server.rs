@@ -31,6 +31,7 @@ use crate::api::{ErrorKindV1, ErrorV1, PageTicketV1};
 use crate::daemon::control::handlers::{ControlContext, refusal, respond};
 use crate::daemon::control::listener::Connection;
 use crate::daemon::control::server::{router_of_page, serve_until_stopped};
+use crate::model::Timestamp;
 use crate::page::{
     Asset, PageAccess, PageDecision, PageRefusal, PageRequest, RawOutput, SECRET_BYTES, Secret, SentHeader, TICKET_LASTS,
     TicketUse, decide, opening_file, page_headers,
@@ -67,6 +68,8 @@ pub(super) struct PageDesk {
     listening: tokio::sync::Mutex<Option<Listening>>,
     room: Arc<Semaphore>,
     began: clock::Monotonic,
+    /// When this was made, for the names of files.
+    made: Timestamp,
     stopped: watch::Receiver<bool>,
 }
 
@@ -83,7 +86,7 @@ impl PageDesk {
         let (access, listening) = (Mutex::default(), tokio::sync::Mutex::default());
         let share = usize::try_from(open_files / SHARE_OF_DESCRIPTORS).unwrap_or(MOST_CONNECTIONS);
         let room = Arc::new(Semaphore::new(share.clamp(FEWEST_CONNECTIONS, MOST_CONNECTIONS)));
-        Self { directory, access, listening, room, began: clock::monotonic(), stopped }
+        Self { directory, access, listening, room, began: clock::monotonic(), made: clock::now(), stopped }
     }
 
     /// Listens, if nothing did so far, and makes a ticket for a browser. `place` is where in the page it begins.
@@ -138,7 +141,7 @@ impl PageDesk {
         if let Some(listening) = listening {
             let _late = tokio::time::timeout(within, listening.task).await;
         }
-        let own = format!("{FILE_PREFIX}{}-", std::process::id());
+        let own = self.own_prefix();
         files_in(&self.directory).filter(|(name, _)| name.starts_with(&own)).for_each(|(_, path)| remove(&path));
     }
 
@@ -151,7 +154,13 @@ impl PageDesk {
     }
 
     fn file(&self, number: u64) -> PathBuf {
-        self.directory.join(format!("{FILE_PREFIX}{}-{number}.html", std::process::id()))
+        self.directory.join(format!("{}{number}.html", self.own_prefix()))
+    }
+
+    /// Returns what the names of this process's files begin with. In a container the next process may have the same id, and find a file that a
+    /// killed one left.
+    fn own_prefix(&self) -> String {
+        format!("{FILE_PREFIX}{}-{:x}-", std::process::id(), self.made.as_millis())
     }
 
     /// Answers a request for what is no route; for another one returns what its token gives. Without a token a connection has one answer, so

@@ -94,7 +94,7 @@ pub struct CheckRun {
 pub struct FormerName {
     /// The number of the test, which it keeps.
     pub number: u32,
-    /// The ledger line of the first run with another name.
+    /// The ledger line of the first run in which the test had another name.
     pub until: Sequence,
     pub key: TestKey,
     /// The tool's own id of the test at that time.

@@ -1,7 +1,7 @@
 //! Knows tests again that were renamed or moved: they keep their number, so all their results stay one past.
 //!
 //! A test is the renamed one of the last run if it alone has that one's source text, and is in the same file or has the same title.
-//! Whatever is less certain is a test that is gone and a test that is new.
+//! In every other case the old test counts as gone and the new one as new.
 
 use std::collections::{BTreeMap, BTreeSet};
 
