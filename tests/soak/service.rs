@@ -60,7 +60,7 @@ fn random_saves_kills_and_full_disks_lose_nothing_and_every_last_content_is_judg
     }
     let mut last: Vec<bool> = vec![true; PROJECTS];
     wait_for_all(&project, &directories, &last);
-    let first = status_number(daemon.id(), "VmRSS");
+    let first = status_number(daemon.id(), "RssAnon");
     let mut most = first;
     let mut ledgers = read_ledgers(&project);
     let mut counts = Counts::default();
@@ -95,7 +95,7 @@ fn random_saves_kills_and_full_disks_lose_nothing_and_every_last_content_is_judg
             _ => {}
         }
         wait_for_all(&project, &directories, &last);
-        most = most.max(status_number(daemon.id(), "VmRSS"));
+        most = most.max(status_number(daemon.id(), "RssAnon"));
         let now = read_ledgers(&project);
         for (name, before) in &ledgers {
             let is_kept = now.get(name).is_some_and(|after| after.starts_with(before));
@@ -104,7 +104,7 @@ fn random_saves_kills_and_full_disks_lose_nothing_and_every_last_content_is_judg
         ledgers = now;
     }
     let runs: usize = ledgers.values().map(|text| text.matches("\"kind\":\"run\"").count()).sum();
-    println!("{counts:?}, {runs} runs, resident memory {first} KiB at first, {most} KiB at most");
+    println!("{counts:?}, {runs} runs, own memory {first} KiB at first, {most} KiB at most");
     assert!(most <= first + GROWN_KIB, "{first} → {most} KiB");
     drop(daemon.interrupt());
     project.proctor(["verify", "--all"]).bound(Duration::from_secs(600)).success();
