@@ -145,7 +145,7 @@ impl Screen for WatchScreen {
 
     fn notice(&mut self, notice: &Notice) {
         let lines = match notice {
-            Notice::PageAsked => self.look.page.open(self.shown.as_ref()),
+            Notice::PageAsked => self.look.page.open(self.shown.as_ref()).into_iter().collect(),
             Notice::Restarting { .. }
             | Notice::LettingFinish
             | Notice::OlderTree
@@ -157,6 +157,7 @@ impl Screen for WatchScreen {
             | Notice::RootVanished
             | Notice::ReloadingAfterRun
             | Notice::RunningAgainAfterRun
+            | Notice::PageOpened(_)
             | Notice::Keys
             | Notice::NothingFailed
             | Notice::Unchanged
@@ -287,8 +288,9 @@ fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> 
             vec!["reloading: when this run is over, the configuration is read anew and everything runs again".to_owned()]
         }
         Notice::RunningAgainAfterRun => vec!["asked: when this run is over, everything runs again".to_owned()],
-        // The screen opens the page, and says how that went.
+        // The screen opens the page. How that went is another notice.
         Notice::PageAsked => Vec::new(),
+        Notice::PageOpened(lines) => lines.clone(),
         Notice::Keys => KEYS.map(str::to_owned).to_vec(),
         Notice::NothingFailed => vec!["nothing failed last time: press Enter to run everything".to_owned()],
         Notice::Unchanged => vec!["saved, but the tree is the one of the last verdict: it still holds".to_owned()],

@@ -81,6 +81,8 @@ pub enum Notice {
     RunningAgainAfterRun,
     /// A person asked for the page, at the run on the screen.
     PageAsked,
+    /// How the opening of the page went, as lines for the person.
+    PageOpened(Vec<String>),
     /// A person asked which keys there are.
     Keys,
     /// A person pressed the key that runs the failed checks, but no check has failed.

@@ -54,6 +54,8 @@ pub enum Typed {
     Key(Key),
     /// A line that was typed while a question was open.
     Answer(QuestionNumber, String),
+    /// How the opening of the page went that a key asked for: lines for the person.
+    PageOpened(Vec<String>),
 }
 
 /// The reason why a foreground watch could not begin or continue.
@@ -153,6 +155,12 @@ impl<S: Screen> EventHost for Foreground<'_, S> {
             }
             LoopEvent::Call(Typed::Answer(number, text)) => {
                 self.take_answer(number, &text);
+                Vec::new()
+            }
+            LoopEvent::Call(Typed::PageOpened(lines)) => {
+                if !lines.is_empty() {
+                    self.screen.notice(&Notice::PageOpened(lines));
+                }
                 Vec::new()
             }
             LoopEvent::Woken => self.scheduler.wake(now),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc::{Sender, channel};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::api::{
     AnswerV1, CycleV1, DoingV1, ErrorKindV1, ErrorV1, EventV1, InTimeV1, ListedV1, PageTicketV1, ProjectStatusV1, ProjectV1,
@@ -68,14 +68,16 @@ pub enum PageAloneError {
     Open(ErrorV1),
 }
 
-/// Serves the page until a signal ends it. `opened` is called once, when it can be opened.
+/// Serves the page until a signal ends it. `opened` is called for the first place, and for each that `places` brings, with the ticket that
+/// opens the page there, or with why a later one cannot be opened. It may wait for a browser, which asks for the page meanwhile.
 ///
 /// # Errors
 /// When the page cannot be served, or the store cannot be read.
 pub fn serve_page_alone(
     settings: PageAlone,
-    place: &str,
-    opened: impl FnOnce(&PageTicketV1) + Send + 'static,
+    first: &str,
+    mut places: Receiver<String>,
+    opened: impl Fn(Result<PageTicketV1, ErrorV1>) + Send + Sync + 'static,
 ) -> Result<CommandExit, PageAloneError> {
     let PageAlone { state_root, ambient, directory, look, raw_output } = settings;
     let archive = StoreReader::open(&state_root, ambient.clone()).map_err(PageAloneError::Store)?;
@@ -83,18 +85,26 @@ pub fn serve_page_alone(
         let signals = Signals::take_over(HangUp::Ends).map_err(PageAloneError::Begin)?;
         let (_door, arrivals) = open_arrivals();
         let (send_call, calls) = channel(CALLS);
-        let server = PageOnly::new(send_call.clone(), ambient, (state_root, directory), OPEN_FILES);
+        let server = Arc::new(PageOnly::new(send_call.clone(), ambient, (state_root, directory), OPEN_FILES));
         let hub = WatchHub::start().map_err(|error| PageAloneError::Begin(io::Error::other(error)))?;
         let (subscribers, known, followed) = (Subscribers::default(), BTreeMap::new(), Vec::new());
         let mut host = StoreHost { archive, look, subscribers, hub, send_call, known, followed };
         host.follow_ledgers();
         host.look_at_ledgers();
-        let ticket = server.open(place, raw_output).await.map_err(PageAloneError::Open)?;
-        // Whoever opens the page may wait for a browser, which asks for the page meanwhile.
-        let opening = tokio::task::spawn_blocking(move || opened(&ticket));
+        let ticket = server.open(first, raw_output).await.map_err(PageAloneError::Open)?;
+        let (opener, opened) = (Arc::clone(&server), Arc::new(opened));
+        let opening = tokio::spawn(async move {
+            let mut ticket = Ok(ticket);
+            loop {
+                let opened = Arc::clone(&opened);
+                let _panicked = tokio::task::spawn_blocking(move || opened(ticket)).await;
+                let Some(place) = places.recv().await else { return };
+                ticket = opener.open(&place, raw_output).await;
+            }
+        });
         let mut sources = EventSources { signals, arrivals, calls, clock: LoopClock::start() };
         let exit = run_event_loop(&mut host, &mut sources).await;
-        let _panicked = opening.await;
+        opening.abort();
         drop(sources.calls);
         host.subscribers.end();
         server.stop(FAREWELL).await;

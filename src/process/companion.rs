@@ -1,7 +1,7 @@
 //! Programs that are started beside proctor and not for a run: a browser, and a command of proctor's own that ends with this process.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -16,8 +16,8 @@ use crate::process::group::{await_end, kill_child};
 /// How long a companion may take to end, in milliseconds.
 const ENDING: u16 = 3000;
 
-/// One of proctor's own commands that runs beside this process. Its standard input is a pipe that nothing is written to: the command ends
-/// when the pipe is closed, so it ends with this process, however that ends.
+/// One of proctor's own commands that runs beside this process. Its standard input is a pipe, and the command ends when the pipe is closed:
+/// so it ends with this process, however that ends.
 #[derive(Debug)]
 pub struct Companion {
     child: Child,
@@ -32,6 +32,12 @@ impl Companion {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::null());
         Ok(Self { child: command.spawn()? })
+    }
+
+    /// Writes a line to its input. Returns whether it could: a program that has ended takes none.
+    pub fn say(&mut self, line: &str) -> bool {
+        let is_running = matches!(self.child.try_wait(), Ok(None));
+        is_running && self.child.stdin.as_mut().is_some_and(|input| writeln!(input, "{line}").is_ok())
     }
 }
 

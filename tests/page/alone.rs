@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{OpenedPage, connect, get, newest_run, ticket_files, token};
 use crate::common::{Project, poll};
@@ -120,21 +120,51 @@ fn without_the_service_the_command_serves_the_page_from_the_store_until_it_is_st
     assert_eq!(ticket_files(&project), Vec::<String>::new());
 }
 
+/// Waits until the browser was started, and returns the page that it was started with.
+#[track_caller]
+fn await_browser(browser: &Path) -> OpenedPage {
+    let arguments = browser.with_extension("arguments");
+    poll(LATE, "the browser", || arguments.exists().then(|| read_page(browser.with_extension("page"))))
+}
+
 #[test]
 fn the_key_o_of_a_watch_opens_the_page_at_the_run_on_the_screen_and_ends_with_the_watch() {
     let (project, browser) = with_browser(project("exit 1"));
     let mut watch = project.proctor(["watch"]).at_terminal();
     watch.wait_for("o page", LATE);
     watch.press("o");
-    let page = poll(LATE, "the browser", || {
-        browser.with_extension("arguments").exists().then(|| read_page(browser.with_extension("page")))
-    });
+    let page = await_browser(&browser);
     let text = fs::read_to_string(&page.file).expect("it is ours");
     assert!(text.contains("/runs/exec-"), "{text}");
     let bearer = format!("Bearer {}", token(&page));
     assert_eq!(get(&page.address, "/v1/projects", &bearer).code, 200);
+    // Pressed again, the page that is open stays.
+    fs::remove_file(browser.with_extension("arguments")).expect("it is ours");
+    watch.press("o");
+    let again = await_browser(&browser);
+    assert_eq!(again.address, page.address);
+    for bearer in [bearer, format!("Bearer {}", token(&again))] {
+        assert_eq!(get(&page.address, "/v1/projects", &bearer).code, 200);
+    }
     watch.press("q");
     watch.ended();
     poll(LATE, "the page to end", || std::net::TcpStream::connect(&page.address).is_err().then_some(()));
     assert_eq!(ticket_files(&project), Vec::<String>::new());
+}
+
+#[test]
+fn the_key_o_of_a_watch_beside_the_service_opens_the_page_of_the_service() {
+    let (project, browser) = with_browser(project("exit 1"));
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).status(1);
+    let mut watch = project.proctor(["watch"]).at_terminal();
+    watch.wait_for("o opens the page", LATE);
+    watch.press("o");
+    let page = await_browser(&browser);
+    watch.wait_for(&format!("http://{}/", page.address), LATE);
+    assert_eq!(get(&page.address, "/v1/projects", &format!("Bearer {}", token(&page))).code, 200);
+    watch.press("q");
+    watch.ended();
+    assert!(std::net::TcpStream::connect(&page.address).is_ok(), "the page is the service's");
+    daemon.interrupt();
 }

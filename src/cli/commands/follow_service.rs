@@ -46,7 +46,8 @@ pub(super) fn follow_service(
     };
     render::note("the service watches this project, so its runs are shown here; Ctrl-C ends this, `proctor run` runs again");
     let followed = Arc::new(FollowedWatch::default());
-    let _keyboard = read_keys(&followed, end, PageOpener::new(environment, loaded.root.clone()), environment);
+    let page = PageOpener::new(environment, loaded.root.clone(), |lines| lines.iter().for_each(render::note));
+    let _keyboard = read_keys(&followed, end, page, environment);
     let settings = opening::settings(environment, loaded)?;
     let shown = run_options(options, &loaded.root);
     let history = CheckHistory::new(environment, opening::style(environment));
@@ -110,12 +111,7 @@ impl FollowedWatch {
 
 /// Reads keys on a thread of its own, if a person is at the terminal: `o` opens the page, `q` ends the events. Returns the keyboard, which
 /// restores the terminal when it is dropped.
-fn read_keys(
-    followed: &Arc<FollowedWatch>,
-    end: EventsStopper,
-    mut page: PageOpener,
-    environment: &Environment,
-) -> Option<Keyboard> {
+fn read_keys(followed: &Arc<FollowedWatch>, end: EventsStopper, page: PageOpener, environment: &Environment) -> Option<Keyboard> {
     // What an agent types is no person's wish.
     let keyboard = if environment.is_person_present() { Keyboard::enter() } else { None }?;
     let (reader, followed, mut end) = (keyboard.reader(), Arc::clone(followed), Some(end));
@@ -131,7 +127,9 @@ fn read_keys(
             }
             false
         }
-        Typed::Key(Key::Again | Key::FailedOnly | Key::All | Key::Help | Key::Clear) | Typed::Answer(..) => true,
+        Typed::Key(Key::Again | Key::FailedOnly | Key::All | Key::Help | Key::Clear)
+        | Typed::Answer(..)
+        | Typed::PageOpened(_) => true,
     };
     match thread::Builder::new().name("keys".to_owned()).spawn(move || reader.read_all(act)) {
         Ok(_) => {

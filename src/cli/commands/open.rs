@@ -1,13 +1,13 @@
 //! `proctor open`: opens the page in a browser. The service serves it; where none runs, this process does, until it is stopped.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
 use nix::sys::signal::{Signal, raise};
+use tokio::sync::mpsc::{Receiver, channel};
 
-use crate::api::PageTicketV1;
+use crate::api::{ErrorV1, PageTicketV1};
 use crate::cli::browser::start_browser;
 use crate::cli::commands::{opening, status};
 use crate::cli::environment::Environment;
@@ -21,24 +21,48 @@ use crate::model::{CommandExit, ProjectId, RunId, TaskId};
 use crate::page::RawOutput;
 use crate::project::StoreReader;
 
+/// How many places may wait to be opened.
+const PLACES: usize = 16;
+
 pub(crate) fn execute(options: &OpenOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    if options.beside {
+        return open_beside(environment);
+    }
     let root = setup::project_root(environment, options.place.path())?;
     let place = find_place(&mut opening::open_archive(environment)?, &root, options.run.as_deref())?;
-    let (shown, no_browser) = (environment.clone(), options.no_browser);
-    let show = move |ticket: &PageTicketV1| show_page(&shown, ticket, no_browser);
     if let Some(ticket) = service::ask_for_page(environment, &place)? {
-        show(&ticket);
+        show_page(environment, &ticket, options.no_browser);
         return Ok(CommandExit::Proceed);
     }
-    if options.beside {
-        end_with_input()?;
-    }
-    let is_beside = options.beside;
-    serve_alone(environment, &place, options, move |ticket| {
-        show(ticket);
-        if !is_beside {
+    let (shown, no_browser) = (environment.clone(), options.no_browser);
+    let (_one_place, places) = channel(1);
+    serve_alone(environment, environment.is_person_present(), &place, places, move |ticket| {
+        if show_opened(&shown, ticket, no_browser) {
             render::note("no service runs, so this command serves the page; Ctrl-C ends it");
         }
+    })
+}
+
+/// Serves the page for a watch that started this process, until its standard input ends. Each line of the input is a place in the page to
+/// open.
+fn open_beside(environment: &Environment) -> Result<CommandExit, CommandError> {
+    let Some(Ok(first)) = std::io::stdin().lines().next() else { return Ok(CommandExit::Proceed) };
+    let (send_place, places) = channel(PLACES);
+    let read = move || {
+        for place in std::io::stdin().lines().map_while(Result::ok) {
+            let _ending = send_place.blocking_send(place);
+        }
+        // Whoever started this process is gone.
+        let _raised = raise(Signal::SIGTERM);
+    };
+    thread::Builder::new().name("input".to_owned()).spawn(read).map_err(|error| {
+        CommandError::caused(CommandExit::OwnFault, "failed to wait for the end of the input", &error)
+            .hint("check the limit on processes (`ulimit -u`)")
+    })?;
+    let shown = environment.clone();
+    // The input is a pipe, so the error output tells whether a person looks.
+    serve_alone(environment, environment.is_person_beside(), &first, places, move |ticket| {
+        let _is_shown = show_opened(&shown, ticket, false);
     })
 }
 
@@ -63,8 +87,21 @@ pub(crate) fn place_of_run(project: &ProjectId, run_id: &RunId) -> String {
     format!("/projects/{project}/runs/{run_id}")
 }
 
+/// Shows the page of this process, or says why it cannot be opened. Returns whether it is shown.
+fn show_opened(environment: &Environment, ticket: Result<PageTicketV1, ErrorV1>, no_browser: bool) -> bool {
+    match &ticket {
+        Ok(ticket) => show_page(environment, ticket, no_browser),
+        Err(refusal) => render::error(&of_refusal(refusal)),
+    }
+    ticket.is_ok()
+}
+
+fn of_refusal(refusal: &ErrorV1) -> CommandError {
+    CommandError::new(CommandExit::OwnFault, refusal.message.clone()).hint(refusal.hint.clone())
+}
+
 /// Starts a browser, and says where the page is. The ticket is in the file alone.
-pub(crate) fn show_page(environment: &Environment, ticket: &PageTicketV1, no_browser: bool) {
+fn show_page(environment: &Environment, ticket: &PageTicketV1, no_browser: bool) {
     if no_browser {
         return render::line(&ticket.file);
     }
@@ -88,9 +125,10 @@ pub(crate) fn no_browser_lines(ticket: &PageTicketV1) -> [String; 2] {
 
 fn serve_alone(
     environment: &Environment,
-    place: &str,
-    options: &OpenOptions,
-    opened: impl FnOnce(&PageTicketV1) + Send + 'static,
+    is_for_person: bool,
+    first: &str,
+    places: Receiver<String>,
+    opened: impl Fn(Result<PageTicketV1, ErrorV1>) + Send + Sync + 'static,
 ) -> Result<CommandExit, CommandError> {
     let directory = environment.control_socket().and_then(|socket| socket.parent().map(PathBuf::from)).ok_or_else(|| {
         CommandError::new(CommandExit::Usage, "there is no place for the file that opens the page")
@@ -102,21 +140,14 @@ fn serve_alone(
         ambient: environment.variables().clone(),
         directory,
         look: look_at_project(environment),
-        raw_output: if is_for_a_person(environment, options) { RawOutput::Shown } else { RawOutput::Refused },
+        raw_output: if is_for_person { RawOutput::Shown } else { RawOutput::Refused },
     };
-    serve_page_alone(settings, place, opened).map_err(|error| match &error {
+    serve_page_alone(settings, first, places, opened).map_err(|error| match &error {
         PageAloneError::Store(error) => super::from_run_error(error),
-        PageAloneError::Open(refusal) => {
-            CommandError::new(CommandExit::OwnFault, refusal.message.clone()).hint(refusal.hint.clone())
-        }
+        PageAloneError::Open(refusal) => of_refusal(refusal),
         PageAloneError::Begin(_) => CommandError::of(CommandExit::OwnFault, &error)
             .hint("check the limits on open files (`ulimit -n`), then run the command again"),
     })
-}
-
-/// Returns whether a person looks at the page. A command beside a watch has a pipe as its input, so its error output counts.
-fn is_for_a_person(environment: &Environment, options: &OpenOptions) -> bool {
-    environment.is_person_present() || (options.beside && environment.is_person_beside())
 }
 
 /// Looks at a project as `proctor status` does.
@@ -125,17 +156,5 @@ fn look_at_project(environment: &Environment) -> LookAtProject {
     Arc::new(move |root: &Path, task: &TaskId| {
         let look = || status::stand(&mut opening::open_archive(&environment)?, root, std::slice::from_ref(task), &[]);
         look().map_err(|error| error.lines())
-    })
-}
-
-/// Ends this process as SIGTERM does when its standard input ends: whoever started it is gone then.
-fn end_with_input() -> Result<(), CommandError> {
-    let wait = || {
-        let _ended = std::io::stdin().lock().read_to_end(&mut Vec::new());
-        let _raised = raise(Signal::SIGTERM);
-    };
-    thread::Builder::new().name("input".to_owned()).spawn(wait).map(drop).map_err(|error| {
-        CommandError::caused(CommandExit::OwnFault, "failed to wait for the end of the input", &error)
-            .hint("check the limit on processes (`ulimit -u`)")
     })
 }

@@ -20,7 +20,7 @@ use crate::cli::terminal;
 use crate::cli::watch_screen::{WatchScreen, WatchScreenSettings};
 use crate::config::{SpecifiedTasks, WatchSettings, WatchedTasks};
 use crate::daemon::{
-    EngineSettings, ForegroundBeginning, ForegroundError, HangUp, ProjectDefinition, ReloadProject, watch_in_foreground,
+    EngineSettings, ForegroundBeginning, ForegroundError, HangUp, ProjectDefinition, ReloadProject, Typed, watch_in_foreground,
     watched_tasks,
 };
 use crate::model::{CommandExit, TaskId};
@@ -42,6 +42,9 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     }
     let RunResources { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, options.identity)?;
     let watch = &loaded.configuration.watch;
+    let (send_typed, typed) = channel(KEYS);
+    let send_told = send_typed.clone();
+    let tell = move |lines| drop(send_told.blocking_send(Typed::PageOpened(lines)));
     let look = WatchScreenSettings {
         style,
         failures: options.failures,
@@ -52,9 +55,8 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         link: settings.link.clone(),
         root: loaded.root.clone(),
         history: CheckHistory::new(environment, style),
-        page: PageOpener::new(environment, loaded.root.clone()),
+        page: PageOpener::new(environment, loaded.root.clone(), tell),
     };
-    let (send_typed, typed) = channel(KEYS);
     // What an agent types is no person's answer.
     let mut keyboard = if environment.is_person_present() { Keyboard::enter() } else { None };
     if let Some(reader) = keyboard.as_ref().map(Keyboard::reader) {

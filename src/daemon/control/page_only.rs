@@ -46,7 +46,7 @@ impl PageOnly {
     }
 
     /// Stops. Answers that are ready are still written, for at most the time `within`.
-    pub(crate) async fn stop(self, within: Duration) {
+    pub(crate) async fn stop(&self, within: Duration) {
         let _gone = self.stop.send(true);
         self.context.page.end(within).await;
     }
