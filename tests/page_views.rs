@@ -82,6 +82,14 @@ fn the_modules_of_the_page_can_be_joined_to_one_script() {
     assert!(said.contains("modules"), "{said}");
 }
 
+/// Which bytes of a log are shown, what colours mean, which run is the one before: what needs no browser.
+#[test]
+fn the_modules_of_the_page_decide_as_they_should() {
+    let assets = repository().join("src/page/assets");
+    let said = run_script(Command::new("node").arg(script("logic.mjs")).arg(&assets));
+    assert!(said.contains("decisions hold"), "{said}");
+}
+
 #[test]
 fn what_others_wrote_is_what_its_list_of_hashes_says() {
     let vendor = repository().join("src/page/assets/vendor");

@@ -22,11 +22,28 @@ function indexedColour(index) {
 
 const PLAIN_STYLE = { colour: null, ground: null, bold: false, faint: false, italic: false, underline: false };
 
+// Applies a code whose own parts are divided by colons: a kind of underline, or a colour. Others are left out.
+function styleParts(style, parts) {
+  const [code, kind] = parts;
+  if (code === "4") style.underline = kind !== "0";
+  if (code !== "38" && code !== "48") return;
+  const key = code === "38" ? "colour" : "ground";
+  const numbers = parts.slice(2).map(Number);
+  if (kind === "5" && numbers.length > 0) style[key] = indexedColour(numbers[0]);
+  // Three numbers are the colour. Of more, the first names a colour space, which may be empty, and what follows is a tolerance.
+  if (kind === "2" && numbers.length >= 3) style[key] = nearestColour(...(numbers.length === 3 ? numbers : numbers.slice(1, 4)));
+}
+
 function styled(before, parameters) {
-  const codes = parameters.split(/[;:]/).map((code) => Number(code || 0));
+  const given = parameters.split(";");
+  const codes = given.map((code) => Number(code || 0));
   let style = { ...before };
   for (let index = 0; index < codes.length; index += 1) {
     const code = codes[index];
+    if (given[index].includes(":")) {
+      styleParts(style, given[index].split(":"));
+      continue;
+    }
     if (code === 0) style = { ...PLAIN_STYLE };
     else if (code === 1) style.bold = true;
     else if (code === 2) style.faint = true;
@@ -39,8 +56,9 @@ function styled(before, parameters) {
     else if (code === 49) style.ground = null;
     else if ((code >= 30 && code <= 37) || (code >= 90 && code <= 97)) style.colour = COLOUR_NAMES[code % 10];
     else if ((code >= 40 && code <= 47) || (code >= 100 && code <= 107)) style.ground = COLOUR_NAMES[code % 10];
-    else if (code === 38 || code === 48) {
-      const key = code === 38 ? "colour" : "ground";
+    else if (code === 38 || code === 48 || code === 58) {
+      // 58 is the colour of an underline, which is not drawn.
+      const key = code === 38 ? "colour" : code === 48 ? "ground" : "underlineColour";
       if (codes[index + 1] === 5) {
         style[key] = indexedColour(codes[index + 2] ?? 0);
         index += 2;

@@ -12,7 +12,8 @@ function embeddedAnswers() {
 export const answers = embeddedAnswers();
 export const isOffline = answers !== null;
 
-// Whether the page has a token: `opening`, `open`, `never` (it was opened without a ticket) or `ended`.
+// Whether the page has a token: `opening`, `open`, `never` (it was opened without a ticket), `spent` (its
+// ticket was used before, or is too old) or `ended`.
 export const connection = createStore({ state: isOffline ? "open" : "opening", why: "" });
 
 let token = isOffline ? null : sessionStorage.getItem(TOKEN_KEY);
@@ -37,7 +38,7 @@ export async function openWithTicket() {
         token = (await answer.json()).token;
         sessionStorage.setItem(TOKEN_KEY, token);
       } else if (!token) {
-        return forgetToken("The ticket of this page was used before, or is older than a minute.");
+        return connection.set({ state: "spent", why: "" });
       }
     } catch {
       return forgetToken("The service did not answer: it was ended or restarted.");

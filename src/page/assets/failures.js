@@ -56,8 +56,8 @@ function Difference({ expected, received }) {
   if (expected === null && received === null) return null;
   if (expected === undefined && received === undefined) return null;
   return html`<dl class="difference">
-    <div class="expected"><dt>expected</dt><dd><pre><${Lines} of=${expected ?? "not told"} /></pre></dd></div>
-    <div class="received"><dt>received</dt><dd><pre><${Lines} of=${received ?? "not told"} /></pre></dd></div>
+    <div class="expected"><dt>expected</dt><dd><pre tabindex="0" role="group" aria-label="expected"><${Lines} of=${expected ?? "not told"} /></pre></dd></div>
+    <div class="received"><dt>received</dt><dd><pre tabindex="0" role="group" aria-label="received"><${Lines} of=${received ?? "not told"} /></pre></dd></div>
   </dl>`;
 }
 
@@ -71,7 +71,7 @@ function Failure({ failure, project, next }) {
       ${failure.rule ? html`<span class="tag mono"><${Line} of=${failure.rule} /></span>` : null}
       ${failure.flaky ? html`<span class="tag tone-flaky">flaky: passed on an equal tree</span>` : null}
     </header>
-    <p class="failure-message"><${Lines} of=${failure.message} /></p>
+    <p class="failure-message" tabindex="0" role="group" aria-label="Message"><${Lines} of=${failure.message} /></p>
     ${failure.since ? html`<p class="quiet">Failing since <a href=${href(project, "runs", String(failure.since.run))}>run ${failure.since.run}</a>, <${Time} at=${failure.since.started} /> · ${failure.since.atLeast ? "at least " : ""}${count(failure.since.runs, "run")}</p>` : null}
     <${Difference} expected=${failure.expected} received=${failure.received} />
     ${failure.excerpt && failure.excerpt.length > 0 ? html`<${Excerpt} lines=${failure.excerpt} />` : null}

@@ -24,13 +24,39 @@ export function OutputText({ text, label }) {
   return html`<pre class="output" tabindex="0" aria-label=${label}>${lines.map((line) => html`<span class="output-line"><${StyledLine} line=${line} />${"\n"}</span>`)}</pre>`;
 }
 
-// Cuts the bytes at ends of lines, so that no line and no character is shown in half.
-function wholeLines({ bytes, from, total }) {
+// The first byte of a character from this one on, in UTF-8. Bytes that are no text are not skipped for ever.
+function characterStart(bytes, place) {
+  let at = place;
+  while (at < bytes.length && at < place + 3 && (bytes[at] & 0xc0) === 0x80) at += 1;
+  return at;
+}
+
+// The end of the last whole character.
+function characterEnd(bytes) {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back];
+    if ((byte & 0xc0) === 0x80) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return length > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}
+
+// Cuts a part of a log at ends of lines, or of characters where a line is longer than the part: something is always shown.
+// `askedFrom` and `askedTo` are the part as it was asked for, from which the next one is counted.
+export function cutPart({ bytes, from, total }) {
+  const askedTo = from + bytes.length;
   let start = 0;
   let end = bytes.length;
-  if (from > 0) start = bytes.indexOf(10) + 1;
-  if (from + end < total) end = bytes.lastIndexOf(10) + 1 || end;
-  return { text: new TextDecoder().decode(bytes.subarray(start, end)), from: from + start, to: from + end, total };
+  if (from > 0) {
+    const behindLine = bytes.indexOf(10) + 1;
+    start = behindLine > 0 && behindLine < end ? behindLine : characterStart(bytes, 0);
+  }
+  if (askedTo < total) {
+    const behindLine = bytes.lastIndexOf(10) + 1;
+    end = behindLine > start ? behindLine : Math.max(start, characterEnd(bytes));
+  }
+  return { text: new TextDecoder().decode(bytes.subarray(start, end)), from: from + start, to: from + end, askedFrom: from, askedTo, total };
 }
 
 // `path` names the log. Where the service does not hand it out, the excerpts of the report are shown instead.
@@ -49,7 +75,7 @@ export function Output({ path, name, excerpts }) {
       }
       if (to === from) return { bytes: new Uint8Array(), from: 0, total: 0 };
       return askRange(path, from, to);
-    })().then((read) => isWanted && (setProblem(null), setPart(wholeLines(read))), (error) => isWanted && setProblem(error));
+    })().then((read) => isWanted && (setProblem(null), setPart(cutPart(read))), (error) => isWanted && setProblem(error));
     return () => { isWanted = false; };
   }, [path, wanted]);
   if (problem && problem.kind === "noSuchRange") return html`<p class="quiet">It printed nothing.</p>`;
@@ -57,12 +83,12 @@ export function Output({ path, name, excerpts }) {
   if (problem) return html`<${Problem} of=${problem} />`;
   if (!part) return html`<${Waiting} what=${name} />`;
   if (part.total === 0) return html`<p class="quiet">It printed nothing.</p>`;
-  const earlier = Math.max(0, part.from - PART);
-  const later = Math.min(part.total, part.to + PART);
+  const earlier = Math.max(0, part.askedFrom - PART);
+  const later = Math.min(part.total, part.askedTo + PART);
   return html`<div class="output-frame">
-    ${part.from > 0 ? html`<div class="output-more"><button type="button" class="button small" onClick=${() => want({ from: earlier, to: Math.min(part.to, earlier + MOST_SHOWN) })}>Earlier ${byteWords(part.from - earlier)}</button> <button type="button" class="button small" onClick=${() => want({ from: 0, to: Math.min(part.total, PART) })}>From the start</button> <span class="quiet">${byteWords(part.from)} before this</span></div>` : null}
+    ${part.from > 0 ? html`<div class="output-more"><button type="button" class="button small" onClick=${() => want({ from: earlier, to: Math.min(part.askedTo, earlier + MOST_SHOWN) })}>Earlier ${byteWords(part.from - earlier)}</button> <button type="button" class="button small" onClick=${() => want({ from: 0, to: Math.min(part.total, PART) })}>From the start</button> <span class="quiet">${byteWords(part.from)} before this</span></div>` : null}
     <${OutputText} text=${part.text} label=${`Output: ${name}`} />
-    ${part.to < part.total ? html`<div class="output-more"><button type="button" class="button small" onClick=${() => want({ from: Math.max(part.from, later - MOST_SHOWN), to: later })}>Later ${byteWords(later - part.to)}</button> <button type="button" class="button small" onClick=${() => want({ from: -PART, to: null })}>To the end</button> <span class="quiet">${byteWords(part.total - part.to)} after this</span></div>` : null}
+    ${part.to < part.total ? html`<div class="output-more"><button type="button" class="button small" onClick=${() => want({ from: Math.max(part.askedFrom, later - MOST_SHOWN), to: later })}>Later ${byteWords(later - part.to)}</button> <button type="button" class="button small" onClick=${() => want({ from: -PART, to: null })}>To the end</button> <span class="quiet">${byteWords(part.total - part.to)} after this</span></div>` : null}
   </div>`;
 }
 

@@ -124,13 +124,19 @@ export function VirtualList({ total, rowHeight, drawRow, selected, label, onNear
   </div>`;
 }
 
-// Says in words that the page is not connected any more, and what to do.
+function bannerWords(state, why) {
+  if (state === "never") return ["This page was opened without a ticket", "Only proctor can open it, so that no other program reads your results:"];
+  if (state === "spent") return ["The ticket of this page is not valid any more", "It opens the page once, within a minute. Open the page anew:"];
+  return ["The service was restarted or ended", `${why} What you see is how it was then. Open the page anew:`];
+}
+
+// Says in words that the page is not connected, and what to do.
 export function ConnectionBanner() {
   const { state, why } = useStore(connection);
   if (isOffline || state === "open" || state === "opening") return null;
-  const title = state === "never" ? "This page was opened without a ticket" : "The service was restarted or ended";
+  const [title, says] = bannerWords(state, why);
   return html`<div class="banner" role="alert">
-    <div><strong>${title}.</strong> ${state === "never" ? "Only proctor can open it, so that no other program reads your results:" : `${why} What you see is how it was then. Open the page anew:`}</div>
+    <div><strong>${title}.</strong> ${says}</div>
     <${CommandLine} of="proctor open" />
   </div>`;
 }

@@ -1,13 +1,16 @@
 // Tests: all tests of a project over its last runs, those that flip on equal trees first; and the past of one test.
-import { html, useCallback, useLayoutEffect, useMemo, useState } from "./vendor/preact.js";
+import { html, useCallback, useEffect, useLayoutEffect, useMemo, useState } from "./vendor/preact.js";
 import { hasAnswer } from "./ask.js";
 import { DurationChart } from "./chart.js";
 import { count, microseconds, runNumber, shortDigest } from "./format.js";
 import { setKeys } from "./keys.js";
+import { live } from "./live.js";
 import { Mark, outcomeTone } from "./marks.js";
 import { Matrix, MatrixTable, statusNow } from "./matrix.js";
+import { tasksOf } from "./now.js";
 import { BothTimes, CommandLine, Empty, Problem, Time, VirtualList, Waiting, useAnswer } from "./parts.js";
 import { go, href } from "./route.js";
+import { useStore } from "./store.js";
 import { Line, PathName, shownLine } from "./text.js";
 
 const MATRIX_RUNS = 60;
@@ -21,18 +24,30 @@ function isOfKind(test, kind) {
   return true;
 }
 
+// The tasks whose tests can be shown, in the order in which they are tried until one has tests: the project's own checks first.
+export function tasksToTry(names) {
+  const own = names.filter((name) => name === "default");
+  const tried = [...own, ...names.filter((name) => name !== "default").sort()];
+  return tried.length > 0 ? tried : ["default"];
+}
+
 export function Tests({ project }) {
+  const state = useStore(live);
   const [kind, setKind] = useState("all");
   const [filter, setFilter] = useState("");
   const [isTable, showTable] = useState(false);
-  const [task, setTask] = useState("");
+  const [chosen, choose] = useState(null);
+  const [tried, setTried] = useState(0);
   const [selected, select] = useState(-1);
-  const path = `/v1/projects/${encodeURIComponent(project.id)}/matrix?${task ? `task=${encodeURIComponent(task)}&` : ""}runs=${MATRIX_RUNS}&tests=${MATRIX_TESTS}`;
+  const tasks = tasksToTry(tasksOf(state, project).map((one) => one.task));
+  const task = chosen ?? tasks[Math.min(tried, tasks.length - 1)];
+  const path = `/v1/projects/${encodeURIComponent(project.id)}/matrix?task=${encodeURIComponent(task)}&runs=${MATRIX_RUNS}&tests=${MATRIX_TESTS}`;
   const { data, problem } = useAnswer(path, project.id);
   const all = data?.tests ?? [];
   const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
   const shown = useMemo(() => all.filter((one) => isOfKind(one, kind) && words.every((word) => `${one.test.id} ${one.test.check} ${one.test.task}`.toLowerCase().includes(word))), [all, kind, filter]);
-  const tasks = useMemo(() => [...new Set(all.map((one) => one.test.task))].sort(), [task === "" ? all : null]);
+  const isNext = data !== null && all.length === 0 && chosen === null && tried < tasks.length - 1;
+  useEffect(() => { if (isNext) setTried(tried + 1); }, [isNext, tried]);
   const move = useCallback((steps) => select((before) => Math.min(shown.length - 1, Math.max(0, before + steps))), [shown.length]);
   useLayoutEffect(() => setKeys({
     j: () => move(1),
@@ -42,8 +57,8 @@ export function Tests({ project }) {
     Enter: () => { if (document.activeElement?.closest("a, button")) document.activeElement.click(); else if (shown[selected]) go(href(project.id, "tests", shown[selected].test.key)); },
   }), [move, shown, selected]);
   if (problem && !data) return html`<${Problem} of=${problem} />`;
-  if (!data) return html`<${Waiting} what="the tests" />`;
-  if (all.length === 0) return html`<${Empty} title="No test is known yet"><p>Tests come here from the reports of tools such as pytest, Jest or <code>cargo test</code>, after a run:</p><${CommandLine} of="proctor run" /><//>`;
+  if (!data || isNext) return html`<${Waiting} what="the tests" />`;
+  if (all.length === 0 && chosen === null) return html`<${Empty} title="No test is known yet"><p>Tests come here from the reports of tools such as pytest, Jest or <code>cargo test</code>, after a run:</p><${CommandLine} of="proctor run" /><//>`;
   const flips = all.filter((one) => isOfKind(one, "flaky")).length;
   const failing = all.filter((one) => isOfKind(one, "failing")).length;
   return html`<div class="page page-full">
@@ -51,10 +66,10 @@ export function Tests({ project }) {
     <div class="tools">
       <input class="filter" type="search" placeholder="Filter tests" aria-label="Filter tests" value=${filter} onInput=${(event) => { setFilter(event.target.value); select(-1); }} />
       <div class="chips" role="group" aria-label="Which tests">${KINDS.map(([name, word]) => html`<button type="button" class="chip" aria-pressed=${kind === name ? "true" : "false"} onClick=${() => { setKind(name); select(-1); }}>${word}</button>`)}</div>
-      ${tasks.length > 1 || task ? html`<select class="select" aria-label="Task" value=${task} onChange=${(event) => setTask(event.target.value)}><option value="">every task</option>${[...new Set([task, ...tasks])].filter((one) => one !== "").map((one) => html`<option value=${one}>${shownLine(one)}</option>`)}</select>` : null}
+      ${tasks.length > 1 ? html`<select class="select" aria-label="Task" value=${task} onChange=${(event) => { choose(event.target.value); select(-1); }}>${[...new Set([...tasks, task])].map((one) => html`<option value=${one}>${shownLine(one)}</option>`)}</select>` : null}
       <button type="button" class="chip" aria-pressed=${isTable ? "true" : "false"} onClick=${() => showTable(!isTable)}>As a table</button>
     </div>
-    ${shown.length === 0 ? html`<p class="quiet list-none">${kind === "failing" && words.length === 0 ? "No test fails now." : kind === "flaky" && words.length === 0 ? "No test passed and failed on equal trees." : `No test fits “${shownLine(filter)}”.`}</p>` : isTable ? html`<${MatrixTable} tests=${shown} runs=${data.runs} project=${project.id} />` : html`<${Matrix} tests=${shown} runs=${data.runs} project=${project.id} selected=${selected} />`}
+    ${shown.length === 0 ? html`<p class="quiet list-none">${all.length === 0 ? "No test of this task is known yet." : kind === "failing" && words.length === 0 ? "No test fails now." : kind === "flaky" && words.length === 0 ? "No test passed and failed on equal trees." : `No test fits “${shownLine(filter)}”.`}</p>` : isTable ? html`<${MatrixTable} tests=${shown} runs=${data.runs} project=${project.id} />` : html`<${Matrix} tests=${shown} runs=${data.runs} project=${project.id} selected=${selected} />`}
   </div>`;
 }
 

@@ -1,0 +1,72 @@
+// What the page's modules decide by themselves, without a browser: which bytes of a log are shown, and what terminal colours mean.
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+// The modules look for these when they are read; nothing here draws.
+globalThis.document = { getElementById: () => null, addEventListener: () => {} };
+globalThis.sessionStorage = { getItem: () => null };
+const load = (name) => import(pathToFileURL(join(process.argv[2], name)));
+let checked = 0;
+const equal = (found, expected, what) => {
+  checked += 1;
+  const [one, other] = [JSON.stringify(found), JSON.stringify(expected)];
+  if (one === other) return;
+  console.error(`${what}: ${one} instead of ${other}`);
+  process.exit(1);
+};
+
+const { cutPart } = await load("output.js");
+const encoder = new TextEncoder();
+const part = (text, from, to = undefined) => {
+  const whole = encoder.encode(text);
+  const bytes = whole.slice(from, to);
+  return cutPart({ bytes, from, total: whole.length });
+};
+const shown = ({ text, from, to }) => [text, from, to];
+
+equal(shown(part("one\ntwo\nthree\n", 1)), ["two\nthree\n", 4, 14], "a part begins behind an end of line");
+equal(shown(part("one\ntwo\nthree\n", 0, 10)), ["one\ntwo\n", 0, 8], "a part ends at an end of line");
+const long = `first line\n${"x".repeat(100)}\n`;
+equal(shown(part(long, 50)), [long.slice(50), 50, long.length], "the end of a long line is shown");
+equal([part(long, 50).askedFrom, part(long, 50).askedTo], [50, long.length], "the part that was asked for is known");
+equal(shown(part(long, 20, 40)), ["x".repeat(20), 20, 40], "the middle of a long line is shown");
+equal(shown(part(`a\n${"x".repeat(9)}`, 1, 5)), ["xxx", 2, 5], "the only end of line is that of the line before");
+equal(part(long, 5, 60).askedTo, 60, "what is cut off is still counted as asked for");
+const wide = "\u20ac".repeat(10);
+equal(shown(part(wide, 1)), ["\u20ac".repeat(9), 3, 30], "a part begins with a whole character");
+equal(shown(part(wide, 0, 10)), ["\u20ac".repeat(3), 0, 9], "a part ends with a whole character");
+equal(shown(part(wide, 0, 9)), ["\u20ac".repeat(3), 0, 9], "a character that is whole stays");
+equal(shown(part("", 0)), ["", 0, 0], "nothing is nothing");
+equal(cutPart({ bytes: new Uint8Array(20).fill(0x80), from: 5, total: 40 }).from, 8, "bytes that are no text are shown");
+
+const { styleClass, styledLines } = await load("ansi.js");
+const style = (sequence) => styleClass(styledLines(`\u001b[${sequence}mx`)[0][0].style);
+equal(style("4:3"), "ansi-underline", "a wavy underline is an underline");
+equal(style("4;4:0"), "", "an underline ends by its part 0");
+equal(style("4:"), "ansi-underline", "an underline without its part is one");
+equal(style("1;38:2::255:0:0"), "ansi-red ansi-bold", "a colour with a colour space");
+equal(style("38:2:0:255:0"), "ansi-green", "a colour without a colour space");
+equal(style("48:5:4"), "ansi-on-blue", "a ground of the list of colours");
+equal(style("38:2::255:0:0:1"), "ansi-red", "a tolerance is no colour");
+equal(style("38;5;1;48;2;0;0;255"), "ansi-red ansi-on-blue", "colours with semicolons");
+equal(style("58;5;1"), "", "the colour of an underline is none of the text");
+equal(style("58;2;1;3;4;1"), "ansi-bold", "the arguments of an underline's colour are no codes");
+equal(style("58:2::1:3:4"), "", "the colour of an underline with colons is left out");
+equal(style("1:31"), "", "parts of an unknown code are no codes");
+
+const { nextRow, previousRun } = await load("runs.js");
+const runsOf = (...pairs) => pairs.map(([number, task]) => ({ runId: `exec-20260101T000000Z-${String(number).padStart(6, "0")}`, task }));
+const listed = runsOf([9, "default"], [8, "other"], [7, "default"], [6, "other"]);
+equal(previousRun(listed, "9")?.runId, listed[2].runId, "the run before is one of the same task");
+equal(previousRun(listed, "6"), undefined, "the oldest run has none before it");
+equal(previousRun(listed, "4"), undefined, "nothing is said of a run that is not in the list");
+equal([nextRow(listed, undefined, 1), nextRow(listed, "8", 1), nextRow(listed, "8", -1), nextRow(listed, "6", 1)], [0, 2, 0, 3], "the rows beside a run");
+equal([nextRow(runsOf([9, "a"], [5, "a"]), "7", 1), nextRow(runsOf([9, "a"], [5, "a"]), "7", -1)], [1, 0], "a run that is filtered out has its place by its number");
+equal(nextRow(listed, "2", 1), 3, "a run that is older than the list is behind it");
+
+const { tasksToTry } = await load("tests.js");
+equal(tasksToTry([]), ["default"], "own checks are asked for where no task is known");
+equal(tasksToTry(["pay", "cart"]), ["cart", "pay"], "a project with specifications alone has no task of its own checks");
+equal(tasksToTry(["cart", "default"]), ["default", "cart"], "own checks come first");
+
+console.log(`${checked} decisions hold`);
