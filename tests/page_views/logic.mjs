@@ -69,4 +69,33 @@ equal(tasksToTry([]), ["default"], "own checks are asked for where no task is kn
 equal(tasksToTry(["pay", "cart"]), ["cart", "pay"], "a project with specifications alone has no task of its own checks");
 equal(tasksToTry(["cart", "default"]), ["default", "cart"], "own checks come first");
 
+const { runStart } = await load("format.js");
+equal(runStart("exec-20260304T093000.250Z-000042"), Date.UTC(2026, 2, 4, 9, 30, 0, 250), "when a run began is in its id");
+equal(runStart(undefined), null, "a run without an id has no beginning");
+
+const { changedProjects, withStream } = await load("live.js");
+const standing = (...runs) => ({ statuses: { a: { run: runs[0] } }, projects: ["a", "b"].map((id, at) => ({ id, run: runs[at] })) });
+equal(changedProjects(standing(1, 1), standing(1, 2)), ["b"], "only what is another than before is asked for again");
+const held = new Set();
+// As `navigator.locks`, of several tabs.
+const locks = {
+  async request(name, { ifAvailable }, act) {
+    if (held.has(name)) return act(null);
+    held.add(name);
+    try { return await act({ name, ifAvailable }); } finally { held.delete(name); }
+  },
+};
+let close = null;
+const stream = () => new Promise((done) => { close = done; });
+const tabs = [withStream(stream, locks), withStream(stream, locks), withStream(stream, locks)];
+await new Promise(setImmediate);
+equal([held.size, await withStream(stream, locks)], [3, false], "the fourth tab has no stream");
+close();
+await Promise.any(tabs);
+equal(await withStream(async () => {}, locks), true, "a stream that a tab leaves is another one's");
+equal(await withStream(async () => {}, undefined), true, "an old browser has streams without locks");
+
+const { parsePlace } = await load("route.js");
+equal(parsePlace("#/new"), { view: "new" }, "the place of a project that is not known yet");
+
 console.log(`${checked} decisions hold`);

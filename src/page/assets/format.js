@@ -15,6 +15,14 @@ export function microseconds(value) {
   return value === null || value === undefined ? "–" : duration(value / 1000);
 }
 
+// When a run began, by its id such as exec-20260304T093000.000Z-000042; null if the id has no time.
+export function runStart(runId) {
+  const found = /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d(?:\.\d+)?)Z-/.exec(runId ?? "");
+  if (!found) return null;
+  const [, year, month, dayOfMonth, hour, minute, second] = found;
+  return Date.parse(`${year}-${month}-${dayOfMonth}T${hour}:${minute}:${second}Z`);
+}
+
 // How long ago a time is, in the largest unit that fits.
 export function ago(time, now) {
   const seconds = Math.max(0, Math.round((now - time) / 1000));

@@ -1,5 +1,6 @@
 // What goes on now: the states of all projects, and the events of the service as they come.
 import { ask, connection, embeddedProjects, forgetToken, hasAnswer, isOffline, request } from "./ask.js";
+import { runStart } from "./format.js";
 import { createStore } from "./store.js";
 
 // `projects`: the listed projects, null before the first answer. `running`: the run under way of a project. `saved`: when a save was heard
@@ -23,6 +24,12 @@ function grow(project) {
 
 let refreshing = null;
 let again = false;
+
+// The projects whose state is another one than before. Their answers may have changed.
+export function changedProjects(before, after) {
+  const told = (state, id) => JSON.stringify([state.statuses[id] ?? null, (state.projects ?? []).find((project) => project.id === id) ?? null]);
+  return (after.projects ?? []).map((project) => project.id).filter((id) => told(before, id) !== told(after, id));
+}
 
 // Asks how all projects stand. Questions that come while one is under way become one further question.
 export function refresh() {
@@ -72,6 +79,15 @@ function testsToShow(tests) {
   return [...failed, ...tests.filter((test) => !failed.includes(test)).slice(-SHOWN_ENDED)];
 }
 
+// A page that is opened during a run is sent at once what happened in it before; when an action began is not told then.
+const LATE_START = 2000;
+const SENT_AT_ONCE = 500;
+
+function startOfAction(running) {
+  const now = Date.now();
+  return running.heard - running.since > LATE_START && now - running.heard < SENT_AT_ONCE ? null : now;
+}
+
 function take(event) {
   const { kind, project } = event;
   const state = live.get();
@@ -81,12 +97,12 @@ function take(event) {
     setTimeout(() => settleSave(project, heard), SAVE_PATIENCE);
   } else if (kind === "runStarted") {
     setOf("saved", project, undefined);
-    setOf("running", project, { task: event.task, trigger: event.trigger, since: Date.now(), actions: [] });
+    setOf("running", project, { task: event.task, trigger: event.trigger, since: runStart(event.runId) ?? Date.now(), heard: Date.now(), actions: [] });
   } else if (kind === "actionStarted" || kind === "actionEnded") {
     const running = state.running[project] ?? { task: null, trigger: null, since: null, actions: [] };
     const others = running.actions.filter((action) => action.id !== event.actionId);
     const known = running.actions.find((action) => action.id === event.actionId);
-    const action = { id: event.actionId, name: event.name, since: known ? known.since : Date.now(), ended: null, status: null, progress: null, tests: [] };
+    const action = { id: event.actionId, name: event.name, since: known ? known.since : startOfAction(running), ended: null, status: null, progress: null, tests: [] };
     if (kind === "actionEnded") Object.assign(action, { since: known ? known.since : null, ended: Date.now(), status: event.status ?? "SKIPPED", progress: known?.progress ?? null, tests: known?.tests ?? [] });
     const index = known ? running.actions.indexOf(known) : others.length;
     setOf("running", project, { ...running, actions: [...others.slice(0, index), action, ...others.slice(index)] });
@@ -133,11 +149,40 @@ async function readEvents(body, lastId, see) {
 }
 
 const LONGEST_PAUSE = 5000;
+// A browser opens six connections to one server, for all tabs together. A stream keeps one for good, so only so many tabs have one.
+const MOST_STREAMS = 3;
+const STREAMLESS_INTERVAL = 3000;
 
-// Follows the events until the token is forgotten. A stream that breaks is asked for again, with the last event that was read.
+// Keeps one of the browser's few streams while `act` goes on. Returns whether one was free. `locks` are shared by the tabs of one server.
+export async function withStream(act, locks) {
+  if (!locks) return act().then(() => true);
+  for (let number = 0; number < MOST_STREAMS; number += 1) {
+    const wasFree = await locks.request(`proctor-stream-${number}`, { ifAvailable: true }, async (lock) => {
+      if (!lock) return false;
+      await act();
+      return true;
+    });
+    if (wasFree) return true;
+  }
+  return false;
+}
+
+// Follows what happens until the token is forgotten: by a stream of events, or by questions at intervals as long as other tabs have the streams.
 export async function follow() {
   await refresh();
   if (isOffline) return;
+  while (connection.get().state === "open" && !(await withStream(followEvents, navigator.locks))) {
+    change({ stream: "intervals" });
+    await new Promise((done) => setTimeout(done, STREAMLESS_INTERVAL));
+    if (connection.get().state !== "open") return;
+    const before = live.get();
+    await refresh();
+    for (const project of changedProjects(before, live.get())) grow(project);
+  }
+}
+
+// A stream that breaks is asked for again, with the last event that was read.
+async function followEvents() {
   let lastId = null;
   let pause = 100;
   while (connection.get().state === "open") {

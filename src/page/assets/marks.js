@@ -30,7 +30,7 @@ const TASK_STATES = {
   rootMissing: ["attention", "The directory is missing", "The project's directory does not exist."],
   configurationWrong: ["attention", "The configuration is wrong", "Nothing is run until proctor.toml is mended."],
   specificationWrong: ["attention", "The specification is wrong", "Nothing is run until the test specification is mended."],
-  noVerdict: ["none", "No verdict yet", "The checks never ran. Save a file, or run `proctor run`."],
+  noVerdict: ["none", "No verdict yet", "No run has given one. Save a file, or run `proctor run`."],
 };
 
 // Why a verdict is out of date.

@@ -1,17 +1,17 @@
 // Now: how each project and task stands, what runs, and what failed last.
-import { html, useEffect, useState } from "./vendor/preact.js";
+import { html, useEffect, useRef, useState } from "./vendor/preact.js";
 import { connection, hasAnswer, isOffline } from "./ask.js";
 import { Failures, failuresOf } from "./failures.js";
 import { count, duration, runNumber, shortDigest } from "./format.js";
 import { live, refresh } from "./live.js";
 import { Mark, endOf, outcomeWords, resultOf, standingOf, triggerWords } from "./marks.js";
 import { CommandLine, Empty, Problem, Time, Waiting, useAnswer } from "./parts.js";
-import { href } from "./route.js";
+import { href, replacePlace } from "./route.js";
 import { useNow, useStore } from "./store.js";
 import { EndOfPath, Line, PathName, shownLine } from "./text.js";
 
 const STRIP_RUNS = 48;
-const FIRST_PROJECT_INTERVAL = 2000;
+const NEW_PROJECT_INTERVAL = 2000;
 
 // The tasks of a project as the service knows them, or as the list of projects tells them where nobody watches.
 export function tasksOf(state, project) {
@@ -41,15 +41,39 @@ export function projectName(project) {
   return root.slice(root.lastIndexOf("/") + 1) || project.id;
 }
 
+// No event tells of a project that nobody watches, so a new one is looked for.
+function useNewProjects(isWanted) {
+  useEffect(() => {
+    if (!isWanted || isOffline) return undefined;
+    const timer = setInterval(() => { if (connection.get().state === "open") refresh(); }, NEW_PROJECT_INTERVAL);
+    return () => clearInterval(timer);
+  }, [isWanted]);
+}
+
+// A directory in which nothing was run yet: goes to the first project that is new since the page was opened.
+export function NewProject() {
+  const { projects, problem } = useStore(live);
+  const known = useRef(null);
+  useNewProjects(true);
+  useEffect(() => {
+    if (projects === null) return;
+    known.current ??= new Set(projects.map((project) => project.id));
+    const fresh = projects.find((project) => !known.current.has(project.id));
+    if (fresh) replacePlace(href(fresh.id));
+  }, [projects]);
+  if (!projects) return problem ? html`<${Problem} of=${problem} />` : html`<${Waiting} what="the projects" />`;
+  return html`<${Empty} title="No run yet">
+    <p>In that directory nothing was run yet. Run its checks once; this page shows the run.</p>
+    <${CommandLine} of="proctor run" />
+    <p>To have them run at every save:</p>
+    <${CommandLine} of="proctor add" />
+    ${projects.length > 0 ? html`<p><a href="#/">All projects</a></p>` : null}
+  <//>`;
+}
+
 export function Overview() {
   const state = useStore(live);
-  const isEmpty = state.projects !== null && state.projects.length === 0;
-  // No event tells of a project that nobody watches, so the first one is looked for.
-  useEffect(() => {
-    if (!isEmpty || isOffline) return undefined;
-    const timer = setInterval(() => { if (connection.get().state === "open") refresh(); }, FIRST_PROJECT_INTERVAL);
-    return () => clearInterval(timer);
-  }, [isEmpty]);
+  useNewProjects(state.projects !== null && state.projects.length === 0);
   if (!state.projects) return state.problem ? html`<${Problem} of=${state.problem} />` : html`<${Waiting} what="the projects" />`;
   if (state.projects.length === 0) {
     return html`<${Empty} title="No project yet">

@@ -5,7 +5,7 @@ import { Compare } from "./compare.js";
 import { Help, followKeys, helpIsOpen, setKeys } from "./keys.js";
 import { follow, live } from "./live.js";
 import { Mark } from "./marks.js";
-import { Now, Overview, VerdictSpeaker, headlineOf, projectName, tasksOf } from "./now.js";
+import { NewProject, Now, Overview, VerdictSpeaker, headlineOf, projectName, tasksOf } from "./now.js";
 import { ConnectionBanner, Empty, Problem, Waiting } from "./parts.js";
 import { followAddress, go, href, place, replacePlace } from "./route.js";
 import { Runs } from "./runs.js";
@@ -74,6 +74,7 @@ function LiveSign() {
   const { stream } = useStore(live);
   if (isOffline) return html`<span class="live-sign is-off" title="This file holds answers from when it was made">exported</span>`;
   const isLive = state === "open" && stream === "open";
+  if (state === "open" && stream === "intervals") return html`<span class="live-sign" title="Other tabs follow the service; this one asks it every few seconds"><i aria-hidden="true"></i>every 3 s</span>`;
   return html`<span class=${`live-sign ${isLive ? "" : "is-off"}`} title=${isLive ? "The page follows the service" : "The page gets no news"}><i aria-hidden="true"></i>${isLive ? "live" : state === "open" ? "connecting" : "not connected"}</span>`;
 }
 
@@ -122,6 +123,7 @@ function Page() {
   }, [project, at, word]);
   let inside;
   if (at.view === "overview") inside = open === "never" || open === "spent" || open === "ended" && !projects ? null : html`<${Overview} />`;
+  else if (at.view === "new") inside = isOffline || open !== "open" ? null : html`<${NewProject} />`;
   else if (at.view === "unknown") inside = html`<${Empty} title="There is no such page"><p><a href="#/">All projects</a></p><//>`;
   else if (project) inside = html`<${View} at=${at} project=${project} />`;
   else if (!projects) inside = state.problem ? html`<${Problem} of=${state.problem} />` : open === "never" || open === "spent" || open === "ended" ? null : html`<${Waiting} what="the project" />`;

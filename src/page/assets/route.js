@@ -4,6 +4,7 @@ import { createStore } from "./store.js";
 
 // The places that a link can name. `:` begins a part that is taken as it is.
 const PLACES = [
+  ["new", "/new"],
   ["now", "/projects/:project"],
   ["now", "/projects/:project/now"],
   ["runs", "/projects/:project/runs"],
