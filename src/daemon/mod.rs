@@ -36,10 +36,10 @@ pub use foreground::{ForegroundBeginning, ForegroundError, QuestionEnd, Question
 pub(crate) use ignore_advice::{WayIntoProject, ignore_advice};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;
-pub use page_alone::{LookAtProject, PageAlone, PageAloneError, list_by_ledger, serve_page_alone};
+pub use page_alone::{LookAtProject, PageAlone, PageAloneError, serve_page_alone};
 pub use service::{
     OpeningSettings, ProjectReader, ReadProject, ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings,
-    health_of,
+    health_of, list_by_ledger,
 };
 pub use worker::{
     FinishedRun, LookTicket, OpenFailure, OpenFailureKind, OpenedProject, Opener, ProjectDefinition, ReloadProject, RunFailure,

@@ -13,22 +13,19 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::api::{
-    AnswerV1, CycleV1, DoingV1, ErrorKindV1, ErrorV1, EventV1, InTimeV1, ListedV1, PageTicketV1, ProjectStatusV1, ProjectV1,
-    ProjectsV1, RunOutcomeV1, WatchingV1,
-};
+use crate::api::{AnswerV1, CycleV1, ErrorKindV1, ErrorV1, InTimeV1, PageTicketV1, ProjectStatusV1, ProjectV1, ProjectsV1};
 use crate::daemon::arrivals::open_arrivals;
 use crate::daemon::control::PageOnly;
 use crate::daemon::engine::Moment;
 use crate::daemon::event::OsSignal;
 use crate::daemon::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, new_runtime, run_event_loop};
 use crate::daemon::os_signals::{HangUp, Signals};
-use crate::daemon::service::{Call, Reply, Subscribers, from_run_error};
-use crate::model::{Activity, Approval, CommandExit, OverallResult, OverallStatus, ProjectId, ProjectStatus, Sequence, TaskId};
+use crate::daemon::service::{Call, LedgerNews, Reply, Subscribers, from_run_error, list_by_ledger};
+use crate::model::{CommandExit, ProjectId, ProjectStatus, TaskId};
 use crate::page::RawOutput;
 use crate::process::clock;
-use crate::project::{ProjectError, RecordedRun, RegisteredProject, StoreReader};
-use crate::watch::{FollowedFile, WatchHub};
+use crate::project::{ProjectError, StoreReader};
+use crate::watch::WatchHub;
 
 /// The most questions that wait for the loop.
 const CALLS: usize = 64;
@@ -36,11 +33,6 @@ const CALLS: usize = 64;
 const OPEN_FILES: u64 = 1024;
 /// How long the last answers may take when it ends.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How many of a project's newest runs are looked at when its ledger grew.
-const LOOKED_AT: u32 = 20;
-
-/// The directory of a store that has its ledgers.
-const LEDGERS: &str = "ledger";
 
 /// Tells how a project stands, by a look at its files. The task is one that is asked about.
 pub type LookAtProject = Arc<dyn Fn(&Path, &TaskId) -> Result<ProjectStatus, Vec<String>> + Send + Sync>;
@@ -87,9 +79,8 @@ pub fn serve_page_alone(
         let (send_call, calls) = channel(CALLS);
         let server = Arc::new(PageOnly::new(send_call.clone(), ambient, (state_root, directory), OPEN_FILES));
         let hub = WatchHub::start().map_err(|error| PageAloneError::Begin(io::Error::other(error)))?;
-        let (subscribers, known, followed) = (Subscribers::default(), BTreeMap::new(), Vec::new());
-        let mut host = StoreHost { archive, look, subscribers, hub, send_call, known, followed };
-        host.follow_ledgers();
+        let (subscribers, news) = (Subscribers::default(), LedgerNews::default());
+        let mut host = StoreHost { archive, look, subscribers, hub, send_call, news };
         host.look_at_ledgers();
         let ticket = server.open(first, raw_output).await.map_err(PageAloneError::Open)?;
         let (opener, opened) = (Arc::clone(&server), Arc::new(opened));
@@ -112,21 +103,6 @@ pub fn serve_page_alone(
     })
 }
 
-/// Returns a project as its ledger describes it. Its files are not read.
-///
-/// # Errors
-/// When the ledger or the index cannot be read.
-pub fn list_by_ledger(archive: &mut StoreReader, project: &RegisteredProject) -> Result<ProjectV1, ProjectError> {
-    let root = PathBuf::from(&project.path);
-    let mut standing = archive.last_known_status(Some(&project.id), &root, Approval::Approved, &[], Activity::Idle)?;
-    // Own checks that never had a verdict are left out beside tasks that had one: the project may have only test specifications.
-    if standing.tasks.iter().any(|task| task.verdict.is_some()) {
-        standing.tasks.retain(|task| task.verdict.is_some());
-    }
-    let listed = ListedV1::new(&standing, WatchingV1::NotWatched, DoingV1::Unknown, clock::now());
-    Ok(ProjectV1 { standing: Some(listed), ..ProjectV1::new(project.id.clone(), &root, project.serving) })
-}
-
 /// Answers questions by what the store says.
 struct StoreHost {
     archive: StoreReader,
@@ -134,10 +110,7 @@ struct StoreHost {
     subscribers: Subscribers,
     hub: WatchHub,
     send_call: Sender<Call>,
-    /// The ledger line of the newest run that subscribers were told of, by project.
-    known: BTreeMap<ProjectId, Option<Sequence>>,
-    /// The ledgers, and their directory, in which new ones appear.
-    followed: Vec<FollowedFile>,
+    news: LedgerNews,
 }
 
 impl EventHost for StoreHost {
@@ -175,10 +148,7 @@ impl StoreHost {
                 let refused = ErrorV1::new(ErrorKindV1::TooMany, "as many read events as may", "close one of them");
                 drop(reply.send(self.subscribers.add(after.as_deref()).ok_or(refused)));
             }
-            Call::LedgersChanged => {
-                self.look_at_ledgers();
-                self.follow_ledgers();
-            }
+            Call::LedgersChanged => self.look_at_ledgers(),
             Call::Heard { reply, .. } => drop(reply.send(Err(needs_service()))),
             Call::Run { reply, .. } => drop(reply.send(Err(needs_service()))),
             Call::Errand { call, .. } => drop(call.reply.send(Err(needs_service()))),
@@ -226,51 +196,12 @@ impl StoreHost {
         drop(tokio::task::spawn_blocking(answer));
     }
 
-    /// Watches every ledger, and the directory in which new ones appear. A ledger may have been replaced since.
-    fn follow_ledgers(&mut self) {
-        // If the projects cannot be read at this moment, what was followed still is.
-        let Ok(projects) = self.archive.projects() else { return };
-        let mut paths: Vec<PathBuf> = projects.iter().map(|project| self.archive.store.ledger_path(&project.id)).collect();
-        // The directory gets the ledger of the first project. Before there is one it may be missing: then the store's own is followed.
-        let store = self.archive.store.root();
-        paths.extend([store.join(LEDGERS), store.to_owned()]);
-        let follow = |path: PathBuf| {
-            let tell = self.send_call.clone();
-            // If the queue is full, an earlier message of the same kind waits in it, or the next event comes.
-            self.hub.follow_file(&path, move || drop(tell.try_send(Call::LedgersChanged))).ok()
-        };
-        self.followed = paths.into_iter().filter_map(follow).collect();
-    }
-
     /// Tells subscribers of the runs that are new in the ledgers.
     fn look_at_ledgers(&mut self) {
-        for project in self.archive.projects().unwrap_or_default() {
-            let runs = self.archive.runs(&project.id, LOOKED_AT).unwrap_or_default();
-            let newest = runs.first().map(|run| run.sequence);
-            let Some(told) = self.known.insert(project.id.clone(), newest) else { continue };
-            for run in runs.into_iter().rev().filter(|run| Some(run.sequence) > told) {
-                self.subscribers.tell(&finished(&project.id, run));
-            }
+        for event in self.news.look(&mut self.archive, (&self.hub, &self.send_call), |_| true) {
+            self.subscribers.tell(&event);
         }
     }
-}
-
-fn finished(project: &ProjectId, run: RecordedRun) -> EventV1 {
-    let outcome = match run.status {
-        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed => RunOutcomeV1::Judged,
-        OverallStatus::SpecificationError => RunOutcomeV1::ConfigurationWrong,
-        OverallStatus::Interrupted => RunOutcomeV1::Interrupted,
-        OverallStatus::Superseded => RunOutcomeV1::Superseded,
-        OverallStatus::Moved => RunOutcomeV1::Moved,
-    };
-    let exit = match (run.status, run.result) {
-        (OverallStatus::SpecificationError, _) => CommandExit::SpecificationWrong,
-        (_, Some(OverallResult::Passed)) => CommandExit::Proceed,
-        (_, Some(OverallResult::Failed)) => CommandExit::CodeNeedsWork,
-        (_, None) => CommandExit::NoFreshVerdict,
-    };
-    let run_id = (run.status != OverallStatus::Superseded).then_some(run.run_id);
-    EventV1::RunFinished { project: project.clone(), task: run.task, run_id, outcome, exit_code: exit.code() }
 }
 
 fn needs_service() -> ErrorV1 {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::{OpenedPage, connect, get, newest_run, ticket_files, token};
 use crate::common::{Project, poll};
 use crate::daemon::{LATE, project, start_serving};
+use crate::specification_runs::{project as specified, task};
 
 /// A browser that writes its arguments and its environment's token-like words into a file.
 const BROWSER: &str = "#!/bin/sh\nprintf '%s\\n' \"$@\" >\"$0.tmp\"\ncp \"$1\" \"$0.page\"\nmv \"$0.tmp\" \"$0.arguments\"\n";
@@ -118,6 +119,65 @@ fn without_the_service_the_command_serves_the_page_from_the_store_until_it_is_st
     assert_eq!(output.status, 0, "{}", output.stderr);
     assert!(output.stderr.contains("Ctrl-C ends it"), "{}", output.stderr);
     assert_eq!(ticket_files(&project), Vec::<String>::new());
+}
+
+/// Begins to read the events of the page.
+#[track_caller]
+fn follow_events(page: &OpenedPage, bearer: &str) -> impl Iterator<Item = String> {
+    let mut stream = connect(&page.address);
+    let head = format!("GET /v1/events HTTP/1.1\r\nhost: {}\r\nauthorization: {bearer}\r\n\r\n", page.address);
+    stream.write_all(head.as_bytes()).expect("it is written");
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("it stays open"));
+    assert!(lines.by_ref().take_while(|line| !line.is_empty()).any(|line| line == "content-type: text/event-stream"));
+    lines
+}
+
+#[test]
+fn before_the_first_run_the_page_waits_for_a_new_project_and_is_told_of_its_run() {
+    let project = project("true");
+    let mut open = project.proctor(["open", "--no-browser"]).watch();
+    let file = open.wait_for_line("the file", LATE, |line| line.ends_with(".html"));
+    assert!(fs::read_to_string(&file).expect("it is ours").contains("&amp;to=/new\""), "the page waits for a new project");
+    let page = read_page(file.into());
+    let bearer = format!("Bearer {}", token(&page));
+    let mut events = follow_events(&page, &bearer);
+    project.proctor(["run"]).success();
+    assert!(events.any(|line| line == "event: runFinished"), "the first run of a new project is told");
+    assert_eq!(open.interrupt().status, 0);
+}
+
+#[test]
+fn without_the_service_a_project_with_specifications_alone_stands_as_its_tasks_do() {
+    let project = specified(&[task("T117")]);
+    project.proctor(["run", "--task", "T117"]).success();
+    let mut open = project.proctor(["open", "--no-browser"]).watch();
+    let page = read_page(open.wait_for_line("the file", LATE, |line| line.ends_with(".html")).into());
+    let status = get(&page.address, "/v1/status", &format!("Bearer {}", token(&page))).json();
+    let tasks: Vec<&str> =
+        status["projects"][0]["tasks"].as_array().expect("tasks").iter().filter_map(|task| task["task"].as_str()).collect();
+    assert_eq!(tasks, ["T117"], "{status:#}");
+    assert_eq!(status["projects"][0]["tasks"][0]["state"], "fresh", "{status:#}");
+    assert_eq!(open.interrupt().status, 0);
+}
+
+#[test]
+fn the_service_tells_how_a_project_stands_that_it_does_not_watch_and_when_it_has_a_new_run() {
+    let project = project("exit 1");
+    let daemon = start_serving(&project);
+    let listed = project.proctor(["list", "--json"]).success().json();
+    let id = listed["projects"][0]["id"].as_str().expect("an id").to_owned();
+    project.proctor(["wait", "--fresh"]).status(1);
+    project.proctor(["remove", id.as_str()]).success();
+    let page = super::open_page(&project);
+    let bearer = format!("Bearer {}", token(&page));
+    let listed = get(&page.address, "/v1/projects", &bearer).json();
+    assert_eq!(listed["projects"][0]["serving"], "notServed", "{listed:#}");
+    assert_eq!(listed["projects"][0]["standing"]["verdict"]["result"], "FAILED", "{listed:#}");
+    let mut events = follow_events(&page, &bearer);
+    project.save("a.txt", "two\n");
+    project.proctor(["run"]).status(1);
+    assert!(events.any(|line| line == "event: runFinished"), "the run of another process is told");
+    daemon.interrupt();
 }
 
 /// Waits until the browser was started, and returns the page that it was started with.

@@ -94,6 +94,35 @@ async function longOutput(page) {
   const lines = await page.locator(".output-line").count();
   check(Math.max(...ranges) < 256 * 1024 && lines < 4000, "only a part of the log is asked for and shown", [ranges, lines]);
   await page.unroute("**/files/*.log");
+  await longLine(page);
+}
+
+// A log whose last line is longer than a part: its end is shown, and the parts before it lead to its start.
+async function longLine(page) {
+  const whole = Buffer.from(`first line\n${"x".repeat(100_000)}\n`);
+  await page.route("**/files/*.log", (route) => {
+    const [, from, to] = /bytes=(\d+)-(\d+)/.exec(route.request().headers().range);
+    return route.fulfill({ status: 206, headers: { "content-range": `bytes ${from}-${to}/${whole.length}` }, body: whole.subarray(Number(from), Number(to) + 1) });
+  });
+  await page.click(".action-row");
+  await page.click(".action-row");
+  await until("the end of a long line", async () => ((await textOf(page, ".output")) ?? "").startsWith("xxx"));
+  await until("its start, by the parts before", async () => {
+    await page.locator("text=/^Earlier/").click({ timeout: 500 }).catch(() => {});
+    return (await textOf(page, ".output")).startsWith("first line");
+  });
+  await page.unroute("**/files/*.log");
+}
+
+// As many tabs as a person opens who presses `o` often: each shows the project.
+async function manyTabs(context) {
+  const tabs = [];
+  for (let number = 0; number < 7; number += 1) {
+    const tab = await openPage(context);
+    await until(`tab ${number + 1} drawn`, async () => (await tab.locator(".hero").count()) === 1);
+    tabs.push(tab);
+  }
+  for (const tab of tabs) await tab.close();
 }
 
 // Names and outputs that would be code, or paint over the page, are text.
@@ -284,6 +313,7 @@ await withBrowser(async (browser) => {
   await step("red to green", () => redToGreen(page));
   await step("hostile texts", () => hostileTexts(page, id));
   await step("the keyboard", () => keyboardOnly(page, id));
+  await step("seven tabs", () => manyTabs(context));
   await step("compare", () => compareRuns(page, id));
   await step("a flaky test", () => flakyBySight(page, id));
   const red = JSON.parse(await proctor("log", "--json", "--failed")).runs[0].runId;

@@ -23,6 +23,8 @@ use crate::project::StoreReader;
 
 /// How many places may wait to be opened.
 const PLACES: usize = 16;
+/// The place in the page that waits for a project which is not known yet.
+const NEW_PROJECT: &str = "/new";
 
 pub(crate) fn execute(options: &OpenOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     if options.beside {
@@ -66,11 +68,13 @@ fn open_beside(environment: &Environment) -> Result<CommandExit, CommandError> {
     })
 }
 
-/// Returns the place in the page of a project, or of one of its runs. A directory that is not registered has none: the page begins at its
-/// start.
+/// Returns the place in the page of a project, or of one of its runs. For a directory that is not registered yet it is the one that waits
+/// for a new project.
 fn find_place(archive: &mut StoreReader, root: &Path, run: Option<&str>) -> Result<String, CommandError> {
     let found = archive.find_project(root).map_err(|error| super::from_run_error(&error))?;
-    let Some(wanted) = run else { return Ok(found.map_or_else(|| "/".to_owned(), |project| format!("/projects/{project}"))) };
+    let Some(wanted) = run else {
+        return Ok(found.map_or_else(|| NEW_PROJECT.to_owned(), |project| format!("/projects/{project}")));
+    };
     let project = found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))
             .hint("`proctor run` registers a project and makes its first run")
@@ -154,7 +158,9 @@ fn serve_alone(
 fn look_at_project(environment: &Environment) -> LookAtProject {
     let environment = environment.clone();
     Arc::new(move |root: &Path, task: &TaskId| {
-        let look = || status::stand(&mut opening::open_archive(&environment)?, root, std::slice::from_ref(task), &[]);
+        // A project with test specifications alone has no task of its own checks; it is told only where there are such checks.
+        let wanted = if *task == TaskId::default_task() { &[] } else { std::slice::from_ref(task) };
+        let look = || status::stand(&mut opening::open_archive(&environment)?, root, wanted, &[]);
         look().map_err(|error| error.lines())
     })
 }

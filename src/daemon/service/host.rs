@@ -28,6 +28,7 @@ use crate::daemon::service::answering::from_open_failure;
 use crate::daemon::service::call::{Call, Reply};
 use crate::daemon::service::health::problem_behind;
 use crate::daemon::service::host::calls::stopping;
+use crate::daemon::service::ledger_news::LedgerNews;
 use crate::daemon::service::open::SessionMessage;
 use crate::daemon::service::opening::{OpeningReason, OpeningSettings, ProjectOpening, chain};
 use crate::daemon::service::program::OwnProgram;
@@ -104,6 +105,8 @@ pub struct ServiceHost {
     notified: BTreeSet<HealthProblem>,
     next_seat: u64,
     subscribers: Subscribers,
+    /// The runs of projects that the service does not watch, followed while there are subscribers.
+    news: LedgerNews,
     /// Redacts what subscribers are told of the output of actions.
     redactor: Arc<OutgoingRedactor>,
     /// Makes the senders by which the threads of projects send events to the loop.
@@ -223,6 +226,7 @@ impl ServiceHost {
             notified: BTreeSet::new(),
             next_seat: 0,
             subscribers: Subscribers::default(),
+            news: LedgerNews::default(),
             redactor,
             door,
             send_call,

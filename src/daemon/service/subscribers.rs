@@ -3,7 +3,7 @@
 //!
 //! Every event has an id. A client whose connection broke names the last one that it got, and is sent those that came after it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -12,6 +12,7 @@ use futures_core::Stream;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::api::{EndReasonV1, EventV1};
+use crate::model::ProjectId;
 use crate::process::clock;
 
 /// The most events that wait for one reader. A reader whose queue would become longer is disconnected.
@@ -41,7 +42,7 @@ struct Reader {
 /// An event with its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NumberedEvent {
-    /// `None` for an event that is about the connection only, and not sent to every reader.
+    /// `None` for an event that is about the connection only, or is told again to a new reader.
     pub(crate) id: Option<String>,
     pub(crate) event: EventV1,
 }
@@ -64,7 +65,8 @@ impl Subscribers {
     /// Adds a reader. Returns `None` if there are [`MOST_READERS`] already.
     ///
     /// `after` is the id of the last event that the client got. The events since then are sent first. If they are not kept any more,
-    /// or the id is none of this service, the first event says that some were missed.
+    /// or the id is none of this service, the first event says that some were missed. Then, and without an id, the events of the runs
+    /// under way come next, as far as they are kept.
     pub(crate) fn add(&mut self, after: Option<&str>) -> Option<Subscription> {
         self.readers.retain(|reader| !reader.send.is_closed());
         if self.readers.len() >= MOST_READERS {
@@ -72,7 +74,7 @@ impl Subscribers {
         }
         let (send, events) = channel(QUEUE);
         let end = Arc::new(OnceLock::new());
-        for event in after.map(|after| self.since(after)).unwrap_or_default() {
+        for event in after.map_or_else(|| self.under_way(), |after| self.since(after)) {
             let _fits = send.try_send(event);
         }
         self.readers.push(Reader { send, end: Arc::clone(&end) });
@@ -86,7 +88,11 @@ impl Subscribers {
 
     /// Returns the events after the one with this id.
     fn since(&self, after: &str) -> Vec<NumberedEvent> {
-        let missed = || vec![NumberedEvent { id: None, event: EventV1::Missed }];
+        let missed = || {
+            let mut events = vec![NumberedEvent { id: None, event: EventV1::Missed }];
+            events.extend(self.under_way());
+            events
+        };
         let number = after.split_once('-').filter(|(service, _)| *service == self.service);
         let Some(number) = number.and_then(|(_, number)| number.parse::<u64>().ok()) else { return missed() };
         let Some(later) = self.count.checked_sub(number) else { return missed() };
@@ -94,6 +100,34 @@ impl Subscribers {
             Ok(later) if later <= self.kept.len() => self.kept.iter().skip(self.kept.len() - later).cloned().collect(),
             Ok(_) | Err(_) => missed(),
         }
+    }
+
+    /// Returns the kept events of the runs under way, each run from its start on. They have no id: a reader that names the last id that
+    /// it got must not be sent what came before them again.
+    fn under_way(&self) -> Vec<NumberedEvent> {
+        let mut runs: BTreeMap<&ProjectId, Vec<&EventV1>> = BTreeMap::new();
+        for NumberedEvent { event, .. } in &self.kept {
+            match event {
+                EventV1::RunStarted { project, .. } => {
+                    runs.insert(project, vec![event]);
+                }
+                EventV1::ActionStarted { project, .. } | EventV1::ActionEnded { project, .. } => {
+                    if let Some(events) = runs.get_mut(project) {
+                        events.push(event);
+                    }
+                }
+                EventV1::RunFinished { project, .. } | EventV1::Removed { project } => {
+                    runs.remove(project);
+                }
+                EventV1::ActionProgress { .. }
+                | EventV1::Changed { .. }
+                | EventV1::Health { .. }
+                | EventV1::Added { .. }
+                | EventV1::Missed
+                | EventV1::End { .. } => {}
+            }
+        }
+        runs.into_values().flatten().map(|event| NumberedEvent { id: None, event: event.clone() }).collect()
     }
 
     /// Sends an event to all readers. A reader whose queue is full is disconnected.
@@ -147,7 +181,8 @@ impl Stream for Subscription {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ProjectId;
+    use crate::api::RunOutcomeV1;
+    use crate::model::{ActionId, RunId, TaskId, Timestamp, TriggerKind};
 
     fn read(subscription: &mut Subscription) -> Vec<Option<EventV1>> {
         let mut context = Context::from_waker(std::task::Waker::noop());
@@ -201,6 +236,40 @@ mod tests {
         assert!(subscribers.add(None).is_none());
         held.pop();
         assert!(subscribers.add(None).is_some());
+    }
+
+    #[test]
+    fn a_client_that_comes_during_a_run_is_told_of_it_from_its_start_on() {
+        let mut subscribers = Subscribers::default();
+        let project = |number: u32| ProjectId::mint("shop", number);
+        let run_id = |number: u64| RunId::new(Timestamp::from_millis(0), number);
+        let begin = |of: u32| EventV1::RunStarted {
+            project: project(of),
+            run_id: run_id(1),
+            task: TaskId::default_task(),
+            trigger: TriggerKind::Save,
+        };
+        let action = |of: u32| EventV1::ActionStarted {
+            project: project(of),
+            run_id: run_id(1),
+            action_id: ActionId::numbered("STEP", 1),
+            name: "check".to_owned(),
+        };
+        let end = EventV1::RunFinished {
+            project: project(1),
+            task: TaskId::default_task(),
+            run_id: Some(run_id(1)),
+            outcome: RunOutcomeV1::Judged,
+            exit_code: 0,
+        };
+        for event in [action(2), begin(1), begin(2), action(1), EventV1::Changed { project: project(2) }, action(2), end] {
+            subscribers.tell(&event);
+        }
+        assert_eq!(read(&mut subscribers.add(None).unwrap()), [Some(begin(2)), Some(action(2))]);
+        let after = read(&mut subscribers.add(Some("other-1")).unwrap());
+        assert_eq!(after, [Some(EventV1::Missed), Some(begin(2)), Some(action(2))]);
+        let last = format!("{}-{}", subscribers.service, subscribers.count);
+        assert_eq!(read(&mut subscribers.add(Some(&last)).unwrap()), [], "whoever missed nothing is told nothing again");
     }
 
     #[test]

@@ -14,8 +14,7 @@ impl ServiceHost {
         let is_ending = matches!(self.step, ServiceStep::Ending(_));
         match call {
             Call::OwnProgramChanged => self.look_at_own_program(now),
-            // The service knows of its own runs before they are in a ledger, and watches no ledgers.
-            Call::LedgersChanged => {}
+            Call::LedgersChanged => self.look_at_ledgers(),
             Call::RemovalRecorded { project, recorded, reply } => self.tell_removal(*project, recorded, reply),
             late if is_ending => refuse_call(late, stopping()),
             Call::Projects(reply) => {
@@ -61,6 +60,9 @@ impl ServiceHost {
             Call::Subscribe { after, reply } => {
                 let refused = ErrorV1::new(ErrorKindV1::TooMany, "as many read events as may", "close one of them");
                 let _gone = reply.send(self.subscribers.add(after.as_deref()).ok_or(refused));
+                if !self.news.is_following() {
+                    self.look_at_ledgers();
+                }
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::daemon::service::answering::from_run_error;
 use crate::daemon::service::call::{Call, Reply};
 use crate::daemon::service::host::ServiceHost;
 use crate::daemon::service::host::calls::not_served;
+use crate::daemon::service::ledger_news::list_by_ledger;
 use crate::daemon::service::opening::{OpeningReason, chain};
 use crate::daemon::service::session::ProjectSession;
 use crate::ignore::{Explanation, IgnoreVerdict};
@@ -23,10 +24,26 @@ impl ServiceHost {
             // A project that could not be opened still counts as served, because the service tries again. A project
             // that was registered without the service does not count as served.
             let serving = if served.is_some() { project.serving } else { Serving::NotServed };
-            let standing = served.map(|served| served.listed(&mut self.archive));
+            let standing = match served {
+                Some(served) => Some(served.listed(&mut self.archive)),
+                // One project that cannot be read must not hide the others.
+                None => list_by_ledger(&mut self.archive, &project).ok().and_then(|listed| listed.standing),
+            };
             projects.push(ProjectV1 { id: project.id, root: project.path, serving, standing });
         }
         Ok(ProjectsV1 { projects })
+    }
+
+    /// Tells subscribers of the runs of projects that the service does not watch. Runs of the others are told as they happen.
+    pub(super) fn look_at_ledgers(&mut self) {
+        if !self.subscribers.are_there() {
+            return self.news.stop();
+        }
+        let Self { news, archive, hub, send_call, seats, .. } = self;
+        let is_unserved = |id: &ProjectId| !seats.values().any(|served| served.id.as_ref() == Some(id));
+        for event in news.look(archive, (hub, send_call), is_unserved) {
+            self.subscribers.tell(&event);
+        }
     }
 
     /// Returns the projects that [`Self::projects`] lists as served. Nothing is read about their verdicts.
