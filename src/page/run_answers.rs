@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 use crate::api::{RunDetailsV1, RunListV1};
 use crate::model::{ActionId, Digest, LoggedRun, ProjectId, ProofState, ResultType, TestCounts};
 use crate::page::offline::Answers;
-use crate::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, OutgoingRedactor, TestResultsRecordV1, plain_text};
+use crate::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, OutgoingRedactor, plain_text};
 
 /// The most bytes of a log that leave, from its end on.
 const LONGEST_LOG: usize = 64 * 1024;
+/// The most bytes of all logs together. For what is left out, the page shows the excerpts of the report.
+const MOST_OF_LOGS: usize = 4 * 1024 * 1024;
 
 /// A run that leaves as a page without a server.
 pub struct OfflineRun<'a> {
     pub report: &'a ExecutionReportV2,
-    /// The records of tests of the last attempts, by the check's id.
-    pub tests: &'a BTreeMap<ActionId, TestResultsRecordV1>,
-    /// The names of these records' files, by the check's id.
+    /// The names of the files with the records of tests, by the check's id. The files themselves do not leave: the page shows none.
     pub record_names: &'a BTreeMap<ActionId, String>,
     /// What the actions printed, by the name of the file.
     pub logs: &'a [(String, Vec<u8>)],
@@ -38,21 +38,11 @@ pub fn run_answers(run: &OfflineRun<'_>) -> Answers {
     let details = value(&RunDetailsV1::new(project.clone(), logged.clone(), files));
     let mut below = vec![
         ("runs".to_owned(), value(&RunListV1::new(project.clone(), vec![logged.clone()]))),
-        (format!("runs/{}", logged.run_id), details.clone()),
         (format!("runs/{number}"), details),
     ];
-    for named in [logged.run_id.to_string(), number.to_string()] {
-        below.push((format!("runs/{named}/files/{EXECUTION_REPORT_FILE}"), value(report)));
-        for (action, record) in run.tests {
-            let Some(name) = run.record_names.get(action) else { continue };
-            below.push((format!("runs/{named}/files/{name}"), value(record)));
-        }
-        let logs = run
-            .logs
-            .iter()
-            .map(|(name, bytes)| (format!("runs/{named}/files/{name}"), Value::String(excerpt(bytes, run.redactor))));
-        below.extend(logs);
-    }
+    below.push((format!("runs/{number}/files/{EXECUTION_REPORT_FILE}"), value(report)));
+    let logs = bounded_logs(run).into_iter();
+    below.extend(logs.map(|(name, text)| (format!("runs/{number}/files/{name}"), Value::String(text))));
     below.extend(run.others.iter().cloned());
     let shown = shown_id(project, run.redactor);
     let projects = json!({"projects": [{"id": project, "root": report.project.name, "serving": "notServed", "standing": null}]});
@@ -101,6 +91,30 @@ fn excerpt(bytes: &[u8], redactor: &OutgoingRedactor) -> String {
     let from = text.ceil_char_boundary(from);
     let line = text[from..].find('\n').map_or(from, |end| from + end + 1);
     format!("[what was printed before is left out]\n{}", &text[line..])
+}
+
+/// Returns the logs that leave, by the file's name: those of actions that failed first, as many as may.
+fn bounded_logs(run: &OfflineRun<'_>) -> Vec<(String, String)> {
+    let report = run.report;
+    let actions = [&report.prerequisite_execution, &report.step_execution, &report.cleanup_execution];
+    let all = actions.into_iter().flat_map(|execution| &execution.results);
+    let failed: Vec<&str> = all
+        .filter(|action| action.status.is_some_and(|status| status != ResultType::Success))
+        .map(|action| action.action_id.as_str())
+        .collect();
+    let is_of_failed = |name: &str| {
+        failed.iter().any(|id| name.strip_prefix(id).is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit())))
+    };
+    let (first, last): (Vec<_>, Vec<_>) = run.logs.iter().partition(|(name, _)| is_of_failed(name));
+    let mut left = MOST_OF_LOGS;
+    let mut logs = Vec::new();
+    for (name, bytes) in first.into_iter().chain(last) {
+        let text = excerpt(bytes, run.redactor);
+        let Some(rest) = left.checked_sub(text.len()) else { break };
+        left = rest;
+        logs.push((name.clone(), text));
+    }
+    logs
 }
 
 /// Returns the run as it is listed, as far as its report says it.
@@ -158,21 +172,15 @@ mod tests {
         );
         let logs = [("STEP.1.log".to_owned(), [vec![b'x'; LONGEST_LOG], b"\n".to_vec(), secret.clone().into_bytes()].concat())];
         let others = [("trends?task=default&runs=200".to_owned(), json!({"told": secret, "ada7": [secret]}))];
-        let (tests, record_names) = (BTreeMap::new(), BTreeMap::new());
-        let run = OfflineRun {
-            report: &report,
-            tests: &tests,
-            record_names: &record_names,
-            logs: &logs,
-            others: &others,
-            redactor: &redactor,
-        };
+        let record_names = BTreeMap::new();
+        let run =
+            OfflineRun { report: &report, record_names: &record_names, logs: &logs, others: &others, redactor: &redactor };
         let answers = run_answers(&run);
         let project = report.project.id.as_str();
-        let details = &answers[&format!("/v1/projects/{project}/runs/{run_id}")];
+        let details = &answers[&format!("/v1/projects/{project}/runs/{}", run_id.number())];
         assert_eq!(details["run"]["runId"], run_id.as_str());
         assert_eq!(details["files"], json!([EXECUTION_REPORT_FILE, "STEP.1.log"]));
-        let kept = &answers[&format!("/v1/projects/{project}/runs/{run_id}/files/{EXECUTION_REPORT_FILE}")];
+        let kept = &answers[&format!("/v1/projects/{project}/runs/{}/files/{EXECUTION_REPORT_FILE}", run_id.number())];
         assert_eq!(kept["authenticity"]["executionId"], run_id.as_str());
         assert_eq!(kept["tree"], serde_json::to_value(&report).unwrap()["tree"], "hashes stay");
         let log = answers[&format!("/v1/projects/{project}/runs/{}/files/STEP.1.log", run_id.number())].as_str().unwrap();
@@ -181,5 +189,24 @@ mod tests {
         for telling in ["/srv/", "acme", "secret-plan", "forge12", "ada7", "a1a1a1"] {
             assert!(!all.contains(telling), "{telling}: {all}");
         }
+    }
+    #[test]
+    fn all_logs_together_are_bounded_and_those_of_failed_actions_come_first() {
+        let redactor = OutgoingRedactor::new(None, &[], "host");
+        let report = build(&samples::mixed_run());
+        let failed = report.step_execution.results.iter().find(|check| check.status.is_some_and(|status| status != ResultType::Success));
+        let of_failed = format!("{}-z.log", failed.expect("the sample has one").action_id);
+        let log = |name: String| (name, "line\n".repeat(LONGEST_LOG / 5).into_bytes());
+        let fit = MOST_OF_LOGS / (LONGEST_LOG / 5 * 5);
+        let others = (0..fit + 9).map(|number| log(format!("OTHER.{number}.log")));
+        let logs: Vec<_> = others.chain([log(of_failed.clone())]).collect();
+        let record_names = BTreeMap::new();
+        let run =
+            OfflineRun { report: &report, record_names: &record_names, logs: &logs, others: &[], redactor: &redactor };
+        let kept = bounded_logs(&run);
+        assert_eq!((kept.len(), &kept[0].0), (fit, &of_failed));
+        let answers = run_answers(&run);
+        let reports = answers.keys().filter(|path| path.ends_with(EXECUTION_REPORT_FILE)).count();
+        assert_eq!(reports, 1, "nothing is there twice");
     }
 }

@@ -42,7 +42,6 @@ impl Workspace {
             let redactor = &exports.redactor;
             offline_page(&run_answers(&OfflineRun {
                 report: &report,
-                tests: &tests,
                 record_names: &record_names,
                 logs,
                 others,

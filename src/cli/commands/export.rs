@@ -1,6 +1,5 @@
 //! `proctor export`: copies a run so that another person can verify it, or writes it in a form that another tool reads.
 
-use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,10 +13,10 @@ use crate::cli::evidence_arguments::ExportOptions;
 use crate::cli::render;
 use crate::cli::setup;
 use crate::evidence::{SignedCheckpoint, Store, export_run, read_anchor};
-use crate::model::{ActionId, CommandExit, ExportFormat, ProjectId};
+use crate::model::{CommandExit, ExportFormat, ProjectId};
 use crate::page::{OfflineRun, offline_page, run_answers};
 use crate::project::{ProjectError, RecordedRun, StoreReader, last_test_record};
-use crate::report::{ActionResultV2, ExecutionReportV2, ExportedRun, OutgoingRedactor, TestResultsRecordV1, export_texts};
+use crate::report::{ActionResultV2, ExecutionReportV2, ExportedRun, OutgoingRedactor, export_texts};
 
 /// How many runs and tests the page as one file knows of its task, as the page asks the service for.
 const MATRIX_RUNS: u32 = 60;
@@ -69,7 +68,7 @@ fn export_text(
     let (_, report) = archive.report(project, run).map_err(|error| super::from_run_error(&error))?;
     let tests = archive.test_records(project, run, &report).map_err(|error| super::from_run_error(&error))?;
     let text = match format {
-        ExportFormat::Html => page_of_run(archive, (project, run), (&report, &tests), redactor)?,
+        ExportFormat::Html => page_of_run(archive, (project, run), &report, redactor)?,
         ExportFormat::Junit | ExportFormat::Ctrf | ExportFormat::Sarif | ExportFormat::Github | ExportFormat::Markdown => {
             let run = ExportedRun { report: &report, tests: &tests, redactor, below: None };
             export_texts(run, &[format], &String::new).remove(0)
@@ -94,7 +93,7 @@ fn export_text(
 fn page_of_run(
     archive: &mut StoreReader,
     (project, run): (&ProjectId, &RecordedRun),
-    (report, tests): (&ExecutionReportV2, &BTreeMap<ActionId, TestResultsRecordV1>),
+    report: &ExecutionReportV2,
     redactor: &OutgoingRedactor,
 ) -> Result<String, CommandError> {
     let failed = |error: &ProjectError| super::from_run_error(error);
@@ -128,7 +127,6 @@ fn page_of_run(
     }
     Ok(offline_page(&run_answers(&OfflineRun {
         report,
-        tests,
         record_names: &record_names,
         logs: &logs,
         others: &others,
