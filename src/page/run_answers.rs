@@ -173,8 +173,7 @@ mod tests {
         let logs = [("STEP.1.log".to_owned(), [vec![b'x'; LONGEST_LOG], b"\n".to_vec(), secret.clone().into_bytes()].concat())];
         let others = [("trends?task=default&runs=200".to_owned(), json!({"told": secret, "ada7": [secret]}))];
         let record_names = BTreeMap::new();
-        let run =
-            OfflineRun { report: &report, record_names: &record_names, logs: &logs, others: &others, redactor: &redactor };
+        let run = OfflineRun { report: &report, record_names: &record_names, logs: &logs, others: &others, redactor: &redactor };
         let answers = run_answers(&run);
         let project = report.project.id.as_str();
         let details = &answers[&format!("/v1/projects/{project}/runs/{}", run_id.number())];
@@ -194,15 +193,15 @@ mod tests {
     fn all_logs_together_are_bounded_and_those_of_failed_actions_come_first() {
         let redactor = OutgoingRedactor::new(None, &[], "host");
         let report = build(&samples::mixed_run());
-        let failed = report.step_execution.results.iter().find(|check| check.status.is_some_and(|status| status != ResultType::Success));
+        let failed =
+            report.step_execution.results.iter().find(|check| check.status.is_some_and(|status| status != ResultType::Success));
         let of_failed = format!("{}-z.log", failed.expect("the sample has one").action_id);
         let log = |name: String| (name, "line\n".repeat(LONGEST_LOG / 5).into_bytes());
         let fit = MOST_OF_LOGS / (LONGEST_LOG / 5 * 5);
         let others = (0..fit + 9).map(|number| log(format!("OTHER.{number}.log")));
         let logs: Vec<_> = others.chain([log(of_failed.clone())]).collect();
         let record_names = BTreeMap::new();
-        let run =
-            OfflineRun { report: &report, record_names: &record_names, logs: &logs, others: &[], redactor: &redactor };
+        let run = OfflineRun { report: &report, record_names: &record_names, logs: &logs, others: &[], redactor: &redactor };
         let kept = bounded_logs(&run);
         assert_eq!((kept.len(), &kept[0].0), (fit, &of_failed));
         let answers = run_answers(&run);

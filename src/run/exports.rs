@@ -40,13 +40,7 @@ impl Workspace {
         let page = || {
             let (logs, others) = (&[], &[]);
             let redactor = &exports.redactor;
-            offline_page(&run_answers(&OfflineRun {
-                report: &report,
-                record_names: &record_names,
-                logs,
-                others,
-                redactor,
-            }))
+            offline_page(&run_answers(&OfflineRun { report: &report, record_names: &record_names, logs, others, redactor }))
         };
         let texts = export_texts(run, &exports.formats, &page);
         report.notes.extend(unread);

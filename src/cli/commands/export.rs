@@ -125,13 +125,7 @@ fn page_of_run(
         archive.show_file(project, run, &name, &mut take).map_err(|error| failed(&error))?;
         logs.push((name, bytes));
     }
-    Ok(offline_page(&run_answers(&OfflineRun {
-        report,
-        record_names: &record_names,
-        logs: &logs,
-        others: &others,
-        redactor,
-    })))
+    Ok(offline_page(&run_answers(&OfflineRun { report, record_names: &record_names, logs: &logs, others: &others, redactor })))
 }
 
 /// Returns the directory in which a run is exported where the person names none: the current one, or if that lies in the
