@@ -16,7 +16,9 @@ impl ServiceHost {
             Call::OwnProgramChanged => self.look_at_own_program(now),
             // The service knows of its own runs before they are in a ledger, and watches no ledgers.
             Call::LedgersChanged => {}
-            Call::RemovalRecorded { project, recorded, reply } => self.tell_removal(*project, recorded, reply),
+            Call::RemovalRecorded { project, root, recorded, reply } => {
+                self.tell_removal(now, (*project, root), recorded, reply);
+            }
             late if is_ending => refuse_call(late, stopping()),
             Call::Projects(reply) => {
                 let _gone = reply.send(self.projects());
