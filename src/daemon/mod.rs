@@ -39,7 +39,7 @@ pub use os_signals::HangUp;
 pub use page_alone::{LookAtProject, PageAlone, PageAloneError, list_by_ledger, serve_page_alone};
 pub use service::{
     OpeningSettings, ProjectReader, ReadProject, ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings,
-    health_of,
+    health_behind, health_of,
 };
 pub use worker::{
     FinishedRun, LookTicket, OpenFailure, OpenFailureKind, OpenedProject, Opener, ProjectDefinition, ReloadProject, RunFailure,

@@ -29,7 +29,7 @@ mod waiters;
 pub use announce::ServiceManager;
 pub(crate) use answering::from_run_error;
 pub(crate) use call::{Call, ErrandCall, Peer, Question, Reply, Wait};
-pub use health::health_of;
+pub use health::{health_behind, health_of};
 pub use host::{ServiceEnd, ServiceError, ServiceHost, ServiceSettings};
 pub use opening::{OpeningSettings, ProjectReader, ReadProject};
 pub(crate) use pending_changes::LookCare;
