@@ -110,6 +110,53 @@ fn a_wait_without_the_service_names_the_full_disk_and_says_that_there_is_no_fres
     assert_eq!(processes_of(project.root()), []);
 }
 
+/// The reserve is there without the service, and a command that removes nothing leaves it there.
+#[test]
+fn on_a_full_disk_evidence_can_be_removed_and_a_person_can_decide() {
+    let limited = |limit: u32| format!("{SETTINGS}[evidence]\nkeep_runs = {limit}\n");
+    let project = project();
+    let Some(disk) = Disk::mount(project.root().join("state")) else { return };
+    project.save("proctor.toml", &limited(2));
+    (0..3).for_each(|_| drop(project.proctor(["run"]).success()));
+    let reserve = project.root().join("state/proctor/reserve");
+    let reserved = || fs::metadata(&reserve).map(|metadata| metadata.len()).unwrap_or_default();
+    assert_eq!(reserved(), 1024 * 1024, "a run writes the reserve");
+    fill(disk.place());
+    project.save("proctor.toml", &limited(1));
+    project.proctor(["prune"]).bound(BOUND).status(3);
+    assert!(reserved() >= 64 * 1024, "nothing was approved or removed: {}", reserved());
+    project.approve();
+    assert!(reserved() >= 64 * 1024, "an approval leaves room for others: {}", reserved());
+    let pruned = project.proctor(["prune"]).bound(BOUND).success();
+    assert!(pruned.stdout.contains("2 runs, ") && pruned.stdout.contains("; 1 runs are kept"), "{}", pruned.snapshot());
+    project.proctor(["prune"]).bound(BOUND).success();
+    assert!(reserved() >= 64 * 1024, "there was nothing to remove: {}", reserved());
+    disk.enlarge();
+    project.proctor(["run"]).success();
+    assert_eq!(reserved(), 1024 * 1024, "the next run completes the reserve");
+    project.proctor(["verify", "--all"]).success();
+}
+
+/// The index is behind the ledger and cannot be brought up to date, so the ledger is read.
+#[test]
+fn on_a_full_disk_the_state_is_read_from_the_ledger_with_the_problem() {
+    let project = project();
+    let Some(disk) = Disk::mount(project.root().join("state")) else { return };
+    project.proctor(["run"]).success();
+    for name in ["state.db", "state.db-wal", "state.db-shm"] {
+        let _absent = fs::remove_file(project.root().join("state/proctor").join(name));
+    }
+    fill(disk.place());
+    for command in [["status"].as_slice(), &["list"], &["status", "--all"]] {
+        let shown = project.proctor(command).bound(BOUND).success();
+        for words in ["PASS", "the disk is full", "proctor prune"] {
+            assert!(shown.stdout.contains(words), "{command:?}: {words}: {}", shown.snapshot());
+        }
+    }
+    disk.enlarge();
+    project.proctor(["wait", "--fresh"]).success();
+}
+
 #[test]
 fn a_watch_says_that_the_disk_is_full_and_goes_on_when_there_is_space() {
     let project = project();

@@ -107,6 +107,28 @@ fn a_run_stays_as_long_as_one_that_has_taken_its_result_over() {
 }
 
 #[test]
+fn results_that_are_passed_on_from_save_to_save_do_not_keep_all_runs() {
+    let check =
+        |name: &str| format!("[[check]]\nname = \"{name}\"\ncommand = \"fake-tool --stdout {name}\"\npaths = [\"{name}.txt\"]\n");
+    let toml = format!("[evidence]\nkeep_runs = 3\n[run]\nreuse = \"always\"\n{}{}", check("a"), check("b"));
+    let project = Project::new().with_program(fake_tool()).toml(&toml);
+    for save in 0..8 {
+        project.save(["a.txt", "b.txt"][save % 2], &format!("{save}\n"));
+        project.proctor(["run"]).any_status();
+    }
+    let runs = project.store().committed_runs();
+    let chained = runs.windows(2).filter(|pair| pair[1]["reused"] == serde_json::json!([pair[0]["runId"]])).count();
+    assert!(chained >= 6, "each run reused a result of the run before it: {chained}");
+    project.proctor(["prune"]).success();
+    let left = there(&project);
+    assert!(left.len() <= 4, "the last ones and their evidence: {left:?}");
+    project.proctor(["verify", "--all"]).success();
+    let report = project.proctor(["show", "--json"]).success().json();
+    let reused = report["reused"][0]["runId"].as_str().expect("a result was reused");
+    assert!(left.iter().any(|number| reused.ends_with(&format!("-{number:06}"))), "{reused} is in {left:?}");
+}
+
+#[test]
 fn a_service_and_every_sixteenth_run_keep_to_the_limits_by_themselves() {
     let project = with_limits("keep_runs = 4");
     (0..15).for_each(|_| drop(project.proctor(["run"]).success()));

@@ -5,7 +5,7 @@ use std::error::Error;
 use crate::model::{CommandExit, ServiceTrouble};
 
 /// Why a command failed, its exit code, and hints what to do next.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct CommandError {
     exit: CommandExit,
     message: String,

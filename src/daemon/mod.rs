@@ -39,7 +39,7 @@ pub use os_signals::HangUp;
 pub use page_alone::{LookAtProject, PageAlone, PageAloneError, serve_page_alone};
 pub use service::{
     OpeningSettings, ProjectReader, ReadProject, ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings,
-    health_of, list_by_ledger,
+    health_behind, health_of, list_by_ledger,
 };
 pub use worker::{
     FinishedRun, LookTicket, OpenFailure, OpenFailureKind, OpenedProject, Opener, ProjectDefinition, ReloadProject, RunFailure,

@@ -118,7 +118,7 @@ pub use attestation::{
     write_attestation_bundle,
 };
 pub use background_thread::{BackgroundJob, BackgroundThread};
-pub use disk_room::remove_half_of_run;
+pub use disk_room::{UsedReserve, remove_half_of_run};
 pub use durable_steps::{DurableStep, DurableStepObserver};
 pub use error::{EvidenceError, FileOperation, LineProblem};
 pub use export::{EXPORTED_KEY, EXPORTED_SIGNERS, allowed_signers, export_run, exported_keys, is_archive_name};

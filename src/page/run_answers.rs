@@ -96,8 +96,8 @@ fn excerpt(bytes: &[u8], redactor: &OutgoingRedactor) -> String {
 /// Returns the logs that leave, by the file's name: those of actions that failed first, as many as may.
 fn bounded_logs(run: &OfflineRun<'_>) -> Vec<(String, String)> {
     let report = run.report;
-    let actions = [&report.prerequisite_execution, &report.step_execution, &report.cleanup_execution];
-    let all = actions.into_iter().flat_map(|execution| &execution.results);
+    let (before, checks, after) = (&report.prerequisite_execution, &report.step_execution, &report.cleanup_execution);
+    let all = before.results.iter().chain(&checks.results).chain(&after.results);
     let failed: Vec<&str> = all
         .filter(|action| action.status.is_some_and(|status| status != ResultType::Success))
         .map(|action| action.action_id.as_str())

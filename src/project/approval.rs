@@ -172,6 +172,8 @@ impl Workspace {
             }
         };
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
+        // What a person decides can be recorded on a full disk too.
+        let _reserve = self.store.use_reserve().map_err(ProjectError::Evidence)?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         let Some((question, record, tree)) = self.weighed(scope, settings, plan)? else {
             // No person is needed any more: somebody else approved the plan, or it was corrected. If the corrected plan

@@ -33,6 +33,9 @@ impl Workspace {
         attendance: PersonPresence,
     ) -> Result<TddState, ProjectError> {
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
+        // What a person decides can be recorded on a full disk too.
+        let is_decided_by_person = attendance == PersonPresence::Person;
+        let _reserve = is_decided_by_person.then(|| self.store.use_reserve()).transpose().map_err(ProjectError::Evidence)?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(&scope.project)?;
         let task = request.task();

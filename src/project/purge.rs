@@ -39,12 +39,13 @@ pub fn purge(
     wait: Duration,
 ) -> Result<Option<PurgePlan>, ProjectError> {
     let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
-    store.use_reserve().map_err(ProjectError::Evidence)?;
+    let reserve = store.use_reserve().map_err(ProjectError::Evidence)?;
     let purged = purge_locked(&store, scope, shown, wait)?;
     if purged.is_some() {
         remove_project_links(&scope.root, &store.project_directory(&scope.project)).map_err(ProjectError::Evidence)?;
     }
-    // Without a reserve the evidence is purged all the same, and the next pruning tries to write one.
+    drop(reserve);
+    // Without a reserve the evidence is purged all the same, and the next sealed run tries to write one.
     let _unwritten = store.renew_reserve();
     Ok(purged)
 }

@@ -348,6 +348,8 @@ fn scope_of(project: ProjectId, place: &RootDirectory, asker: &Asker) -> Project
 /// written.
 pub fn record_serving(state_root: &Path, scope: &ProjectScope, serving: Serving, wait: Duration) -> Result<(), ProjectError> {
     let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+    // A project can be left alone on a full disk too.
+    let _reserve = store.use_reserve().map_err(ProjectError::Evidence)?;
     let mut index = open_index(&store)?.index;
     catch_up(&store, &mut index, &scope.project)?;
     if index.serving(&scope.project).map_err(ProjectError::Index)? == serving {

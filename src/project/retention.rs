@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::evidence::{
-    ArchiveRequest, Ledger, ProjectLock, RetentionSurvey, Sizes, Store, WaitDecision, compress_old_lines, finish_archiving,
-    has_old_lines, plan_prune, prune_runs, remove_pruned_leftovers, survey_runs,
+    ArchiveRequest, Ledger, ProjectLock, RetentionSurvey, Sizes, Store, UsedReserve, WaitDecision, compress_old_lines,
+    finish_archiving, has_old_lines, plan_prune, prune_runs, remove_pruned_leftovers, survey_runs,
 };
 use crate::model::{ProjectId, PrunedRun, RetentionLimits, RunId};
 use crate::process::clock;
@@ -45,12 +45,12 @@ pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLi
     Ok(pruning_outcome(&survey, runs, 0))
 }
 
-/// Gives up the store's reserve if the disk is full, so that the index can be opened, which may have to be written for that. A pruning
-/// makes a new one.
+/// Gives up the store's reserve if the disk is full, so that the index can be opened, which may have to be written for that. The reserve
+/// is written again when the returned value is dropped.
 ///
 /// # Errors
 /// When the store cannot be opened, or the reserve cannot be removed.
-pub fn make_room(state_root: &Path) -> Result<(), ProjectError> {
+pub fn make_room(state_root: &Path) -> Result<UsedReserve, ProjectError> {
     Store::open(state_root).and_then(|store| store.use_reserve()).map_err(ProjectError::Evidence)
 }
 
@@ -63,13 +63,13 @@ pub fn make_room(state_root: &Path) -> Result<(), ProjectError> {
 /// When another process locks the project's evidence for longer than `settings.lock_wait`, or the ledger, the evidence
 /// or the index cannot be used.
 pub fn prune(state_root: &Path, scope: &ProjectScope, settings: &ProjectSettings) -> Result<PruningOutcome, ProjectError> {
-    let reserve = Store::open(state_root).map_err(ProjectError::Evidence)?;
-    reserve.use_reserve().map_err(ProjectError::Evidence)?;
+    let reserve = make_room(state_root)?;
     let pruned = with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
         prune_locked((store, index), (lock, &mut ledger), scope, &settings.limits, Sizes::Measured)
     })?;
-    // Without a reserve the evidence is pruned all the same, and the next pruning tries to write one.
-    let _unwritten = reserve.renew_reserve();
+    drop(reserve);
+    // Without a reserve the evidence is pruned all the same, and the next sealed run tries to write one.
+    let _unwritten = Store::open(state_root).and_then(|store| store.renew_reserve());
     Ok(pruned)
 }
 

@@ -88,6 +88,18 @@ impl StoreReader {
         Ok(Self { store, index: opened.index, ambient, opening_notes: opened.notes })
     }
 
+    /// Opens the evidence store with an index in memory, which is filled from the ledgers. So the store can be read on a full disk,
+    /// where the index on disk takes no newer lines.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be opened.
+    pub fn open_in_memory(state_root: &Path, ambient: BTreeMap<OsString, OsString>) -> Result<Self, ProjectError> {
+        let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+        let opened = open_index_in_memory(&store)?;
+        Ok(Self { store, index: opened.index, ambient, opening_notes: opened.notes })
+    }
+
     /// Returns the directory of the store.
     pub fn state_root(&self) -> &Path {
         self.store.root()

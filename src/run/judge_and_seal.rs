@@ -102,6 +102,8 @@ impl Workspace {
         let sealed = Box::new(outcome((&run_end, &facts.actions), &decided, (report, told_notes), directory));
         observer(DurableStep::Published);
         self.to_prune = Some((request.scope.clone(), request.settings.limits));
+        // Without a reserve the run is sealed all the same. While the reserve is there, this reads only its length.
+        let _unwritten = self.store.renew_reserve();
         Ok(match decided.verdict.overall_status {
             OverallStatus::Moved => RunOutcome::Moved(sealed),
             OverallStatus::Interrupted => match run_end.stopped {

@@ -1,7 +1,8 @@
 //! Errors of the index, with advice.
 
+use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::libc;
 use rusqlite::ErrorCode;
@@ -9,11 +10,10 @@ use rusqlite::ErrorCode;
 use crate::model::{ProjectId, Sequence};
 
 /// SQLite's own codes for errors of the system, with the system's error numbers.
-const SQLITE_CODES: [(ErrorCode, i32); 5] = [
+const SQLITE_CODES: [(ErrorCode, i32); 4] = [
     (ErrorCode::DiskFull, libc::ENOSPC),
     (ErrorCode::OutOfMemory, libc::ENOMEM),
     (ErrorCode::ReadOnly, libc::EROFS),
-    (ErrorCode::CannotOpen, libc::EACCES),
     (ErrorCode::PermissionDenied, libc::EACCES),
 ];
 
@@ -88,9 +88,9 @@ impl IndexError {
     /// Returns the error number of the system (`errno(3)`) behind the error, if there is one. SQLite has codes of its own for
     /// some of them.
     pub fn system_error(&self) -> Option<i32> {
-        let source = match self {
+        let (path, source) = match self {
             Self::File { source, .. } => return source.raw_os_error(),
-            Self::Database { source, .. } => source,
+            Self::Database { source, path, .. } => (path, source),
             Self::Newer { .. }
             | Self::Corrupt { .. }
             | Self::Value { .. }
@@ -100,6 +100,9 @@ impl IndexError {
             | Self::Changed { .. } => return None,
         };
         let code = source.sqlite_error_code()?;
+        if code == ErrorCode::CannotOpen {
+            return Some(why_not_opened(path));
+        }
         SQLITE_CODES.iter().find(|(known, _)| *known == code).map(|(_, number)| *number)
     }
 
@@ -115,5 +118,33 @@ impl IndexError {
                 "delete the file: it is rebuilt from the ledgers"
             }
         }
+    }
+}
+
+/// Returns the error number with which a file cannot be opened, which SQLite does not tell. If the file can be opened by now, or is not
+/// there and its directory can be read, nothing may be written beside it.
+fn why_not_opened(path: &Path) -> i32 {
+    // A database takes more than one descriptor: the file, its log and the memory that processes share.
+    let opened = [(); 3].map(|()| File::options().read(true).write(true).open(path));
+    let opened = opened.into_iter().chain(path.parent().map(File::open));
+    let numbers = opened.filter_map(|opened| opened.err()?.raw_os_error());
+    numbers.filter(|number| *number != libc::ENOENT).min_by_key(|number| *number != libc::EMFILE).unwrap_or(libc::EACCES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_cannot_be_opened_has_the_reason_of_the_system() {
+        let place = tempfile::tempdir().unwrap();
+        let cannot_open = |path: &Path| {
+            let source = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN), None);
+            IndexError::Database { operation: "open", path: path.to_owned(), source }.system_error()
+        };
+        assert_eq!(cannot_open(&place.path().join("state.db")), Some(libc::EACCES));
+        assert_eq!(cannot_open(place.path()), Some(libc::EISDIR));
+        std::fs::write(place.path().join("file"), "").unwrap();
+        assert_eq!(cannot_open(&place.path().join("file/state.db")), Some(libc::ENOTDIR));
     }
 }

@@ -14,10 +14,13 @@ use crate::cli::service;
 use crate::cli::service_arguments::ListOptions;
 use crate::daemon::list_by_ledger;
 use crate::model::CommandExit;
+use crate::project::{RegisteredProject, StoreReader};
 
 pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let mut archive = opening::open_archive(environment)?;
-    let mut registered = archive.projects().map_err(|error| super::from_run_error(&error))?;
+    let mut archive = opening::open_archive(environment);
+    let read = |archive: &mut StoreReader| archive.projects().map_err(|error| super::from_run_error(&error));
+    let (mut registered, _full) =
+        opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
     registered.retain(|project| !is_checkout(environment, Path::new(&project.path)));
     let mut watched = service::listening(environment).map(|(_, projects)| projects).unwrap_or_default();
     let (mut projects, mut failure) = (Vec::new(), None);
@@ -26,8 +29,8 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
         projects.push(match known {
             Some(position) => watched.swap_remove(position),
             // One project that cannot be read must not hide the others.
-            None => list_by_ledger(&mut archive, &project).unwrap_or_else(|error| {
-                failure.get_or_insert(super::from_run_error(&error));
+            None => describe(environment, &mut archive, &project).unwrap_or_else(|error| {
+                failure.get_or_insert(error);
                 ProjectV1::new(project.id, Path::new(&project.path), project.serving)
             }),
         });
@@ -41,4 +44,16 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
         projects.iter().flat_map(screen::project_lines).for_each(|line| render::line(&line));
     }
     failure.map_or(Ok(CommandExit::Proceed), Err)
+}
+
+/// Describes a project from its ledger. On a full disk, this problem is part of the description.
+fn describe(
+    environment: &Environment,
+    archive: &mut Result<StoreReader, CommandError>,
+    project: &RegisteredProject,
+) -> Result<ProjectV1, CommandError> {
+    let read = |archive: &mut StoreReader| list_by_ledger(archive, project).map_err(|error| super::from_run_error(&error));
+    let (listed, full) = opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
+    let standing = listed.standing.map(|standing| standing.with_health(full.as_ref()));
+    Ok(ProjectV1 { standing, ..listed })
 }

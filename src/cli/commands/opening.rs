@@ -15,7 +15,7 @@ use crate::cli::terminal;
 use crate::config::{Configuration, EnvironmentSettings};
 use crate::evidence::evidence_directory;
 use crate::ignore::{Matcher, MatcherSettings, OwnLink, Selects, ShownOutputs};
-use crate::model::{CommandExit, ProjectId};
+use crate::model::{CommandExit, HealthProblem, ProjectId, ServiceTrouble};
 use crate::process::LauncherHandle;
 use crate::project::{
     ExportSettings, IdentityAnswer, ProjectError, ProjectScope, ProjectSettings, QueueLimits, Registration, ResemblingProject,
@@ -103,6 +103,24 @@ pub(super) fn open_archive(environment: &Environment) -> Result<StoreReader, Com
     archive.take_notes().iter().for_each(|line| note(line));
     archive.announce_with(note);
     Ok(archive)
+}
+
+/// Reads from the store. On a full disk, where the index takes no newer lines, the ledgers are read instead; then the problem is
+/// returned too.
+pub(super) fn read_despite_full_disk<T>(
+    environment: &Environment,
+    archive: Result<&mut StoreReader, CommandError>,
+    mut read: impl FnMut(&mut StoreReader) -> Result<T, CommandError>,
+) -> Result<(T, Option<ServiceTrouble>), CommandError> {
+    let error = match archive.and_then(&mut read) {
+        Ok(value) => return Ok((value, None)),
+        Err(error) => error,
+    };
+    let full = error.trouble().filter(|trouble| trouble.problem == HealthProblem::DiskFull).cloned();
+    let Some(trouble) = full else { return Err(error) };
+    let mut archive = StoreReader::open_in_memory(environment.state_root(), environment.variables().clone())
+        .map_err(|error| super::from_run_error(&error))?;
+    Ok((read(&mut archive)?, Some(trouble)))
 }
 
 fn note(line: &str) {

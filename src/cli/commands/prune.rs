@@ -11,7 +11,7 @@ use crate::cli::evidence_arguments::PruneOptions;
 use crate::cli::render;
 use crate::cli::setup;
 use crate::config::judged_settings;
-use crate::model::{CommandExit, PlanSettings, ProjectId};
+use crate::model::{CommandExit, HealthProblem, PlanSettings, ProjectId};
 use crate::project::{
     ProjectScope, PruningOutcome, RemovedSnapshots, SnapshotsToRemove, make_room, plan_pruning, prune, remove_snapshots,
 };
@@ -22,10 +22,16 @@ const EVIDENCE_SETTINGS: &str = "evidence.";
 pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, options.place.path())?;
     let (configuration, _) = setup::configuration(&root)?;
-    if !options.dry_run {
-        make_room(environment.state_root()).map_err(|error| super::from_run_error(&error))?;
-    }
-    let (mut archive, project) = opening::open_registered(environment, &root)?;
+    let full = |error: &CommandError| error.trouble().is_some_and(|trouble| trouble.problem == HealthProblem::DiskFull);
+    // Opening the index may have to write it. The reserve is written again when this value is dropped.
+    let mut reserve = None;
+    let (mut archive, project) = match opening::open_registered(environment, &root) {
+        Err(error) if full(&error) && !options.dry_run => {
+            reserve = Some(make_room(environment.state_root()).map_err(|error| super::from_run_error(&error))?);
+            opening::open_registered(environment, &root)?
+        }
+        opened => opened?,
+    };
     let registered = archive.projects().map_err(|error| super::from_run_error(&error))?.into_iter().map(|project| project.id);
     let registered: BTreeSet<ProjectId> = registered.collect();
     let settings = opening::settings_of(environment.state_root(), &root, &configuration)?;
@@ -39,6 +45,7 @@ pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Resu
             return Err(not_approved(&unapproved));
         }
     }
+    drop(reserve);
     let pruned = if options.dry_run {
         plan_pruning(environment.state_root(), &project, &settings.limits)
     } else {

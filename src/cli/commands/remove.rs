@@ -18,7 +18,7 @@ use crate::config::Configuration;
 use crate::evidence::PurgePlan;
 use crate::model::{CommandExit, Serving, shown_line};
 use crate::process::Control;
-use crate::project::{ProjectScope, RegisteredProject, discard_snapshots, purge, record_serving, survey_purge};
+use crate::project::{ProjectScope, RegisteredProject, discard_snapshots, make_room, purge, record_serving, survey_purge};
 
 pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let project = find(environment, options.named.as_ref().unwrap_or(&options.project))?;
@@ -37,6 +37,8 @@ pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Res
         render::line("nothing was removed");
         return Ok(CommandExit::PersonNeeded);
     };
+    // On a full disk nothing of this may end half done. The reserve is written again when this value is dropped.
+    let _reserve = make_room(environment.state_root()).map_err(|error| super::from_run_error(&error))?;
     let was_watched = leave_alone(environment, &project, &scope, lock_wait)?;
     let purged = purge(environment.state_root(), &scope, &plan, lock_wait).map_err(|error| super::from_run_error(&error))?;
     let Some(purged) = purged else {

@@ -22,11 +22,12 @@ use crate::cli::specification_files::{self, FoundPlan};
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::config::CachesMode;
+use crate::daemon::health_behind;
 use crate::model::{
     Action, AfterMovedRun, CommandExit, OnDisk, OverallStatus, PauseRecord, PlanOrigin, Repetitions, TaskId, TreePath, Trigger,
     TriggerKind, UnapprovedPlan,
 };
-use crate::process::{Control, signal_controls};
+use crate::process::{Control, clock, signal_controls};
 use crate::project::{
     ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, UnmetDependency, Workspace, decides_the_verdict,
 };
@@ -272,6 +273,9 @@ pub(super) fn name_of(loaded: &LoadedProject, called: &str) -> Option<String> {
 
 pub(super) fn watch_signals() -> Result<Control, CommandError> {
     signal_controls().map_err(|error| {
-        CommandError::caused(CommandExit::OwnFault, "failed to take over signals", &error).hint("run the command again")
+        let trouble = health_behind(&error, clock::now());
+        CommandError::caused(CommandExit::OwnFault, "failed to take over signals", &error)
+            .hint("run the command again")
+            .of_trouble(trouble)
     })
 }

@@ -55,8 +55,9 @@ pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Res
 }
 
 fn registered_roots(environment: &Environment) -> Result<Vec<PathBuf>, CommandError> {
-    let mut archive = opening::open_archive(environment)?;
-    let projects = archive.projects().map_err(|error| super::from_run_error(&error))?;
+    let mut archive = opening::open_archive(environment);
+    let read = |archive: &mut StoreReader| archive.projects().map_err(|error| super::from_run_error(&error));
+    let (projects, _full) = opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
     let roots = projects.into_iter().map(|project| PathBuf::from(project.path));
     Ok(roots.filter(|root| !is_checkout(environment, root)).collect())
 }
@@ -86,13 +87,17 @@ fn only(mut project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 
 }
 
 fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result<ProjectStatusV1, CommandError> {
-    let mut archive = opening::open_archive(environment)?;
-    let standing = stand(&mut archive, root, task.map(std::slice::from_ref).unwrap_or_default(), environment.values())?;
-    let serving = match &standing.project {
-        Some(project) => archive.serving(project).map_err(|error| super::from_run_error(&error))?,
-        None => Serving::NotServed,
+    let read = |archive: &mut StoreReader| {
+        let standing = stand(archive, root, task.map(std::slice::from_ref).unwrap_or_default(), environment.values())?;
+        let serving = match &standing.project {
+            Some(project) => archive.serving(project).map_err(|error| super::from_run_error(&error))?,
+            None => Serving::NotServed,
+        };
+        Ok(ProjectStatusV1::new(&standing, serving, clock::now()))
     };
-    Ok(ProjectStatusV1::new(&standing, serving, clock::now()))
+    let mut archive = opening::open_archive(environment);
+    let (project, full) = opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
+    Ok(if full.is_some() { project.with_health(full.as_ref()) } else { project })
 }
 
 /// Computes the freshness of a project's verdicts without the service. The result also has the tasks in `wanted`. `values` are

@@ -159,9 +159,13 @@ impl WaitPlace<'_> {
 fn without_run(environment: &Environment, (root, task): (&Path, &TaskId), error: CommandError) -> Result<Waited, CommandError> {
     let Some(trouble) = error.trouble().cloned() else { return Err(error) };
     let state = || -> Result<AnswerV1, CommandError> {
-        let mut archive = opening::open_archive(environment)?;
-        let standing = status::stand(&mut archive, root, std::slice::from_ref(task), environment.values())?.with_first(task);
-        answer(&archive, &standing, task, InTimeV1::Answered)
+        let read = |archive: &mut StoreReader| {
+            let standing = status::stand(archive, root, std::slice::from_ref(task), environment.values())?.with_first(task);
+            answer(archive, &standing, task, InTimeV1::Answered)
+        };
+        let mut archive = opening::open_archive(environment);
+        let opened = archive.as_mut().map_err(|error| error.clone());
+        opening::read_despite_full_disk(environment, opened, read).map(|(answer, _full)| answer)
     };
     match state() {
         Ok(answer) => {

@@ -1,5 +1,6 @@
 //! Calls: what clients ask of the service's loop. Each call carries the sender for its answer.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -41,6 +42,8 @@ pub(crate) enum Call {
     /// succeeded.
     RemovalRecorded {
         project: Box<ProjectV1>,
+        /// The project's directory, so that it can be watched again.
+        root: PathBuf,
         recorded: Result<(), ProjectError>,
         reply: Reply<ProjectV1>,
     },

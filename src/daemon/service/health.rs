@@ -131,6 +131,12 @@ pub fn health_of(error: &ProjectError, since: Timestamp) -> Option<ServiceTroubl
     Some(health(problem_of(error), chain(error), error.hint(), since))
 }
 
+/// Returns the problem of the machine behind any other failure of proctor itself; `None` if no row of the table names it.
+pub fn health_behind(error: &(dyn Error + 'static), since: Timestamp) -> Option<ServiceTrouble> {
+    let problem = problem_behind(error);
+    (problem != HealthProblem::Other).then(|| health(problem, chain(error), None, since))
+}
+
 /// Returns the problem with its mend. If the table of problems has no mend, the error's own `hint` is the mend.
 pub(super) fn health(problem: HealthProblem, cause: String, hint: Option<String>, since: Timestamp) -> ServiceTrouble {
     let mend = problem.mend().map(str::to_owned).or(hint);

@@ -396,6 +396,10 @@ impl ServiceHost {
         }
     }
 
+    fn is_ending(&self) -> bool {
+        matches!(self.step, ServiceStep::Ending(_))
+    }
+
     fn session_id_of(&self, project: &ProjectId) -> Option<ProjectSeat> {
         self.seats.iter().find(|(_, served)| served.id.as_ref() == Some(project)).map(|(session_id, _)| *session_id)
     }

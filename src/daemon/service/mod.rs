@@ -30,7 +30,7 @@ mod waiters;
 pub use announce::ServiceManager;
 pub(crate) use answering::from_run_error;
 pub(crate) use call::{Call, ErrandCall, Peer, Question, Reply, Wait};
-pub use health::health_of;
+pub use health::{health_behind, health_of};
 pub use host::{ServiceEnd, ServiceError, ServiceHost, ServiceSettings};
 pub(crate) use ledger_news::LedgerNews;
 pub use ledger_news::list_by_ledger;

@@ -64,69 +64,97 @@ pub enum KeptRunResult {
 ///
 /// Some runs are never removed. Of each task these are the last run, the last run that may be `latest`, the last
 /// verdict ([`RunSignificance`]), the last run that passed, and the last verdict that passed. Runs that wait for a
-/// person, and runs whose results a remaining run reused, are not removed either. The other runs are removed in this
-/// order: first the runs that did not fail, then the failed runs, each group from the oldest to the newest. The limit on the
-/// size also leaves the newest 50 runs of each task.
+/// person are not removed either. The other runs are removed in this order: first the runs that did not fail, then the
+/// failed runs, each group from the oldest to the newest. The limit on the size also leaves the newest 50 runs of each
+/// task.
+///
+/// A run over a limit whose results were reused stays while a run that is not over a limit has reused them. It stays for
+/// its own files only: the runs whose results it has reused itself may go. A reused result names the run that carried
+/// the check out, so the other run's files are complete without them. If such a run kept others in turn, two checks that are
+/// reused alternately would keep all runs that there ever were.
 pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) -> Vec<PrunedRun> {
     let protected = protected_runs(runs);
     let mut free: Vec<&KeptRun> = runs.iter().filter(|run| !run.waits_for_person && !protected.contains(&run.sequence)).collect();
     free.sort_by_key(|run| (run.result == KeptRunResult::Failed, run.sequence));
-    let newest = newest_runs(runs);
-    let mut remaining = RemainingRuns::new(runs);
-    let mut removed = Vec::new();
-    // A run whose results were reused may be removed only after all runs that reused them. So each removal may allow
-    // another one, and the loop ends when none was possible.
-    loop {
-        let before = removed.len();
-        free.retain(|run| {
-            let bytes = limits.bytes.filter(|_| !newest.contains(&run.sequence));
-            let Some(why) = remaining.why_remove(run, &RetentionLimits { bytes, ..*limits }, now) else { return true };
-            remaining.remove(run);
-            removed.push(PrunedRun { run_id: run.run_id.clone(), task: run.task.clone(), manifest_hash: run.manifest_hash, why });
-            false
-        });
-        if removed.len() == before {
-            return removed;
-        }
-    }
+    let mut remaining = RemainingRuns::new(runs, limits, now);
+    free.into_iter().for_each(|run| remaining.give_up(run));
+    remaining.removed
 }
 
-/// The number and total size of the runs that remain while runs are picked for removal.
+/// The runs that remain while runs are picked for removal.
 struct RemainingRuns<'r> {
+    limits: &'r RetentionLimits,
+    now: Timestamp,
     runs: u64,
     bytes: u64,
-    /// For each run, how many of the remaining runs reused its results.
+    newest: BTreeSet<Sequence>,
+    /// For each run, how many runs have reused its results, without the runs that were given up.
     reuse_counts: BTreeMap<&'r RunId, usize>,
+    /// The runs over a limit that remain only as long as another run needs their files.
+    given_up: BTreeMap<&'r RunId, &'r KeptRun>,
+    removed: Vec<PrunedRun>,
 }
 
 impl<'r> RemainingRuns<'r> {
-    fn new(runs: &'r [KeptRun]) -> Self {
+    fn new(runs: &'r [KeptRun], limits: &'r RetentionLimits, now: Timestamp) -> Self {
         let mut reuse_counts = BTreeMap::new();
         for name in runs.iter().flat_map(|run| &run.reused_runs) {
             *reuse_counts.entry(name).or_default() += 1;
         }
-        Self { runs: runs.len() as u64, bytes: runs.iter().map(|run| run.bytes).sum(), reuse_counts }
-    }
-
-    fn why_remove(&self, run: &KeptRun, limits: &RetentionLimits, now: Timestamp) -> Option<PruneReason> {
-        if self.reuse_counts.get(&run.run_id).is_some_and(|count| *count > 0) {
-            None
-        } else if limits.days.is_some_and(|days| is_too_old(run, days, now)) {
-            Some(PruneReason::Days)
-        } else if limits.runs.is_some_and(|limit| self.runs > u64::from(limit)) {
-            Some(PruneReason::Runs)
-        } else if limits.bytes.is_some_and(|limit| self.bytes > limit.0) {
-            Some(PruneReason::Bytes)
-        } else {
-            None
+        Self {
+            limits,
+            now,
+            runs: runs.len() as u64,
+            bytes: runs.iter().map(|run| run.bytes).sum(),
+            newest: newest_runs(runs),
+            reuse_counts,
+            given_up: BTreeMap::new(),
+            removed: Vec::new(),
         }
     }
 
-    fn remove(&mut self, run: &'r KeptRun) {
-        self.runs -= 1;
-        self.bytes -= run.bytes;
+    /// If the run is over a limit, removes it as soon as no run needs its files; this may be now. Runs that only this run
+    /// kept are removed too, if they are over a limit.
+    fn give_up(&mut self, run: &'r KeptRun) {
+        if self.why_remove(run).is_none() {
+            return;
+        }
+        self.given_up.insert(&run.run_id, run);
+        self.remove_if_unneeded(run);
         for name in &run.reused_runs {
             self.reuse_counts.entry(name).and_modify(|count| *count -= 1);
+            if let Some(base) = self.given_up.get(name).copied() {
+                self.remove_if_unneeded(base);
+            }
+        }
+    }
+
+    fn remove_if_unneeded(&mut self, run: &'r KeptRun) {
+        if self.reuse_counts.get(&run.run_id).is_some_and(|count| *count > 0) {
+            return;
+        }
+        let Some(why) = self.why_remove(run) else { return };
+        self.given_up.remove(&run.run_id);
+        self.runs -= 1;
+        self.bytes -= run.bytes;
+        self.removed.push(PrunedRun {
+            run_id: run.run_id.clone(),
+            task: run.task.clone(),
+            manifest_hash: run.manifest_hash,
+            why,
+        });
+    }
+
+    fn why_remove(&self, run: &KeptRun) -> Option<PruneReason> {
+        let RetentionLimits { runs, bytes, days, archive_days: _ } = *self.limits;
+        if days.is_some_and(|days| is_too_old(run, days, self.now)) {
+            Some(PruneReason::Days)
+        } else if runs.is_some_and(|limit| self.runs > u64::from(limit)) {
+            Some(PruneReason::Runs)
+        } else if bytes.is_some_and(|limit| self.bytes > limit.0) && !self.newest.contains(&run.sequence) {
+            Some(PruneReason::Bytes)
+        } else {
+            None
         }
     }
 }
@@ -257,12 +285,41 @@ mod tests {
         runs[3] = reusing(plain(4), &[&plain(1), &plain(2)]);
         assert_eq!(plan(&runs, 5), [3]);
         assert_eq!(plan(&runs, 4), [3, 4], "2 may go now, but nothing has to any more");
-        assert_eq!(plan(&runs, 3), [3, 4, 5]);
-        assert_eq!(plan(&runs, 2), [3, 4, 5, 2]);
-        assert_eq!(plan(&runs, 0), [3, 4, 5, 2], "6 is the last one, and 1 its evidence");
+        assert_eq!(plan(&runs, 3), [3, 4, 2], "2 is older than 5");
+        assert_eq!(plan(&runs, 2), [3, 4, 2, 5]);
+        assert_eq!(plan(&runs, 0), [3, 4, 2, 5], "6 is the last one, and 1 its evidence");
         // Run 99 does not exist any more, so it protects nothing.
         runs[5] = reusing(plain(6), &[&plain(99)]);
-        assert_eq!(plan(&runs, 0), [3, 4, 5, 1, 2]);
+        assert_eq!(plan(&runs, 0), [3, 4, 1, 2, 5]);
+    }
+
+    #[test]
+    fn a_run_that_stays_only_for_its_own_files_keeps_no_other_run() {
+        // Each run reused one result of the run before it, as two checks do that are triggered by turns.
+        let plain = |number, days| kept(number, (0, days, 100), 0, 0, false);
+        let chain = |number: u64| reusing(plain(number, 31 - number as i64), &[&plain(number - 1, 32 - number as i64)]);
+        let runs: Vec<_> = std::iter::once(plain(1, 30)).chain((2..=31).map(chain)).collect();
+        let rest = |limits: RetentionLimits| {
+            let gone = numbers(&plan_prune(&runs, &limits, now()));
+            (1..=31).filter(|number| !gone.contains(number)).collect::<Vec<u64>>()
+        };
+        let of_runs = |limit| rest(RetentionLimits { runs: Some(limit), ..Default::default() });
+        assert_eq!(of_runs(10), (22..=31).collect::<Vec<_>>());
+        assert_eq!(of_runs(3), [29, 30, 31]);
+        assert_eq!(of_runs(0), [30, 31], "the last one and its evidence");
+        let of_days = |limit| rest(RetentionLimits { days: Some(limit), ..Default::default() });
+        assert_eq!(of_days(5), (25..=31).collect::<Vec<_>>(), "26 is not too old, and 25 is its evidence");
+    }
+
+    #[test]
+    fn a_green_run_that_nothing_needs_any_more_is_removed_before_a_failed_one() {
+        let of = |number, standing| kept(number, (0, 10, 100), standing, 0, false);
+        let runs = [of(1, 0), of(2, 1), reusing(of(3, 0), &[&of(1, 0)]), of(4, 0), of(5, 0)];
+        let limits = RetentionLimits { runs: Some(3), ..Default::default() };
+        assert_eq!(numbers(&plan_prune(&runs, &limits, now())), [3, 1], "2 failed");
+        // The failed run kept 1, which goes before the next failed run.
+        let runs = [of(1, 0), reusing(of(2, 1), &[&of(1, 0)]), of(3, 1), of(4, 0), of(5, 0)];
+        assert_eq!(numbers(&plan_prune(&runs, &RetentionLimits { runs: Some(2), ..limits }, now())), [4, 2, 1], "3 failed");
     }
 
     #[test]
@@ -312,28 +369,42 @@ mod tests {
                 }
             }
             prop_assert!(runs.iter().all(|run| !(run.waits_for_person && gone.contains(&run.sequence.0))));
-            // If a limit is still exceeded, only runs that must stay are left.
             let protected = super::protected_runs(&runs);
-            let is_free = |run: &&KeptRun| !run.waits_for_person && !protected.contains(&run.sequence);
-            let is_base = |runs: &[KeptRun], run: &KeptRun| runs.iter().any(|other| other.reused_runs.contains(&run.run_id));
-            let free: Vec<_> = rest.iter().filter(is_free).filter(|run| !is_base(&rest, run)).collect();
-            prop_assert!(!runs.iter().any(|run| gone.contains(&run.sequence.0) && is_base(&rest, run)), "what stays has its evidence");
-            prop_assert!(free.is_empty() || limit_runs.is_none_or(|limit| rest.len() as u64 <= u64::from(limit)));
-            let newest = super::newest_runs(&rest);
-            let is_left_for_its_age = free.iter().all(|run| newest.contains(&run.sequence));
-            let bytes = rest.iter().map(|run| run.bytes).sum::<u64>();
-            prop_assert!(is_left_for_its_age || limit_bytes.is_none_or(|limit| bytes <= limit));
-            prop_assert!(free.iter().all(|run| limit_days.is_none_or(|days| !is_too_old(run, days, now()))));
-            // For the limits of count and size, no failed run is removed while another run could be.
-            let failed_for_room = |why: PruneReason| removed.iter().any(|run| {
-                run.why == why && runs[run.run_id.number() as usize - 1].result == KeptRunResult::Failed
-            });
+            let is_free = |run: &KeptRun| !run.waits_for_person && !protected.contains(&run.sequence);
+            let is_too_old = |run: &KeptRun| limit_days.is_some_and(|days| is_too_old(run, days, now()));
+            let is_base_of = |base: &KeptRun, run: &KeptRun| run.reused_runs.contains(&base.run_id);
+            // A run that has lost its evidence is itself only the evidence of a run that has lost none.
+            let has_lost = |run: &KeptRun| {
+                runs.iter().any(|base| gone.contains(&base.sequence.0) && is_base_of(base, run))
+            };
+            for run in rest.iter().filter(|run| has_lost(run)) {
+                prop_assert!(is_free(run) && rest.iter().any(|other| is_base_of(run, other) && !has_lost(other)));
+            }
+            // If a limit is still exceeded, only runs that must stay are left, and the evidence of these.
             let newest = super::newest_runs(&runs);
-            let could: Vec<_> = free.iter().filter(|run| !is_base(&runs, run)).collect();
-            let is_failed = |run: &&&&KeptRun| run.result == KeptRunResult::Failed;
-            prop_assert!(!failed_for_room(PruneReason::Runs) || could.iter().all(|run| is_failed(&run)));
-            let mut old = could.iter().filter(|run| !newest.contains(&run.sequence));
-            prop_assert!(!failed_for_room(PruneReason::Bytes) || old.all(|run| is_failed(&run)));
+            let is_needed = |run: &KeptRun, stays: &dyn Fn(&KeptRun) -> bool| {
+                stays(run) || rest.iter().any(|other| is_base_of(run, other) && stays(other))
+            };
+            prop_assert!(limit_runs.is_none_or(|limit| rest.len() as u64 <= u64::from(limit))
+                || rest.iter().all(|run| is_needed(run, &|run| !is_free(run))));
+            let bytes = rest.iter().map(|run| run.bytes).sum::<u64>();
+            prop_assert!(limit_bytes.is_none_or(|limit| bytes <= limit)
+                || rest.iter().all(|run| is_needed(run, &|run| !is_free(run) || newest.contains(&run.sequence))));
+            prop_assert!(rest.iter().all(|run| is_needed(run, &|run| !is_free(run) || !is_too_old(run))));
+            // For the limits of count and size, no failed run is removed while another run could be.
+            for (position, removed_run) in removed.iter().enumerate() {
+                let failed = &runs[removed_run.run_id.number() as usize - 1];
+                if failed.result != KeptRunResult::Failed || removed_run.why == PruneReason::Days {
+                    continue;
+                }
+                let before: BTreeSet<u64> = numbers(&removed[..position]).into_iter().collect();
+                let there: Vec<_> = runs.iter().filter(|run| !before.contains(&run.sequence.0)).collect();
+                let could_go = |run: &KeptRun| is_free(run)
+                    && run.result != KeptRunResult::Failed
+                    && (removed_run.why == PruneReason::Runs || !newest.contains(&run.sequence))
+                    && !there.iter().any(|other| is_base_of(run, other));
+                prop_assert!(!there.iter().any(|run| could_go(run)), "{:?}", removed_run);
+            }
             prop_assert_eq!(plan_prune(&rest, &limits, now()), [], "the second time there is nothing to do");
         }
     }

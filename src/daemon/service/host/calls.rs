@@ -15,7 +15,9 @@ impl ServiceHost {
         match call {
             Call::OwnProgramChanged => self.look_at_own_program(now),
             Call::LedgersChanged => self.look_at_ledgers(),
-            Call::RemovalRecorded { project, recorded, reply } => self.tell_removal(*project, recorded, reply),
+            Call::RemovalRecorded { project, root, recorded, reply } => {
+                self.tell_removal(now, (*project, root), recorded, reply);
+            }
             late if is_ending => refuse_call(late, stopping()),
             Call::Projects(reply) => {
                 let _gone = reply.send(self.projects());

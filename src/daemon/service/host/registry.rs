@@ -100,25 +100,53 @@ impl ServiceHost {
         let scope = ProjectScope { project: id.clone(), root: served.root.clone(), asker };
         let project = ProjectV1::new(id, &served.root, Serving::NotServed);
         let (state_root, wait, send_call) = (self.shared.state_root.clone(), self.shared.files.lock_wait, self.send_call.clone());
+        let root = served.root.clone();
+        let over = move |recorded| Call::RemovalRecorded { project: Box::new(project), root, recorded, reply };
+        // The thread is given its work after it was started, so that the work is still here if it cannot be started.
+        let (give, take) = std::sync::mpsc::channel::<Box<dyn FnOnce(Result<(), ProjectError>) -> Call + Send>>();
+        let sender = send_call.clone();
         let record = move || {
+            let Ok(over) = take.recv() else { return };
             let recorded = record_serving(&state_root, &scope, Serving::NotServed, wait);
-            let _gone = send_call.blocking_send(Call::RemovalRecorded { project: Box::new(project), recorded, reply });
+            let _gone = sender.blocking_send(over(recorded));
         };
-        // If the thread cannot be started, the reply is dropped, and the client is told that the removal failed.
-        let _refused = std::thread::Builder::new().name("removal".to_owned()).spawn(record);
+        match std::thread::Builder::new().name("removal".to_owned()).spawn(record) {
+            Ok(_detached) => drop(give.send(Box::new(over))),
+            Err(source) => drop(send_call.try_send(over(Err(ProjectError::WorkerThread { source })))),
+        }
     }
 
-    /// Answers the client that removed a project. If the removal was recorded, subscribers are told too.
-    pub(super) fn tell_removal(&mut self, project: ProjectV1, recorded: Result<(), ProjectError>, reply: Reply<ProjectV1>) {
+    /// Answers the client that removed a project. If the removal was recorded, subscribers are told too. Otherwise the project is
+    /// watched again, because the ledger still lists it as served.
+    pub(super) fn tell_removal(
+        &mut self,
+        now: Moment,
+        (project, root): (ProjectV1, PathBuf),
+        recorded: Result<(), ProjectError>,
+        reply: Reply<ProjectV1>,
+    ) {
         let answer = match recorded {
             Ok(()) => {
                 (self.say)(&format!("{}: left alone from here on", project.id));
                 self.subscribers.tell(&EventV1::Removed { project: project.id.clone() });
                 Ok(project)
             }
-            Err(error) => Err(ErrorV1::new(ErrorKindV1::OwnFault, chain(&error), error.hint().unwrap_or_default())),
+            Err(error) => {
+                self.watch_again(now, project.id, root, &error);
+                Err(ErrorV1::new(ErrorKindV1::OwnFault, chain(&error), error.hint().unwrap_or_default()))
+            }
         };
         let _gone = reply.send(answer);
+    }
+
+    /// Opens a project again whose removal failed, unless its ledger lists it as not served all the same.
+    fn watch_again(&mut self, now: Moment, id: ProjectId, root: PathBuf, error: &ProjectError) {
+        let is_left = matches!(self.archive.serving(&id), Ok(Serving::NotServed));
+        if is_left || self.is_ending() || self.session_id_of(&id).is_some() {
+            return;
+        }
+        (self.say)(&format!("{id}: could not be removed and is watched again: {}", chain(error)));
+        self.session_id(now, Some(id.clone()), root, OpeningReason::Served(id), None);
     }
 
     /// Answers which event was last received about a path. One of a few threads waits for the watcher, which may be
