@@ -114,7 +114,7 @@ impl Hook<'_> {
     /// Returns the answer about one project, and records what it says. `session` is what was known before the answer.
     fn answer_about(&self, root: &Path, session: &SessionState) -> HookAnswer {
         let (event, key) = (self.event.event, root.display().to_string());
-        let mut reader = ProjectReader { environment: self.environment, root, served: None };
+        let mut reader = ProjectReader { environment: self.environment, root, served: None, has_own_checks: false };
         let Some(project) = reader.read_now() else { return HookAnswer::Silence };
         let known = session.projects.get(&key).cloned().unwrap_or_default();
         let standing = self.settled(&known, &project, &mut reader);
@@ -205,6 +205,8 @@ struct ProjectReader<'a> {
     root: &'a Path,
     /// The service and the project there, once it was asked and watches the project.
     served: Option<ServedProject>,
+    /// Whether the project has checks of its own, by the last answer of the service. One with test specifications alone has none.
+    has_own_checks: bool,
 }
 
 impl ProjectReader<'_> {
@@ -220,8 +222,8 @@ impl ProjectReader<'_> {
         }
     }
 
-    /// Has the checks run where no service does it, by `proctor wait` as a child without a terminal. A run that is not over in time is
-    /// stopped, and its verdict is then not known.
+    /// Waits for every task by `proctor wait` as a child without a terminal: it asks the service, or runs the checks where no service does
+    /// it. A run that is not over in time is stopped, and its verdict is then not known.
     fn test_here(&self, within: Duration) {
         let mut place = OsString::from("--project=");
         place.push(self.root);
@@ -269,6 +271,7 @@ impl HookVerdictReader for ProjectReader<'_> {
     fn read_now(&mut self) -> Option<ProjectStatusV1> {
         self.served = service::serving(self.environment, self.root);
         if let Some(project) = self.ask("", LOOKING) {
+            self.has_own_checks = project.tasks.iter().any(|task| task.task == TaskId::default_task());
             return Some(project);
         }
         self.look_here().unwrap_or_else(|error| {
@@ -278,10 +281,14 @@ impl HookVerdictReader for ProjectReader<'_> {
     }
 
     fn wait_for_verdict(&mut self, within: Duration) -> Option<ProjectStatusV1> {
-        if self.served.is_some() {
+        // A wait for the project's own checks, where there are none, is answered as a wrong configuration.
+        if self.served.is_some() && self.has_own_checks {
             return self.ask(&format!("&wait=fresh&timeout={}ms", within.as_millis()), within + MARGIN);
         }
         self.test_here(within);
+        if let Some(project) = self.ask("", LOOKING) {
+            return Some(project);
+        }
         self.look_here().unwrap_or_else(|error| {
             render::error(&error);
             None
