@@ -135,7 +135,14 @@ impl Hook<'_> {
                     session.last_text = said;
                 }
                 for about in answers.iter().filter(is_unsaid) {
-                    session.projects.entry(about.root.clone()).or_default().unsay(&about.before);
+                    let state = session.projects.entry(about.root.clone()).or_default();
+                    match self.event.event {
+                        // A turn has begun all the same: what was counted in the former one does not come back.
+                        HookEvent::SessionStart | HookEvent::Prompt => state.last_result = about.before.last_result,
+                        HookEvent::Reply | HookEvent::TurnEnd | HookEvent::SubagentEnd | HookEvent::TaskDone => {
+                            state.unsay(&about.before);
+                        }
+                    }
                 }
             });
             if let Err(error) = kept {
