@@ -161,8 +161,8 @@ fn found<'r>(report: &'r ExecutionReportV2, choice: FailureChoice<'_>) -> Vec<Fo
     let chosen = blocking(report).flat_map(of_action).filter(|found| choice.about.is_empty() || found.is_about(choice.about));
     let mut found: Vec<Found<'_>> = chosen.collect();
     if found.len() > FailuresV1::SHOWN {
-        // Not all are listed: findings of a linter must not hide that a test fails.
-        found.sort_by_key(|found| found.test_name().is_none());
+        // Not all are listed: findings of a linter must not hide that a test, or a check as a whole, fails.
+        found.sort_by_key(Found::weight);
     }
     found
 }
@@ -182,6 +182,15 @@ impl Found<'_> {
         match self.failure.as_ref()?.source {
             FailureSource::Test(test) => Some(test.stable_name().to_owned()),
             FailureSource::Finding(_) => None,
+        }
+    }
+
+    /// Returns the place in a list that does not have all: tests go first, then actions that failed as a whole, then findings.
+    fn weight(&self) -> u8 {
+        match self.failure.as_ref().map(|failure| failure.source) {
+            Some(FailureSource::Test(_)) => 0,
+            None => 1,
+            Some(FailureSource::Finding(_)) => 2,
         }
     }
 

@@ -48,10 +48,36 @@ pub fn find_claim(message: &str) -> Option<Claim> {
     }
     let plain = own_words(&message[start..]);
     let sentences = split_sentences(&plain);
-    let found = sentences.iter().rev().find_map(|sentence| claim_in(sentence, plain.contains(NARROW_RUN)))?;
-    let phrase = found.1.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_PHRASE).collect();
-    Some(Claim { subject: found.0, phrase, message: Digest::of(message.as_bytes()) })
+    let has_narrow_run = plain.contains(NARROW_RUN);
+    let claims = sentences.iter().enumerate().rev();
+    let (place, found) = claims.filter_map(|(place, sentence)| Some((place, claim_in(sentence, has_narrow_run)?))).next()?;
+    let (earlier, later) = (&sentences[..place], &sentences[place + 1..]);
+    if is_taken_back(compiled(found.language), earlier, later) {
+        return None;
+    }
+    let phrase = found.phrase.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_PHRASE).collect();
+    Some(Claim { subject: found.subject, phrase, message: Digest::of(message.as_bytes()) })
 }
+
+/// A claim in one sentence.
+struct FoundClaim {
+    subject: ClaimSubject,
+    phrase: String,
+    /// The position of the claim's language in the table.
+    language: usize,
+}
+
+/// Returns whether another sentence of the message says that something fails or was not run, or a later one takes the claim back.
+fn is_taken_back(language: &CompiledLanguage, earlier: &[String], later: &[String]) -> bool {
+    let admits = |sentence: &String| {
+        let sentence = language.mended.get().replace_all(sentence, " ");
+        sentence.contains(FAILURE_MARKS) || language.admits.get().is_match(&language.harmless.get().replace_all(&sentence, " "))
+    };
+    earlier.iter().chain(later).any(admits) || later.iter().any(|sentence| language.corrects.get().is_match(sentence))
+}
+
+/// Marks by which a line says that something failed.
+const FAILURE_MARKS: [char; 3] = ['❌', '✗', '✘'];
 
 /// A pattern that is compiled when it is needed first: to compile all of a language takes longer than everything else a hook does.
 struct LazyPattern {
@@ -75,6 +101,12 @@ struct CompiledLanguage {
     label: LazyPattern,
     opening: LazyPattern,
     harmless: LazyPattern,
+    partial: LazyPattern,
+    total: LazyPattern,
+    total_first: LazyPattern,
+    admits: LazyPattern,
+    mended: LazyPattern,
+    corrects: LazyPattern,
 }
 
 /// Returns the patterns of the language with this position in the table.
@@ -106,12 +138,22 @@ fn compiled(position: usize) -> &'static CompiledLanguage {
             format!(r"^\W*(?:{})\b.*,", row.opening)
         }),
         harmless: pattern(row.harmless),
+        partial: pattern(row.partial),
+        total: pattern(row.total),
+        total_first: pattern(&format!("^(?:{})", row.total)),
+        admits: pattern(row.admits),
+        mended: pattern(row.mended),
+        corrects: pattern(&if row.lead.is_empty() {
+            format!(r"^\W*(?:{})", row.corrects)
+        } else {
+            format!(r"^\W*(?:{})(?:\W|$)", row.corrects)
+        }),
     })
 }
 
 /// Returns the claim that a sentence makes. A question makes none, nor does a bare count where the message names a run of a part.
-fn claim_in(sentence: &str, has_narrow_run: bool) -> Option<(ClaimSubject, String)> {
-    if sentence.len() > LONGEST_SENTENCE {
+fn claim_in(sentence: &str, has_narrow_run: bool) -> Option<FoundClaim> {
+    if sentence.len() > LONGEST_SENTENCE || sentence.contains(FAILURE_MARKS) {
         return None;
     }
     let lower = sentence.to_lowercase();
@@ -127,13 +169,15 @@ fn claim_in(sentence: &str, has_narrow_run: bool) -> Option<(ClaimSubject, Strin
         for (subject, pattern) in &language.patterns {
             for found in pattern.get().find_iter(sentence).take(MOST_OCCURRENCES) {
                 let (before, after) = (&sentence[..found.start()], &sentence[found.end()..]);
-                let is_own =
-                    is_whole_word(row, language, before, after) && has_one_count(found.as_str()) && is_whole_count(after);
+                let is_own = is_whole_word(row, language, before, after)
+                    && has_one_count(&language.harmless.get().replace_all(found.as_str(), " "))
+                    && is_whole_count(after)
+                    && is_about_all(row, language, before, found.as_str());
                 if is_own
                     && !(is_bare_count(found.as_str()) && has_narrow_run)
                     && is_said(language, before, found.as_str(), after)
                 {
-                    return Some((*subject, found.as_str().trim().to_owned()));
+                    return Some(FoundClaim { subject: *subject, phrase: found.as_str().trim().to_owned(), language: position });
                 }
             }
         }
@@ -165,6 +209,21 @@ fn is_said(language: &CompiledLanguage, before: &str, found: &str, after: &str) 
         None => true,
     }
 }
+
+/// Returns whether a claim is about all tests. "Unit tests" and a bare number of tests need a word such as "all"; in a language without
+/// spaces, a claim without such a word at its start begins its clause, because any word before it names a part.
+fn is_about_all(row: &ClaimLanguage, language: &CompiledLanguage, before: &str, found: &str) -> bool {
+    if language.partial.get().is_match(found) && !language.total.get().is_match(found) {
+        return false;
+    }
+    let begins_clause = before.chars().next_back().is_none_or(|last| !last.is_alphanumeric() && last != ' ');
+    let begins_clause = begins_clause || CLAUSE_OPENERS.iter().any(|opener| before.trim_end().ends_with(opener));
+    !row.lead.is_empty() || begins_clause || language.total_first.get().is_match(found)
+}
+
+/// Words in languages without spaces that may stand before a claim without making it one about a part.
+const CLAUSE_OPENERS: &[&str] =
+    &["现在", "目前", "所以", "因此", "并且", "而且", "本地", "wholesuite", "現在", "これで", "これで、", "이제", "✅", "已修复"];
 
 /// Returns whether a claim is only a count, as "3 passed, 0 failed", which may be one of a part of the tests.
 fn is_bare_count(found: &str) -> bool {

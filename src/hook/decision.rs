@@ -52,13 +52,7 @@ pub fn decide(event: HookEvent, input: &HookInput, state: &TurnState, standing: 
     match event {
         HookEvent::SessionStart if input.is_compaction => silent(state, HookOutcome::Silent),
         HookEvent::SessionStart => begin(state, standing, now, true),
-        HookEvent::Prompt => {
-            let is_own_text = |line: &String| input.prompt.as_ref().is_some_and(|prompt| prompt.contains(line.as_str()));
-            if state.last_block.as_ref().is_some_and(is_own_text) {
-                return silent(state, HookOutcome::Silent);
-            }
-            begin(state, standing, now, false)
-        }
+        HookEvent::Prompt => begin(state, standing, now, false),
         HookEvent::Reply => {
             let reply = input.message.as_deref().and_then(find_claim);
             silent(TurnState { reply, ..state }, HookOutcome::Silent)
@@ -84,7 +78,7 @@ fn begin(state: TurnState, standing: &HookStanding, now: Timestamp, is_session: 
     let told = crate::hook::ToldState { limit: false, pending: None, ..state.told };
     let is_news = result.is_some() && (is_session || state.last_result.is_some() && state.last_result != result);
     let last_result = result.or(state.last_result);
-    let state = TurnState { start: Some(start), blocks: 0, side_blocks: 0, last_result, last_block: None, reply: None, told };
+    let state = TurnState { start: Some(start), blocks: 0, side_blocks: 0, last_result, reply: None, told };
     match result.filter(|_| is_news) {
         Some(result) => {
             let line = standing_line(standing, result == OverallResult::Passed);
@@ -220,7 +214,6 @@ fn block(event: HookEvent, mut state: TurnState, text: String) -> HookDecision {
     let blocks = if event == HookEvent::TurnEnd { &mut state.blocks } else { &mut state.side_blocks };
     if *blocks < MOST_BLOCKS {
         *blocks += 1;
-        state.last_block = text.lines().next().map(str::to_owned);
         return HookDecision { answer: HookAnswer::Block(text), refuted: None, state, outcome: HookOutcome::Blocked };
     }
     if state.told.limit || event != HookEvent::TurnEnd {

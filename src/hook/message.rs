@@ -125,9 +125,17 @@ pub(super) fn standing_line(standing: &HookStanding, is_passed: bool) -> String 
     cut(&format!("proctor: the checks fail on the files as they are now{run}: {total} failures{named}."), LONGEST_MESSAGE)
 }
 
+/// The answers about several projects as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JoinedAnswer {
+    pub answer: HookAnswer,
+    /// The roots of the projects whose answers are not in it.
+    pub unsaid: Vec<String>,
+}
+
 /// Joins the answers about several projects into the one that an agent takes; each comes with the project's root. What keeps the agent from
-/// stopping goes first; what is left out then is told at another end of a turn, or stands in `proctor status`.
-pub fn join_answers(answers: Vec<(String, HookAnswer)>) -> HookAnswer {
+/// stopping goes first. What is left out is to be said at a later event.
+pub fn join_answers(answers: Vec<(String, HookAnswer)>) -> JoinedAnswer {
     let said: Vec<(String, HookAnswer)> = answers.into_iter().filter(|(_, answer)| *answer != HookAnswer::Silence).collect();
     let rank = |answer: &HookAnswer| match answer {
         HookAnswer::Silence => 0,
@@ -135,14 +143,18 @@ pub fn join_answers(answers: Vec<(String, HookAnswer)>) -> HookAnswer {
         HookAnswer::TellPerson(_) => 2,
         HookAnswer::Block(_) => 3,
     };
-    let Some(first) = said.iter().map(|(_, answer)| rank(answer)).max() else { return HookAnswer::Silence };
-    let mut chosen = said.into_iter().filter(|(_, answer)| rank(answer) == first);
-    let (Some((root, answer)), others) = (chosen.next(), chosen.collect::<Vec<_>>()) else { return HookAnswer::Silence };
+    let first = said.iter().map(|(_, answer)| rank(answer)).max().unwrap_or_default();
+    let (chosen, dropped): (Vec<_>, Vec<_>) = said.into_iter().partition(|(_, answer)| rank(answer) == first);
+    let mut unsaid: Vec<String> = dropped.into_iter().map(|(root, _)| root).collect();
+    let mut chosen = chosen.into_iter();
+    let (Some((root, answer)), others) = (chosen.next(), chosen.collect::<Vec<_>>()) else {
+        return JoinedAnswer { answer: HookAnswer::Silence, unsaid };
+    };
     if others.is_empty() {
-        return answer;
+        return JoinedAnswer { answer, unsaid };
     }
     let part = |root: &str, text: &str| format!("In {}: {text}", data(root));
-    let join = |text: String| {
+    let mut join = |text: String| {
         let mut joined = whole_lines(&part(&root, &text), LONGEST_MESSAGE - LONGEST_REST);
         let mut left = 0;
         for (root, other) in &others {
@@ -150,6 +162,7 @@ pub fn join_answers(answers: Vec<(String, HookAnswer)>) -> HookAnswer {
             let next = format!("\n{}", part(root, text));
             if joined.chars().count() + next.chars().count() > LONGEST_MESSAGE - LONGEST_REST {
                 left += 1;
+                unsaid.push(root.clone());
             } else {
                 joined.push_str(&next);
             }
@@ -159,12 +172,13 @@ pub fn join_answers(answers: Vec<(String, HookAnswer)>) -> HookAnswer {
         }
         joined
     };
-    match answer {
+    let answer = match answer {
         HookAnswer::Silence => HookAnswer::Silence,
         HookAnswer::Context(text) => HookAnswer::Context(join(text)),
         HookAnswer::TellPerson(text) => HookAnswer::TellPerson(join(text)),
         HookAnswer::Block(text) => HookAnswer::Block(join(text)),
-    }
+    };
+    JoinedAnswer { answer, unsaid }
 }
 
 /// Returns the first lines of a text that have no more than so many characters together; the first one in any case. A line that were cut could
@@ -205,7 +219,7 @@ mod tests {
     #[test]
     fn answers_about_several_projects_are_one_that_says_of_which_each_is() {
         let of = |answers: &[(&str, HookAnswer)]| {
-            join_answers(answers.iter().map(|(root, answer)| ((*root).to_owned(), answer.clone())).collect())
+            join_answers(answers.iter().map(|(root, answer)| ((*root).to_owned(), answer.clone())).collect()).answer
         };
         let (block, tell) = (HookAnswer::Block("red".to_owned()), HookAnswer::TellPerson("note".to_owned()));
         let context = HookAnswer::Context("line".to_owned());
@@ -213,6 +227,8 @@ mod tests {
         assert_eq!(of(&[("/a", HookAnswer::Silence), ("/b", block.clone())]), block, "one that speaks is left as it is");
         assert_eq!(of(&[("/a", tell), ("/b", block.clone()), ("/c", context)]), block, "a block goes first");
         let both = HookAnswer::Block("In “/a”: red\nIn “/b”: red".to_owned());
+        let answers = vec![("/a".to_owned(), HookAnswer::TellPerson("note".to_owned())), ("/b".to_owned(), block.clone())];
+        assert_eq!(join_answers(answers).unsaid, ["/a"], "a person's text is not lost");
         assert_eq!(of(&[("/a", block.clone()), ("/b", block)]), both);
     }
 
@@ -220,7 +236,9 @@ mod tests {
     fn joined_answers_are_bounded_and_end_with_a_whole_line() {
         let long = HookAnswer::Block(format!("first\n{}", "- “data” is here\n".repeat(110)));
         let answers: Vec<(String, HookAnswer)> = (0..20).map(|number| (format!("/{number}"), long.clone())).collect();
-        let HookAnswer::Block(text) = join_answers(answers) else { panic!("no block") };
+        let joined = join_answers(answers);
+        assert_eq!((joined.unsaid.len(), joined.unsaid[0].as_str()), (19, "/1"));
+        let HookAnswer::Block(text) = joined.answer else { panic!("no block") };
         assert!(text.chars().count() <= LONGEST_MESSAGE, "{}", text.chars().count());
         assert!(text.ends_with("The same goes for 19 more of your projects: `proctor status --all`."), "{text}");
         assert_eq!(text.matches('“').count(), text.matches('”').count(), "{text}");

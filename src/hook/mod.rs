@@ -27,7 +27,9 @@ pub use contract::{
 };
 pub use decision::{HookDecision, MOST_BLOCKS, RefutedClaim, decide, needs_waiting};
 pub use figures::{HookFigures, HookLine, HookOutcome};
-pub use message::{LONGEST_MESSAGE, join_answers};
+pub use message::{JoinedAnswer, LONGEST_MESSAGE, join_answers};
 pub use settings_text::{AddedPart, EditedSettings, SettingsProblem, entries_there, install_hooks, uninstall_hooks};
 pub use standing::{FailingItem, HookJudgement, HookStanding, HookVerdictReader};
-pub use state::{FailureIdentity, FailurePlace, FailuresBefore, SessionState, ToldState, TurnStart, TurnState, VerdictBefore};
+pub use state::{
+    FailureIdentity, FailurePlace, FailuresBefore, SaidText, SessionState, ToldState, TurnStart, TurnState, VerdictBefore,
+};

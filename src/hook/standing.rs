@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::api::{FailureKindV1, FailureV1, ProjectStatusV1, StateV1, TaskStatusV1};
 use crate::hook::{FailureIdentity, FailurePlace, FailuresBefore, VerdictBefore};
-use crate::model::{OverallResult, RunId, Serving, TaskId, Timestamp, TreeDigest};
+use crate::model::{OverallResult, RunId, Serving, TaskId, Timestamp, Tool, ToolClass, TreeDigest};
 
 /// Reads the verdict of the project that a hook is about: from the service, or without it.
 pub trait HookVerdictReader {
@@ -171,7 +171,8 @@ impl FailingItem {
         Self {
             identity: FailureIdentity::of(failure),
             is_test: failure.kind == FailureKindV1::Test
-                || failure.kind == FailureKindV1::Action && is_named_for_tests(&failure.check),
+                || failure.kind == FailureKindV1::Action
+                    && (is_named_for_tests(&failure.check) || failure.command.as_deref().is_some_and(runs_tests)),
             file: failure.file.clone(),
             line: failure.line,
             message: failure.message.clone(),
@@ -182,10 +183,25 @@ impl FailingItem {
     }
 }
 
-/// Returns whether a check is named for tests: `tests`, `pytest`, `spec`. A command without a report says no more about what it is.
+/// Returns whether a check is named for tests: `tests`, `pytest`, `spec`.
 fn is_named_for_tests(check: &str) -> bool {
     let name = check.to_ascii_lowercase();
     name.contains("test") || name.contains("spec")
+}
+
+/// Returns whether a command runs tests: a test tool of the table of tools, or another common one. `test -f FILE` of a shell runs none.
+fn runs_tests(command: &str) -> bool {
+    const BUILDERS: &[&str] = &[
+        "cargo", "go", "npm", "yarn", "pnpm", "bun", "deno", "make", "mvn", "gradle", "gradlew", "dotnet", "swift", "mix",
+        "rake", "rails", "zig", "bazel", "run", "nextest",
+    ];
+    const RUNNERS: &[&str] = &["py.test", "nextest", "rspec", "phpunit", "ctest", "mocha", "tox", "nox", "playwright", "cypress"];
+    let words: Vec<&str> = command.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word)).collect();
+    let is_runner = |word: &&str| {
+        let mut tools = Tool::ALL.into_iter().filter(|tool| tool.class() == ToolClass::Test);
+        RUNNERS.contains(word) || tools.any(|tool| tool.word() == *word)
+    };
+    words.iter().any(is_runner) || words.windows(2).any(|pair| BUILDERS.contains(&pair[0]) && pair[1] == "test")
 }
 
 /// The order in which judgements of several tasks count: the greatest one is that of all together.
@@ -294,6 +310,18 @@ mod tests {
             let standing = HookStanding::of(&project(state, serving, result));
             let last = standing.last.map(|last| (last.verdict, last.failing.len()));
             assert_eq!(last, expected, "{state} {serving} {result:?}");
+        }
+    }
+
+    #[test]
+    fn a_check_that_runs_tests_is_one_of_tests_whatever_its_name_is() {
+        for command in
+            ["cargo test", "cargo test --locked", "python3 -m pytest -q", "npx vitest run", "npm run test", "./gradlew test"]
+        {
+            assert!(runs_tests(command), "{command}");
+        }
+        for command in ["cargo clippy", "test -f a.txt", "npm run lint", "grep -q good code.txt", "cargo build"] {
+            assert!(!runs_tests(command), "{command}");
         }
     }
 

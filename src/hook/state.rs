@@ -5,13 +5,42 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::hook::Claim;
-use crate::model::{OverallResult, Timestamp, TreeDigest};
+use crate::model::{Digest, OverallResult, Timestamp, TreeDigest};
 
 /// What is known about one session of an agent: a state for each project that it worked in, by the project's root.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SessionState {
     pub projects: BTreeMap<String, TurnState>,
+    /// The last text that kept the agent from stopping, about all projects together.
+    pub last_text: Option<SaidText>,
+}
+
+/// A text that the agent was given, by its hash. Some agents send the text back as the next prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SaidText {
+    digest: Digest,
+    /// How many bytes the text has.
+    bytes: usize,
+}
+
+/// How many bytes an agent may put before the text that it sends back.
+const LONGEST_PREFIX: usize = 200;
+
+impl SaidText {
+    pub fn of(text: &str) -> Self {
+        let text = text.trim();
+        Self { digest: Digest::of(text.as_bytes()), bytes: text.len() }
+    }
+
+    /// Returns whether a prompt is this text as a whole, with at most a short prefix of the agent before it. A person who quotes a part of
+    /// the text gives a new prompt.
+    pub fn is_echoed_by(&self, prompt: &str) -> bool {
+        let prompt = prompt.trim();
+        let Some(start) = prompt.len().checked_sub(self.bytes).filter(|start| *start <= LONGEST_PREFIX) else { return false };
+        prompt.get(start..).is_some_and(|end| Digest::of(end.as_bytes()) == self.digest)
+    }
 }
 
 /// What is known about an agent's present turn in one project.
@@ -26,8 +55,6 @@ pub struct TurnState {
     pub side_blocks: u32,
     /// The last verdict that the agent was told of.
     pub last_result: Option<OverallResult>,
-    /// The first line of the last text that kept the agent from stopping. Some agents send that text back as a prompt.
-    pub last_block: Option<String>,
     /// A claim in the agent's last message, for agents whose end of a turn has no message.
     pub reply: Option<Claim>,
     pub told: ToldState,
@@ -104,6 +131,14 @@ pub enum FailurePlace {
     Whole,
 }
 
+impl TurnState {
+    /// Takes back what is recorded as said, because it was not. `before` is what was recorded before.
+    pub fn unsay(&mut self, before: &Self) {
+        let TurnState { blocks, side_blocks, last_result, told, .. } = before.clone();
+        (self.blocks, self.side_blocks, self.last_result, self.told) = (blocks, side_blocks, last_result, told);
+    }
+}
+
 impl FailuresBefore {
     /// Returns whether a failure was there before the turn. A check that was given another name is recognised by its command, and, where it
     /// is one that there was not before, by its failing tests.
@@ -113,5 +148,27 @@ impl FailuresBefore {
             let has_same_command = before.command.is_some() && before.command == now.command;
             before.place == now.place && (before.check == now.check || has_same_command || is_renamed)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_text_is_an_echo() {
+        let text = SaidText::of("proctor: the checks fail.\n- a\nMend this.");
+        assert!(text.is_echoed_by("proctor: the checks fail.\n- a\nMend this.\n"));
+        assert!(text.is_echoed_by("Stop hook feedback: proctor: the checks fail.\n- a\nMend this."));
+        assert!(!text.is_echoed_by("What does `proctor: the checks fail.` mean?"), "a person quotes a line");
+        assert!(!text.is_echoed_by("proctor: the checks fail.\n- a\nMend this. And why?"));
+        assert!(!text.is_echoed_by(&format!("{}proctor: the checks fail.\n- a\nMend this.", "x".repeat(300))));
+    }
+
+    #[test]
+    fn a_state_of_an_earlier_version_is_read() {
+        let earlier = r#"{"projects": {"/shop": {"blocks": 2, "lastBlock": "proctor: the checks fail."}}}"#;
+        let state: SessionState = serde_json::from_str(earlier).expect("a state");
+        assert_eq!((state.projects["/shop"].blocks, state.last_text), (2, None));
     }
 }

@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 
 use crate::mcp::answers::{CallStop, ToolAnswers, ToolRefusal};
 use crate::mcp::schema::schemas;
-use crate::mcp::text::{DATA, bounded, text};
+use crate::mcp::text::{DATA, cut_to_fit, text};
 use crate::mcp::tool::{TOOLS, ToolCall, ToolRow};
 use crate::model::quoted_text;
 
@@ -101,7 +101,8 @@ async fn tell_progress(context: RequestContext<RoleServer>, wait: Option<u64>) {
 fn refused(refusal: &ToolRefusal) -> CallToolResult {
     // What was asked for may stand in it, and names of tests.
     let hint = if refusal.hint.is_empty() { String::new() } else { format!("\nhint: {}", quoted_text(&refusal.hint)) };
-    CallToolResult::error(vec![ContentBlock::text(bounded(format!("{}{hint}\n{DATA}", quoted_text(&refusal.message))))])
+    let text = format!("{}{hint}\n{DATA}", quoted_text(&refusal.message));
+    CallToolResult::error(vec![ContentBlock::text(cut_to_fit(text, "… cut"))])
 }
 
 fn tool(row: &ToolRow) -> Tool {

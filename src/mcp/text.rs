@@ -38,12 +38,41 @@ pub(super) fn text(call: &ToolCall, answer: &Value) -> String {
 
 /// Cuts a text after the most characters, and says so.
 pub(super) fn bounded(text: String) -> String {
-    const CUT: &str = "\n… cut: structuredContent has the rest";
+    cut_to_fit(text, "… cut: structuredContent has the rest")
+}
+
+/// Cuts a text after the most characters. Behind the cut, a quotation is closed, `remark` says that the text is cut, and the mark of
+/// quoted texts stands.
+pub(super) fn cut_to_fit(text: String, remark: &str) -> String {
     if text.chars().count() <= LONGEST {
         return text;
     }
-    let kept: String = text.chars().take(LONGEST - CUT.chars().count()).collect();
-    kept + CUT
+    let end = format!("\n{remark}\n{DATA}");
+    // One character is left for the quotation mark.
+    let mut kept: String = text.chars().take(LONGEST - end.chars().count() - 1).collect();
+    if ends_in_escape(&kept) {
+        kept.pop();
+    }
+    if is_in_quotes(&kept) {
+        kept.push('"');
+    }
+    kept + &end
+}
+
+/// Returns whether a text ends within quotation marks. A mark behind a backslash is a part of the quotation.
+fn is_in_quotes(text: &str) -> bool {
+    let (mut is_inside, mut is_escaped) = (false, false);
+    for character in text.chars() {
+        if character == '"' && !is_escaped {
+            is_inside = !is_inside;
+        }
+        is_escaped = character == '\\' && !is_escaped;
+    }
+    is_inside
+}
+
+fn ends_in_escape(text: &str) -> bool {
+    text.chars().rev().take_while(|character| *character == '\\').count() % 2 == 1
 }
 
 fn verdict(answer: &AnswerV1) -> String {
@@ -68,6 +97,9 @@ fn verdict(answer: &AnswerV1) -> String {
     }
     if let Some(health) = &answer.project.health {
         let _never_fails = writeln!(text, "problem: {} ({})", quoted_text(&health.message), quoted_text(&health.mend));
+    }
+    if text.contains('"') && !text.contains(DATA) {
+        let _never_fails = writeln!(text, "{DATA}");
     }
     text
 }
@@ -154,6 +186,15 @@ mod tests {
             let told = text(&verdict, &answer(&"\u{e4}".repeat(length)));
             assert!(told.chars().count() <= LONGEST, "{length}");
             assert_eq!(told.contains("… cut"), length > 3500, "{length}");
+            assert!(told.trim_end().ends_with(DATA) || told.contains(DATA), "{length}");
+            assert!(!is_in_quotes(&told), "{length}");
+        }
+        let troubled = json!({"inTime": "answered", "exitCode": 4, "project": {"id": null, "root": "/p", "serving": "served", "tasks": [],
+            "problems": [HOSTILE]}});
+        assert!(text(&verdict, &troubled).contains(DATA));
+        for cut in [r#""a\""#, r#""a\\""#, "\"\\"] {
+            let told = bounded(cut.repeat(LONGEST));
+            assert!(told.ends_with(DATA) && told.chars().count() <= LONGEST, "{cut}");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The tools: their names, what they are for, and their arguments.
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Number, Value};
 
 /// A call of a tool, with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub struct VerdictArguments {
     #[serde(default)]
     pub task: Option<String>,
     /// How many seconds to wait for a verdict on the files as they are; 0 asks for the present state.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole_number")]
     pub wait_s: Option<u64>,
 }
 
@@ -53,7 +54,7 @@ pub struct FailuresArguments {
     #[serde(default)]
     pub test: Option<String>,
     /// The most bytes of what a tool printed about one failure.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole_number")]
     pub max_bytes: Option<u64>,
 }
 
@@ -195,6 +196,17 @@ impl ToolRow {
     }
 }
 
+/// Reads a whole number of JSON Schema, for which `1.0` is an integer too.
+fn whole_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let Some(number) = Option::<Number>::deserialize(deserializer)? else { return Ok(None) };
+    let text = number.to_string();
+    let whole = text
+        .split_once('.')
+        .filter(|(_, rest)| rest.bytes().all(|digit| digit == b'0'))
+        .map_or(text.as_str(), |(whole, _)| whole);
+    whole.parse().map(Some).map_err(|_| D::Error::custom(format!("`{number}` is no whole number from 0 on")))
+}
+
 impl RunWord {
     /// Returns the run's id or number as a text.
     pub fn text(&self) -> String {
@@ -251,7 +263,10 @@ mod tests {
         let output = ToolCall::Output(OutputArguments { run: RunWord::Number(5), action: "STEP.1".to_owned() });
         assert_eq!(call("output", json!({"run": 5, "action": "STEP.1"})), Ok(output));
         assert_eq!(call("verdict", Value::Null), Ok(ToolCall::Verdict(VerdictArguments::default())));
+        let waiting = ToolCall::Verdict(VerdictArguments { wait_s: Some(1), ..VerdictArguments::default() });
+        assert_eq!(call("verdict", json!({"wait_s": 1.0})), Ok(waiting));
         for (name, arguments) in [
+            ("verdict", json!({"wait_s": 1.5})),
             ("verdict", json!({"wait": 5})),
             ("verdict", json!({"wait_s": -1})),
             ("verdict", json!({"wait_s": "5"})),

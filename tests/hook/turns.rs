@@ -133,6 +133,47 @@ fn every_workspace_root_of_an_agent_is_looked_at() {
     assert!(text.chars().count() <= 2000, "{text}");
 }
 
+#[test]
+fn a_project_with_test_specifications_alone_is_not_said_to_be_untestable() {
+    let project = crate::specification_runs::project(&[crate::specification_runs::task("T117")]);
+    project.proctor(["run", "--task", "T117"]).success();
+    let daemon = start_serving(&project);
+    prompt(&project);
+    project.save("totals.txt", "half-even 2.66, and a word more\n");
+    assert_eq!(stop(&project, "I added a word.")["decision"], Value::Null);
+    prompt(&project);
+    project.save("totals.txt", "nothing\n");
+    let answer = stop(&project, "I removed the totals.");
+    assert!(answer["reason"].as_str().is_some_and(|text| text.contains("the checks fail on the files")), "{answer}");
+    daemon.interrupt();
+}
+
+#[test]
+fn a_block_that_comes_back_as_a_prompt_begins_no_turn_in_any_project() {
+    let first = registered();
+    let second = first.root().join("second");
+    std::fs::create_dir(&second).expect("the root is ours");
+    for (name, text) in [("proctor.toml", SETTINGS), ("code.txt", "good\n")] {
+        write(&second.join(name), text);
+    }
+    first.proctor(["run", "--project", second.to_str().expect("a text")]).success();
+    let saying = |prompt: &str| json!({"conversation_id": "c1", "workspace_roots": [first.path(), &second], "prompt": prompt, "status": "completed"});
+    hook(&first, "cursor", "beforeSubmitPrompt", &saying("Go on."));
+    first.save("code.txt", "bad\n");
+    let blocked = hook(&first, "cursor", "stop", &saying("")).json();
+    let text = blocked["followup_message"].as_str().expect("a block");
+    // The agent breaks the second project and mends the first one, in the same turn.
+    write(&second.join("code.txt"), "bad\n");
+    first.save("code.txt", "good\n");
+    assert_eq!(hook(&first, "cursor", "beforeSubmitPrompt", &saying(text)).json(), json!({}));
+    let answer = hook(&first, "cursor", "stop", &saying("")).json();
+    assert!(answer["followup_message"].as_str().is_some_and(|text| text.contains("new in this turn")), "{answer}");
+    // A person who quotes a line of it begins a turn.
+    let line = text.lines().next().expect("a line");
+    hook(&first, "cursor", "beforeSubmitPrompt", &saying(&format!("What does this mean: {line}")));
+    assert_eq!(hook(&first, "cursor", "stop", &saying("")).json()["followup_message"], Value::Null);
+}
+
 fn write(path: &std::path::Path, text: &str) {
     std::fs::write(path, text).expect("the directory is ours");
 }

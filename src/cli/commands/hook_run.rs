@@ -17,8 +17,8 @@ use crate::cli::setup;
 use crate::config::Configuration;
 use crate::evidence::read_boot_id;
 use crate::hook::{
-    AgentRow, EventRow, HookAnswer, HookDecision, HookEvent, HookInput, HookLine, HookStanding, HookVerdictReader, RefutedClaim,
-    SessionState, TurnState, decide, form_output, join_answers, needs_waiting, read_input,
+    AgentRow, EventRow, HookAnswer, HookDecision, HookEvent, HookInput, HookLine, HookOutcome, HookStanding, HookVerdictReader,
+    RefutedClaim, SaidText, SessionState, TurnState, decide, form_output, join_answers, needs_waiting, read_input,
 };
 use crate::model::{ClaimRecord, CommandExit, ProjectId, Serving, TaskId, TreeDigest};
 use crate::process::clock::Monotonic;
@@ -81,8 +81,13 @@ fn answer(agent: &'static AgentRow, event: &'static EventRow, environment: &Envi
         hook.files.forget_old_sessions();
     }
     let session = hook.files.session(agent.word, &hook.input.session);
+    let is_echo = |text: &SaidText| hook.input.prompt.as_ref().is_some_and(|prompt| text.is_echoed_by(prompt));
+    if event.event == HookEvent::Prompt && session.last_text.as_ref().is_some_and(is_echo) {
+        // The agent sends back what kept it from stopping: the turn goes on, in every project.
+        return Ok(HookAnswer::Silence);
+    }
     let roots = projects_in_turn(event.event, &session, here);
-    Ok(join_answers(roots.into_iter().map(|root| (root.display().to_string(), hook.answer_about(&root, &session))).collect()))
+    Ok(hook.say(roots.iter().filter_map(|root| hook.answer_about(root, &session)).collect()))
 }
 
 /// Returns the projects that an event is about. An agent may have gone to another directory during its turn, so the end of a turn is about
@@ -100,6 +105,14 @@ fn projects_in_turn(event: HookEvent, session: &SessionState, here: Vec<PathBuf>
     }
 }
 
+/// The answer about one project.
+struct ProjectAnswer {
+    root: String,
+    decision: HookDecision,
+    /// What was recorded about the project's turn before the decision.
+    before: TurnState,
+}
+
 /// An event of an agent that is being answered.
 struct Hook<'a> {
     agent: &'static AgentRow,
@@ -111,40 +124,76 @@ struct Hook<'a> {
 }
 
 impl Hook<'_> {
-    /// Returns the answer about one project, and records what it says. `session` is what was known before the answer.
-    fn answer_about(&self, root: &Path, session: &SessionState) -> HookAnswer {
+    /// Joins the answers about several projects. What is left out is recorded as not said, so that a later event says it.
+    fn say(&self, answers: Vec<ProjectAnswer>) -> HookAnswer {
+        let joined = join_answers(answers.iter().map(|about| (about.root.clone(), about.decision.answer.clone())).collect());
+        let said = if let HookAnswer::Block(text) = &joined.answer { Some(SaidText::of(text)) } else { None };
+        let is_unsaid = |about: &&ProjectAnswer| joined.unsaid.contains(&about.root);
+        if said.is_some() || !joined.unsaid.is_empty() || self.event.event == HookEvent::Prompt {
+            let ((), kept) = self.files.update_session(self.agent.word, &self.input.session, |session| {
+                if said.is_some() || self.event.event == HookEvent::Prompt {
+                    session.last_text = said;
+                }
+                for about in answers.iter().filter(is_unsaid) {
+                    let state = session.projects.entry(about.root.clone()).or_default();
+                    match self.event.event {
+                        // A turn has begun all the same: what was counted in the former one does not come back.
+                        HookEvent::SessionStart | HookEvent::Prompt => state.last_result = about.before.last_result,
+                        HookEvent::Reply | HookEvent::TurnEnd | HookEvent::SubagentEnd | HookEvent::TaskDone => {
+                            state.unsay(&about.before);
+                        }
+                    }
+                }
+            });
+            if let Err(error) = kept {
+                render::note(&format!("note: the state of the turn cannot be kept: {error}"));
+            }
+        }
+        if !matches!(self.event.event, HookEvent::SessionStart | HookEvent::Prompt | HookEvent::Reply) {
+            for about in &answers {
+                self.log(about, is_unsaid(&about));
+            }
+        }
+        joined.answer
+    }
+
+    /// Decides the answer about one project, and records what it says. `session` is what was known before the answer.
+    fn answer_about(&self, root: &Path, session: &SessionState) -> Option<ProjectAnswer> {
         let (event, key) = (self.event.event, root.display().to_string());
-        let mut reader = ProjectReader { environment: self.environment, root, served: None };
-        let Some(project) = reader.read_now() else { return HookAnswer::Silence };
+        let mut reader = ProjectReader { environment: self.environment, root, served: None, has_own_checks: false };
+        let project = reader.read_now()?;
         let known = session.projects.get(&key).cloned().unwrap_or_default();
         let standing = self.settled(&known, &project, &mut reader);
         // While a verdict was waited for, another event may have changed what is known: that counts.
-        let (decision, kept) = self.files.update_session(self.agent.word, &self.input.session, |session| {
+        let ((mut decision, before), kept) = self.files.update_session(self.agent.word, &self.input.session, |session| {
             let state = session.projects.entry(key.clone()).or_default();
             let decision = decide(event, &self.input, state, &standing, clock::now());
-            state.clone_from(&decision.state);
-            decision
+            let before = std::mem::replace(state, decision.state.clone());
+            (decision, before)
         });
         if let Err(error) = &kept {
             render::note(&format!("note: the state of the turn cannot be kept: {error}"));
         }
-        if !matches!(event, HookEvent::SessionStart | HookEvent::Prompt | HookEvent::Reply) {
-            self.log(key, &decision);
-        }
-        if let (Some(refuted), Some(id)) = (decision.refuted, project.id) {
+        if let (Some(refuted), Some(id)) = (decision.refuted.clone(), project.id) {
             record(refuted, self.agent, (id, root), self.environment);
         }
         // Blocks that cannot be counted would not end.
-        if kept.is_err() && matches!(decision.answer, HookAnswer::Block(_)) { HookAnswer::Silence } else { decision.answer }
+        if kept.is_err() && matches!(decision.answer, HookAnswer::Block(_)) {
+            decision.answer = HookAnswer::Silence;
+        }
+        Some(ProjectAnswer { root: key, decision, before })
     }
 
-    fn log(&self, project: String, decision: &HookDecision) {
+    /// Adds the line for `proctor hook report`. A block that was not said is none.
+    fn log(&self, about: &ProjectAnswer, is_unsaid: bool) {
+        let ProjectAnswer { root, decision, .. } = about;
+        let is_silent_block = is_unsaid && decision.outcome == HookOutcome::Blocked;
         let line = HookLine::End {
             at: clock::now(),
-            project,
+            project: root.clone(),
             agent: self.agent.word.to_owned(),
             session: self.input.session.clone(),
-            outcome: decision.outcome,
+            outcome: if is_silent_block { HookOutcome::Red } else { decision.outcome },
             refuted: decision.refuted.is_some(),
             turn: self.event.event == HookEvent::TurnEnd,
         };
@@ -205,6 +254,8 @@ struct ProjectReader<'a> {
     root: &'a Path,
     /// The service and the project there, once it was asked and watches the project.
     served: Option<ServedProject>,
+    /// Whether the project has checks of its own, by the last answer of the service. One with test specifications alone has none.
+    has_own_checks: bool,
 }
 
 impl ProjectReader<'_> {
@@ -220,8 +271,8 @@ impl ProjectReader<'_> {
         }
     }
 
-    /// Has the checks run where no service does it, by `proctor wait` as a child without a terminal. A run that is not over in time is
-    /// stopped, and its verdict is then not known.
+    /// Waits for every task by `proctor wait` as a child without a terminal: it asks the service, or runs the checks where no service does
+    /// it. A run that is not over in time is stopped, and its verdict is then not known.
     fn test_here(&self, within: Duration) {
         let mut place = OsString::from("--project=");
         place.push(self.root);
@@ -269,6 +320,7 @@ impl HookVerdictReader for ProjectReader<'_> {
     fn read_now(&mut self) -> Option<ProjectStatusV1> {
         self.served = service::serving(self.environment, self.root);
         if let Some(project) = self.ask("", LOOKING) {
+            self.has_own_checks = project.tasks.iter().any(|task| task.task == TaskId::default_task());
             return Some(project);
         }
         self.look_here().unwrap_or_else(|error| {
@@ -278,10 +330,14 @@ impl HookVerdictReader for ProjectReader<'_> {
     }
 
     fn wait_for_verdict(&mut self, within: Duration) -> Option<ProjectStatusV1> {
-        if self.served.is_some() {
+        // A wait for the project's own checks, where there are none, is answered as a wrong configuration.
+        if self.served.is_some() && self.has_own_checks {
             return self.ask(&format!("&wait=fresh&timeout={}ms", within.as_millis()), within + MARGIN);
         }
         self.test_here(within);
+        if let Some(project) = self.ask("", LOOKING) {
+            return Some(project);
+        }
         self.look_here().unwrap_or_else(|error| {
             render::error(&error);
             None

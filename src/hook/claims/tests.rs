@@ -2,7 +2,8 @@
 //!
 //! The sets `held-out`, `blind`, `last` and `final` were each written before the table was measured with them and then changed: of their
 //! lies the table found 41, 90, 84 and 50 of 100 then (`final` is the set with the rarest wordings), and accused 2 of 204, 2 of 208,
-//! 2 of 134 and 0 of 90 honest messages. So a claim in words that nobody has thought of here is missed more often than the tests show.
+//! 2 of 134 and 0 of 90 honest messages. The set `corrections` came later: messages whose honest part stands in another sentence than the words of the claim,
+//! which the table accused in 66 of 126, and lies of which it found 15 of 62. So a claim in words that nobody has thought of here is missed more often than the tests show.
 
 use super::*;
 
@@ -29,6 +30,11 @@ const SETS: &[(&str, &str, &str)] = &[
         include_str!("../../../fixtures/hooks/claims/final-honest.txt"),
         include_str!("../../../fixtures/hooks/claims/final-lies.txt"),
     ),
+    (
+        "corrections",
+        include_str!("../../../fixtures/hooks/claims/corrections-honest.txt"),
+        include_str!("../../../fixtures/hooks/claims/corrections-lies.txt"),
+    ),
 ];
 
 fn messages(text: &str) -> Vec<String> {
@@ -41,6 +47,11 @@ fn messages_without_a_claim_are_not_accused() {
     assert!(honest.len() >= 1000, "{}", honest.len());
     let accused: Vec<(String, String)> =
         honest.into_iter().filter_map(|message| find_claim(&message).map(|claim| (message, claim.phrase))).collect();
+    for (name, honest, _) in SETS {
+        let honest = messages(honest);
+        let accused = honest.iter().filter(|message| find_claim(message).is_some()).count();
+        println!("{name}: {accused} of {} honest messages are accused", honest.len());
+    }
     assert!(
         accused.is_empty(),
         "{}",
@@ -92,6 +103,7 @@ fn each_language_finds_its_own_claim() {
         "Russian" => "Все тесты проходят.",
         "Chinese" => "所有测试都通过了。",
         "Japanese" => "すべてのテストが成功しました。",
+        "Korean" => "모든 테스트가 통과했습니다.",
         other => panic!("no message for {other}"),
     };
     for language in LANGUAGES {
@@ -104,9 +116,10 @@ fn each_language_finds_its_own_claim() {
 fn every_pattern_of_the_table_can_be_compiled() {
     for position in 0..LANGUAGES.len() {
         let language = compiled(position);
-        let CompiledLanguage { leading_word, excluded_before, excluded_after, tail, label, opening, harmless, patterns } =
-            language;
-        let others = [leading_word, excluded_before, excluded_after, tail, label, opening, harmless];
+        let CompiledLanguage { leading_word, excluded_before, excluded_after, tail, label, opening, harmless, .. } = language;
+        let CompiledLanguage { patterns, partial, total, total_first, admits, mended, corrects, .. } = language;
+        let around = [leading_word, excluded_before, excluded_after, tail, label, opening, harmless];
+        let others = around.into_iter().chain([partial, total, total_first, admits, mended, corrects]);
         for pattern in patterns.iter().map(|(_, pattern)| pattern).chain(others) {
             assert!(!pattern.get().as_str().is_empty());
         }

@@ -235,15 +235,6 @@ fn three_blocks_in_a_row_then_the_person_is_told_once_and_a_prompt_or_green_begi
 }
 
 #[test]
-fn the_own_text_that_comes_back_as_a_prompt_begins_no_turn() {
-    let state = stop(&prompted(&green("a")), "Done.", &red("b", &["test_total"]));
-    let text = blocked(&state).expect("a block").to_owned();
-    let back = HookInput { prompt: Some(text), ..HookInput::default() };
-    let decision = decide(HookEvent::Prompt, &back, &state.state, &red("b", &["test_total"]), time(30));
-    assert_eq!(decision.state, state.state, "the block still counts, and the turn began earlier");
-}
-
-#[test]
 fn a_tree_that_is_not_tested_yet_is_said_once_to_the_person() {
     let state = prompted(&green("a"));
     assert!(needs_waiting(HookEvent::TurnEnd, &saying("Done."), &state, &pending("b")));

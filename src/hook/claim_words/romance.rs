@@ -1,0 +1,155 @@
+//! The claims in French, Spanish, Portuguese and Italian.
+
+use crate::hook::ClaimSubject::{Everything, Tests};
+use crate::hook::claim_words::ClaimLanguage;
+
+pub(in crate::hook) const FRENCH: ClaimLanguage = ClaimLanguage {
+    name: "French",
+    needs: &["passe", "passé", "réussi", "vert", "succès", "échec", "échou", "vérifié", "ok"],
+    parts: &[
+        (
+            "whole",
+            r"\b(?:(?:tous|toute|l'ensemble|des|les|la|le|\d+|nos)\s+)*(?:tests(?:\s+unitaires)?|suite(?:\s+de\s+tests?)?(?:\s+(?:complète|entière))?)",
+        ),
+        ("also", r"(?:sont|est|ont|a|été|maintenant|désormais|tous|toujours|entièrement|complètement|de|nouveau|à|avec|encore)"),
+        ("pass", r"(?:passent(?:\s+tous)?|passés?|passe|réussissent|réussit|réussis?|verte|verts?|au vert|succès)"),
+    ],
+    claims: &[
+        (Tests, r"<whole>(?:\s+<also>)*\s+<pass>"),
+        (Tests, r"tests\s*:\s*(?:tous\s+|\d+/\d+\s+)?(?:ok\b|verts|au vert|réussis|passent|passés)"),
+        (Tests, r"(?:le\s+code|tout|il|elle|la\s+branche)\s+passe\s+(?:maintenant\s+)?tous\s+les\s+tests"),
+        (Everything, r"tout(?:\s+(?:est|maintenant))*\s+(?:passe|vert|au vert|vérifié)"),
+        (Tests, r"(?:il\s+n'y\s+a\s+)?(?:plus\s+)?(?:aucun|0)\s+(?:test\s+en\s+échec|échec\s+de\s+test)"),
+        (Tests, r"(?:plus\s+)?aucun\s+test\s+n'(?:échoue|est\s+en\s+échec)(?:\s+plus)?"),
+        (Tests, r"wholesuite(?:\s+<also>)*\s+<pass>"),
+        (
+            Tests,
+            r"(?:exécuté|relancé|lancé)\s+<whole>(?:\s+(?:complète|entière))?\W+(?:et\s+)?(?:tout|ils|elle|tous)\s+(?:<also>\s+)*<pass>",
+        ),
+    ],
+    lead: r"(?:et|j'ai|donc|que|car|maintenant|terminé|oui|désormais|corrigé|où)",
+    before: r"(?:^|\W)(?:ne|n'|pas|jamais|sans|si|quand|lorsque|dès|jusqu'à|devraient?|doivent|doit|pourraient?|veuillez|afin|pour que|j'espère|probablement|avant|hier|objectif|dit|signale|selon|seuls?|certains|quelques|plupart|presque|vérifiez|vérifier|assurer|pourquoi|comment|exemple|je vais|il faut|pense|crois)\W",
+    after: r"^\s*(?:sauf|excepté|hormis|à part|seulement|si|quand|pour|par|à|dans|sur|ou|avant|hier)\b|\b(?:sauf|excepté|hormis|à l'exception|à part|ignorés?|échoue|échouent|pas)\b",
+    tail: r"après\s+(?:la|le|cette|ce|ma|mon)\s+\w+|maintenant|désormais|localement|de nouveau|à nouveau|avec succès|aussi|en\s+\d[\d.,]*\s*(?:s|secondes?|ms|min\w*)",
+    goes_on: r"et\s+(?:le|la|les|je|tout)|(?:la|le)\s+(?:branche|correction|modification|code|correctif)|vous\s+pouvez|on\s+peut|donc|y compris",
+    label: r"|résultats?|statut|état|résumé|bilan|terminé|fait|tests?|vérification|corrigé|c'est fait",
+    opening: r"au|aux|à|dans|en|avec|sous|sur|pour|avant|après|quand|lorsque|si|pendant|sans|dès|jusqu'à|une fois|bien que",
+    partial: r"unitaires|^\W*\d+\s+tests",
+    total: r"\b(?:tous|toute|ensemble|0|aucun)\b",
+    admits: r"\b(?:[1-9]\d*|une?|deux|tests?|certains)\s+(?:[\w']+\s+){0,3}?(?:échoue|échouent|échoué|en\s+échec)\b|\b[1-9]\d*\s+(?:échecs?|non)\b|\b(?:est|sont|reste|restent)\s+(?:(?:encore|toujours)\s+)*(?:rouges?|cassée?s?|en\s+échec)\b|\b(?:pas|jamais)\s+(?:encore\s+)?(?:été\s+)?(?:exécut|lancé|testé)\w*|\bnon\s+(?:exécut|lancé|testé)\w*",
+    mended: r"\b(?:aucune?|sans|avant|corrig\w*|répar\w*)\b[^.;,:]*",
+    corrects: r"correction|attendez|cependant|toutefois|en\s+fait|non",
+    harmless: r"^\W*(?:après|avec)\s+(?:la|le|cette|ce|ma|mon)\s+(?:correction|modification|changement|correctif|mise\s+à\s+jour),|(?:sans|aucune?|0)\s+(?:échecs?|erreurs?)|^\s*à\s+nouveau",
+};
+
+pub(in crate::hook) const SPANISH: ClaimLanguage = ClaimLanguage {
+    name: "Spanish",
+    needs: &["pasa", "verde", "superad", "éxito", "exitos", "aprobad", "falla", "fallid", "verificado"],
+    parts: &[
+        (
+            "whole",
+            r"\b(?:(?:todos|todas|los|las|la|toda|el|\d+|nuestros)\s+)*(?:(?:tests|pruebas)(?:\s+unitari[oa]s)?|suite(?:\s+de\s+(?:tests|pruebas))?(?:\s+completa)?)",
+        ),
+        ("also", r"(?:están|está|ya|ahora|han|ha|son|todos|todas|se|ejecutaron|fueron|en|con|sido|siguen|sigue)"),
+        ("pass", r"(?:pasan|pasaron|pasado|pasando|pasa|pasó|verdes?|superad[oa]s|exitos[oa]s|éxito|aprobad[oa]s)"),
+    ],
+    claims: &[
+        (Tests, r"<whole>(?:\s+<also>)*\s+<pass>"),
+        (Tests, r"pasan\s+(?:ya\s+|ahora\s+)?(?:todos|todas)\s+(?:los|las)\s+(?:tests|pruebas)"),
+        (Tests, r"no\s+hay\s+(?:tests|pruebas)\s+(?:fallid[oa]s|fallando|que\s+fallen)"),
+        (Tests, r"(?:tests|pruebas)\s*:\s*(?:todas?\s+|todos\s+|\d+/\d+\s+)?(?:ok\b|en\s+verde|pasan|superad[oa]s)"),
+        (Tests, r"(?:el\s+código|todo|la\s+rama)\s+pasa\s+(?:ahora\s+)?(?:todos\s+los\s+tests|todas\s+las\s+pruebas)"),
+        (Everything, r"(?:está\s+)?todo(?:\s+(?:está|en|ha|sido))*\s+(?:pasa|verde|verificado)"),
+        (Tests, r"(?:ningún|ninguna|0)\s+(?:test|prueba)s?\s+(?:falla|fallid[oa]s?|fallando)(?:\s+ya)?"),
+        (Tests, r"ya\s+no\s+hay\s+(?:tests|pruebas)\s+(?:fallid[oa]s|fallando|que\s+fallen)"),
+        (Tests, r"wholesuite(?:\s+<also>)*\s+<pass>"),
+        (
+            Tests,
+            r"(?:ejecuté|ejecutado|corrí|corrido|lancé|lanzado)\s+<whole>\W+(?:y\s+)?(?:(?:todo|todas|todos|ellas|ellos)\s+)*(?:<also>\s+)*<pass>",
+        ),
+    ],
+    lead: r"(?:y|he|así|que|porque|ahora|hecho|listo|sí|ya|corregido)",
+    before: r"(?:^|\W)(?:no|nunca|sin|si|cuando|hasta|deberían?|deben|debe|podrían?|por favor|para que|ojalá|espero|probablemente|antes|ayer|objetivo|dice|informa|según|solo|sólo|algunos|algunas|casi|mayoría|verifica|verificar|comprobar|asegurar|cómo|ejemplo|voy a|hay que|creo|una vez)\W",
+    after: r"^\s*(?:excepto|salvo|menos|solo|si|cuando|para|por|a|de|o|antes|ayer|en\s+[^\d\s])\b|\b(?:excepto|salvo|menos|a excepción|omitid[oa]s|falla|fallan|no)\b",
+    tail: r"(?:tras|después\s+de)\s+(?:el|la|este|esta|mi)\s+\w+|ahora|ya|de nuevo|otra vez|localmente|en local|correctamente|también|con éxito|en\s+\d[\d.,]*\s*(?:s|segundos?|ms|min\w*)",
+    goes_on: r"y\s+(?:el|la|los|las|he|todo|lo|listo|lista|se\s+puede)|así que|incluidas?|incluidos?",
+    label: r"resultados?|estado|resumen|hecho|listo|tests?|pruebas|verificación|corregido|terminado",
+    opening: r"en|con|bajo|sobre|para|antes|después|cuando|si|mientras|hasta|sin|al|tras|una vez|aunque",
+    partial: r"unitari[oa]s|^\W*\d+\s+(?:tests|pruebas)",
+    total: r"\b(?:todos|todas|toda|0|ningun[oa]?|ningún)\b",
+    admits: r"\b(?:[1-9]\d*|un[ao]?|dos|tests?|pruebas?)\s+(?:\w+\s+){0,3}?(?:fallan?|fallaron|falló|fallid[oa]s?|fallando)\b|\b[1-9]\d*\s+(?:fallos?|no)\b|\b(?:está|están|sigue|siguen)\s+(?:\w+\s+)?(?:en\s+)?(?:roj[oa]s?|rot[oa]s?|fallando)\b|\bno\s+(?:se\s+)?(?:he|ha|han|fueron)\s+(?:ejecutad|corrid|probad)\w*|\bno\s+ejecuté\b|\bsin\s+(?:ejecutar|probar)\b",
+    mended: r"\b(?:no\s+hay|ningun[ao]?|ningún|antes|corregi\w*|arregl\w*|repar\w*)\b[^.;,:]*|\bsin\s+fall\w*|\bya\s+no\b[^.;,:]*",
+    corrects: r"corrección|espera|sin\s+embargo|en\s+realidad|no",
+    harmless: r"^\W*(?:tras|después\s+de|con)\s+(?:el|la|este|esta|mi)\s+(?:cambio|corrección|arreglo|modificación|actualización),|(?:sin|ningún|0)\s+(?:fallos?|errores|error)",
+};
+
+pub(in crate::hook) const PORTUGUESE: ClaimLanguage = ClaimLanguage {
+    name: "Portuguese",
+    needs: &["passa", "passo", "verde", "aprovad", "sucesso", "sucedid", "falh", "verificado"],
+    parts: &[
+        (
+            "whole",
+            r"\b(?:(?:todos|todas|os|as|a|toda|o|\d+|nossos)\s+)*(?:testes(?:\s+unitários)?|su[íi]te(?:\s+de\s+testes)?(?:\s+completa)?)",
+        ),
+        ("also", r"(?:estão|está|já|agora|foram|todos|a|com|continuam|continua)"),
+        ("pass", r"(?:passam|passaram|passou|passando|passar|passa|verdes?|aprovados|sucesso|bem-sucedidos)"),
+    ],
+    claims: &[
+        (Tests, r"<whole>(?:\s+<also>)*\s+<pass>"),
+        (Tests, r"testes\s*:\s*(?:todos\s+|\d+/\d+\s+)?(?:ok\b|verdes|passaram|passam|passando)"),
+        (Everything, r"(?:está\s+)?tudo(?:\s+(?:está|em|foi))*\s+(?:passando|passou|passa|verde|verificado)"),
+        (Tests, r"(?:nenhum|0)\s+testes?\s+(?:está\s+)?(?:falhando|falhou|falha)(?:\s+mais)?"),
+        (Tests, r"não\s+há\s+mais\s+testes\s+(?:falhando|com\s+falha)"),
+        (Tests, r"wholesuite(?:\s+<also>)*\s+<pass>"),
+        (Tests, r"(?:executei|rodei)\s+<whole>\W+(?:e\s+)?(?:(?:tudo|todos|eles|ela|está)\s+)*(?:<also>\s+)*<pass>"),
+    ],
+    lead: r"(?:e|que|porque|agora|feito|pronto|sim|já|corrigido)",
+    before: r"(?:^|\W)(?:não|nunca|sem|se|quando|até|deveriam?|devem|deve|poderiam?|por favor|para que|espero|provavelmente|antes|ontem|objetivo|diz|relata|segundo|só|apenas|alguns|quase|maioria|verifique|verificar|garantir|como|exemplo|vou|preciso|acho|assim que)\W",
+    after: r"^\s*(?:exceto|salvo|menos|só|se|quando|para|por|pelo|pela|de|ou|antes|ontem|em\s+[^\d\s])\b|\b(?:exceto|salvo|menos|com exceção|ignorados?|falha|falham|não)\b",
+    tail: r"(?:depois\s+d|após\s+)(?:a|o|esta|este)\s+\w+|agora|já|novamente|de novo|localmente|corretamente|também|com sucesso|em\s+\d[\d.,]*\s*(?:s|segundos?|ms|min\w*)",
+    goes_on: r"e\s+(?:o|a|os|as|tudo|eu)|portanto|então|incluindo",
+    label: r"resultados?|estado|status|resumo|feito|pronto|testes?|verificação|corrigido|concluído",
+    opening: r"em|no|na|nos|nas|com|sob|sobre|para|antes|depois|após|quando|se|enquanto|até|sem|ao|embora",
+    partial: r"unitários|^\W*\d+\s+testes",
+    total: r"\b(?:todos|todas|toda|0|nenhum)\b",
+    admits: r"\b(?:[1-9]\d*|uma?|dois|testes?)\s+(?:\w+\s+){0,3}?(?:falham?|falhou|falharam|falhando)\b|\b[1-9]\d*\s+(?:falhas?|não)\b|\b(?:está|estão|continua|continuam)\s+(?:\w+\s+)?(?:vermelh[oa]s?|quebrad[oa]s?|falhando)\b|\bnão\s+(?:foram|foi|rodei|executei|testei)\b",
+    mended: r"\b(?:não\s+há|nenhum\w*|sem|antes|corrig\w*|consert\w*)\b[^.;,:]*",
+    corrects: r"correção|espere|porém|no\s+entanto|na\s+verdade|não",
+    harmless: r"^\W*(?:após\s+|depois\s+d|com\s+)(?:a|o|esta|este|minha)\s+(?:correção|mudança|alteração|modificação|atualização),|(?:sem|nenhum|0)\s+(?:falhas?|erros?)",
+};
+
+pub(in crate::hook) const ITALIAN: ClaimLanguage = ClaimLanguage {
+    name: "Italian",
+    needs: &["passa", "superat", "verd", "successo", "riusciti", "falli", "verificato"],
+    parts: &[
+        (
+            "whole",
+            r"\b(?:(?:tutti|tutte|i|gli|la|l'intera|\d+|nostri)\s+)*(?:test(?:\s+unitari)?|suite(?:\s+di\s+test)?(?:\s+completa)?)",
+        ),
+        ("also", r"(?:sono|è|ora|adesso|stati|stata|tutti|hanno|con|ancora)"),
+        ("pass", r"(?:passano|passati|passata|passa|superati|superata|verdi|verde|successo|riusciti)"),
+    ],
+    claims: &[
+        (Tests, r"<whole>(?:\s+<also>)*\s+<pass>"),
+        (Tests, r"passano\s+(?:ora\s+)?tutti\s+i\s+test"),
+        (Tests, r"test\s*:\s*(?:tutti\s+|\d+/\d+\s+)?(?:ok\b|verdi|superati|passati|passano)"),
+        (Everything, r"tutto(?:\s+(?:è|ora))*\s+(?:passa|verde|verificato)"),
+        (Tests, r"(?:nessun|0)\s+test\s+(?:fallito|falliti|fallisce)(?:\s+più)?"),
+        (Tests, r"non\s+ci\s+sono\s+più\s+test\s+(?:falliti|che\s+falliscono)"),
+        (Tests, r"wholesuite(?:\s+<also>)*\s+<pass>"),
+        (Tests, r"(?:eseguito|lanciato)\s+<whole>\W+(?:ed?\s+)?(?:(?:tutto|tutti)\s+(?:i\s+test\s+)?)?(?:<also>\s+)*<pass>"),
+    ],
+    lead: r"(?:e|ed|ho|che|perché|ora|adesso|fatto|sì|corretto|quindi)",
+    before: r"(?:^|\W)(?:non|mai|senza|se|quando|finché|dovrebbero|dovrebbe|devono|deve|potrebbero|per favore|affinché|spero|probabilmente|prima|ieri|obiettivo|dice|secondo|solo|alcuni|quasi|maggior|verifica|verificare|assicurarsi|come|esempio|bisogna|penso|credo|appena)\W",
+    after: r"^\s*(?:tranne|eccetto|salvo|solo|se|quando|per|attraverso|di|o|prima|ieri|in\s+[^\d\s])\b|\b(?:tranne|eccetto|salvo|a eccezione|saltati|fallisce|falliscono|non)\b",
+    tail: r"dopo\s+(?:la|il|questa|questo|l')\s*\w+|ora|adesso|tutti|di nuovo|localmente|in locale|correttamente|anche|con successo|in\s+\d[\d.,]*\s*(?:s|secondi|ms|min\w*)",
+    goes_on: r"ed?\s+(?:il|la|lo|i|ho|tutto)|quindi|incluso|inclusi",
+    label: r"risultat[oi]|stato|riepilogo|fatto|pronto|test|verifica|corretto|completato",
+    opening: r"al|alla|in|nel|nella|con|sotto|su|sul|per|prima|dopo|quando|se|mentre|finché|senza|una volta|benché|nell'\w+",
+    partial: r"unitari|^\W*\d+\s+test",
+    total: r"\b(?:tutti|tutte|intera|0|nessun)\b",
+    admits: r"\b(?:[1-9]\d*|un[oa]?|due|tests?)\s+(?:\w+\s+){0,3}?(?:fallisce|falliscono|fallit[oi])\b|\bfallisce\b|\b[1-9]\d*\s+(?:no|falliti)\b|\b(?:è|sono|resta|restano)\s+(?:ancora\s+)?(?:ross[oaie]|rott[oaie])\b|\bnon\s+(?:ho|sono\s+stat\w|è\s+stat\w)\s+(?:eseguit|lanciat|testat)\w*",
+    mended: r"\b(?:non\s+ci\s+sono|nessun\w*|senza|prima|corrett\w*|risolt\w*|ripar\w*)\b[^.;,:]*",
+    corrects: r"correzione|aspetta|tuttavia|in\s+realtà|no",
+    harmless: r"^\W*(?:dopo|con)\s+(?:la|il|questa|questo|mia)\s+(?:correzione|modifica|cambio|aggiornamento),|(?:senza|nessun|0)\s+(?:errori|errore|fallimenti)|^\s*di\s+nuovo",
+};
