@@ -331,6 +331,7 @@ fn the_copy_of_a_branch_and_the_commit_itself_are_no_judges() {
 fn the_copy_of_a_branch_under_another_name_or_in_another_place_is_no_judge() {
     let project = in_repository();
     let origin = with_origin(&project);
+    project.proctor(["run"]).success();
     git(&project, &["switch", "--quiet", "-c", "weak"]);
     commit(&project, "proctor.toml", "[[check]]\nname = \"there\"\ncommand = [\"cat\", \"shop.txt\"]\n");
     project.approve();
