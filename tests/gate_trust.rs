@@ -169,6 +169,10 @@ fn the_policy_asks_for_platforms_fresh_caches_and_signers() {
     assert!(project.proctor(["gate", "--policy-from", &signers]).status(4).stderr.contains("`keys`:1"));
     let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea";
     fs::write(project.shared("keys"), format!("ci@example.org {key}\n")).expect("it is ours");
+    let refused = project.proctor(["gate", "--policy-from", &signers]).status(4).stderr;
+    assert!(refused.contains("`keys`:1") && refused.contains("namespaces="), "{refused}");
+    let key = format!("namespaces=\"proctor-evidence@v1\" {key}");
+    fs::write(project.shared("keys"), format!("ci@example.org {key}\n")).expect("it is ours");
     gate(&project, &["--policy-from", &signers], 0);
     // Who may sign is a matter for the trusted side.
     commit(&project, "proctor.toml", &format!("{CHECKS}[gate]\nsigners = \"keys\"\n"));
@@ -321,6 +325,54 @@ fn the_copy_of_a_branch_and_the_commit_itself_are_no_judges() {
     assert!(pushed("https://example.org/else", "refs/tags/v1", 3).contains("refs/remotes/origin/main"));
     pushed("origin", "refs/heads/feature", 0);
     pushed("origin", "refs/notes/x", 0);
+}
+
+#[test]
+fn the_copy_of_a_branch_under_another_name_or_in_another_place_is_no_judge() {
+    let project = in_repository();
+    let origin = with_origin(&project);
+    project.proctor(["run"]).success();
+    git(&project, &["switch", "--quiet", "-c", "weak"]);
+    commit(&project, "proctor.toml", "[[check]]\nname = \"there\"\ncommand = [\"cat\", \"shop.txt\"]\n");
+    project.approve();
+    project.proctor(["run"]).success();
+    let refused = || {
+        let judged = gate(&project, &[], 3);
+        assert_eq!(judged["lowered"], json!(["check `good`"]), "{judged}");
+        assert!(judged["policy"]["from"].as_str().expect("text").contains("refs/remotes/origin/main"), "{judged}");
+    };
+    let copies = || {
+        git(&project, &["push", "--quiet", "--set-upstream", "origin", "weak:other-name"]);
+        refused();
+        git(&project, &["push", "--quiet", "--set-upstream", "origin", "weak"]);
+        refused();
+        git(&project, &["push", "--quiet", "--set-upstream", "fork", "weak"]);
+        refused();
+        git(&project, &["branch", "--quiet", "--force", "here"]);
+        git(&project, &["branch", "--quiet", "--set-upstream-to=here"]);
+        refused();
+    };
+    let fork = project.shared("fork").to_str().expect("text").to_owned();
+    git(&project, &["clone", "--quiet", "--bare", ".", &fork]);
+    git(&project, &["remote", "add", "fork", &fork]);
+    // `main` is taken for the default branch that the remote did not name.
+    copies();
+    git(&project, &["remote", "set-head", "origin", "main"]);
+    copies();
+    // With another default branch that is not known, nobody is left to judge.
+    git(&project, &["remote", "set-head", "origin", "--delete"]);
+    git(&project, &["config", "remote.origin.followRemoteHEAD", "never"]);
+    git(&project, &["remote", "remove", "fork"]);
+    project.command(std::path::Path::new("git"), ["-C", &origin, "branch", "-m", "main", "trunk"]).success();
+    git(&project, &["fetch", "--quiet", "--prune", "origin"]);
+    git(&project, &["push", "--quiet", "--set-upstream", "origin", "weak:other-name"]);
+    let asked = project.proctor(["gate"]).status(3).stderr;
+    assert!(asked.contains("set-head origin -a") && asked.contains("--policy-from"), "{asked}");
+    gate(&project, &["--policy-from", "origin/trunk"], 3);
+    // Without any remote repository there is nobody else.
+    git(&project, &["remote", "remove", "origin"]);
+    git(&project, &["branch", "--quiet", "--set-upstream-to=here"]);
+    gate(&project, &[], 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 
 /// Say whether a commit is proved: whether its checks passed on exactly its content
 ///
@@ -22,9 +22,10 @@ use clap::{Args, ValueEnum};
 ///   proctor gate my-branch --policy-from origin/main
 ///   proctor gate --run
 ///   proctor gate --from-notes
+///   proctor gate --from-bundle attested.json --signers ~/who-attests
 ///   proctor gate --install pre-push
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(verbatim_doc_comment, group(ArgGroup::new("attested").args(["from_notes", "from_bundle"]).multiple(true)))]
 pub(crate) struct GateOptions {
     /// The commit: a branch, a tag, a name of a commit or its beginning, with `~N`, `^N` or `@{upstream}`
     #[arg(value_name = "REV", default_value = "HEAD")]
@@ -47,8 +48,11 @@ pub(crate) struct GateOptions {
     /// Count what others attested in git notes too (`proctor attest`), if a trusted key signed it
     #[arg(long, conflicts_with_all = ["install", "uninstall", "pushed"])]
     pub(crate) from_notes: bool,
+    /// Count what others attested in this file too (`proctor attest --bundle FILE`), if a trusted key signed it; can be given repeatedly
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["install", "uninstall", "pushed"])]
+    pub(crate) from_bundle: Vec<PathBuf>,
     /// Trust the keys of this file, as ssh-keygen has them, and not those that the policy names; it must lie outside of the working tree
-    #[arg(long, value_name = "FILE", requires = "from_notes")]
+    #[arg(long, value_name = "FILE", requires = "attested")]
     pub(crate) signers: Option<PathBuf>,
     /// With `--pushed`: the remote that is pushed to, the first argument of the hook; its branch that the push goes to has the policy
     #[arg(long, value_name = "NAME", requires = "pushed")]

@@ -1,5 +1,7 @@
 //! Finds the commit that a revision names, such as `HEAD~2`, `v1.0` or `main@{upstream}` (gitrevisions(7)).
 
+use std::collections::{BTreeSet, VecDeque};
+
 use crate::git::error::{GitReadError, ObjectProblem};
 use crate::git::object::{GitObject, ObjectId};
 use crate::git::reference::{ReferenceName, read_head_name, read_reference, read_symbolic};
@@ -13,6 +15,10 @@ const MOST_GENERATIONS: u32 = 100_000;
 const SHORTEST_NAME: usize = 4;
 /// The most objects with the same abbreviated name that are looked at.
 const MOST_CANDIDATES: usize = 64;
+/// The most commits that are searched for another one.
+const MOST_COMMITS: usize = 10_000;
+/// The usual names of default branches.
+const USUAL_DEFAULTS: [&str; 2] = ["main", "master"];
 /// The places in which a short name of a reference is looked for, in git's order. `*` stands for the name.
 const PLACES: [&str; 5] = ["refs/*", "refs/tags/*", "refs/heads/*", "refs/remotes/*", "refs/remotes/*/HEAD"];
 /// The references that every worktree has for itself.
@@ -114,6 +120,42 @@ impl GitStorage {
         Ok(self.read(&branch)?.map(|_| branch))
     }
 
+    /// Returns the full name of the branch of a remote repository that is taken for its default one where it does not say which that is:
+    /// `main` or `master`. `None` if it has neither.
+    ///
+    /// # Errors
+    /// When a reference cannot be read.
+    pub fn usual_default_branch(&self, remote: &str) -> Result<Option<ReferenceName>, GitReadError> {
+        for branch in USUAL_DEFAULTS {
+            let Ok(name) = ReferenceName::parse(&format!("refs/remotes/{remote}/{branch}")) else { continue };
+            if self.read(&name)?.is_some() {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns whether the repository knows any remote one.
+    pub fn has_remotes(&self) -> bool {
+        !self.config.remotes().is_empty()
+    }
+
+    /// Returns whether a commit is `tip` or comes before it. At most 10,000 commits are searched, the nearest ones first; what was not
+    /// found among them, or cannot be read, does not come before it.
+    pub fn is_ancestor(&self, wanted: ObjectId, tip: ObjectId) -> bool {
+        let (mut waiting, mut seen) = (VecDeque::from([tip]), BTreeSet::new());
+        while let Some(commit) = waiting.pop_front() {
+            if commit == wanted {
+                return true;
+            }
+            if seen.len() < MOST_COMMITS && seen.insert(commit) {
+                let parents = self.objects.read(commit).ok().and_then(|object| object.commit_parents());
+                waiting.extend(parents.unwrap_or_default());
+            }
+        }
+        false
+    }
+
     /// Returns the full name of the reference that has what was last seen of a reference of a remote repository, such as
     /// `refs/remotes/origin/main` for `refs/heads/main` of `origin`. `None` if it was never fetched.
     ///
@@ -142,11 +184,16 @@ impl GitStorage {
         Ok(self.checked_out_branch()?.and_then(|branch| self.upstream_name(&branch)))
     }
 
-    /// Returns the remote repository of which a branch follows the branch with its own name, which has what was pushed from here.
-    pub fn remote_with_copy(&self, branch: &str) -> Option<String> {
+    /// Returns the remote repository of which a branch follows a branch. `None` if it follows none, or one of this repository.
+    pub fn remote_of(&self, branch: &str) -> Option<String> {
         let remote = self.config.value("branch", Some(branch), "remote").filter(|remote| *remote != ".")?;
-        let merged = self.config.value("branch", Some(branch), "merge")?;
-        (merged.strip_prefix("refs/heads/") == Some(branch)).then(|| remote.to_owned())
+        Some(remote.to_owned())
+    }
+
+    /// Returns whether a branch follows the branch of a remote repository with its own name, which has what was pushed from here.
+    pub fn follows_its_name(&self, branch: &str) -> bool {
+        let merged = self.config.value("branch", Some(branch), "merge");
+        self.remote_of(branch).is_some() && merged.and_then(|merged| merged.strip_prefix("refs/heads/")) == Some(branch)
     }
 
     /// Returns whether the configuration says that a branch, or without a name the checked-out one, follows another.

@@ -1,15 +1,16 @@
 //! Whose signed statements about a commit count: this store's own keys, and the keys of the policy's file of signers.
 
 use crate::evidence::{KeyRing, KnownKey, PublicKey, read_key_ring};
-use crate::model::{AllowedSigner, ClaimSigner, Digest, Timestamp};
+use crate::model::{ClaimSigner, Digest, Timestamp};
 use crate::project::error::ProjectError;
 use crate::project::store_reader::StoreReader;
+use crate::spec::StatementSigners;
 
 /// The keys whose statements count.
 #[derive(Debug)]
 pub struct GateSigners {
     own: KeyRing,
-    allowed: Vec<AllowedSigner>,
+    allowed: StatementSigners,
 }
 
 impl StoreReader {
@@ -18,28 +19,31 @@ impl StoreReader {
     ///
     /// # Errors
     /// When the store's keys cannot be read.
-    pub fn gate_signers(&self, allowed: Vec<AllowedSigner>) -> Result<GateSigners, ProjectError> {
+    pub fn gate_signers(&self, allowed: StatementSigners) -> Result<GateSigners, ProjectError> {
         Ok(GateSigners { own: read_key_ring(&self.store).map_err(ProjectError::Evidence)?, allowed })
     }
 }
 
 impl GateSigners {
     /// Returns the keys of a file that a person named, and no others.
-    pub fn only(allowed: Vec<AllowedSigner>) -> Self {
+    pub fn only(allowed: StatementSigners) -> Self {
         Self { own: KeyRing::default(), allowed }
     }
 
     /// Returns whose word a statement is that was signed by the key with this id ([`PublicKey::id`]), about runs of which the last one
-    /// ended at `latest_end`. A key of this store counts for runs that ended before the next key was made. The caller has checked the
-    /// signature with [`Self::key`].
+    /// ended at `latest_end`. A key that was replaced counts for runs that ended before the next key was made. Of the keys of this store
+    /// the store alone says when that was, also if the file of signers names them. The caller has checked the signature with
+    /// [`Self::key`].
     pub fn signer(&self, key: Digest, latest_end: Timestamp) -> ClaimSigner {
-        if self.own.was_in_use(key, latest_end) {
-            return ClaimSigner::OwnStore;
+        let not_allowed = ClaimSigner::NotAllowed { key: key.hex() };
+        if self.own.keys().iter().any(|own| own.id() == key) {
+            return if self.own.was_in_use(key, latest_end) { ClaimSigner::OwnStore } else { not_allowed };
         }
-        let named = self.allowed.iter().find(|signer| PublicKey::parse(&signer.key).is_ok_and(|parsed| parsed.id() == key));
-        match named {
+        let is_replaced = self.allowed.replaced.get(&key).is_some_and(|replaced| latest_end >= *replaced);
+        let named = self.allowed.keys.iter().find(|signer| PublicKey::parse(&signer.key).is_ok_and(|parsed| parsed.id() == key));
+        match named.filter(|_| !is_replaced) {
             Some(signer) => ClaimSigner::Allowed { name: signer.principals.clone() },
-            None => ClaimSigner::NotAllowed { key: key.hex() },
+            None => not_allowed,
         }
     }
 
@@ -47,7 +51,7 @@ impl GateSigners {
     pub fn key(&self, id: Digest) -> Option<PublicKey> {
         let own = self.own.keys().iter().map(KnownKey::public).find(|key| key.id() == id).cloned();
         own.or_else(|| {
-            self.allowed.iter().filter_map(|signer| PublicKey::parse(&signer.key).ok()).find(|parsed| parsed.id() == id)
+            self.allowed.keys.iter().filter_map(|signer| PublicKey::parse(&signer.key).ok()).find(|parsed| parsed.id() == id)
         })
     }
 }

@@ -47,7 +47,7 @@ pub use same_program::{IsSameProgram, with_same_programs};
 pub use settings_weakening::{
     WeakerSetting, first_settings, settings_by_rule, stricter_settings, unrecorded_env_file, weaker_settings,
 };
-pub use signers::statement_signers;
+pub use signers::{StatementSigners, statement_signers};
 pub use strictness::compare_with_project;
 pub use task::{TaskContext, resolve_task};
 pub use terms::plan_terms;

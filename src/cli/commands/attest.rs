@@ -19,8 +19,8 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup;
 use crate::evidence::{
-    ATTESTATIONS, Attestor, CommitClaim, FETCHED_ATTESTATIONS, GitAnchorError, NoteChange, Store, VerificationSummary,
-    add_attestations, write_attestation_bundle,
+    ATTESTATIONS, Attestor, CommitClaim, EvidenceError, FETCHED_ATTESTATIONS, FileOperation, GitAnchorError, NoteChange, Store,
+    VerificationSummary, add_attestations, remove_attestation_bundle, write_attestation_bundle,
 };
 use crate::git::ObjectId;
 use crate::model::{Blocking, ClaimOrigin, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, RunId, TreePath};
@@ -85,18 +85,23 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
     }
     let lines: Vec<Vec<u8>> = statements.iter().map(|statement| attestor.sign(statement)).collect();
     let summary = summary.map(|summary| attestor.sign(&summary));
+    // A bundle that cannot be written leaves no note behind, and the other way round.
+    if let Some(path) = &bundle {
+        let lines: Vec<Vec<u8>> = lines.iter().chain(&summary).cloned().collect();
+        write_attestation_bundle(path, &lines).map_err(|error| from_bundle_error(&error))?;
+    }
     let begun = clock::monotonic();
     let change = loop {
         match add_attestations(&root, answer.git_tree, (&lines, summary.as_deref()), clock::now()) {
             // Somebody else attests at the same time: what they write is read before this is added to it.
             Err(GitAnchorError::Locked { .. }) if clock::monotonic().since(begun) < PATIENCE => thread::sleep(TRY_AGAIN),
-            other => break other.map_err(|error| from_git_error(&error))?,
+            other => break other,
         }
     };
-    if let Some(path) = &bundle {
-        let lines: Vec<Vec<u8>> = lines.iter().cloned().chain(summary).collect();
-        write_attestation_bundle(path, &lines).map_err(|error| from_evidence_error(&error))?;
-    }
+    let change = change.map_err(|error| {
+        bundle.iter().for_each(|path| remove_attestation_bundle(path));
+        from_git_error(&error)
+    })?;
     if !is_proved {
         answer.lines(opening::style(environment)).iter().for_each(render::line);
     }
@@ -105,6 +110,15 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         render::note("the failure was attested: whoever fetches the notes sees that the commit is red");
     }
     Ok(answer.state.exit())
+}
+
+/// Converts an error about a bundle into a command error. Where the file cannot be made, the person named a wrong one.
+fn from_bundle_error(error: &EvidenceError) -> CommandError {
+    if let EvidenceError::File { operation: FileOperation::Create, .. } = error {
+        return CommandError::of(CommandExit::Usage, error)
+            .hint("name a new file, in a directory that you may write: --bundle FILE");
+    }
+    from_evidence_error(error)
 }
 
 fn said(change: NoteChange, tree: ObjectId, claims: &[CommitClaim]) -> [String; 3] {

@@ -49,7 +49,7 @@ pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Resul
     }
     let repository = open_repository(&root)?;
     let (revision, policy_from) = (options.revision.as_str(), options.policy_from.as_deref());
-    let notes = options.from_notes.then_some(NotesQuestion { signers: options.signers.as_deref() });
+    let notes = NotesQuestion::of(options);
     let question = GateQuestion { revision, asked_for: AskedFor::Branch(revision), policy_from, notes };
     let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
     let answer = answer(&question, options.run, environment, (&root, &repository), output)?;
@@ -102,10 +102,11 @@ fn judge(
     let storage = &repository.storage;
     let commit = storage.resolve(question.revision).map_err(|error| from_revision_error(storage, &error))?;
     let git_tree = storage.tree_of(commit).map_err(|error| from_git_read_error(storage, &error))?;
-    let trusted = gate_policy::trusted(repository, question.asked_for, question.policy_from, (environment, root))?;
+    let trusted = gate_policy::trusted(repository, (question.asked_for, commit), question.policy_from, (environment, root))?;
     let compared = gate_policy::compare((repository, root), commit, &trusted)?;
-    // Keys that cannot be read are an error also where no statement needs them.
+    // Keys and bundles that cannot be read are an error also where nothing needs them.
     let allowed = gate_policy::signers(repository, &trusted, &compared.policy)?;
+    let bundles = gate_notes::bundles(environment, question.notes.as_ref())?;
     let matcher = opening::matcher(environment, &compared.rules)?;
     let odd = gate_policy::odd_configuration(repository, commit, &trusted)?;
     let tree = committed_tree(storage, git_tree, &repository.below, &matcher).map(|tree| tree.digest);
@@ -122,11 +123,12 @@ fn judge(
                     opening::open_archive(environment)?.gate_signers(allowed).map_err(|error| super::from_run_error(&error))?
                 }
             };
-            attested = gate_notes::read(repository, &signers, (git_tree, *tree), clock::now())?;
+            attested = gate_notes::read(repository, &signers, (git_tree, *tree), (notes.source, &bundles), clock::now())?;
         }
         judged = judge_runs(environment, (root, repository), &by, (*tree, &attested.claims))?;
         if !matches!(overall_state(&judged.judgements), GateState::Proved | GateState::Red) {
             let unaccepted = by.with_rules(repository, |rules| gate_notes::unaccepted(rules, &attested.claims));
+            attested.has_refused_statement |= !unaccepted.is_empty();
             attested.refused.extend(unaccepted);
         }
     }
@@ -136,7 +138,7 @@ fn judge(
         (GateState::Red, Ok(_)) => GateState::Red,
         (_, Ok(_)) if !compared.lowered.is_empty() => GateState::NotAccepted,
         // Somebody has said something of this content, and it does not count.
-        (GateState::NotTested, Ok(_)) if !attested.refused.is_empty() => GateState::NotAccepted,
+        (GateState::NotTested, Ok(_)) if attested.has_refused_statement => GateState::NotAccepted,
         (state, Ok(_)) => state,
     };
     let notes = question.notes.as_ref().map(|notes| NotesAsked {

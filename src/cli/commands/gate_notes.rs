@@ -1,33 +1,58 @@
-//! What others attested of a commit in git notes (`proctor attest`), for `proctor gate --from-notes`.
+//! What others attested of a commit in git notes and bundles (`proctor attest`), for `proctor gate --from-notes` and `--from-bundle`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::cli::commands::gate_errors::from_git_read_error;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
+use crate::cli::gate_arguments::GateOptions;
 use crate::evidence::{
     ATTESTATIONS, AttestationNote, AttestationReader, AttestationRefusal, CommitClaim, FETCHED_ATTESTATIONS, ReadAttestation,
-    find_git_location, read_attestation_notes, read_regular_file,
+    find_git_location, parse_attestation_bundle, read_attestation_notes, read_regular_file,
 };
 use crate::git::ObjectId;
-use crate::model::{AllowedSigner, ClaimSigner, CommandExit, GateClaim, Timestamp, TreeDigest};
+use crate::model::{ClaimSigner, CommandExit, GateClaim, Timestamp, TreeDigest};
 use crate::project::{GateSigners, ProjectRepository};
-use crate::spec;
+use crate::spec::{self, StatementSigners};
 use crate::verdict::{GateReason, GateRules, judge_gate};
 
 /// The largest file of signers, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
+/// The largest bundle, in bytes.
+const LONGEST_BUNDLE: u64 = 16 << 20;
 /// How far the clock of another machine may be ahead, in milliseconds.
 const AHEAD: i64 = 10 * 60 * 1000;
 /// The most refused attestations that are named.
 const NAMED: usize = 20;
 
-/// That attestations in git notes are asked for.
+/// Whether the notes of the repository are read, or only bundles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AttestedWhere {
+    NotesAndBundles,
+    BundlesAlone,
+}
+
+/// That attestations in git notes or in bundles are asked for.
 pub(super) struct NotesQuestion<'a> {
+    pub(super) source: AttestedWhere,
+    /// The files with further attestations.
+    bundles: &'a [PathBuf],
     /// The file whose keys are trusted in place of those that the policy names; `None` if the policy says.
     pub(super) signers: Option<&'a Path>,
+}
+
+impl<'a> NotesQuestion<'a> {
+    /// Returns what the command line asks for; `None` if it asks for nothing that others attested.
+    pub(super) fn of(options: &'a GateOptions) -> Option<Self> {
+        let source = match (options.from_notes, options.from_bundle.is_empty()) {
+            (true, _) => AttestedWhere::NotesAndBundles,
+            (false, false) => AttestedWhere::BundlesAlone,
+            (false, true) => return None,
+        };
+        Some(Self { source, bundles: &options.from_bundle, signers: options.signers.as_deref() })
+    }
 }
 
 /// What the notes of a commit's tree hold.
@@ -35,10 +60,12 @@ pub(super) struct NotesQuestion<'a> {
 pub(super) struct Attested {
     /// What trusted keys claim of the commit's content.
     pub(super) claims: Vec<GateClaim>,
-    /// Whether there is any note.
+    /// Whether there is any note or bundle.
     pub(super) is_there: bool,
     /// Why other attestations do not count, each reason once.
     pub(super) refused: Vec<RefusedAttestation>,
+    /// Whether a statement of somebody about the content is among what does not count.
+    pub(super) has_refused_statement: bool,
 }
 
 /// Why an attestation does not count.
@@ -48,10 +75,10 @@ pub(super) struct RefusedAttestation {
     pub(super) message: String,
 }
 
-/// What was asked of git notes, and whether there are any.
+/// What was asked of git notes and bundles, and whether there are any.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NotesAsked {
-    /// Whether there is a note about the commit's content.
+    /// Whether there is a note about the commit's content, or a bundle.
     pub(super) are_there: bool,
     /// Whether the policy or the command line names other trusted keys than those of this store.
     pub(super) names_signers: bool,
@@ -78,11 +105,27 @@ impl NotesAsked {
     }
 }
 
+/// Returns the attestations of the bundles that are asked for, each as a note has them.
+pub(super) fn bundles(environment: &Environment, asked: Option<&NotesQuestion<'_>>) -> Result<Vec<Vec<u8>>, CommandError> {
+    let bundle = |named: &PathBuf| {
+        const HINT: &str = "name a file that `proctor attest --bundle FILE` wrote: --from-bundle FILE";
+        let bytes = read_regular_file(&environment.absolute(named), LONGEST_BUNDLE).map_err(|error| {
+            CommandError::caused(CommandExit::Usage, format!("`{}` cannot be read", named.display()), &error).hint(HINT)
+        })?;
+        parse_attestation_bundle(&bytes).map_err(|error| {
+            let message = format!("`{}` is not what `proctor attest --bundle` writes", named.display());
+            CommandError::caused(CommandExit::SpecificationWrong, message, &error).hint(HINT)
+        })
+    };
+    asked.iter().flat_map(|asked| asked.bundles).map(bundle).collect()
+}
+
 /// Reads the attestations about the content of a commit, and checks their signatures.
 pub(super) fn read(
     repository: &ProjectRepository,
     signers: &GateSigners,
     (git_tree, tree): (ObjectId, TreeDigest),
+    (source, bundles): (AttestedWhere, &[Vec<u8>]),
     now: Timestamp,
 ) -> Result<Attested, CommandError> {
     let storage = &repository.storage;
@@ -93,18 +136,13 @@ pub(super) fn read(
         } else if claim.latest_end().as_millis() > now.as_millis().saturating_add(AHEAD) {
             Some(AttestationRefusal::FutureDated)
         } else {
-            // The key was found, so it is one of this store that counts no longer.
+            // The key was found, so it is one that was replaced.
             matches!(signer, ClaimSigner::NotAllowed { .. }).then_some(AttestationRefusal::Retired { key: claim.key })
         }
     };
     // Each note is judged before the next one is read, so that they are not all in memory at the same time.
-    let mut judge = |note: AttestationNote| {
+    let mut judge = |lines: Vec<ReadAttestation>| {
         found.is_there = true;
-        let lines = match note {
-            AttestationNote::Content(content) => reader.read(&content, &|id| signers.key(id)),
-            AttestationNote::TooLarge => vec![ReadAttestation::Refused(AttestationRefusal::TooLarge)],
-            AttestationNote::Damaged => vec![ReadAttestation::Refused(AttestationRefusal::Damaged)],
-        };
         for line in lines {
             match line {
                 ReadAttestation::Summary => {}
@@ -119,7 +157,20 @@ pub(super) fn read(
             }
         }
     };
-    read_attestation_notes(storage, git_tree, &mut judge).map_err(|error| from_git_read_error(storage, &error))?;
+    let by_key = |id| signers.key(id);
+    for bundle in bundles {
+        judge(reader.read(bundle, &by_key));
+    }
+    if source == AttestedWhere::NotesAndBundles {
+        let mut judge_note = |note: AttestationNote| {
+            judge(match note {
+                AttestationNote::Content(content) => reader.read(&content, &by_key),
+                AttestationNote::TooLarge => vec![ReadAttestation::Refused(AttestationRefusal::TooLarge)],
+                AttestationNote::Damaged => vec![ReadAttestation::Refused(AttestationRefusal::Damaged)],
+            });
+        };
+        read_attestation_notes(storage, git_tree, &mut judge_note).map_err(|error| from_git_read_error(storage, &error))?;
+    }
     Ok(found)
 }
 
@@ -143,7 +194,7 @@ pub(super) fn unaccepted(rules: &GateRules<'_>, claims: &[GateClaim]) -> Vec<Ref
 }
 
 /// Returns the keys of a file that a person named.
-pub(super) fn signers_of_file(environment: &Environment, root: &Path, named: &Path) -> Result<Vec<AllowedSigner>, CommandError> {
+pub(super) fn signers_of_file(environment: &Environment, root: &Path, named: &Path) -> Result<StatementSigners, CommandError> {
     let path = environment.absolute(named);
     let wrong = |exit, message: String| {
         CommandError::new(exit, format!("`{}` {message}", named.display()))
@@ -169,6 +220,7 @@ pub(super) fn signers_of_file(environment: &Environment, root: &Path, named: &Pa
 
 impl Attested {
     fn refuse(&mut self, refusal: &AttestationRefusal) {
+        self.has_refused_statement |= refusal.is_of_an_envelope();
         add(&mut self.refused, RefusedAttestation { word: refusal.word(), message: refusal.to_string() });
     }
 }

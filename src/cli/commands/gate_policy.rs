@@ -12,9 +12,9 @@ use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::config::{self, Configuration, ENV_FILE, lowered};
 use crate::evidence::{find_git_location, read_regular_file};
 use crate::git::{GitStorage, ObjectId, ReferenceName, RevisionError};
-use crate::model::{AllowedSigner, CommandExit, GatePolicy};
+use crate::model::{CommandExit, GatePolicy};
 use crate::project::{CommittedFile, ProjectRepository};
-use crate::spec;
+use crate::spec::{self, StatementSigners};
 use crate::tree::CommitRefusal;
 
 /// The largest policy file, in bytes.
@@ -107,13 +107,13 @@ impl Trusted {
 /// Finds the trusted side: what `named` names; or else what a push goes to, the upstream of the branch, or the remote's default branch.
 pub(super) fn trusted(
     repository: &ProjectRepository,
-    asked_for: AskedFor<'_>,
+    (asked_for, judged): (AskedFor<'_>, ObjectId),
     named: Option<&str>,
     (environment, root): (&Environment, &Path),
 ) -> Result<Trusted, CommandError> {
     let storage = &repository.storage;
     let Some(named) = named else {
-        let Some((name, why)) = trusted_reference(storage, asked_for)? else { return Ok(Trusted::Defaults) };
+        let Some((name, why)) = trusted_reference(storage, asked_for, judged)? else { return Ok(Trusted::Defaults) };
         let commit = storage.resolve(name.as_str()).map_err(|error| {
             from_revision_error(storage, &error)
                 .hint("fetch the upstream of the branch, or name what you trust: --policy-from REV|FILE")
@@ -139,6 +139,7 @@ pub(super) fn trusted(
 fn trusted_reference(
     storage: &GitStorage,
     asked_for: AskedFor<'_>,
+    judged: ObjectId,
 ) -> Result<Option<(ReferenceName, TrustedBecause)>, CommandError> {
     let failed = |error| from_git_read_error(storage, &error);
     let revision = match asked_for {
@@ -150,9 +151,7 @@ fn trusted_reference(
             {
                 return Ok(Some((name, TrustedBecause::Target)));
             }
-            let remote = known.or_else(|| storage.remote_named(None));
-            let default = remote.map(|remote| storage.default_branch_of_remote(&remote)).transpose().map_err(failed)?;
-            if let Some(name) = default.flatten() {
+            if let Some(name) = default_branch(storage, known)? {
                 return Ok(Some((name, TrustedBecause::NewTarget)));
             }
             branch
@@ -166,13 +165,7 @@ fn trusted_reference(
     if let Some(branch) = &branch
         && let Some(upstream) = storage.upstream_name(branch)
     {
-        // Whoever pushes the branch decides what its copy says.
-        let remote = storage.remote_with_copy(branch);
-        let default = remote.map(|remote| storage.default_branch_of_remote(&remote)).transpose().map_err(failed)?;
-        return Ok(Some(match default.flatten() {
-            Some(default) if default != upstream => (default, TrustedBecause::NotTheCopy),
-            Some(_) | None => (upstream, TrustedBecause::Upstream),
-        }));
+        return upstream_or_default(storage, (branch, upstream), judged).map(Some);
     }
     if branch.is_some() && storage.is_said_to_follow(branch.as_deref()).map_err(failed)? {
         let message = "the branch follows one of a remote repository that is not fetched here";
@@ -180,8 +173,54 @@ fn trusted_reference(
             "`git remote set-branches --add origin NAME` and `git fetch` bring it, or name what you trust: --policy-from REV|FILE",
         ));
     }
-    let default = storage.remote_named(None).map(|remote| storage.default_branch_of_remote(&remote)).transpose();
-    Ok(default.map_err(failed)?.flatten().map(|branch| (branch, TrustedBecause::DefaultBranch)))
+    Ok(default_branch(storage, None)?.map(|branch| (branch, TrustedBecause::DefaultBranch)))
+}
+
+/// Returns what is trusted for a branch that follows `upstream`: the upstream, or where that is the branch's own copy, the default branch
+/// of a remote repository.
+fn upstream_or_default(
+    storage: &GitStorage,
+    (branch, upstream): (&str, ReferenceName),
+    judged: ObjectId,
+) -> Result<(ReferenceName, TrustedBecause), CommandError> {
+    let default = default_branch(storage, storage.remote_of(branch))?;
+    if default.as_ref() == Some(&upstream) {
+        return Ok((upstream, TrustedBecause::Upstream));
+    }
+    // Whoever pushes the branch decides what its copy says. A copy can have any name, and can be in this repository too, so it is known by
+    // the judged commit in it.
+    let has_judged = storage.resolve(upstream.as_str()).is_ok_and(|tip| storage.is_ancestor(judged, tip));
+    match default {
+        Some(default) if has_judged || storage.follows_its_name(branch) => Ok((default, TrustedBecause::NotTheCopy)),
+        // Where nobody else has the repository, nobody else can have changed the upstream.
+        None if has_judged && storage.has_remotes() => {
+            let message = format!(
+                "{} has the judged commit, which would choose its own policy, and the default branch of the remote is not known",
+                upstream.as_str()
+            );
+            Err(CommandError::new(CommandExit::PersonNeeded, message)
+                .hint("`git remote set-head origin -a` asks the remote for it; or name what you trust: --policy-from REV|FILE"))
+        }
+        Some(_) | None => Ok((upstream, TrustedBecause::Upstream)),
+    }
+}
+
+/// Returns the default branch of a remote repository, or else of `origin` or the only one. Where neither says which branch that is, `main`
+/// or `master` is taken for it. `None` if they have none of these.
+fn default_branch(storage: &GitStorage, remote: Option<String>) -> Result<Option<ReferenceName>, CommandError> {
+    let failed = |error| from_git_read_error(storage, &error);
+    let remotes = [remote, storage.remote_named(None)];
+    for remote in remotes.iter().flatten() {
+        if let Some(branch) = storage.default_branch_of_remote(remote).map_err(failed)? {
+            return Ok(Some(branch));
+        }
+    }
+    for remote in remotes.iter().flatten() {
+        if let Some(branch) = storage.usual_default_branch(remote).map_err(failed)? {
+            return Ok(Some(branch));
+        }
+    }
+    Ok(None)
 }
 
 /// Refuses a file of a working tree of the project's own repository: what is checked out there may be of the commit that is judged.
@@ -276,10 +315,10 @@ pub(super) fn signers(
     repository: &ProjectRepository,
     trusted: &Trusted,
     policy: &GatePolicy,
-) -> Result<Vec<AllowedSigner>, CommandError> {
-    let Some(file) = &policy.signers else { return Ok(Vec::new()) };
+) -> Result<StatementSigners, CommandError> {
+    let Some(file) = &policy.signers else { return Ok(StatementSigners::default()) };
     let wrong = |message: String| {
-        let hint = "a line of it is `NAME ssh-ed25519 AAAA…`: what stands in `~/.ssh/id_ed25519.pub` behind a name";
+        let hint = "a line of it is what `proctor key export --ssh` prints for the store that attests";
         CommandError::new(CommandExit::SpecificationWrong, format!("`signers` of `[gate]`: {message}")).hint(hint)
     };
     let bytes = match trusted {

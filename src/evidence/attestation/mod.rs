@@ -4,7 +4,8 @@
 //!
 //! * `claim`: the result of one run on the content, as an in-toto test result v0.1.
 //! * `summary`: that a policy accepted the content, as a SLSA verification summary v1, for tools that know this format only.
-//! * `sign`: signs both with the store's key, each in a DSSE envelope on a line of its own; the bundle for files.
+//! * `sign`: signs both with the store's key, each in a DSSE envelope on a line of its own.
+//! * `bundle`: a file with such envelopes, written and read.
 //! * `read`: reads lines that others wrote. No line is trusted before its signature is checked by a key that the caller trusts, and
 //!   what is not understood wholly does not count.
 //! * `named_tests`: the names of a run's tests, from the run's signed statements.
@@ -15,14 +16,16 @@
 //!
 //! Decide whether a claim is good enough: `verdict` judges claims by the same policy as runs of this store.
 
+mod bundle;
 mod claim;
 mod named_tests;
 mod read;
 mod sign;
 mod summary;
 
+pub use bundle::{BundleError, parse_attestation_bundle, remove_attestation_bundle, write_attestation_bundle};
 pub use claim::CommitClaim;
 pub use named_tests::{NamedTests, named_tests};
 pub use read::{AttestationReader, AttestationRefusal, ReadAttestation};
-pub use sign::{Attestor, write_attestation_bundle};
+pub use sign::Attestor;
 pub use summary::VerificationSummary;

@@ -45,7 +45,7 @@ pub enum AttestationRefusal {
     AnotherTree,
     /// It says that the run ended at a time that is still to come.
     FutureDated,
-    /// A key of this store signed it that was replaced by another one before the run ended.
+    /// A key signed it that was replaced by another one before the run ended.
     Retired { key: Digest },
 }
 
@@ -63,6 +63,15 @@ impl AttestationRefusal {
             Self::Retired { .. } => "retired",
         }
     }
+
+    /// Returns whether somebody said something of the content that does not count. Anything else than an envelope says nothing of it,
+    /// such as a line that whoever can push notes wrote.
+    pub fn is_of_an_envelope(&self) -> bool {
+        match self {
+            Self::Foreign { .. } | Self::Tampered { .. } | Self::AnotherTree | Self::FutureDated | Self::Retired { .. } => true,
+            Self::UnknownFormat | Self::TooLarge | Self::Damaged => false,
+        }
+    }
 }
 
 impl fmt::Display for AttestationRefusal {
@@ -77,7 +86,7 @@ impl fmt::Display for AttestationRefusal {
             Self::Damaged => formatter.write_str("the note cannot be read"),
             Self::AnotherTree => formatter.write_str("it is about another tree"),
             Self::Retired { key } => {
-                write!(formatter, "it is signed by this store's key {}, which was replaced before the run ended", key.short())
+                write!(formatter, "it is signed by key {}, which was replaced before the run ended", key.short())
             }
             Self::FutureDated => formatter.write_str("its run is said to have ended in the future"),
         }

@@ -2,21 +2,21 @@
 //! has one attestation on each line.
 //!
 //! The notes of this repository and those that were fetched have a reference each. Whoever attests adds to both: the lines of a note are
-//! united, and the fetched reference becomes a parent, so that the result can be pushed. Fetched notes are foreign data: of their trees
-//! only files and directories with hexadecimal names are taken over, and the number of entries that are united is limited.
+//! united, and the fetched reference becomes a parent, so that the result can be pushed. Fetched notes are foreign data: what only they have
+//! is taken over as it is and not read, and the number of entries that are united is limited.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+
+use memchr::memmem;
 
 use crate::evidence::anchor::git::database::write_object;
 use crate::evidence::anchor::git::error::GitAnchorError;
 use crate::evidence::anchor::git::reference::LockedReference;
 use crate::evidence::anchor::git::repository::Repository;
 use crate::evidence::signing::Envelope;
-use crate::git::{
-    GitEntryKind, GitObject, GitReadError, GitStorage, GitTreeEntry, ObjectId, ObjectProblem, ReferenceName, read_reference,
-};
-use crate::model::{EntryKind, Timestamp};
+use crate::git::{GitObject, GitReadError, GitStorage, GitTreeEntry, ObjectId, ObjectProblem, ReferenceName, read_reference};
+use crate::model::Timestamp;
 
 /// The reference of the notes that are written here.
 pub const ATTESTATIONS: &str = "refs/notes/proctor-attest";
@@ -36,8 +36,6 @@ const DEEPEST: usize = 20;
 const MOST_ENTRIES: usize = 200_000;
 /// Why a note that has too many lines stays as it is.
 const TOO_LONG: &str = "has more than 16 MiB of attestations";
-/// The most commits that are searched for the fetched one. If there are more, a further merge is written, which does no harm.
-const MOST_COMMITS: usize = 10_000;
 
 /// The note of a tree, or why it is not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +134,8 @@ pub fn add_attestations(
     let lock = LockedReference::lock(&storage.common, &name)?;
     let own = read_reference(&storage.common, &name)?;
     let fetched = read_reference(&storage.common, &ReferenceName::parse(FETCHED_ATTESTATIONS)?)?;
-    let fetched = fetched.filter(|fetched| own.is_none_or(|own| !is_ancestor(storage, *fetched, own)));
+    // If the history is too long to see that they were united before, a further merge is written, which does no harm.
+    let fetched = fetched.filter(|fetched| own.is_none_or(|own| !storage.is_ancestor(*fetched, own)));
     let notes = Notes { storage, left: MOST_ENTRIES, left_bytes: MOST_UNITED_BYTES };
     let top = notes.united(own, fetched)?;
     let mut known: BTreeSet<Vec<u8>> = BTreeSet::new();
@@ -196,7 +195,7 @@ fn put(
         Some(below) => GitTreeEntry::directory(below.name.clone(), put(storage, Some(below.id), (hex, after), new)?),
         None => {
             let before = entries.iter().find(|entry| entry.name == rest.as_bytes()).map(|entry| read_note(storage, entry.id));
-            let before = own_content(before, hex)?;
+            let before = readable_content(before, hex)?;
             // The newest lines come first, because only a limited number of lines is read.
             let content = united_lines((&joined(new), &before), hex)?;
             let note = write_object(&storage.objects, &GitObject::blob(content))?;
@@ -208,8 +207,8 @@ fn put(
     write_object(&storage.objects, &GitObject::tree(entries))
 }
 
-/// Returns the content of a note of this repository, to which lines are added. A note that cannot be read is not replaced.
-fn own_content(note: Option<AttestationNote>, hex: &str) -> Result<Vec<u8>, GitAnchorError> {
+/// Returns the content of a note to which lines are added. A note that cannot be read is not replaced.
+fn readable_content(note: Option<AttestationNote>, hex: &str) -> Result<Vec<u8>, GitAnchorError> {
     match note {
         None => Ok(Vec::new()),
         Some(AttestationNote::Content(content)) => Ok(content),
@@ -222,38 +221,69 @@ fn in_the_way(hex: &str, problem: &'static str) -> GitAnchorError {
     GitAnchorError::NoteInTheWay { tree: hex.to_owned(), problem }
 }
 
-/// Returns the lines of two notes about the object `hex`, each line once. If they are too long together, only those that are
-/// envelopes; nobody can read the others as attestations.
+/// Returns two notes about the object `hex` as one, with each envelope once. What is no envelope stays as it is, and is not repeated where
+/// one of the notes has the whole text of the other. If they are too long together, only the envelopes stay; nobody can read the rest as
+/// attestations.
 fn united_lines((one, other): (&[u8], &[u8]), hex: &str) -> Result<Vec<u8>, GitAnchorError> {
+    let (first, second) = (NoteParts::of(one), NoteParts::of(other));
     let mut seen = BTreeSet::new();
-    let mut all: Vec<&[u8]> = lines(one).chain(lines(other)).filter(|line| seen.insert(*line)).collect();
-    let length = |lines: &[&[u8]]| lines.iter().map(|line| line.len() + 1).sum::<usize>();
-    if length(&all) > LONGEST_NOTE {
-        all.retain(|line| Envelope::parse(line).is_some());
+    let mut all = Vec::with_capacity(one.len() + other.len() + 2);
+    let is_repeated = [memmem::find(&second.text, &first.text).is_some(), memmem::find(&first.text, &second.text).is_some()];
+    // If both have the same text, it stays where the first one has it.
+    let leaves_out = [is_repeated[0] && !is_repeated[1], is_repeated[1]];
+    for (note, leaves_out) in [one, other].into_iter().zip(leaves_out) {
+        for line in note.split_inclusive(|byte| *byte == b'\n') {
+            let is_kept = match as_envelope(line) {
+                Some(envelope) => seen.insert(envelope),
+                None => !leaves_out,
+            };
+            if is_kept {
+                all.extend_from_slice(line);
+            }
+        }
+        if all.last().is_some_and(|last| *last != b'\n') {
+            all.push(b'\n');
+        }
     }
-    if length(&all) > LONGEST_NOTE {
+    if all.len() > LONGEST_NOTE {
+        let mut seen = BTreeSet::new();
+        let envelopes: Vec<&[u8]> =
+            first.envelopes.into_iter().chain(second.envelopes).filter(|envelope| seen.insert(*envelope)).collect();
+        all = joined(&envelopes);
+    }
+    if all.len() > LONGEST_NOTE {
         return Err(in_the_way(hex, TOO_LONG));
     }
-    Ok(joined(&all))
+    Ok(all)
+}
+
+/// The envelopes of a note, and everything else that it has.
+struct NoteParts<'a> {
+    envelopes: Vec<&'a [u8]>,
+    text: Vec<u8>,
+}
+
+impl<'a> NoteParts<'a> {
+    fn of(note: &'a [u8]) -> Self {
+        let (mut envelopes, mut text) = (Vec::new(), Vec::new());
+        for line in note.split_inclusive(|byte| *byte == b'\n') {
+            match as_envelope(line) {
+                Some(envelope) => envelopes.push(envelope),
+                None => text.extend_from_slice(line),
+            }
+        }
+        Self { envelopes, text }
+    }
+}
+
+/// Returns a line of a note without what stands around its envelope; `None` if it has no envelope.
+fn as_envelope(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii();
+    (line.starts_with(b"{") && Envelope::parse(line).is_some()).then_some(line)
 }
 
 fn joined(lines: &[&[u8]]) -> Vec<u8> {
     lines.iter().flat_map(|line| line.iter().chain(b"\n")).copied().collect()
-}
-
-/// Returns whether a commit is another one or comes before it.
-fn is_ancestor(storage: &GitStorage, wanted: ObjectId, tip: ObjectId) -> bool {
-    let (mut waiting, mut seen) = (vec![tip], BTreeSet::new());
-    while let Some(commit) = waiting.pop() {
-        if commit == wanted {
-            return true;
-        }
-        if seen.len() < MOST_COMMITS && seen.insert(commit) {
-            let parents = storage.objects.read(commit).ok().and_then(|object| object.commit_parents());
-            waiting.extend(parents.unwrap_or_default());
-        }
-    }
-    false
 }
 
 /// Unites notes trees.
@@ -270,53 +300,51 @@ impl Notes<'_> {
     fn united(mut self, own: Option<ObjectId>, fetched: Option<ObjectId>) -> Result<Option<ObjectId>, GitAnchorError> {
         let top = |tip: Option<ObjectId>| tip.map(|tip| self.storage.tree_of(tip)).transpose();
         let (own, fetched) = (top(own)?, top(fetched)?);
-        match fetched {
-            None => Ok(own),
-            Some(fetched) => self.united_trees(own, fetched, "").map(Some),
+        match (own, fetched) {
+            (Some(own), Some(fetched)) => self.united_trees(own, fetched, "", 0).map(Some),
+            (own, fetched) => {
+                // The fetched notes are taken over as they are, if there are no more than are united.
+                let count = fetched.map_or(Ok(0), |fetched| self.storage.entries(fetched).map(|entries| entries.len()))?;
+                self.left = self.left.checked_sub(count).ok_or(GitAnchorError::TooManyNotes)?;
+                Ok(own.or(fetched))
+            }
         }
     }
 
-    /// Unites two trees at the same place, which the directories `above` name.
-    fn united_trees(&mut self, own: Option<ObjectId>, fetched: ObjectId, above: &str) -> Result<ObjectId, GitAnchorError> {
-        let mine = own.map_or(Ok(Vec::new()), |own| self.storage.entries(own))?;
+    /// Unites two trees at the same place, which the directories `above` name. What only one of them has stays as it is, whatever it is.
+    fn united_trees(&mut self, own: ObjectId, fetched: ObjectId, above: &str, depth: usize) -> Result<ObjectId, GitAnchorError> {
+        let mine = self.storage.entries(own)?;
         let all = self.storage.entries(fetched)?;
         self.left = self.left.checked_sub(mine.len() + all.len()).ok_or(GitAnchorError::TooManyNotes)?;
         let mut entries: BTreeMap<Vec<u8>, GitTreeEntry> = mine.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
         for theirs in all {
-            let Some(name) = str::from_utf8(&theirs.name).ok().filter(|name| is_hex(name)) else { continue };
-            let is_file = matches!(theirs.kind(), Some(GitEntryKind::Own(EntryKind::File)));
-            let is_directory = theirs.is_tree() && name.len() == 2;
-            if !(is_file || is_directory) {
-                continue;
-            }
-            let hex = format!("{above}{name}");
-            let mine = entries.get(&theirs.name);
-            let united = match mine {
-                Some(mine) if mine.id == theirs.id || mine.is_tree() != theirs.is_tree() => continue,
-                Some(_) | None if is_directory => {
-                    if hex.len() > 2 * DEEPEST {
-                        continue;
-                    }
-                    let mine = mine.map(|mine| mine.id);
-                    GitTreeEntry::directory(theirs.name.clone(), self.united_trees(mine, theirs.id, &hex)?)
+            let hex = format!("{above}{}", String::from_utf8_lossy(&theirs.name));
+            let united = match entries.get(&theirs.name) {
+                None => theirs.clone(),
+                Some(mine) if mine.id == theirs.id => continue,
+                Some(mine) if mine.is_tree() != theirs.is_tree() => {
+                    return Err(in_the_way(
+                        &hex,
+                        "is a directory here, and a file among the fetched ones, or the other way round",
+                    ));
                 }
-                mine => {
-                    let mine = mine.map(|mine| mine.id);
-                    let Some(note) = self.united_notes(mine, theirs.id, &hex)? else { continue };
-                    GitTreeEntry::file(theirs.name.clone(), note)
+                Some(_) if theirs.is_tree() && depth >= DEEPEST => return Err(GitAnchorError::TooManyNotes),
+                Some(mine) if theirs.is_tree() => {
+                    let tree = self.united_trees(mine.id, theirs.id, &hex, depth + 1)?;
+                    GitTreeEntry::directory(theirs.name.clone(), tree)
                 }
+                Some(mine) => GitTreeEntry::file(theirs.name.clone(), self.united_notes(mine.id, theirs.id, &hex)?),
             };
             entries.insert(theirs.name, united);
         }
         write_object(&self.storage.objects, &GitObject::tree(entries.into_values().collect()))
     }
 
-    /// Unites two notes about the object `hex`; `None` if the fetched one cannot be read, because nobody can use it.
-    fn united_notes(&mut self, own: Option<ObjectId>, fetched: ObjectId, hex: &str) -> Result<Option<ObjectId>, GitAnchorError> {
-        let AttestationNote::Content(theirs) = self.note(fetched)? else { return Ok(None) };
-        let Some(own) = own else { return Ok(Some(fetched)) };
-        let mine = own_content(Some(self.note(own)?), hex)?;
-        write_object(&self.storage.objects, &GitObject::blob(united_lines((&mine, &theirs), hex)?)).map(Some)
+    /// Unites two notes about the object `hex`.
+    fn united_notes(&mut self, own: ObjectId, fetched: ObjectId, hex: &str) -> Result<ObjectId, GitAnchorError> {
+        let theirs = readable_content(Some(self.note(fetched)?), hex)?;
+        let mine = readable_content(Some(self.note(own)?), hex)?;
+        write_object(&self.storage.objects, &GitObject::blob(united_lines((&mine, &theirs), hex)?))
     }
 
     fn note(&mut self, id: ObjectId) -> Result<AttestationNote, GitAnchorError> {
@@ -324,8 +352,4 @@ impl Notes<'_> {
         self.left_bytes = self.left_bytes.checked_sub(note.length()).ok_or(GitAnchorError::TooManyNotes)?;
         Ok(note)
     }
-}
-
-fn is_hex(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|digit| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit))
 }
