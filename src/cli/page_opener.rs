@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use crate::cli::browser::start_browser;
@@ -12,35 +13,52 @@ use crate::cli::service;
 use crate::model::{ProjectId, RunId};
 use crate::process::Companion;
 
-/// Opens the page, and has it served beside the watch where no service runs.
-#[derive(Clone)]
+/// Opens the page in a thread of its own, since a browser may take seconds to start.
 pub(crate) struct PageOpener {
     environment: Environment,
     root: PathBuf,
-    /// The command that serves the page; it ends with the watch.
-    beside: Arc<Mutex<Option<Companion>>>,
     /// Takes the lines that the person is told.
     tell: Arc<dyn Fn(Vec<String>) + Send + Sync>,
+    /// Sends places in the page to the thread; `None` before the first one.
+    places: Option<Sender<String>>,
 }
 
 impl PageOpener {
     /// `tell` takes the lines that the person is told, in another thread.
     pub(crate) fn new(environment: &Environment, root: PathBuf, tell: impl Fn(Vec<String>) + Send + Sync + 'static) -> Self {
-        Self { environment: environment.clone(), root, beside: Arc::default(), tell: Arc::new(tell) }
+        Self { environment: environment.clone(), root, tell: Arc::new(tell), places: None }
     }
 
-    /// Begins to open the page at a run, or at its start. Nobody waits for it, since a browser may take seconds to start. Returns why it
-    /// could not begin.
-    pub(crate) fn open(&self, shown: Option<&(ProjectId, RunId)>) -> Option<String> {
+    /// Begins to open the page at a run, or at its start. Returns why it could not begin.
+    pub(crate) fn open(&mut self, shown: Option<&(ProjectId, RunId)>) -> Option<String> {
         let place = shown.map_or_else(|| "/".to_owned(), |(project, run_id)| open::place_of_run(project, run_id));
-        let opener = self.clone();
-        let opening = move || (opener.tell)(opener.open_at(&place));
-        let begun = thread::Builder::new().name("page".to_owned()).spawn(opening);
-        begun.err().map(|error| format!("the page cannot be opened: {error}"))
+        if self.places.as_ref().is_some_and(|places| places.send(place.clone()).is_ok()) {
+            return None;
+        }
+        let (send_place, places) = channel();
+        let mut opening = PageOpening { environment: self.environment.clone(), root: self.root.clone(), beside: None };
+        let tell = Arc::clone(&self.tell);
+        let open_all = move || places.into_iter().for_each(|place: String| tell(opening.open(&place)));
+        if let Err(error) = thread::Builder::new().name("page".to_owned()).spawn(open_all) {
+            return Some(format!("the page cannot be opened: {error}"));
+        }
+        let _begun = send_place.send(place);
+        self.places = Some(send_place);
+        None
     }
+}
 
+/// Opens the page, and has it served beside the watch where no service runs.
+struct PageOpening {
+    environment: Environment,
+    root: PathBuf,
+    /// The command that serves the page; it ends with the watch.
+    beside: Option<Companion>,
+}
+
+impl PageOpening {
     /// Returns the lines that the person is told.
-    fn open_at(&self, place: &str) -> Vec<String> {
+    fn open(&mut self, place: &str) -> Vec<String> {
         match service::ask_for_page(&self.environment, place) {
             Ok(Some(ticket)) if start_browser(&self.environment, ticket.file.as_ref()) => {
                 vec![format!("the page is at http://{}/", ticket.address)]
@@ -52,9 +70,8 @@ impl PageOpener {
     }
 
     /// Has the page opened by the command that serves it, which is started if it does not run. That command says itself how it went.
-    fn serve_beside(&self, place: &str) -> Vec<String> {
-        let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
-        if beside.as_mut().is_some_and(|companion| companion.say(place)) {
+    fn serve_beside(&mut self, place: &str) -> Vec<String> {
+        if self.beside.as_mut().is_some_and(|companion| companion.say(place)) {
             return Vec::new();
         }
         let arguments: [OsString; 2] = ["open".into(), "--beside".into()];
@@ -62,7 +79,7 @@ impl PageOpener {
             Ok(mut companion) => {
                 // If it has ended already, it said why.
                 companion.say(place);
-                *beside = Some(companion);
+                self.beside = Some(companion);
                 Vec::new()
             }
             Err(error) => vec![format!("the page cannot be served: {error}")],
