@@ -111,7 +111,12 @@ impl FollowedWatch {
 
 /// Reads keys on a thread of its own, if a person is at the terminal: `o` opens the page, `q` ends the events. Returns the keyboard, which
 /// restores the terminal when it is dropped.
-fn read_keys(followed: &Arc<FollowedWatch>, end: EventsStopper, page: PageOpener, environment: &Environment) -> Option<Keyboard> {
+fn read_keys(
+    followed: &Arc<FollowedWatch>,
+    end: EventsStopper,
+    mut page: PageOpener,
+    environment: &Environment,
+) -> Option<Keyboard> {
     // What an agent types is no person's wish.
     let keyboard = if environment.is_person_present() { Keyboard::enter() } else { None }?;
     let (reader, followed, mut end) = (keyboard.reader(), Arc::clone(followed), Some(end));
