@@ -512,7 +512,7 @@ fn a_bundle_proves_what_a_note_proves() {
     let tampered = changed("tampered.json", document.to_string().as_bytes());
     assert_eq!(from(&["--from-bundle", &tampered], 3), ["tampered"]);
     for (name, text, status, why) in [
-        ("cut.json", text[..text.len() / 2].as_bytes().to_vec(), 4, "EOF"),
+        ("cut.json", text.as_bytes()[..text.len() / 2].to_vec(), 4, "EOF"),
         ("twice.json", text.replacen("{\"schema\"", "{\"schema\":\"x\",\"schema\"", 1).into_bytes(), 4, "duplicate field"),
         ("more.json", text.replacen("{\"schema\"", "{\"more\":1,\"schema\"", 1).into_bytes(), 4, "unknown field"),
         ("later.json", text.replacen("bundle-v1", "bundle-v2", 1).into_bytes(), 4, "proctor-attestation-bundle-v2"),

@@ -129,6 +129,7 @@ mod tests {
     use crate::evidence::testing::TestStore;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test makes the smaller reserve of a full disk")]
     fn the_reserve_takes_room_is_written_once_and_kept_while_there_is_room() {
         let test = TestStore::new();
         test.store.renew_reserve().unwrap();

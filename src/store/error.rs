@@ -136,6 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test makes a file where a directory should be")]
     fn a_database_that_cannot_be_opened_has_the_reason_of_the_system() {
         let place = tempfile::tempdir().unwrap();
         let cannot_open = |path: &Path| {
