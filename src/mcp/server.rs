@@ -22,7 +22,7 @@ use crate::model::quoted_text;
 
 /// The resource that has the execution report of the newest sealed run.
 const LAST_REPORT: &str = "proctor://report/last";
-/// How many calls are carried out at once; further ones wait for their turn.
+/// How many calls that wait for checks are carried out at once, and how many others; further ones wait for their turn.
 const AT_ONCE: usize = 8;
 /// How often a client is told that a call still waits.
 const PROGRESS: Duration = Duration::from_secs(1);
@@ -46,23 +46,32 @@ const METHODS: &[&str] = &[
 #[derive(Debug)]
 pub struct ToolServer<A> {
     answers: Arc<A>,
-    turns: Semaphore,
+    /// The turns of calls that wait for checks. The others have turns of their own, so that they are answered meanwhile.
+    waiting: Semaphore,
+    others: Semaphore,
 }
 
 impl<A: ToolAnswers> ToolServer<A> {
     pub fn new(answers: Arc<A>) -> Self {
-        Self { answers, turns: Semaphore::new(AT_ONCE) }
+        Self { answers, waiting: Semaphore::new(AT_ONCE), others: Semaphore::new(AT_ONCE) }
     }
 
     async fn carry_out(&self, call: ToolCall, context: RequestContext<RoleServer>) -> Result<CallToolResult, ErrorData> {
-        let _turn = self.turns.acquire().await.map_err(|_| ErrorData::internal_error("the server ends", None))?;
+        let cancelled = context.ct.clone();
+        // The client is told of the call also while it waits for its turn.
+        let told = tokio::spawn(tell_progress(context, call.wait()));
+        let turns = if call.waits_for_checks() { &self.waiting } else { &self.others };
+        let Some(turn) = cancelled.run_until_cancelled(turns.acquire()).await else {
+            told.abort();
+            return Err(ErrorData::internal_error("the call was cancelled before its turn", None));
+        };
+        let _turn = turn.map_err(|_| ErrorData::internal_error("the server ends", None))?;
         let stop = CallStop::default();
-        let (cancelled, stopped) = (context.ct.clone(), stop.clone());
+        let stopped = stop.clone();
         let watched = tokio::spawn(async move {
             cancelled.cancelled().await;
             stopped.request();
         });
-        let told = tokio::spawn(tell_progress(context, call.wait()));
         let (answers, asked) = (Arc::clone(&self.answers), call.clone());
         let answered = tokio::task::spawn_blocking(move || answers.answer(&asked, &stop)).await;
         watched.abort();

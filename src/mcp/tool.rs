@@ -218,6 +218,20 @@ impl RunWord {
 }
 
 impl ToolCall {
+    /// Returns whether the call may wait until checks have run.
+    pub(super) fn waits_for_checks(&self) -> bool {
+        match self {
+            Self::Verdict(_) | Self::Retest(_) => true,
+            Self::Failures(_)
+            | Self::Output(_)
+            | Self::History(_)
+            | Self::Compare(_)
+            | Self::RequestFix(_)
+            | Self::Why(_)
+            | Self::Plan(_) => false,
+        }
+    }
+
     /// Returns how many seconds the call may wait; `None` for a call that is answered at once, or as soon as its run is over.
     pub fn wait(&self) -> Option<u64> {
         match self {

@@ -49,6 +49,13 @@ pub(super) const SHAPES: &[SecretShape] = &[
         example: &["Authorization: Bearer ", FILL],
     },
     SecretShape {
+        name: "password of a request",
+        starts: &["asic ", "ASIC "],
+        least: 8,
+        pattern: r"(?i-u:\bauthorization[\x22']?\s{0,3}[:=]\s{0,3}[\x22']?basic )([A-Za-z0-9+/]{8,}={0,2})",
+        example: &["Authorization: Basic ", "YWRhOmh1c2gtaHVzaA=="],
+    },
+    SecretShape {
         name: "github token",
         starts: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
         least: 36,

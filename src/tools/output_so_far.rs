@@ -27,6 +27,12 @@ pub struct OutputSoFar {
     /// Whether the beginning or the end of that line was left out, so that it names no test: what is redacted by its form could not be
     /// recognised in a part of it.
     is_part: bool,
+    /// The name of the test that ended last.
+    last_ended: String,
+    /// Whether the tool has begun to sum up, which names failed tests a second time.
+    sums_up: bool,
+    /// Whether a part of the output was passed over, so that no number of tests is known.
+    was_passed_over: bool,
 }
 
 impl OutputSoFar {
@@ -50,15 +56,17 @@ impl OutputSoFar {
         }
     }
 
-    /// Forgets what was counted, because a part of the output was passed over.
+    /// Forgets what was counted, because a part of the output was passed over. From then on only a percentage says how far the tests are.
     pub fn pass_over(&mut self) {
         let progress = TestProgress { percent: self.progress.percent, ..TestProgress::default() };
-        *self = Self { progress, last_line: std::mem::take(&mut self.last_line), is_part: true, ..Self::default() };
+        let last_line = std::mem::take(&mut self.last_line);
+        *self = Self { progress, last_line, is_part: true, was_passed_over: true, ..Self::default() };
     }
 
     /// Returns how far the tests are, as far as the output says it.
     pub fn progress(&self) -> TestProgress {
-        self.progress
+        let percent = TestProgress { percent: self.progress.percent, ..TestProgress::default() };
+        if self.was_passed_over { percent } else { self.progress }
     }
 
     /// Returns the tests that have ended since this was asked last, the newest 200 of them, as far as the output names them.
@@ -82,17 +90,40 @@ impl OutputSoFar {
         }
         progress.ended = progress.ended.saturating_add(vitest_file(line).unwrap_or_default());
         progress.files += u64::from(line.starts_with("PASS ") || line.starts_with("FAIL "));
-        if let Some(test) = ended_test(line) {
-            progress.ended = progress.ended.saturating_add(1);
-            if !is_part {
-                if self.ended.len() == MOST_ENDED {
-                    self.ended.pop_front();
-                }
-                self.ended.push_back(test);
-            }
+        if announced(line).is_some() {
+            self.sums_up = false;
+        }
+        self.sums_up |= sums_up(line);
+        if let Some(test) = ended_test(line).filter(|_| !self.sums_up) {
+            self.note_ended(test, is_part);
         }
         go_output(line).unwrap_or(line).clone_into(&mut self.last_line);
     }
+
+    fn note_ended(&mut self, test: EndedTest, is_part: bool) {
+        // pytest says of one test that it passed, and then that clearing up after it failed.
+        let is_again = test.outcome == TestOutcome::Error && test.name == self.last_ended;
+        if !is_again {
+            self.progress.ended = self.progress.ended.saturating_add(1);
+        }
+        test.name.clone_into(&mut self.last_ended);
+        if is_part {
+            return;
+        }
+        if is_again && self.ended.back().is_some_and(|last| last.name == test.name) {
+            self.ended.pop_back();
+        } else if self.ended.len() == MOST_ENDED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(test);
+    }
+}
+
+/// Returns whether a line begins a summary in which tests that failed are named again: nextest's `Summary [   0.1s] 5 tests run`, and
+/// `✖ failing tests:` of `node --test`.
+fn sums_up(line: &str) -> bool {
+    let text = line.trim();
+    text.starts_with("Summary [") || text == "✖ failing tests:"
 }
 
 /// Returns the percentage in a line, as pytest and CMake print it: `[ 45%]`.
@@ -349,7 +380,8 @@ mod tests {
         so_far.pass_over();
         so_far.take(b"ok 3 - the end of a line\nok 4 - d\n");
         let names: Vec<String> = so_far.take_ended().into_iter().map(|test| test.name).collect();
-        assert_eq!((names, so_far.progress().ended), (vec!["d".to_owned()], 2));
+        assert_eq!((names, so_far.progress().ended), (vec!["d".to_owned()], 0));
+        let mut so_far = OutputSoFar::default();
         so_far.take(b"1..18446744073709551615\n1..1\n \xe2\x9c\x93 a (18446744073709551615 tests)\n");
         assert_eq!((so_far.progress().expected, so_far.progress().ended), (Some(u64::MAX), u64::MAX));
     }
@@ -360,5 +392,25 @@ mod tests {
         so_far.take(b"1..3\nok 1\n");
         so_far.pass_over();
         assert_eq!((so_far.progress().words(), so_far.last_line()), (None, "ok 1"));
+        so_far.take(b"ok 3\n");
+        assert_eq!(so_far.progress().words(), None, "how many were passed over is not known");
+    }
+
+    #[test]
+    fn a_test_that_is_named_again_counts_once() {
+        for (output, expected) in [
+            ("a.py::test_a PASSED  [ 50%]\na.py::test_a ERROR  [ 50%]\na.py::test_b PASSED  [100%]\n", 2),
+            (
+                "    Starting 2 tests across 1 binary\n  FAIL [ 0.1s] (1/2) shop a\n  PASS [ 0.1s] (2/2) shop b\n  Summary [ 0.2s] 2 tests run\n  FAIL [ 0.1s] (1/2) shop a\n",
+                2,
+            ),
+            ("✖ adds (1.2ms)\n✔ takes (0.1ms)\nℹ tests 2\n\n✖ failing tests:\n\ntest at a.js:1:1\n✖ adds (1.2ms)\n", 2),
+            ("running 1 test\ntest a ... ok\nrunning 1 test\ntest a ... ok\n", 2),
+        ] {
+            let mut so_far = OutputSoFar::default();
+            so_far.take(output.as_bytes());
+            assert_eq!(so_far.progress().ended, expected, "{output}");
+            assert_eq!(so_far.take_ended().len(), 2, "{output}");
+        }
     }
 }

@@ -147,7 +147,10 @@ impl WaitPlace<'_> {
         }
         let opened = match &mut self.opened {
             Some(opened) => opened,
-            none => none.insert(OpenedStore { archive: opening::open_archive(self.environment)?, runner: None }),
+            none => match opening::open_archive(self.environment) {
+                Ok(archive) => none.insert(OpenedStore { archive, runner: None }),
+                Err(error) => return without_run(self.environment, (self.root, task), error),
+            },
         };
         let (environment, place) = (self.environment, (self.root, task));
         wait_here(environment, place, until, opened).or_else(|error| without_run(environment, place, error))

@@ -12,8 +12,10 @@ use crate::store::test_history::codec::decode_roster;
 use crate::store::test_history::{ListedTest, TestIdentity};
 use crate::store::words::to_integer;
 
-/// A list with fewer tests than this many parts less one of the last list is much shorter: nine of ten.
+/// A list with fewer tests than this many parts less one of another list is much shorter: nine of ten.
 const SHORTEST_OF: usize = 10;
+/// How many of a check's newest results are compared to find the last list of all its tests.
+const COMPARED: u32 = 10;
 
 /// What the index keeps of a test's identity. File and title are compared only, so marks of them are enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +50,7 @@ pub(super) fn find_renamed(
         return Ok(BTreeMap::new());
     }
     let last = last_list(connection, project, check)?;
-    if tests.len() * SHORTEST_OF < last.len() * (SHORTEST_OF - 1) {
+    if is_much_shorter(tests.len(), last.len()) {
         return Ok(BTreeMap::new());
     }
     let known = identities(connection, project, check)?;
@@ -134,12 +136,21 @@ fn identities(connection: &Connection, project: &ProjectId, check: u32) -> rusql
     statement.query_map(params![project.as_str(), check], identity)?.collect()
 }
 
-/// Returns the numbers of the tests of a check's last result that has a list of tests.
+/// Returns the numbers of the tests of a check's last result that has a list of all tests. A list that is much shorter than another one of
+/// the newest results is passed over: in that run a file could not be read, or only some tests were asked for.
 fn last_list(connection: &Connection, project: &ProjectId, check: u32) -> rusqlite::Result<Vec<u32>> {
     let statement = "SELECT r.tests FROM history_results c JOIN history_rosters r ON r.project = c.project AND r.number = c.roster \
-                     WHERE c.project = ?1 AND c.check_number = ?2 ORDER BY c.sequence DESC, c.attempt DESC LIMIT 1";
-    let list: Option<Vec<u8>> = connection.query_row(statement, params![project.as_str(), check], |row| row.get(0)).optional()?;
-    Ok(list.and_then(|list| decode_roster(&list)).unwrap_or_default())
+                     WHERE c.project = ?1 AND c.check_number = ?2 ORDER BY c.sequence DESC, c.attempt DESC LIMIT ?3";
+    let mut statement = connection.prepare(statement)?;
+    let lists = statement.query_map(params![project.as_str(), check, COMPARED], |row| row.get::<_, Vec<u8>>(0))?;
+    let lists: Vec<Vec<u8>> = lists.collect::<rusqlite::Result<_>>()?;
+    let lists: Vec<Vec<u32>> = lists.iter().filter_map(|list| decode_roster(list)).collect();
+    let longest = lists.iter().map(Vec::len).max().unwrap_or_default();
+    Ok(lists.into_iter().find(|list| !is_much_shorter(list.len(), longest)).unwrap_or_default())
+}
+
+fn is_much_shorter(one: usize, other: usize) -> bool {
+    one * SHORTEST_OF < other * (SHORTEST_OF - 1)
 }
 
 fn mark(text: &str) -> i64 {

@@ -459,6 +459,19 @@ fn a_list_that_may_lack_tests_renames_none() {
 }
 
 #[test]
+fn a_rename_is_known_also_if_the_check_was_broken_in_between() {
+    let mut index = TestIndex::new();
+    let many: Vec<ListedTest> = (0..10).map(|number| known("a.py", &format!("t{number}"), number + 10)).collect();
+    let broken = || check("pytest", vec![test("a.py", TestOutcome::Error, None)]);
+    add(&mut index, &run(1, vec![check("pytest", [&[known("a.py", "one", 1)][..], &many].concat())]));
+    add(&mut index, &run(2, vec![broken()]));
+    add(&mut index, &run(3, vec![broken()]));
+    add(&mut index, &run(4, vec![check("pytest", [&[known("a.py", "uno", 1)][..], &many].concat())]));
+    let names = index.index.former_names(&project(SHOP)).unwrap();
+    assert_eq!(names.iter().map(|name| name.former_id.as_str()).collect::<Vec<_>>(), ["a.py::one"]);
+}
+
+#[test]
 fn a_test_can_be_named_back_and_another_one_can_get_its_former_name() {
     let mut index = TestIndex::new();
     let shop = project(SHOP);
