@@ -51,7 +51,7 @@ pub(super) const SHAPES: &[SecretShape] = &[
     SecretShape {
         name: "password of a request",
         starts: &["asic ", "ASIC "],
-        least: 8,
+        least: 0,
         pattern: r"(?i-u:\bauthorization[\x22']?\s{0,3}[:=]\s{0,3}[\x22']?basic )([A-Za-z0-9+/]{8,}={0,2})",
         example: &["Authorization: Basic ", "YWRhOmh1c2gtaHVzaA=="],
     },

@@ -162,13 +162,10 @@ impl WaitPlace<'_> {
 fn without_run(environment: &Environment, (root, task): (&Path, &TaskId), error: CommandError) -> Result<Waited, CommandError> {
     let Some(trouble) = error.trouble().cloned() else { return Err(error) };
     let state = || -> Result<AnswerV1, CommandError> {
-        let read = |archive: &mut StoreReader| {
-            let standing = status::stand(archive, root, std::slice::from_ref(task), environment.values())?.with_first(task);
-            answer(archive, &standing, task, InTimeV1::Answered)
-        };
-        let mut archive = opening::open_archive(environment);
-        let opened = archive.as_mut().map_err(|error| error.clone());
-        opening::read_despite_full_disk(environment, opened, read).map(|(answer, _full)| answer)
+        // A run of which only the ledger knows is not over: the next one brings the rest up to it.
+        let mut archive = opening::open_archive(environment)?;
+        let standing = status::stand(&mut archive, root, std::slice::from_ref(task), environment.values())?.with_first(task);
+        answer(&archive, &standing, task, InTimeV1::Answered)
     };
     match state() {
         Ok(answer) => {
