@@ -111,8 +111,8 @@ function Page() {
   const project = at.project && projects ? projects.find((one) => one.id === at.project) : null;
   useEffect(() => {
     if (at.view === "overview" && projects && projects.length === 1 && !isOffline) replacePlace(href(projects[0].id));
-    if (isOffline && (at.view === "overview" || (at.view === "now" && !isOffered("status", at.project)) || (at.view === "runs" && !at.run && !hasAnswer(`/v1/projects/${at.project}/runs`))) && exportedStart()) replacePlace(exportedStart());
-  }, [at, projects]);
+    if (isOffline && (at.view === "overview" || (project && at.view === "now" && !isOffered("status", at.project)) || (project && at.view === "runs" && !at.run && !hasAnswer(`/v1/projects/${at.project}/runs`))) && exportedStart()) replacePlace(exportedStart());
+  }, [at, projects, project]);
   useEffect(() => {
     if (!project) return undefined;
     return setKeys(Object.fromEntries([["g p", () => go("#/")], ...VIEWS.filter(([, , , needs]) => isOffered(needs, project.id)).map(([, part, key]) => [`g ${key}`, () => go(part === "now" ? href(project.id) : href(project.id, part))])]));
