@@ -139,7 +139,7 @@ mod tests {
         test.store.renew_reserve().unwrap();
         drop(test.store.use_reserve().unwrap());
         assert_eq!(fs::metadata(&reserve).unwrap().ino(), before.ino());
-        // A reserve that was written from little room is completed later.
+        // A reserve that was written on a full disk is smaller. It is written anew in its full size when there is room.
         fs::write(&reserve, [0; SMALLEST_RESERVE]).unwrap();
         test.store.renew_reserve().unwrap();
         assert_eq!(fs::metadata(&reserve).unwrap().len(), RESERVE_BYTES as u64);

@@ -189,7 +189,8 @@ fn is_named_for_tests(check: &str) -> bool {
     name.contains("test") || name.contains("spec")
 }
 
-/// Returns whether a command runs tests: a test tool of the table of tools, or another common one. `test -f FILE` of a shell runs none.
+/// Returns whether a command runs tests: it names a test tool (`pytest`, `rspec`), or has `test` behind a program that builds (`cargo test`).
+/// The command `test -f FILE` of a shell runs no tests.
 fn runs_tests(command: &str) -> bool {
     const BUILDERS: &[&str] = &[
         "cargo", "go", "npm", "yarn", "pnpm", "bun", "deno", "make", "mvn", "gradle", "gradlew", "dotnet", "swift", "mix",

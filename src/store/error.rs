@@ -121,8 +121,8 @@ impl IndexError {
     }
 }
 
-/// Returns the error number with which a file cannot be opened, which SQLite does not tell. If the file can be opened by now, or is not
-/// there and its directory can be read, nothing may be written beside it.
+/// Returns the error number of the system with which a database cannot be opened, which SQLite does not tell. If nothing here fails, the
+/// reason is taken to be that no file may be made in the directory (`EACCES`): a database makes others beside its own.
 fn why_not_opened(path: &Path) -> i32 {
     // A database takes more than one descriptor: the file, its log and the memory that processes share.
     let opened = [(); 3].map(|()| File::options().read(true).write(true).open(path));

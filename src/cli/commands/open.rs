@@ -21,7 +21,7 @@ use crate::model::{CommandExit, ProjectId, RunId, TaskId};
 use crate::page::RawOutput;
 use crate::project::StoreReader;
 
-/// How many places may wait to be opened.
+/// How many places in the page may wait until the browser has been started for the ones before. Then the reading of the input waits.
 const PLACES: usize = 16;
 /// The place in the page that waits for a project which is not known yet.
 const NEW_PROJECT: &str = "/new";
@@ -158,7 +158,7 @@ fn serve_alone(
 fn look_at_project(environment: &Environment) -> LookAtProject {
     let environment = environment.clone();
     Arc::new(move |root: &Path, task: &TaskId| {
-        // A project with test specifications alone has no task of its own checks; it is told only where there are such checks.
+        // Whoever names no task asks about `default`, which a project with test specifications alone does not have.
         let wanted = if *task == TaskId::default_task() { &[] } else { std::slice::from_ref(task) };
         let look = || status::stand(&mut opening::open_archive(&environment)?, root, wanted, &[]);
         look().map_err(|error| error.lines())
