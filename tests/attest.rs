@@ -1,6 +1,8 @@
 //! `proctor attest`, and `proctor gate --from-notes` in a clone of somebody else with another store: what they say of notes that are right,
 //! changed, foreign, weaker, too old, about another tree, or made to harm.
 
+mod accepted_changes;
+
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

@@ -243,6 +243,8 @@ fn a_cancelled_call_ends_its_run_and_the_server_goes_on() {
     let project = with_an_endless_check();
     let told = raw(&project, "cancelled");
     assert_eq!((&told["id"], &told["code"]), (&json!(2), &json!(0)), "{told}");
+    // No answer of the cancelled call is waited for.
+    assert!(told["seconds"].as_f64().is_some_and(|seconds| seconds < 20.0), "{told}");
 }
 
 #[test]

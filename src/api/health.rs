@@ -36,7 +36,7 @@ impl HealthV1 {
     pub fn lines(&self) -> [String; 2] {
         [
             format!("cannot judge since {}: {}", self.since, self.message),
-            format!("hint: {}; proctor tries again by itself", self.mend),
+            format!("hint: {}; a running service tries again by itself", self.mend),
         ]
     }
 }

@@ -13,6 +13,10 @@ use clap::Args;
 ///
 /// Notes that were fetched are united with the own ones, so that two people who attest at once lose nothing.
 ///
+/// A commit that asks for less than the trusted one, by other settings or fewer checks, is not accepted until somebody whose key the trusted
+/// commit's file of `signers` names has accepted that: `--accept-changes` names the changes, asks at the terminal, and writes a signed
+/// statement into the same note. It holds for this content beside this trusted commit. Then it attests what there is.
+///
 /// Exit codes: 0 attested; otherwise those of `proctor gate`, with its answer: 1 red, 5 not tested, 3 not accepted.
 ///
 /// Examples:
@@ -30,6 +34,9 @@ pub(crate) struct AttestOptions {
     /// Write the signed statements to this new file too, as one JSON document
     #[arg(long, value_name = "FILE")]
     pub(crate) bundle: Option<PathBuf>,
+    /// Accept, as a person whose key the trusted commit names, that the commit asks for less than the trusted one
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) accept_changes: bool,
     /// Take the policy from this commit, or from a file like `proctor.toml`
     #[arg(long, value_name = "REV|FILE")]
     pub(crate) policy_from: Option<String>,

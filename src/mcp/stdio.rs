@@ -3,6 +3,7 @@
 //! The SDK's own transport drops a line that is no JSON, or is too long, without a word. A client that waits for the answer would wait for
 //! ever, so this transport answers such a line with an error.
 
+use std::collections::HashSet;
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::JsonRpcMessage;
+use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
@@ -65,8 +66,8 @@ pub struct StdioTransport {
     incoming: mpsc::Receiver<Incoming>,
     outgoing: SyncSender<String>,
     unwritten: UnwrittenAnswers,
-    /// How many requests have no answer yet.
-    open: usize,
+    /// The requests that have no answer yet and will have one. A cancelled request has none.
+    open: HashSet<RequestId>,
     /// Whether the client has closed its end.
     is_ending: bool,
     /// Ends the calls that are open when the client is gone.
@@ -107,7 +108,7 @@ impl StdioTransport {
             let _gone = write_lines(output, &lines, &of_queue);
             of_writer.end();
         })?;
-        let transport = Self { incoming, outgoing, unwritten: unwritten.clone(), open: 0, is_ending: false, ends };
+        let transport = Self { incoming, outgoing, unwritten: unwritten.clone(), open: HashSet::new(), is_ending: false, ends };
         Ok((transport, end, unwritten))
     }
 }
@@ -132,12 +133,33 @@ impl TransportEnd {
     }
 }
 
+impl StdioTransport {
+    /// Notes which requests will have an answer.
+    fn note(&mut self, message: &RxJsonRpcMessage<RoleServer>) {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                self.open.insert(request.id.clone());
+            }
+            JsonRpcMessage::Notification(told) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &told.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.open.remove(id);
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+    }
+}
+
 impl Transport<RoleServer> for StdioTransport {
     type Error = io::Error;
 
     fn send(&mut self, item: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        if matches!(item, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) {
-            self.open = self.open.saturating_sub(1);
+        match &item {
+            JsonRpcMessage::Response(response) => drop(self.open.remove(&response.id)),
+            JsonRpcMessage::Error(error) => drop(error.id.as_ref().map(|id| self.open.remove(id))),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
         }
         let written = serde_json::to_string(&item).map_err(io::Error::other);
         let failed = |error| match error {
@@ -156,18 +178,18 @@ impl Transport<RoleServer> for StdioTransport {
         if !self.is_ending {
             match self.incoming.recv().await? {
                 Incoming::Message(message) => {
-                    self.open += usize::from(matches!(*message, JsonRpcMessage::Request(_)));
+                    self.note(&message);
                     return Some(*message);
                 }
                 Incoming::End => self.is_ending = true,
             }
         }
         // The SDK drops this future whenever an answer is to be sent, and calls again.
-        if self.open > 0 {
+        if !self.open.is_empty() {
             sleep(LAST_ANSWERS).await;
         }
         self.ends.request();
-        if self.open > 0 {
+        if !self.open.is_empty() {
             sleep(AFTER_COMMANDS).await;
         }
         None

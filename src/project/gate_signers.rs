@@ -1,7 +1,7 @@
 //! Whose signed statements about a commit count: this store's own keys, and the keys of the policy's file of signers.
 
 use crate::evidence::{KeyRing, KnownKey, PublicKey, read_key_ring};
-use crate::model::{ClaimSigner, Digest, Timestamp};
+use crate::model::{AllowedSigner, ClaimSigner, Digest, Timestamp};
 use crate::project::error::ProjectError;
 use crate::project::store_reader::StoreReader;
 use crate::spec::StatementSigners;
@@ -40,11 +40,22 @@ impl GateSigners {
             return if self.own.was_in_use(key, latest_end) { ClaimSigner::OwnStore } else { not_allowed };
         }
         let is_replaced = self.allowed.replaced.get(&key).is_some_and(|replaced| latest_end >= *replaced);
-        let named = self.allowed.keys.iter().find(|signer| PublicKey::parse(&signer.key).is_ok_and(|parsed| parsed.id() == key));
-        match named.filter(|_| !is_replaced) {
+        match self.named(key).filter(|_| !is_replaced) {
             Some(signer) => ClaimSigner::Allowed { name: signer.principals.clone() },
             None => not_allowed,
         }
+    }
+
+    /// Returns the owner's name of a key that the file names and that is in use `now`; `None` if there is no such key. A key of this store
+    /// counts only if it is named there, because whoever changes how a commit is judged must not be who accepts that.
+    pub fn named_signer(&self, key: Digest, now: Timestamp) -> Option<String> {
+        let is_in_use =
+            !matches!(self.signer(key, now), ClaimSigner::NotAllowed { .. }) && !self.allowed.replaced.contains_key(&key);
+        self.named(key).filter(|_| is_in_use).map(|signer| signer.principals.clone())
+    }
+
+    fn named(&self, key: Digest) -> Option<&AllowedSigner> {
+        self.allowed.keys.iter().find(|signer| PublicKey::parse(&signer.key).is_ok_and(|parsed| parsed.id() == key))
     }
 
     /// Returns the public key with an id, among the keys whose statements count; `None` if none has it.

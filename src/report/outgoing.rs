@@ -47,6 +47,12 @@ const BEFORE_WORDS: &str = "\"'`<|;,([{=:";
 /// The characters behind a slash that make it no path.
 const NOT_IN_PATHS: &str = "\"'`>)]}|;,:";
 
+/// How a slash is written in addresses, in JSON and in source texts where it must not stand as itself, in small letters.
+const ENCODED_SLASHES: &[&str] = &["%2f", "\\u002f", "\\x2f"];
+
+/// The characters of a path with encoded slashes, beside letters and digits.
+const IN_ENCODED_PATHS: &str = "._~-+%\\";
+
 /// The hosts that every machine has.
 const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
 
@@ -102,7 +108,7 @@ impl OutgoingRedactor {
     fn without_places(&self, text: &str) -> String {
         let text = self.root.as_ref().map_or_else(|| text.to_owned(), |root| relative_paths(text, root));
         let text = self.home.as_ref().map_or_else(|| text.clone(), |home| without_home(&text, home));
-        let text = without_paths(&text);
+        let text = without_encoded_paths(&without_paths(&text));
         self.names.iter().fold(text, |text, (label, name)| without_name(&text, name, label))
     }
 }
@@ -159,6 +165,36 @@ fn without_paths(text: &str) -> String {
         copied = slash + path_length(&text[..slash], &text[slash..]);
     }
     kept + &text[copied..]
+}
+
+/// Replaces the absolute paths whose slashes are encoded, such as `%2Fsrv%2Fx`.
+fn without_encoded_paths(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let (mut kept, mut copied) = (String::with_capacity(text.len()), 0);
+    for (place, _) in lower.char_indices() {
+        let Some(slash) = ENCODED_SLASHES.iter().find(|slash| lower[place..].starts_with(**slash)) else { continue };
+        if place < copied || is_in_encoded_path(&lower[..place]) {
+            continue;
+        }
+        let behind = &text[place + slash.len()..];
+        let end = behind.find(|character: char| !character.is_alphanumeric() && !IN_ENCODED_PATHS.contains(character));
+        if end == Some(0) || behind.is_empty() {
+            continue;
+        }
+        kept.push_str(&text[copied..place]);
+        kept.push_str("[redacted: path]");
+        copied = place + slash.len() + end.unwrap_or(behind.len());
+    }
+    kept + &text[copied..]
+}
+
+/// Returns whether an encoded slash behind this text is one in the middle of a path.
+fn is_in_encoded_path(before: &str) -> bool {
+    let encoded = before.get(before.len().saturating_sub(3)..).and_then(|end| end.strip_prefix('%'));
+    if let Some(code) = encoded.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+        return code.is_ascii_alphanumeric() || !code.is_ascii();
+    }
+    before.chars().next_back().is_some_and(|last| last.is_alphanumeric() || "._~-".contains(last))
 }
 
 /// Returns the length of the rest of an address on this machine itself, such as `http://localhost:3000/a`, from its first slash on. It names
@@ -261,7 +297,11 @@ mod tests {
             ("https://ci.example.org/job/7 failed", "https:[redacted: path]"),
             ("x/srv/people/ada7/y", "x/srv/people/[redacted: user]/y"),
             ("\"/srv/people/ada7\"", "\"[redacted: home]\""),
-            ("%2Fhome%2FADA7%2Fx", "%2Fhome%2F[redacted: user]%2Fx"),
+            ("%2Fhome%2FADA7%2Fx", "[redacted: path]"),
+            ("?file=%2fsrv%2facme%20corp&x=a%2Fb", "?file=[redacted: path]&x=a%2Fb"),
+            ("https%3A%2F%2Fci.example.org%2Fjob is", "https%3A[redacted: path] is"),
+            ("a%20%2Fsrv%2Fx a%2Fada7", "a%20[redacted: path] a%2F[redacted: user]"),
+            ("\"\\u002fsrv\\u002Fx\" '\\x2fsrv' %2F \u{e9}%2Fx", "\"[redacted: path]\" '[redacted: path]' %2F \u{e9}%2Fx"),
             ("al-x album metal (al)", "[redacted: user]-x album metal ([redacted: user])"),
             ("on forge12.example.org and FORGE12", "on [redacted: host] and [redacted: host]"),
             ("caf\u{e9}/x \u{e9}/tmp", "caf\u{e9}/x \u{e9}/tmp"),

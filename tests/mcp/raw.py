@@ -109,7 +109,9 @@ def cancelled():
     server.call(2, "why", {"path": "a.txt"})
     answer = server.answer()
     server.process.stdin.close()
-    return {"id": answer["id"], "code": server.process.wait(LATE)}
+    begun = time.monotonic()
+    code = server.process.wait(LATE)
+    return {"id": answer["id"], "code": code, "seconds": time.monotonic() - begun}
 
 
 def ended(how):

@@ -63,7 +63,7 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
 }
 
 /// Returns a control to which no stop request comes: a signal ends the program while it asks, because nothing runs.
-fn uninterrupted() -> Result<Control, CommandError> {
+pub(super) fn uninterrupted() -> Result<Control, CommandError> {
     let made =
         Control::new().map_err(|error| CommandError::caused(CommandExit::OwnFault, "failed to prepare the question", &error));
     made.map(|(control, _handle)| control)

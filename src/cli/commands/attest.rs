@@ -1,12 +1,15 @@
 //! `proctor attest`: tells other people, signed, which runs prove a commit, in a git note that they can verify.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::slice;
 use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::cli::attest_arguments::AttestOptions;
+use crate::cli::commands::accept_changes;
 use crate::cli::commands::anchor::from_git_error;
 use crate::cli::commands::gate::{self, GateQuestion};
 use crate::cli::commands::gate_answer::GateAnswer;
@@ -51,12 +54,23 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         policy_from: options.policy_from.as_deref(),
         notes: None,
     };
-    let answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
+    let mut answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
+    let mut acceptance = None;
+    if options.accept_changes && answer.tree.is_ok() {
+        acceptance = accept_changes::accept(&answer, (&root, &repository), &question, environment)?;
+        answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
+    }
     let tree = match (answer.state, &answer.tree) {
         (GateState::Proved | GateState::Red, Ok(tree)) => tree,
         _ => {
             answer.lines(opening::style(environment)).iter().for_each(render::line);
-            render::note("nothing was attested, because the commit is neither proved nor red");
+            if let (Some(path), Some(line)) = (&bundle, &acceptance) {
+                write_attestation_bundle(path, slice::from_ref(line)).map_err(|error| from_bundle_error(&error))?;
+            }
+            render::note(match acceptance {
+                Some(_) => "nothing else was attested, because the commit is neither proved nor red",
+                None => "nothing was attested, because the commit is neither proved nor red",
+            });
             return Ok(answer.state.exit());
         }
     };
@@ -87,18 +101,10 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
     let summary = summary.map(|summary| attestor.sign(&summary));
     // A bundle that cannot be written leaves no note behind, and the other way round.
     if let Some(path) = &bundle {
-        let lines: Vec<Vec<u8>> = lines.iter().chain(&summary).cloned().collect();
+        let lines: Vec<Vec<u8>> = acceptance.iter().chain(&lines).chain(&summary).cloned().collect();
         write_attestation_bundle(path, &lines).map_err(|error| from_bundle_error(&error))?;
     }
-    let begun = clock::monotonic();
-    let change = loop {
-        match add_attestations(&root, answer.git_tree, (&lines, summary.as_deref()), clock::now()) {
-            // Somebody else attests at the same time: what they write is read before this is added to it.
-            Err(GitAnchorError::Locked { .. }) if clock::monotonic().since(begun) < PATIENCE => thread::sleep(TRY_AGAIN),
-            other => break other,
-        }
-    };
-    let change = change.map_err(|error| {
+    let change = add_patiently(&root, answer.git_tree, (&lines, summary.as_deref())).map_err(|error| {
         bundle.iter().for_each(|path| remove_attestation_bundle(path));
         from_git_error(&error)
     })?;
@@ -110,6 +116,21 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         render::note("the failure was attested: whoever fetches the notes sees that the commit is red");
     }
     Ok(answer.state.exit())
+}
+
+/// Adds lines to the note of a tree. Somebody else may attest at the same time: what they write is read before this is added to it.
+pub(super) fn add_patiently(
+    root: &Path,
+    git_tree: ObjectId,
+    added: (&[Vec<u8>], Option<&[u8]>),
+) -> Result<NoteChange, GitAnchorError> {
+    let begun = clock::monotonic();
+    loop {
+        match add_attestations(root, git_tree, added, clock::now()) {
+            Err(GitAnchorError::Locked { .. }) if clock::monotonic().since(begun) < PATIENCE => thread::sleep(TRY_AGAIN),
+            other => return other,
+        }
+    }
 }
 
 /// Converts an error about a bundle into a command error. Where the file cannot be made, the person named a wrong one.

@@ -2,11 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::mem;
 use std::path::Path;
 
-use crate::cli::commands::gate_answer::{CommitGateV1, GateAnswer};
+use crate::cli::commands::gate_answer::{AcceptedBy, CommitGateV1, GateAnswer};
 use crate::cli::commands::gate_errors::{from_git_read_error, from_opening_error, from_revision_error};
-use crate::cli::commands::gate_notes::{self, Attested, NotesAsked, NotesQuestion};
+use crate::cli::commands::gate_notes::{self, Attested, AttestedWhere, NotesAsked, NotesQuestion};
 use crate::cli::commands::gate_policy::{self, AskedFor, Trusted};
 use crate::cli::commands::gate_run::{self, RunOfCommit};
 use crate::cli::commands::run::RunOutput;
@@ -16,7 +17,8 @@ use crate::cli::error::CommandError;
 use crate::cli::gate_arguments::GateOptions;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::evidence::evidence_directory;
+use crate::evidence::{AcceptedChanges, evidence_directory};
+use crate::git::ObjectId;
 use crate::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
 use crate::model::{ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath};
 use crate::process::clock;
@@ -103,7 +105,7 @@ fn judge(
     let commit = storage.resolve(question.revision).map_err(|error| from_revision_error(storage, &error))?;
     let git_tree = storage.tree_of(commit).map_err(|error| from_git_read_error(storage, &error))?;
     let trusted = gate_policy::trusted(repository, (question.asked_for, commit), question.policy_from, (environment, root))?;
-    let compared = gate_policy::compare((repository, root), commit, &trusted)?;
+    let mut compared = gate_policy::compare((repository, root), commit, &trusted)?;
     // Keys and bundles that cannot be read are an error also where nothing needs them.
     let allowed = gate_policy::signers(repository, &trusted, &compared.policy)?;
     let bundles = gate_notes::bundles(environment, question.notes.as_ref())?;
@@ -112,19 +114,28 @@ fn judge(
     let tree = committed_tree(storage, git_tree, &repository.below, &matcher).map(|tree| tree.digest);
     let tree = tree.and_then(|tree| odd.map_or(Ok(tree), Err));
     let (mut judged, mut attested) = (JudgedRuns::default(), Attested::default());
+    let mut accepted = Vec::new();
     if let Ok(tree) = &tree {
         let own = gate_policy::configuration_of(repository, commit)?;
         let plans = gate_plans::required_plans((repository, root), commit, &own, &compared.policy.tasks)?;
         let by = JudgedBy::new(&compared.policy, &trusted, plans)?;
-        if let Some(notes) = &question.notes {
-            let signers = match notes.signers {
+        let of_notes = |source| {
+            let signers = match question.notes.as_ref().and_then(|notes| notes.signers) {
                 Some(file) => GateSigners::only(gate_notes::signers_of_file(environment, root, file)?),
                 None => {
                     opening::open_archive(environment)?.gate_signers(allowed).map_err(|error| super::from_run_error(&error))?
                 }
             };
-            attested = gate_notes::read(repository, &signers, (git_tree, *tree), (notes.source, &bundles), clock::now())?;
+            gate_notes::read(repository, &signers, (git_tree, *tree), (source, &bundles), clock::now())
+        };
+        if let Some(notes) = &question.notes {
+            attested = of_notes(notes.source)?;
+        } else if !compared.lowered.is_empty() {
+            // Whether a change was accepted is asked for in any case. What cannot be read accepts nothing.
+            let read = of_notes(AttestedWhere::NotesAndBundles);
+            attested.accepted = read.map(|read| read.accepted).unwrap_or_default();
         }
+        accepted = take_accepted(&mut compared.lowered, &attested.accepted, trusted.commit());
         judged = judge_runs(environment, (root, repository), &by, (*tree, &attested.claims))?;
         if !matches!(overall_state(&judged.judgements), GateState::Proved | GateState::Red) {
             let unaccepted = by.with_rules(repository, |rules| gate_notes::unaccepted(rules, &attested.claims));
@@ -155,6 +166,8 @@ fn judge(
         policy: compared.policy,
         policy_from: trusted.words(commit),
         lowered: compared.lowered,
+        accepted,
+        trusted: trusted.commit(),
         judgements,
         elsewhere: elsewhere
             .into_iter()
@@ -168,6 +181,22 @@ fn judge(
         attested: attested.claims.iter().filter(|claim| is_of_another_store(claim)).map(|claim| claim.run.clone()).collect(),
         refused_attestations: attested.refused,
     })
+}
+
+/// Takes the changes out of `lowered` that somebody accepted beside the same trusted commit, and returns them with who did.
+fn take_accepted(
+    lowered: &mut Vec<String>,
+    accepted: &[(String, AcceptedChanges)],
+    trusted: Option<ObjectId>,
+) -> Vec<AcceptedBy> {
+    let mut taken = Vec::new();
+    for (name, acceptance) in accepted.iter().filter(|(_, acceptance)| Some(acceptance.trusted) == trusted) {
+        let (changes, left) = mem::take(lowered).into_iter().partition(|change| acceptance.changes.contains(change));
+        *lowered = left;
+        taken.push(AcceptedBy { name: name.clone(), key: acceptance.key, changes });
+    }
+    taken.retain(|by| !by.changes.is_empty());
+    taken
 }
 
 /// By what the runs on a commit's tree are judged.

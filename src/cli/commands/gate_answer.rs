@@ -30,6 +30,10 @@ pub(super) struct GateAnswer {
     pub(super) policy_from: String,
     /// The settings, checks, prerequisites and specifications with which the commit asks for less than the trusted one.
     pub(super) lowered: Vec<String>,
+    /// What the commit asks for less, and somebody whom the trusted commit names has accepted.
+    pub(super) accepted: Vec<AcceptedBy>,
+    /// The trusted commit; `None` if the policy does not come from a commit.
+    pub(super) trusted: Option<ObjectId>,
     pub(super) judgements: Vec<GateJudgement>,
     /// The directories with the evidence of the runs that are of another worktree, or of a checkout.
     pub(super) elsewhere: BTreeMap<RunId, PathBuf>,
@@ -47,6 +51,16 @@ pub(super) struct GateAnswer {
     pub(super) notes: Option<NotesAsked>,
     /// Why attestations in git notes do not count.
     pub(super) refused_attestations: Vec<RefusedAttestation>,
+}
+
+/// Changes of how a commit is judged, and who accepted them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct AcceptedBy {
+    /// The name of the key's owner in the file of signers.
+    pub(super) name: String,
+    /// The id of the key.
+    pub(super) key: Digest,
+    pub(super) changes: Vec<String>,
 }
 
 /// Why `--run` ran nothing.
@@ -80,6 +94,9 @@ impl GateAnswer {
         }
         if !self.lowered.is_empty() {
             lines.push(Line::from(format!("  the commit asks for less than the trusted one: {}", self.lowered.join(", "))));
+        }
+        for AcceptedBy { name, changes, .. } in &self.accepted {
+            lines.push(Line::from(format!("  {name} accepted what it changes of the trusted one: {}", changes.join(", "))));
         }
         let also_read = self.also_read();
         if !also_read.is_empty() {
@@ -140,6 +157,12 @@ impl GateAnswer {
             commands.extend(command.filter(|command| !commands.contains(command)));
         }
         if !self.lowered.is_empty() {
+            if self.trusted.is_some() && self.policy.signers.is_some() {
+                commands.push(format!(
+                    "let somebody whose key the trusted commit names accept it: `proctor attest {} --accept-changes`, and push and fetch the notes",
+                    self.revision
+                ));
+            }
             commands.push(
                 "let whoever keeps the trusted branch take the change first, or name what you trust: --policy-from".to_owned(),
             );
@@ -254,6 +277,8 @@ pub(super) struct CommitGateV1<'a> {
     also_read: Vec<&'a str>,
     /// The settings, checks, prerequisites and specifications with which the commit asks for less than the trusted one.
     lowered: &'a [String],
+    /// The same with which somebody whom the trusted commit names has accepted that it asks for less.
+    accepted: &'a [AcceptedBy],
     required: Vec<GateRequiredV1<'a>>,
     /// Why `--run` ran nothing although something is missing; `None` if it ran, and without `--run`.
     not_run: Option<&'a NotRun>,
@@ -346,6 +371,7 @@ impl<'a> CommitGateV1<'a> {
             converts_line_endings: answer.converts_line_endings,
             also_read: answer.also_read(),
             lowered: &answer.lowered,
+            accepted: &answer.accepted,
             required: match answer.tree {
                 Ok(_) => answer.judgements.iter().map(required).collect(),
                 Err(_) => Vec::new(),

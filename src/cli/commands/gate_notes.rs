@@ -9,8 +9,8 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::gate_arguments::GateOptions;
 use crate::evidence::{
-    ATTESTATIONS, AttestationNote, AttestationReader, AttestationRefusal, CommitClaim, FETCHED_ATTESTATIONS, ReadAttestation,
-    find_git_location, parse_attestation_bundle, read_attestation_notes, read_regular_file,
+    ATTESTATIONS, AcceptedChanges, AttestationNote, AttestationReader, AttestationRefusal, CommitClaim, FETCHED_ATTESTATIONS,
+    ReadAttestation, find_git_location, parse_attestation_bundle, read_attestation_notes, read_regular_file,
 };
 use crate::git::ObjectId;
 use crate::model::{ClaimSigner, CommandExit, GateClaim, Timestamp, TreeDigest};
@@ -58,6 +58,8 @@ impl<'a> NotesQuestion<'a> {
 /// What the notes of a commit's tree hold.
 #[derive(Debug, Default)]
 pub(super) struct Attested {
+    /// The changes of how the commit is judged that were accepted, each acceptance with the name of whose key signed it.
+    pub(super) accepted: Vec<(String, AcceptedChanges)>,
     /// What trusted keys claim of the commit's content.
     pub(super) claims: Vec<GateClaim>,
     /// Whether there is any note or bundle.
@@ -133,7 +135,7 @@ pub(super) fn read(
     let refusal = |claim: &CommitClaim, signer: &ClaimSigner| {
         if claim.git_tree != git_tree || claim.tree != tree || claim.below != repository.below {
             Some(AttestationRefusal::AnotherTree)
-        } else if claim.latest_end().as_millis() > now.as_millis().saturating_add(AHEAD) {
+        } else if is_ahead(claim.latest_end(), now) {
             Some(AttestationRefusal::FutureDated)
         } else {
             // The key was found, so it is one that was replaced.
@@ -147,6 +149,14 @@ pub(super) fn read(
             match line {
                 ReadAttestation::Summary => {}
                 ReadAttestation::Refused(refusal) => found.refuse(&refusal),
+                ReadAttestation::Accepted(accepted) => match signers.named_signer(accepted.key, now) {
+                    _ if accepted.git_tree != git_tree || accepted.below != repository.below => {
+                        found.refuse(&AttestationRefusal::AnotherTree);
+                    }
+                    _ if is_ahead(accepted.accepted, now) => found.refuse(&AttestationRefusal::FutureDated),
+                    Some(name) => found.accepted.push((name, *accepted)),
+                    None => found.refuse(&AttestationRefusal::Foreign { key: accepted.key }),
+                },
                 ReadAttestation::Claim(claim) => {
                     let signer = signers.signer(claim.key, claim.latest_end());
                     match refusal(&claim, &signer) {
@@ -172,6 +182,11 @@ pub(super) fn read(
         read_attestation_notes(storage, git_tree, &mut judge_note).map_err(|error| from_git_read_error(storage, &error))?;
     }
     Ok(found)
+}
+
+/// Returns whether a time is still to come, whatever the clock of another machine says.
+fn is_ahead(time: Timestamp, now: Timestamp) -> bool {
+    time.as_millis() > now.as_millis().saturating_add(AHEAD)
 }
 
 /// Returns why the policy does not accept what the notes claim, where they prove nothing.

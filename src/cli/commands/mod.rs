@@ -1,5 +1,6 @@
 //! The commands, each in a file of its own, and the functions that several of them share.
 
+mod accept_changes;
 pub(crate) mod add;
 pub(crate) mod anchor;
 mod anchored;

@@ -218,12 +218,16 @@ fn install(before: &Installation, force: bool, environment: &Environment) -> Res
         changed.push(placed.path.display().to_string());
     }
     let is_up = |unit: &UnitState| unit.is_active() && unit.is_enabled();
-    let is_another_program = before.facts.running.as_ref().is_some_and(|running| running.is_another_program);
-    if changed.is_empty() && is_up(&units.service) && is_up(&units.socket) && !is_another_program {
+    let was_another_program = before.facts.running.as_ref().is_some_and(|running| running.is_another_program);
+    if changed.is_empty() && is_up(&units.service) && is_up(&units.socket) && !was_another_program {
         return Ok(changed);
     }
-    if is_another_program {
+    let mut is_another_program = was_another_program;
+    if was_another_program {
         wait_for_runs(environment);
+        // The service notices another program too, and may have started it by itself meanwhile.
+        let now = running_service(environment, &before.facts.program);
+        is_another_program = now.is_none_or(|running| running.is_another_program);
     }
     let told = manager::tell(&["daemon-reload"], &[])
         // systemd does not start a unit again that has failed too often, unless the failures are reset.
@@ -236,8 +240,8 @@ fn install(before: &Installation, force: bool, environment: &Environment) -> Res
         });
     told.map_err(|error| from_manager_error(&error).hint("`journalctl --user -u proctor` may say why"))?;
     if changed.is_empty() {
-        changed
-            .push(if is_another_program { "restarted with the program as it is now" } else { "enabled and started" }.to_owned());
+        let what = if was_another_program { "restarted with the program as it is now" } else { "enabled and started" };
+        changed.push(what.to_owned());
     }
     Ok(changed)
 }

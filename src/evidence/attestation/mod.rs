@@ -3,8 +3,9 @@
 //! # What it owns
 //!
 //! * `claim`: the result of one run on the content, as an in-toto test result v0.1.
+//! * `acceptance`: that a person accepts what a commit changes about how it is judged.
 //! * `summary`: that a policy accepted the content, as a SLSA verification summary v1, for tools that know this format only.
-//! * `sign`: signs both with the store's key, each in a DSSE envelope on a line of its own.
+//! * `sign`: signs them with the store's key, each in a DSSE envelope on a line of its own.
 //! * `bundle`: a file with such envelopes, written and read.
 //! * `read`: reads lines that others wrote. No line is trusted before its signature is checked by a key that the caller trusts, and
 //!   what is not understood wholly does not count.
@@ -16,6 +17,7 @@
 //!
 //! Decide whether a claim is good enough: `verdict` judges claims by the same policy as runs of this store.
 
+mod acceptance;
 mod bundle;
 mod claim;
 mod named_tests;
@@ -23,6 +25,7 @@ mod read;
 mod sign;
 mod summary;
 
+pub use acceptance::AcceptedChanges;
 pub use bundle::{BundleError, parse_attestation_bundle, remove_attestation_bundle, write_attestation_bundle};
 pub use claim::CommitClaim;
 pub use named_tests::{NamedTests, named_tests};

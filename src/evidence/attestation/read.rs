@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::evidence::attestation::CommitClaim;
 use crate::evidence::attestation::summary::VERIFICATION_SUMMARY;
+use crate::evidence::attestation::{AcceptedChanges, CommitClaim};
 use crate::evidence::signing::{Envelope, PublicKey};
 use crate::model::Digest;
 
@@ -20,6 +20,8 @@ const MOST_REPEATED_LINES: usize = 50_000;
 pub enum ReadAttestation {
     /// A claim, signed by a trusted key.
     Claim(Box<CommitClaim>),
+    /// That somebody accepts what the content changes about how it is judged, signed by a trusted key.
+    Accepted(Box<AcceptedChanges>),
     /// A verification summary, signed by a trusted key. It proves nothing that the claims beside it do not prove.
     Summary,
     Refused(AttestationRefusal),
@@ -137,8 +139,16 @@ fn read_line(line: &[u8], trusted: &dyn Fn(Digest) -> Option<PublicKey>) -> Resu
     match CommitClaim::parse(&signed.payload) {
         Some(claim) if claim.key == id => Ok(ReadAttestation::Claim(Box::new(claim))),
         Some(_) => Err(AttestationRefusal::UnknownFormat),
-        None if is_summary(&signed.payload) => Ok(ReadAttestation::Summary),
-        None => Err(AttestationRefusal::UnknownFormat),
+        None => read_other(&signed.payload, id),
+    }
+}
+
+/// Reads a statement that is no claim.
+fn read_other(statement: &[u8], signer: Digest) -> Result<ReadAttestation, AttestationRefusal> {
+    match AcceptedChanges::parse(statement) {
+        Some(accepted) if accepted.key == signer => Ok(ReadAttestation::Accepted(Box::new(accepted))),
+        None if is_summary(statement) => Ok(ReadAttestation::Summary),
+        Some(_) | None => Err(AttestationRefusal::UnknownFormat),
     }
 }
 

@@ -168,7 +168,7 @@ function Notices({ standing, task, project }) {
   const problems = [...(standing.problems ?? []), ...(task?.problems ?? [])];
   const { health } = standing;
   return html`
-    ${health ? html`<div class="notice"><${Mark} tone="attention" /><div><strong><${Line} of=${health.message} /></strong><p><${Line} of=${health.mend} />; proctor tries again by itself. Since <${Time} at=${health.since} />.</p></div></div>` : null}
+    ${health ? html`<div class="notice"><${Mark} tone="attention" /><div><strong><${Line} of=${health.message} /></strong><p><${Line} of=${health.mend} />; a running service tries again by itself. Since <${Time} at=${health.since} />.</p></div></div>` : null}
     ${problems.map((problem) => html`<div class="notice"><${Mark} tone="attention" /><div><${Line} of=${problem} /></div></div>`)}
     ${task && task.paths && task.paths.length > 0 ? html`<div class="notice"><${Mark} tone="attention" /><div><strong>Changed during the run</strong><ul class="plain">${task.paths.slice(0, 20).map((path) => html`<li><${PathName} of=${path} /></li>`)}</ul></div></div>` : null}
     ${!isOffline && project.serving === "notServed" ? html`<div class="notice"><${Mark} tone="none" /><div><strong>No save starts a run here.</strong> <p>The service does not watch this project.</p><${CommandLine} of="proctor add" /></div></div>` : null}

@@ -1,0 +1,122 @@
+//! `proctor attest --accept-changes`: a person whose key the trusted commit names accepts that a commit asks for less than the trusted one.
+
+use std::path::Path;
+
+use crate::cli::commands::anchor::from_git_error;
+use crate::cli::commands::gate::GateQuestion;
+use crate::cli::commands::gate_answer::GateAnswer;
+use crate::cli::commands::key::from_evidence_error;
+use crate::cli::commands::{approve, attest, gate_policy, opening};
+use crate::cli::environment::Environment;
+use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::terminal;
+use crate::evidence::{ATTESTATIONS, AcceptedChanges, Attestor, Store};
+use crate::git::ObjectId;
+use crate::model::{CommandExit, Digest};
+use crate::process::clock;
+use crate::project::ProjectRepository;
+
+/// How much of the commit's name the person types.
+const TYPED: usize = 8;
+
+/// Shows what the commit of `answer` asks for less than the trusted one, asks the person, and writes the signed statement into the note of
+/// the commit's tree. Returns the line of the note; `None` if there is nothing to accept.
+///
+/// # Errors
+/// When the policy comes from no commit, the trusted commit does not name this store's key, nobody is at a terminal or agrees, a change has a
+/// name that must not leave this machine, or the note cannot be written.
+pub(super) fn accept(
+    answer: &GateAnswer,
+    (root, repository): (&Path, &ProjectRepository),
+    question: &GateQuestion<'_>,
+    environment: &Environment,
+) -> Result<Option<Vec<u8>>, CommandError> {
+    if answer.lowered.is_empty() {
+        render::note(
+            "there is nothing to accept: the commit asks for nothing less than the trusted one, or it was accepted before",
+        );
+        return Ok(None);
+    }
+    let trusted = answer.trusted.ok_or_else(|| {
+        CommandError::new(
+            CommandExit::Usage,
+            format!("the policy comes from {}, and no commit of it names keys", answer.policy_from),
+        )
+        .hint("name the trusted commit: --policy-from REV")
+    })?;
+    let redactor = environment.outgoing_redactor();
+    if let Some(told) = answer.lowered.iter().find(|change| redactor.redact(change) != **change) {
+        return Err(CommandError::new(CommandExit::NoFreshVerdict, format!("`{told}` cannot be told to others as it is"))
+            .hint("name it without absolute paths, secrets and names of people and machines"));
+    }
+    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
+    let attestor = Attestor::open(&store, clock::now()).map_err(|error| from_evidence_error(&error))?;
+    refuse_unnamed_key(answer, repository, question, (environment, root), attestor.key())?;
+    let error = changes_error(answer, trusted);
+    if !environment.is_person_present() {
+        return Err(environment.why_nobody(error.hint("run this at a terminal, which asks")));
+    }
+    if !is_accepted(answer, trusted)? {
+        return Err(CommandError::new(CommandExit::PersonNeeded, "nothing was accepted"));
+    }
+    let accepted = AcceptedChanges {
+        git_tree: answer.git_tree,
+        below: repository.below.clone(),
+        trusted,
+        changes: answer.lowered.clone(),
+        key: attestor.key(),
+        accepted: clock::now(),
+    };
+    let line = attestor.sign(&accepted.to_statement());
+    attest::add_patiently(root, answer.git_tree, (std::slice::from_ref(&line), None)).map_err(|error| from_git_error(&error))?;
+    render::line(&format!("accepted · {ATTESTATIONS} · tree {}", &answer.git_tree.hex()[..12]));
+    Ok(Some(line))
+}
+
+/// Refuses where the trusted commit does not name the key: nobody would believe the statement.
+fn refuse_unnamed_key(
+    answer: &GateAnswer,
+    repository: &ProjectRepository,
+    question: &GateQuestion<'_>,
+    (environment, root): (&Environment, &Path),
+    key: Digest,
+) -> Result<(), CommandError> {
+    let trusted =
+        gate_policy::trusted(repository, (question.asked_for, answer.commit), question.policy_from, (environment, root))?;
+    let allowed = gate_policy::signers(repository, &trusted, &answer.policy)?;
+    let signers = opening::open_archive(environment)?.gate_signers(allowed).map_err(|error| super::from_run_error(&error))?;
+    if signers.named_signer(key, clock::now()).is_some() {
+        return Ok(());
+    }
+    let message = match &answer.policy.signers {
+        Some(file) => format!("`{file}` of the trusted commit does not name key {} of this store", key.short()),
+        None => "`[gate]` of the trusted commit names no file of `signers`".to_owned(),
+    };
+    Err(CommandError::new(CommandExit::PersonNeeded, message).hint(
+        "let somebody accept the change whose key it names; `proctor key export --ssh` prints the line of this store's key for it",
+    ))
+}
+
+fn changes_error(answer: &GateAnswer, trusted: ObjectId) -> CommandError {
+    let error = CommandError::new(
+        CommandExit::PersonNeeded,
+        format!("commit {} asks for less than the trusted {}", &answer.commit.hex()[..12], &trusted.hex()[..12]),
+    );
+    answer.lowered.iter().fold(error, |error, change| error.detail(change.clone()))
+}
+
+/// Asks once. Whatever was typed before the question was shown is no answer.
+fn is_accepted(answer: &GateAnswer, trusted: ObjectId) -> Result<bool, CommandError> {
+    let name = &answer.commit.hex()[..TYPED];
+    render::note(&format!("commit {} asks for less than the trusted {}:", &answer.commit.hex()[..12], &trusted.hex()[..12]));
+    answer.lowered.iter().for_each(|change| render::note(&format!("  {change}")));
+    let control = approve::uninterrupted()?;
+    terminal::forget_input();
+    render::prompt(&format!("type {name} to accept that for this content: "));
+    let typed = terminal::read_answer(&control);
+    if typed.is_none() {
+        render::end_prompt();
+    }
+    Ok(typed.is_some_and(|typed| typed.trim_end() == name))
+}
