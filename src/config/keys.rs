@@ -256,7 +256,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("memory", Higher),
             key("processes", Higher),
             key("limits", Later(&["require", "auto"])),
-            key("system_call_filter", Later(&["require", "auto", "off"])),
+            wide("system_call_filter", Later(&["require", "auto", "off"])),
             wide("package_credentials", Later(&["hidden", "prerequisites"])),
             key("snapshot", Later(&["require", "auto", "off"])),
             key("max_snapshot_bytes", Lower),

@@ -62,6 +62,7 @@ const ELEMENTS: &[&str] = &[
     "p",
     "param",
     "pre",
+    "s",
     "samp",
     "script",
     "search",
@@ -169,11 +170,13 @@ fn special_end(line: &str) -> Option<&'static str> {
     known.into_iter().find(|(begin, end)| start.starts_with(begin) && !start.contains(end)).map(|(_, end)| end)
 }
 
-/// Returns the tags in a line. At the beginning of the line the tag of any element in lower case counts, elsewhere only
-/// the tags of [`ELEMENTS`]. So `Vec<u8>` and `List<Section>` in a text are not taken for tags.
+/// Returns the tags in a line. At the beginning of the line the tag of any element in lower case counts, and a tag of any element if it is
+/// all of the line (CommonMark 4.6, kind 7); elsewhere only the tags of [`ELEMENTS`]. So `Vec<u8>` and `List<Section>` in a text are not taken
+/// for tags.
 fn tags(line: &str) -> Vec<Tag> {
     let start = line.trim_start_matches(|one: char| one.is_whitespace() || matches!(one, '-' | '*' | '+' | '>'));
     let begin = line.len() - start.len();
+    let is_one_tag = start.trim_end().ends_with('>') && start.matches(['<', '>']).count() == 2;
     let mut found = Vec::new();
     for (place, _) in line.match_indices('<') {
         let rest = &line[place + 1..];
@@ -188,7 +191,7 @@ fn tags(line: &str) -> Vec<Tag> {
         let begins_line = place == begin;
         let follows_word = line[..place].ends_with(|one: char| one.is_alphanumeric() || one == '_');
         let is_element = ELEMENTS.contains(&name.as_str()) && (!follows_word || is_end || name == "details");
-        let is_own = begins_line && written.len() > 1 && written == name;
+        let is_own = begins_line && (is_one_tag || (written.len() > 1 && written == name));
         if is_element || is_own {
             found.push(Tag { name, is_end, begins_line });
         }
@@ -247,6 +250,10 @@ mod tests {
         assert_eq!(names("<details open><summary>More</summary>"), ["details", "summary", "/summary"]);
         assert_eq!(names("see <DIV class=x>"), ["div"]);
         assert_eq!(names("- <thinking>"), ["thinking"]);
+        assert_eq!(names("  <S class=\"x\">  "), ["s"]);
+        assert_eq!(names("</U>"), ["/u"]);
+        assert_eq!(names("- <SPAN hidden>"), ["span"]);
+        assert_eq!(names("so <s>it was</s>"), ["s", "/s"]);
         assert_eq!(names("text<details>"), ["details"]);
         for line in
             ["Vec<u8>", "List<Section>", "a < p", "<https://example.org>", "<me@example.org>", "<T> is free", "x <3", "1 <2> 3"]

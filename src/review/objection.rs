@@ -14,18 +14,98 @@ const OBJECTIONS: &[&str] = &[
 ];
 /// The value of a verdict line that asks for fixes first.
 const WITH_FIXES: &str = "with fixes";
+/// The ends of approvals that the value may follow, in lower case.
+const APPROVALS: &[&str] = &["approve", "approved", "yes", "lgtm"];
 
 /// Returns whether a line outside of quotations says not to merge, or to merge with fixes only.
 ///
-/// Emphasis, line ends and the kind of apostrophe make no difference, and code spans are quotations. `With fixes` counts
-/// where it is written as a value, with a capital letter or behind a colon: "it comes with fixes" is no objection.
+/// Emphasis, tags, links, entities, line ends and the kind of apostrophe make no difference, and code spans are quotations. `With fixes`
+/// counts where it is written as a value, with a capital letter, behind a colon, a bracket or an approval: "it comes with fixes" is no
+/// objection.
 pub(super) fn says_not_to_merge(lines: &[MarkdownLine<'_>]) -> bool {
     let outside = lines.iter().filter(|line| !line.is_quoted).map(|line| without_code_spans(line.text));
-    let text = outside.collect::<Vec<_>>().join("\n").replace('\u{2019}', "'");
-    let bare: String = text.chars().filter(|one| !matches!(one, '*' | '_' | '~')).collect();
-    let words = bare.split_whitespace().collect::<Vec<_>>().join(" ");
-    let lower = words.to_ascii_lowercase();
-    OBJECTIONS.iter().any(|objection| has_words(&lower, objection)) || has_value(&words, &lower)
+    let text = without_entities(&outside.collect::<Vec<_>>().join("\n")).replace('\u{2019}', "'");
+    // A tag in the middle of a word is not seen, and one between words may be a line break.
+    ["", " "].into_iter().any(|instead| {
+        let shown = without_targets(&without_tags(&text, instead));
+        let bare: String = shown.chars().filter(|one| !matches!(one, '*' | '_' | '~' | '\\')).collect();
+        let words = bare.split_whitespace().collect::<Vec<_>>().join(" ");
+        let lower = words.to_ascii_lowercase();
+        OBJECTIONS.iter().any(|objection| has_words(&lower, objection)) || has_value(&words, &lower)
+    })
+}
+
+/// Returns a text with the characters that its entities stand for: numbers, and the space `&nbsp;`.
+fn without_entities(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        kept.push_str(&rest[..at]);
+        let after = &rest[at + 1..];
+        let entity = after.split(';').next().filter(|name| name.len() < 12 && name.len() < after.len());
+        match entity.and_then(|name| Some((name, character_of(name)?))) {
+            Some((name, character)) => {
+                kept.push(character);
+                rest = &after[name.len() + 1..];
+            }
+            None => {
+                kept.push('&');
+                rest = after;
+            }
+        }
+    }
+    kept + rest
+}
+
+fn character_of(entity: &str) -> Option<char> {
+    if entity == "nbsp" {
+        return Some(' ');
+    }
+    let number = entity.strip_prefix('#')?;
+    let code = match number.strip_prefix(['x', 'X']) {
+        Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16).ok()?,
+        None => number.parse().ok()?,
+    };
+    char::from_u32(code)
+}
+
+/// Returns a text with `instead` in place of each HTML tag.
+fn without_tags(text: &str, instead: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        kept.push_str(&rest[..at]);
+        let after = &rest[at + 1..];
+        let is_name = after.trim_start_matches('/').starts_with(|one: char| one.is_ascii_alphabetic());
+        match after.find('>').filter(|_| is_name) {
+            Some(end) => {
+                kept.push_str(instead);
+                rest = &after[end + 1..];
+            }
+            None => {
+                kept.push('<');
+                rest = after;
+            }
+        }
+    }
+    kept + rest
+}
+
+/// Returns a text in which each link is only what a reader sees of it: `[merge](x)` and `[merge][1]` are `merge`.
+fn without_targets(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['[', ']']) {
+        kept.push_str(&rest[..at]);
+        let after = &rest[at + 1..];
+        let end = match after.chars().next().filter(|_| rest[at..].starts_with(']')) {
+            Some('(') => after.find(')'),
+            Some('[') => after.find(']'),
+            Some(_) | None => None,
+        };
+        rest = end.map_or(after, |end| &after[end + 1..]);
+    }
+    kept + rest
 }
 
 /// Returns whether a text has these words, and not only as a part of longer words.
@@ -36,7 +116,10 @@ fn has_words(text: &str, wanted: &str) -> bool {
 fn has_value(words: &str, lower: &str) -> bool {
     // Only ASCII letters differ between the two texts, so a place in one is the same place in the other.
     lower.match_indices(WITH_FIXES).any(|(place, _)| {
-        let is_value = words[place..].starts_with('W') || words[..place].trim_end_matches([' ', '"', '\'']).ends_with(':');
+        let before = lower[..place].trim_end_matches([' ', '"', '\'']);
+        let is_value = words[place..].starts_with('W')
+            || before.ends_with([':', '('])
+            || APPROVALS.iter().any(|approval| before.ends_with(approval));
         is_value && stands_alone(lower, place, WITH_FIXES.len())
     })
 }

@@ -22,6 +22,8 @@ pub(super) struct NoWork {
     /// Options with which the tool ends with exit code 0 if it has no file to check. The tool does its work if there are files, so
     /// these options matter only where nothing tells how many files there were.
     pub(super) allow_no_files: &'static [&'static str],
+    /// Whether the tool reads further arguments from the file behind an `@`. They may be any of these.
+    pub(super) has_response_files: bool,
     /// Whether the tool reads its options without regard to upper and lower case.
     pub(super) ignores_case: bool,
     /// Whether a call with one of these words counts as a call of the tool, whatever the rest of its arguments is. `false` for a tool
@@ -36,6 +38,7 @@ pub(super) const NONE: NoWork = NoWork {
     after_separator: &[],
     subcommands: &[],
     allow_no_files: &[],
+    has_response_files: false,
     ignores_case: false,
     names_the_tool: true,
 };
@@ -56,6 +59,11 @@ impl NoWork {
             self.subcommands.contains(&word.as_str()).then(|| word.clone())
         };
         option.or_else(subcommand)
+    }
+
+    // Returns the argument that names a file with further arguments.
+    fn reads_words_from<'a>(&self, arguments: &'a [String]) -> Option<&'a String> {
+        arguments.iter().take_while(|word| *word != "--").find(|word| self.has_response_files && word.starts_with('@'))
     }
 
     // Returns the first of the options that is in the arguments. `--option=value` counts, `--option=false` and
@@ -87,6 +95,10 @@ pub(super) fn or_usage_error(exited: &Exited<'_>, interpretation: Interpretation
         let reason = format!("{name} checks nothing with `{word}`; remove it from the check's command");
         return Interpretation::plain(CategoryCode::UsageError, reason);
     }
+    if let Some(word) = no_work.reads_words_from(&located.arguments) {
+        let reason = format!("what {name} does with the options in `{word}` is not known; write them into the check's command");
+        return Interpretation::plain(CategoryCode::UsageError, reason);
+    }
     let allowed = no_work.find_option(no_work.allow_no_files, &located.arguments);
     let is_clean = interpretation.category == CategoryCode::Clean;
     match allowed.filter(|_| is_clean && interpretation.examined.and_then(|examined| examined.count).is_none()) {
@@ -116,6 +128,10 @@ mod tests {
         (Tool::Eslint, "eslint --print-config a.js", "{\n  \"rules\": {}\n}\n"),
         (Tool::Eslint, "eslint --print-config=a.js", "{}\n"),
         (Tool::Eslint, "eslint --env-info", "Environment Info:\n"),
+        (Tool::Eslint, "eslint --suppress-all src", ""),
+        (Tool::Eslint, "eslint --suppress-rule no-undef src", ""),
+        (Tool::Eslint, "eslint --stdin --stdin-filename a.js", ""),
+        (Tool::Eslint, "eslint --mcp", ""),
         (Tool::Eslint, "eslint --pass-on-no-patterns", ""),
         (Tool::Eslint, "eslint --no-error-on-unmatched-pattern nope", ""),
         (Tool::Eslint, "eslint --no-warn-ignored ignored.js", ""),
@@ -132,6 +148,12 @@ mod tests {
         (Tool::Ruff, "ruff check --show-files", "/p/a.py\n"),
         (Tool::Ruff, "ruff rule F401", "# unused-import (F401)\n"),
         (Tool::Ruff, "ruff --version", "ruff 0.17.6\n"),
+        (Tool::Ruff, "ruff check -", "All checks passed!\n"),
+        (Tool::Ruff, "ruff check --stdin-filename a.py -", "All checks passed!\n"),
+        (Tool::Ruff, "ruff check --statistics --exit-zero .", "1\tF401\t[*] unused-import\n"),
+        (Tool::Ruff, "ruff check -s -e .", ""),
+        (Tool::Mypy, "mypy -c pass", "Success: no issues found in 1 source file\n"),
+        (Tool::Tsc, "tsc @arguments", ""),
         (Tool::Ruff, "ruff check . --show-settings", "Resolved settings for: a.py\n"),
         (Tool::Mypy, "python -m mypy --version", "mypy 2.4.1\n"),
         (Tool::Flake8, "flake8 --bug-report", "{}\n"),

@@ -5,6 +5,7 @@
 //! reach its end: a test ended the process, for example by `os._exit(0)`.
 
 use crate::tools::interpret::Exited;
+use crate::tools::launchers::{ModuleRun, runs_python_module};
 
 /// What a command printed about tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,13 +27,16 @@ pub(super) struct Totals {
 /// Reads the totals that the command's runner printed.
 pub(super) fn totals(exited: &Exited<'_>) -> PrintedTotals {
     let argv = &exited.action.command.argv;
-    let pair = |first: &str, second: &str| argv.windows(2).any(|words| words[0] == first && words[1] == second);
-    if !pair("-m", "unittest") {
-        return PrintedTotals::NoRunner;
-    }
+    let is_pair = argv.windows(2).any(|words| words == ["-m", "unittest"]);
+    let runs = if is_pair { ModuleRun::Alone } else { runs_python_module(argv, "unittest") };
     // A container with a terminal hands on both streams as one.
-    let totals = of_unittest(&exited.stderr).or_else(|| of_unittest(&exited.stdout));
-    totals.map_or(PrintedTotals::Missing, PrintedTotals::Printed)
+    let totals = || of_unittest(&exited.stderr).or_else(|| of_unittest(&exited.stdout));
+    match runs {
+        ModuleRun::No => PrintedTotals::NoRunner,
+        ModuleRun::Alone => totals().map_or(PrintedTotals::Missing, PrintedTotals::Printed),
+        // A script of several commands may have had no reason to start the runner.
+        ModuleRun::InScript => totals().map_or(PrintedTotals::NoRunner, PrintedTotals::Printed),
+    }
 }
 
 // Reads the last `Ran 3 tests in 0.001s`, an empty line, and `OK (skipped=1, expected failures=1)` or `NO TESTS RAN`. Python may print
@@ -83,6 +87,27 @@ mod tests {
             ("Ran 1 test in 0.000s\n\nFAILED (failures=1)\n", Inconsistent),
         ] {
             assert_eq!(category(UNITTEST, "", end), expected, "{end}");
+        }
+        for command in [
+            "python3 -munittest -k zz",
+            "python3 -bm unittest -k zz",
+            "python3 -X dev -Bmunittest",
+            "sh -c 'python3 -m unittest -k zz'",
+            "bash -ec 'cd a && python3 -m unittest -k zz'",
+            "coverage run -m unittest",
+            "timeout 9 python3.12 -bm unittest",
+        ] {
+            assert_eq!(category(command, "", "Ran 0 tests in 0.000s\n\nOK\n"), NothingChecked, "{command}");
+        }
+        for (command, expected) in [
+            ("python3 -munittest", Inconsistent),
+            ("sh -c 'python3 -m unittest'", Inconsistent),
+            ("sh -c 'test -e tests && python3 -m unittest'", ExpectedExit),
+            ("python3 run.py -munittest", ExpectedExit),
+            ("python3 -c 'import unittest' -m x", ExpectedExit),
+            ("python3 -m mounittest", ExpectedExit),
+        ] {
+            assert_eq!(category(command, "", ""), expected, "{command}");
         }
         assert_eq!(
             category("make test", "", "Ran 0 tests in 0.000s\n\nOK\n"),

@@ -167,7 +167,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
             ..NeutralWords::NONE
         },
         triggers: triggers::SCRIPT_SOURCES,
-        ..row(Tool::Tsc, &["tsc", "tsc.js"], |exited, _| tsc::interpret(exited))
+        ..row(Tool::Tsc, &["tsc", "tsc.js"], tsc::interpret)
     },
     ToolRow {
         no_work: linter::NO_WORK_OF_MYPY,

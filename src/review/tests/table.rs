@@ -206,6 +206,11 @@ fn an_approval_inside_of_html_is_no_approval() {
         "<!-- x --><details>\n\nReady to merge? Yes",
         "<div hidden>\n\nReady to merge? Yes\n\n</div>",
         "<div>x</div>\nReady to merge? Yes",
+        "<s>\nReady to merge? Yes\n</s>",
+        "<B>\nReady to merge? Yes\n</B>",
+        "<i hidden>\nReady to merge? Yes\n</i>",
+        "<SPAN hidden>\nReady to merge? Yes\n</SPAN>",
+        "It is <s>so\n\nReady to merge? Yes\n\n</s>",
         "</details>\nReady to merge? Yes",
         "<p>x</p>\n```\n<details>\n```\n\nReady to merge? Yes",
         "<thinking>\n\nReady to merge? Yes\n\n</thinking>",
@@ -250,6 +255,14 @@ fn an_approval_beside_words_that_say_not_to_merge_is_no_approval() {
         "Verdict: with fixes",
         "**With fixes**: see above",
         "<details>\n\nDo not merge.\n\n</details>",
+        "So do not <b>merge</b> it.",
+        "So do<br>not me<i></i>rge it.",
+        "So do not [merge](https://example.org) it.",
+        "So do [not][1] merge it.",
+        "So do &#110;&#x6F;t&nbsp;merge it.",
+        "So do not\\\nmerge it.",
+        "It is good (with fixes).",
+        "Approved with fixes",
     ] {
         for text in [format!("{objection}\n\nReady to merge? Yes"), format!("Ready to merge? Yes\n\n{objection}")] {
             assert_eq!(why(read(&text)), Some(Malformation::SaysNotToMerge), "{text:?}");
@@ -262,6 +275,7 @@ fn an_approval_beside_words_that_say_not_to_merge_is_no_approval() {
         "<!-- do not merge -->",
         "The label `do not merge` is gone.",
         "The commit comes with fixes for the parser.",
+        "It returns `a` & b < c; List<merge>, [1] and (x).",
         "Nothing speaks against it: it is ready to merge.",
     ] {
         let text = format!("{fine}\n\nReady to merge? Yes");

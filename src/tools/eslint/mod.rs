@@ -25,7 +25,21 @@ use prepare::asks_for_json;
 
 /// The calls of ESLint that check nothing and end with exit code 0.
 pub(super) const NO_WORK: NoWork = NoWork {
-    options: &["-v", "--version", "-h", "--help", "--print-config", "--env-info", "--inspect-config", "--init"],
+    options: &[
+        "-v",
+        "--version",
+        "-h",
+        "--help",
+        "--print-config",
+        "--env-info",
+        "--inspect-config",
+        "--init",
+        "--mcp",
+        "--stdin",
+        "--stdin-filename",
+        "--suppress-all",
+        "--suppress-rule",
+    ],
     allow_no_files: &["--pass-on-no-patterns", "--no-error-on-unmatched-pattern", "--no-warn-ignored"],
     ..no_work::NONE
 };

@@ -2,10 +2,25 @@
 
 use crate::tools::no_work::{NONE, NoWork};
 
-pub(in crate::tools) const NO_WORK_OF_MYPY: NoWork = NoWork { options: &["-V", "--version", "-h", "--help"], ..NONE };
+pub(in crate::tools) const NO_WORK_OF_MYPY: NoWork =
+    NoWork { options: &["-V", "--version", "-h", "--help", "-c", "--command"], ..NONE };
 
 pub(in crate::tools) const NO_WORK_OF_RUFF: NoWork = NoWork {
-    options: &["-V", "--version", "-h", "--help", "--show-files", "--show-settings", "--add-noqa", "--add-ignore"],
+    options: &[
+        "-V",
+        "--version",
+        "-h",
+        "--help",
+        "--show-files",
+        "--show-settings",
+        "--add-noqa",
+        "--add-ignore",
+        // It reads standard input, which is empty.
+        "-",
+        "--stdin-filename",
+    ],
+    // The findings are not printed one by one, and the exit code does not tell of them either.
+    options_with: &[(&["--statistics", "--silent", "-s"], &["--exit-zero", "-e"])],
     subcommands: &["rule", "config", "linter", "version", "help"],
     ..NONE
 };

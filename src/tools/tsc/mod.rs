@@ -9,13 +9,16 @@ mod output;
 mod references;
 mod strictness;
 
+use std::path::Path;
+
 use crate::model::{CategoryCode, Diagnostic, Examined, ExaminedUnit, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
-use crate::tools::interpret::Exited;
+use crate::tools::interpret::{Exited, Input};
 use crate::tools::launch_failure;
 use crate::tools::no_work::{self, NoWork};
 use crate::tools::places::Place;
 use crate::tools::prepare::{Preparation, ReportTask};
+use crate::tools::project_files::ProjectFiles;
 pub(super) use discover::find;
 pub(super) use references::remark;
 pub(super) use strictness::strictness;
@@ -25,6 +28,7 @@ pub(super) use strictness::strictness;
 pub(super) const NO_WORK: NoWork = NoWork {
     options: &["-v", "--version", "-h", "--help", "-?", "--all", "--showConfig", "--listFilesOnly", "--init", "--noCheck"],
     options_with: &[(&["--dry", "-d", "--clean"], &["-b", "--build"])],
+    has_response_files: true,
     ignores_case: true,
     ..no_work::NONE
 };
@@ -75,7 +79,7 @@ pub(super) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation) {
 }
 
 /// Judges a tsc run that ended by itself.
-pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
+pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretation {
     let parsed = output::parse(&exited.stdout, exited.place);
     if let Some(interpretation) = launch_failure::find_or_signal(exited, parsed.diagnostics.is_empty()) {
         return interpretation;
@@ -85,6 +89,16 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
         (CategoryCode::Clean, _) if files == Some(0) => {
             (CategoryCode::NothingChecked, "tsc says that it read no file; check the projects with `tsc -b`".to_owned())
         }
+        (CategoryCode::Clean, reason) if files.is_none() => {
+            let action = exited.action;
+            match references::solution_without_build(&FilesNow(input), &action.directory.to_string_lossy(), &action.command) {
+                Some(configuration) => (
+                    CategoryCode::NothingChecked,
+                    format!("`{configuration}` has no files of its own and names other projects only; check them with `tsc -b`"),
+                ),
+                None => (CategoryCode::Clean, reason),
+            }
+        }
         decided => decided,
     };
     let counts_override = if exited.stdout_is_complete { None } else { parsed.counts() };
@@ -93,6 +107,27 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let warnings = is_not_built.then(|| NEEDS_BUILD.to_owned()).into_iter().collect();
     let examined = Some(Examined { what: ExaminedUnit::Files, count: files });
     Interpretation { diagnostics, unlisted, counts_override, warnings, examined, ..Interpretation::plain(category, reason) }
+}
+
+/// The project's files as they are when a run is judged.
+struct FilesNow<'i>(&'i Input<'i>);
+
+impl ProjectFiles for FilesNow<'_> {
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        (self.0.source)(self.0.project_root, Path::new(path)).map(String::into_bytes)
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.read(path).is_some() || self.is_directory(path)
+    }
+
+    fn is_directory(&self, path: &str) -> bool {
+        !self.names(path).is_empty()
+    }
+
+    fn names(&self, directory: &str) -> Vec<String> {
+        (self.0.names_in)(&self.0.project_root.join(directory))
+    }
 }
 
 // Reads the line `Files:   12`, which tsc prints with `--diagnostics` or `--extendedDiagnostics`.
@@ -196,6 +231,22 @@ mod tests {
 
     fn ended(code: i32, stdout: &str) -> Interpretation {
         Returned::exited(Tool::Tsc, "npx tsc --noEmit", code).saying(stdout, "").interpret()
+    }
+
+    #[test]
+    fn v4_a_call_with_a_solution_file_that_builds_nothing_checked_nothing() {
+        const SOLUTION: &str = r#"{"files": [], "references": [{"path": "./core"}]}"#;
+        const OWN_FILES: &str = r#"{"include": ["src"], "references": [{"path": "./core"}]}"#;
+        let by = |command: &str, source: fn(&Path, &Path) -> Option<String>| {
+            Returned { source, ..Returned::exited(Tool::Tsc, command, 0) }.interpret().category
+        };
+        let solution = |_: &Path, path: &Path| (path == Path::new("tsconfig.json")).then(|| SOLUTION.to_owned());
+        let own_files = |_: &Path, path: &Path| (path == Path::new("tsconfig.json")).then(|| OWN_FILES.to_owned());
+        assert_eq!(by("npx tsc --noEmit", solution), CategoryCode::NothingChecked);
+        assert_eq!(by("tsc -p .", solution), CategoryCode::NothingChecked);
+        assert_eq!(by("tsc -b", solution), CategoryCode::Clean);
+        assert_eq!(by("tsc src/a.ts", solution), CategoryCode::Clean);
+        assert_eq!(by("npx tsc --noEmit", own_files), CategoryCode::Clean);
     }
 
     const ERROR: &str = "a.ts(1,2): error TS2322: Type 'a' is not assignable to type 'b'.\n";

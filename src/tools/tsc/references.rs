@@ -83,6 +83,18 @@ pub(in crate::tools) fn remark(files: &dyn ProjectFiles, directory: &str, comman
     })
 }
 
+/// Returns the configuration with which a call of tsc checks nothing: a solution file, which has no files of its own and names only other
+/// projects; `None` for a build, and where the call may check something.
+pub(super) fn solution_without_build(files: &dyn ProjectFiles, directory: &str, command: &CommandLine) -> Option<String> {
+    let call = find_arguments(command, files, directory, PROGRAM)?;
+    if is_build(&call.0) {
+        return None;
+    }
+    let configuration = called_configuration(files, directory, &call).ok()??;
+    let settings = settings(files, &configuration)?;
+    (settings.has_no_files && !settings.references.is_empty()).then_some(configuration)
+}
+
 fn settings(files: &dyn ProjectFiles, configuration: &str) -> Option<Settings> {
     let text = String::from_utf8(files.read(configuration)?).ok()?;
     let settings = parse_jsonc(&text)?;
