@@ -36,6 +36,17 @@ pub(super) fn root_above(start: &Path, home: Option<&Path>, state_root: &Path) -
     None
 }
 
+/// Returns the root of the git repository in which a directory lies, if that is another directory, of this user and not the home directory
+/// nor above it.
+pub(super) fn repository_above(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let home = home.and_then(|home| home.canonicalize().ok());
+    let is_home = |directory: &&Path| Some(*directory) == home.as_deref();
+    let found = start.ancestors().take_while(|directory| !is_home(directory));
+    let top = found.into_iter().find(|directory| directory.join(".git").symlink_metadata().is_ok())?;
+    let is_own = top.metadata().is_ok_and(|top| top.uid() == geteuid().as_raw());
+    (top != start && is_own).then(|| top.to_owned())
+}
+
 /// Returns whether a directory is registered. A registered directory has an evidence link into the store, so the index
 /// need not be read. A project without this link has a `proctor.toml`, in which the link is turned off or has another
 /// name.
@@ -75,6 +86,14 @@ mod tests {
         assert_eq!(found(&deep), Some(shop.clone()), "a registered project");
         fs::write(shop.join("web").join(CONFIGURATION_FILE), "").expect("the directory is ours");
         assert_eq!(found(&deep), Some(shop.join("web")), "the nearest one");
-        assert_eq!(found(&shop), Some(shop));
+        assert_eq!(found(&shop), Some(shop.clone()));
+        assert_eq!(repository_above(&deep, Some(&home)), Some(shop.clone()));
+        assert_eq!(repository_above(&shop, Some(&home)), None, "it is the root itself");
+        directory(".git");
+        assert_eq!(
+            repository_above(&directory("other/deep"), Some(&home)),
+            None,
+            "the home directory is no project of what lies below"
+        );
     }
 }

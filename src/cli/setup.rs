@@ -8,6 +8,7 @@ use crate::cli::environment::{self, Environment};
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::root_search;
+use crate::cli::specification_files;
 use crate::config::{self, Configuration, UserAllowance};
 use crate::evidence::read_regular_file;
 use crate::model::{CommandExit, Plan, Problem};
@@ -25,18 +26,33 @@ pub(crate) struct LoadedProject {
 }
 
 /// Returns the project's root, with links resolved. A directory that is named is the root itself. For the current
-/// directory, `.`, the root is searched there and above.
+/// directory, `.`, the root is searched there and above. Where none is found, the root of the git repository is meant if it has checks and the
+/// current directory has none.
 pub(crate) fn project_root(environment: &Environment, directory: &Path) -> Result<PathBuf, CommandError> {
     let named = named_root(environment, directory)?;
     if directory != Path::new(".") {
         return Ok(named);
     }
-    let found = root_search::root_above(&named, environment.variable("HOME").map(Path::new), environment.state_root());
+    let home = environment.variable("HOME").map(Path::new);
+    let found = root_search::root_above(&named, home, environment.state_root())
+        .or_else(|| root_search::repository_above(&named, home).filter(|top| !has_checks(&named) && has_checks(top)));
     // Paths on the screen are relative to the root, so the person has to know it.
     if let Some(found) = found.as_ref().filter(|found| **found != named) {
         render::note(&format!("project: {}", found.display()));
     }
     Ok(found.unwrap_or(named))
+}
+
+/// Returns whether a directory has checks, test specifications, or a configuration that says something wrong of them.
+fn has_checks(directory: &Path) -> bool {
+    match describe(directory) {
+        Ok((_, Ok(_))) => true,
+        Ok((configuration, Err(planless))) => {
+            !matches!(specification_files::specified(directory, &configuration, &planless), Ok(None))
+                || planless.reason == PlanlessReason::Wrong
+        }
+        Err(_) => true,
+    }
 }
 
 /// Returns the directory that is named, with links resolved.

@@ -33,6 +33,7 @@ pub struct AcceptedChanges {
 impl AcceptedChanges {
     /// Returns the statement, as the bytes to be signed.
     pub fn to_statement(&self) -> Vec<u8> {
+        let project = if self.below.is_root() { String::new() } else { self.below.to_string() };
         let statement = json!({
             "_type": STATEMENT_TYPE,
             "subject": [{ "name": GIT_TREE, "digest": { "gitTree": self.git_tree.hex() } }],
@@ -41,7 +42,7 @@ impl AcceptedChanges {
                 "accepted": self.accepted,
                 "changes": self.changes,
                 "key": self.key,
-                "project": self.below.to_string(),
+                "project": project,
                 "trustedCommit": self.trusted.hex(),
             },
         });
