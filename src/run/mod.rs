@@ -15,6 +15,7 @@
 //! `refuse` handles a specification with errors.
 
 mod bytecode;
+mod bytecode_in_place;
 mod check_caches;
 mod check_place;
 mod check_records;

@@ -31,6 +31,7 @@ use crate::model::{
 };
 use crate::process::{Isolation, LaunchRequest, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
+use crate::run::bytecode_in_place::{keep_bytecode_apart, may_run_old_bytecode};
 use crate::run::check_place::CheckPlace;
 use crate::run::flow::RunClock;
 use crate::run::hidden_caches::hidden_caches;
@@ -301,6 +302,9 @@ impl<'w, 'c> Performer<'w, 'c> {
         };
         if let Some(caches) = prepare_own_caches(caches) {
             environment.use_own_caches(&caches.directory, caches.variables);
+        }
+        if !is_on_snapshot && may_run_old_bytecode(action) {
+            keep_bytecode_apart(&mut environment, output);
         }
         if is_on_snapshot && is_below_its_repository(&request.scope.root) {
             environment.let_git_look_above();
