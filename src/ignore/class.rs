@@ -27,6 +27,10 @@ pub enum IgnoredClass {
     Input,
 }
 
+/// The file in the top directory of every virtual environment of Python. An ignored directory with such a file is an environment,
+/// whatever its name is.
+pub const VIRTUAL_ENVIRONMENT: &str = "pyvenv.cfg";
+
 /// Names of files and directories that a project's own rules usually ignore. Names that never belong to a tree have
 /// their class in [`crate::ignore::ALWAYS_OUT`].
 const ROWS: &[(NameRule, IgnoredClass)] = &[

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use ::ignore::gitignore::Glob;
 
 use crate::git::TrackedPaths;
-use crate::ignore::always::{AlwaysOut, find_always_out};
-use crate::ignore::class::{IgnoredClass, class_of, is_product};
+use crate::ignore::always::{AlwaysOut, find_always_out, is_never_shown};
+use crate::ignore::class::{IgnoredClass, VIRTUAL_ENVIRONMENT, class_of};
 use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::include::{IncludeList, compile_setting};
 use crate::ignore::own_link::OwnLink;
 use crate::ignore::pattern::{DecidingPattern, IgnorePatternProblem, PatternList, PatternSource};
 use crate::ignore::rules::{DirectoryRules, RulesFile, RulesText};
 use crate::ignore::scope::{RulesScope, SurroundingTree, TreeMembership};
+use crate::ignore::shown_outputs::ShownOutputs;
 use crate::model::{Digest, TreePath};
 
 /// The settings and names that decide, together with the rules files, what belongs to the tree.
@@ -32,16 +33,6 @@ pub struct MatcherSettings {
     pub outputs: ShownOutputs,
 }
 
-/// The ignored outputs that checks see.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ShownOutputs {
-    /// The outputs that are named one by one, as paths relative to the root. A directory stands for everything below
-    /// it.
-    pub paths: Vec<TreePath>,
-    /// Whether checks also see every directory or file named `dist` or `build`, the usual names for what a build makes.
-    pub products: bool,
-}
-
 /// The entries that a matcher selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Selects {
@@ -50,36 +41,6 @@ pub enum Selects {
     Tree,
     /// The ignored entries that checks may read. Installed packages, caches and outputs are not among them.
     IgnoredInputs,
-}
-
-impl ShownOutputs {
-    /// Returns whether an ignored input is an output that prerequisites make, or lies in one.
-    pub fn contains(&self, path: &TreePath) -> bool {
-        let is_made = self.products && path.as_bytes().split(|byte| *byte == b'/').any(is_product);
-        is_made || self.is_shown(path.as_bytes())
-    }
-
-    /// Returns whether an ignored entry is an input of checks.
-    fn is_input(&self, path: &[u8], is_directory: bool) -> bool {
-        let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        let name = &path[name_start..];
-        match class_of(name) {
-            IgnoredClass::Input => true,
-            // Directories of installed packages are not copied: checks see the real ones. A symbolic link or a single
-            // file with such a name is an input and is copied.
-            IgnoredClass::Environment => !is_directory,
-            IgnoredClass::Output if self.products && is_product(name) => true,
-            IgnoredClass::Output | IgnoredClass::Cache => self.is_shown(path),
-        }
-    }
-
-    /// Returns whether `paths` names an entry or a directory that contains it. Below a named directory, bytecode and
-    /// version control data stay out.
-    fn is_shown(&self, path: &[u8]) -> bool {
-        let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        let is_always_out = find_always_out(&path[name_start..]).is_some();
-        self.paths.iter().map(TreePath::as_bytes).any(|shown| shown == path || (!is_always_out && is_at_or_below(path, shown)))
-    }
 }
 
 impl MatcherSettings {
@@ -292,7 +253,9 @@ impl Matcher {
             let ancestor = &path[..cut];
             let membership = self.judge(&scope, ancestor, true).0;
             match membership {
-                TreeMembership::Out => return Descent { scope, membership, decided: cut, excluded },
+                TreeMembership::Out | TreeMembership::Environment => {
+                    return Descent { scope, membership, decided: cut, excluded };
+                }
                 TreeMembership::Leads if scope.ground == SurroundingTree::Inside => excluded = Some((scope.clone(), cut)),
                 TreeMembership::Leads
                 | TreeMembership::In
@@ -340,7 +303,9 @@ impl Matcher {
         // outputs are inputs there.
         let is_input = match scope.ground {
             SurroundingTree::Leading => self.outputs.is_shown(path),
-            SurroundingTree::Inside | SurroundingTree::Ignored => self.outputs.is_input(path, is_directory),
+            SurroundingTree::Inside => self.outputs.is_input(path, is_directory),
+            // Whoever ignores `vendor` means all of it: the names of outputs, caches and packages say nothing in there.
+            SurroundingTree::Ignored => !is_never_shown(name_of(path)),
         };
         let leads_to_output = is_directory && self.outputs.paths.iter().any(|shown| is_at_or_below(shown.as_bytes(), path));
         let left_out = if leads_to_output { TreeMembership::Leads } else { TreeMembership::Out };
@@ -350,12 +315,42 @@ impl Matcher {
         }
         let (membership, reason) = self.judge_for_tree(scope, path, is_directory);
         let is_own = matches!(reason, Some(DecisionReason::TaskList(_)));
+        let is_environment = is_directory && class_of(name_of(path)) == IgnoredClass::Environment;
         match membership {
             TreeMembership::In | TreeMembership::PutBack if is_directory => TreeMembership::Passed,
             TreeMembership::In | TreeMembership::PutBack | TreeMembership::Tracked => TreeMembership::Out,
-            TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Out if is_input && !is_own => TreeMembership::In,
-            TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Out => left_out,
+            TreeMembership::Leads | TreeMembership::Out if is_environment && scope.ground == SurroundingTree::Inside => {
+                TreeMembership::Environment
+            }
+            TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Environment | TreeMembership::Out
+                if is_input && !is_own =>
+            {
+                TreeMembership::In
+            }
+            TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Environment | TreeMembership::Out => left_out,
         }
+    }
+
+    /// Returns whether a directory is a virtual environment that does not belong to the tree. `names` are its entries, each with
+    /// whether it is a directory, and `scope` has the rules that apply in it. Only a matcher for ignored inputs finds any.
+    pub fn is_virtual_environment<'n>(
+        &self,
+        scope: &RulesScope,
+        directory: &[u8],
+        names: impl Iterator<Item = (&'n [u8], bool)>,
+    ) -> bool {
+        let mut names = names.peekable();
+        if self.selects != Selects::IgnoredInputs || directory.is_empty() || names.peek().is_none() {
+            return false;
+        }
+        let path_of = |name: &[u8]| [directory, b"/", name].concat();
+        let file = path_of(VIRTUAL_ENVIRONMENT.as_bytes());
+        // In `python -m venv .` of a project, sources lie beside the file.
+        let is_of_tree = |(name, is_directory): (&[u8], bool)| {
+            let membership = self.judge_for_tree(scope, &path_of(name), is_directory).0;
+            membership.belongs() || membership.is_walked()
+        };
+        self.membership_of(scope, &file, false).belongs() && !names.any(is_of_tree)
     }
 
     fn judge_for_tree<'rules>(
@@ -386,8 +381,7 @@ impl Matcher {
 
     /// Returns the rule that excludes a path whatever the rules files, the settings and git's index say.
     fn find_built_in_rule(&self, path: &[u8], is_directory: bool) -> Option<DecisionReason<'_>> {
-        let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        if let Some(row) = find_always_out(&path[name_start..]) {
+        if let Some(row) = find_always_out(name_of(path)) {
             return Some(DecisionReason::AlwaysOut(row));
         }
         // The task list shows verdicts. If it belonged to the tree, writing a verdict into it would change the tree
@@ -485,6 +479,11 @@ impl Matcher {
     }
 }
 
-fn is_at_or_below(path: &[u8], directory: &[u8]) -> bool {
+/// Returns the last component of a path.
+pub(super) fn name_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
+pub(super) fn is_at_or_below(path: &[u8], directory: &[u8]) -> bool {
     directory.is_empty() || path == directory || (path.starts_with(directory) && path.get(directory.len()) == Some(&b'/'))
 }

@@ -187,7 +187,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             CachesMode::Fresh if self.place.is_snapshot() => SurveyExtent::EveryFile,
             CachesMode::Fresh | CachesMode::Kept => SurveyExtent::DecidingFiles,
         };
-        self.workspace.begin_environment_survey(request, index, extent)
+        self.workspace.begin_environment_survey(request, (index, self.place.shown_environments()), extent)
     }
 
     /// Skips an action and reports it to the screen.

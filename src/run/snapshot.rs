@@ -103,6 +103,11 @@ impl RunSnapshot {
         })
     }
 
+    /// Returns the environments in the project that checks see: mounted ones, and links and files that stand for some.
+    pub(super) fn shown_environments(&self) -> Vec<PathBuf> {
+        self.base.environments.iter().chain(&self.base.environment_links).cloned().collect()
+    }
+
     /// Returns the digest of the copied ignored inputs.
     pub(super) fn inputs(&self) -> TreeDigest {
         self.base.inputs

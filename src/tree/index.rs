@@ -97,6 +97,33 @@ impl TreeIndex {
         found
     }
 
+    /// Returns the directories of installed packages that were noted and not entered. Only an index of ignored inputs has any.
+    pub fn environments(&self) -> Vec<TreePath> {
+        let mut found = Vec::new();
+        let mut waiting = vec![(TreePath::root(), &self.top)];
+        while let Some((path, directory)) = waiting.pop() {
+            if directory.is_environment {
+                found.push(path);
+            } else if directory.holds_environment {
+                waiting.extend(directory.nodes.iter().filter_map(|node| Some((path.join(&node.name), node.content.directory()?))));
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Returns every directory in which a walk looked for entries, the root first, also those that hold nothing of the tree.
+    pub fn directories(&self) -> Vec<TreePath> {
+        let mut found = vec![(TreePath::root(), &self.top)];
+        let mut next = 0;
+        while let Some((path, directory)) = found.get(next).cloned() {
+            let below = directory.nodes.iter().filter_map(|node| Some((path.join(&node.name), node.content.directory()?)));
+            found.extend(below);
+            next += 1;
+        }
+        found.into_iter().map(|(path, _)| path).collect()
+    }
+
     /// Returns the entry at a path, if one belongs to the tree.
     pub fn lookup(&self, path: &TreePath) -> Option<TreeEntry> {
         let (mut directory, mut found) = (Some(&self.top), None);
