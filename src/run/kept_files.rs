@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use crate::model::{Action, ActionEnd, ActionId, ByteSize, Digest, PlanNote, StopReason, TreeDigest, TreePath};
+use crate::model::{Action, ActionEnd, ActionId, ByteSize, PlanNote, StopReason, TreeDigest, TreePath};
 use crate::process::{Layers, WrittenChange, WrittenEntry};
 use crate::project::{KeepDecision, KeptPaths, ProjectError, ProjectSettings, RunRequest, Workspace, decide_keep};
 use crate::run::check_place::CheckPlace;
 use crate::run::run_plan::RunContext;
-use crate::snapshot::{CopiedOut, ProjectWriter, digest_of};
+use crate::snapshot::{CopiedOut, FileState, ProjectWriter};
 use crate::tree::{TreeHints, TreeIndex};
 
 /// The most files that one run copies to the project.
@@ -168,9 +168,9 @@ impl KeptFiles {
                 }
             };
             let not_kept = refused.or_else(|| {
-                let digest = digest_of_seen(&seen, path);
-                let copied = match (&writer, digest) {
-                    (Ok(writer), Ok(digest)) => writer.copy(&candidate.layer, path, digest).map_err(|error| error.to_string()),
+                let state = state_seen(&seen, path);
+                let copied = match (&writer, state) {
+                    (Ok(writer), Ok(state)) => writer.copy(&candidate.layer, path, state).map_err(|error| error.to_string()),
                     (Err(error), _) => Err(format!("the project cannot be opened: {error}")),
                     (_, Err(error)) => Err(format!("the snapshot cannot be read: {error}")),
                 };
@@ -260,8 +260,8 @@ fn decide(path: &TreePath, settings: &ProjectSettings) -> KeepDecision {
     decide_keep(path, link, settings.task_list.as_deref(), settings.allowed_signers.as_deref())
 }
 
-fn digest_of_seen(seen: &Layers, path: &TreePath) -> std::io::Result<Option<Digest>> {
-    seen.open_file(path)?.map(|(_, mut file)| digest_of(&mut file)).transpose()
+fn state_seen(seen: &Layers, path: &TreePath) -> std::io::Result<Option<FileState>> {
+    seen.open_file(path)?.map(|(_, mut file)| FileState::of(&mut file)).transpose()
 }
 
 /// Returns the deepest directory that contains both paths. The caller passes only paths whose first component is the same.
