@@ -9,7 +9,8 @@ use crate::evidence::ScratchDirectory;
 use crate::model::{Action, CachesSeen, IgnoredFiles, ProjectId, StopReason, TestedPlace, Timestamp};
 use crate::process::Control;
 use crate::project::{
-    CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, ProjectError, RunRequest, SnapshotBase, Workspace, obstacle_of_settings, try_mount,
+    CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, ProjectError, RunRequest, SnapshotBase, Workspace,
+    obstacle_of_settings, try_mount,
 };
 use crate::report::SnapshotV2;
 use crate::run::kept_files::KeptOutcome;

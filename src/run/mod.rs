@@ -39,6 +39,7 @@ mod http_client;
 mod judge_and_seal;
 mod kept_files;
 mod log_follower;
+mod missing_directories;
 mod nearest_file;
 mod old_report;
 mod order;
