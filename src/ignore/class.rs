@@ -91,13 +91,26 @@ pub fn is_by_product(path: &TreePath) -> bool {
     path.as_bytes().split(|byte| *byte == b'/').any(|name| find_always_out(name).is_some() || class_of(name) == Cache)
 }
 
+impl IgnoredClass {
+    /// Returns the word for the class in documents for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Environment => "environment",
+            Self::Cache => "cache",
+            Self::Output => "output",
+            Self::Input => "input",
+        }
+    }
+}
+
 impl fmt::Display for IgnoredClass {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Environment => "an environment: checks see it as it is, and what they write there is dropped",
+            Self::Environment => "an environment: checks see it as it is, what they write there is dropped, and the digest of the environment covers the files that \
+                 decide what its programs do",
             Self::Cache => "a tool's cache: each check has its own, which no other check sees, also not in the same run",
             Self::Output => "an output: checks do not see it, unless a prerequisite of the plan makes it",
-            Self::Input => "an ignored input: checks see a copy",
+            Self::Input => "an ignored input: checks see a copy, which has a digest of its own (`tree.snapshot.inputs` in the report)",
         })
     }
 }

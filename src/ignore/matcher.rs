@@ -26,6 +26,8 @@ pub struct MatcherSettings {
     pub include: Vec<String>,
     /// The link in the root that proctor makes and that leads to the evidence, if it makes one (S1).
     pub own_link: Option<OwnLink>,
+    /// The directory in which proctor keeps its evidence, relative to the root, if it lies in the project.
+    pub store: Option<TreePath>,
     /// The path of the task list that proctor writes, relative to the root, if there is one.
     pub task_list: Option<String>,
     pub selects: Selects,
@@ -57,6 +59,7 @@ pub struct Matcher {
     ignore_patterns: PatternList,
     include_patterns: IncludeList,
     own_link: Option<OwnLink>,
+    store: Option<TreePath>,
     task_list: Option<String>,
     selects: Selects,
     outputs: ShownOutputs,
@@ -70,6 +73,8 @@ enum DecisionReason<'rules> {
     AlwaysOut(&'static AlwaysOut),
     /// The path of the task list, which is always excluded.
     TaskList(&'rules str),
+    /// The path of proctor's own directory, which is always excluded.
+    Store(&'rules TreePath),
     /// A pattern of a rules file, with the file; without a file, a pattern of `watch.ignore`.
     Pattern(&'rules PatternList, &'rules Glob, Option<(&'rules DirectoryRules, RulesFile)>),
     Include,
@@ -98,10 +103,10 @@ impl Matcher {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let (own_link, task_list) = (settings.own_link.clone(), settings.task_list.clone());
+        let (own_link, store, task_list) = (settings.own_link.clone(), settings.store.clone(), settings.task_list.clone());
         let (selects, outputs) = (settings.selects, settings.outputs.clone());
         let (rules, tracked) = Default::default();
-        Ok(Self { ignore_patterns, include_patterns, own_link, task_list, selects, outputs, rules, tracked })
+        Ok(Self { ignore_patterns, include_patterns, own_link, store, task_list, selects, outputs, rules, tracked })
     }
 
     /// Sets the text of a rules file. Returns the lines that cannot be used; if the text is the same as before, nothing
@@ -314,7 +319,7 @@ impl Matcher {
             return if is_input && !is_of_the_tree { TreeMembership::In } else { left_out };
         }
         let (membership, reason) = self.judge_for_tree(scope, path, is_directory);
-        let is_own = matches!(reason, Some(DecisionReason::TaskList(_)));
+        let is_own = matches!(reason, Some(DecisionReason::TaskList(_) | DecisionReason::Store(_)));
         let is_environment = is_directory && class_of(name_of(path)) == IgnoredClass::Environment;
         match membership {
             TreeMembership::In | TreeMembership::PutBack if is_directory => TreeMembership::Passed,
@@ -383,6 +388,10 @@ impl Matcher {
     fn find_built_in_rule(&self, path: &[u8], is_directory: bool) -> Option<DecisionReason<'_>> {
         if let Some(row) = find_always_out(name_of(path)) {
             return Some(DecisionReason::AlwaysOut(row));
+        }
+        // Each run writes evidence. If that belonged to the tree, each run would change the tree that it judges.
+        if let Some(store) = self.store.as_ref().filter(|store| store.as_bytes() == path && is_directory) {
+            return Some(DecisionReason::Store(store));
         }
         // The task list shows verdicts. If it belonged to the tree, writing a verdict into it would change the tree
         // digest and make that verdict stale.
@@ -462,6 +471,7 @@ impl Matcher {
             DecisionReason::TaskList(path) => {
                 IgnoreRule { source: RuleSource::TaskList, line: None, pattern: (*path).to_owned() }
             }
+            DecisionReason::Store(path) => IgnoreRule { source: RuleSource::Store, line: None, pattern: path.to_string() },
             DecisionReason::Pattern(list, glob, file) => {
                 let source = file
                     .map_or(RuleSource::Ignore, |(rules, file)| RuleSource::File { directory: rules.directory.clone(), file });

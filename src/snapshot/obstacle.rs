@@ -36,11 +36,13 @@ impl InPlaceReason {
     /// Returns the reason in words, for an index of ignored files that checks read.
     pub fn among_ignored_files(&self) -> String {
         match self {
-            Self::TooLarge { bytes, bound } => format!(
-                "the ignored files that checks read hold {bytes}, and a snapshot may hold {bound} (`max_snapshot_bytes`)"
-            ),
+            Self::TooLarge { bytes, bound } => {
+                format!("the ignored files that checks read hold {bytes}, and a snapshot may hold {bound} (`max_snapshot_bytes`)")
+            }
             Self::Unreadable(path) => format!("`{path}`, which is ignored and which checks may read, cannot be read"),
-            Self::Special(path) => format!("`{path}`, which is ignored and which checks may read, is a socket, a pipe or a device"),
+            Self::Special(path) => {
+                format!("`{path}`, which is ignored and which checks may read, is a socket, a pipe or a device")
+            }
         }
     }
 }

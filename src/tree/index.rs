@@ -105,7 +105,8 @@ impl TreeIndex {
             if directory.is_environment {
                 found.push(path);
             } else if directory.holds_environment {
-                waiting.extend(directory.nodes.iter().filter_map(|node| Some((path.join(&node.name), node.content.directory()?))));
+                waiting
+                    .extend(directory.nodes.iter().filter_map(|node| Some((path.join(&node.name), node.content.directory()?))));
             }
         }
         found.sort();

@@ -61,9 +61,9 @@ impl EnvironmentSearch {
     pub(super) fn new(index: TreeIndex, shown: Option<&[PathBuf]>, programs: &[PathBuf], home: Option<PathBuf>) -> Self {
         let of_programs = programs.iter().filter_map(|program| environment_of(program)).collect();
         let in_project = match shown {
-            Some(shown) => SearchInProject::Shown(
-                shown.iter().filter_map(|path| TreePath::below(index.root(), path).ok()).collect(),
-            ),
+            Some(shown) => {
+                SearchInProject::Shown(shown.iter().filter_map(|path| TreePath::below(index.root(), path).ok()).collect())
+            }
             None => {
                 let found = entries_in(&index, &index.directories());
                 let mut beside = directories_of_manifests(&index);
@@ -79,9 +79,7 @@ impl EnvironmentSearch {
     /// Returns the environments that the snapshot of the checks shows, as absolute paths; `None` if the checks run in the project.
     pub(crate) fn shown(&self) -> Option<Vec<PathBuf>> {
         match &self.in_project {
-            SearchInProject::Shown(shown) => {
-                Some(shown.iter().map(|path| self.index.root().join(path.as_path())).collect())
-            }
+            SearchInProject::Shown(shown) => Some(shown.iter().map(|path| self.index.root().join(path.as_path())).collect()),
             SearchInProject::Everywhere { .. } => None,
         }
     }
