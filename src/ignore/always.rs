@@ -17,6 +17,11 @@ pub struct AlwaysOut {
     pub class: IgnoredClass,
 }
 
+/// Returns whether a file or directory with this name never belongs to a tree.
+pub fn is_always_out(name: &[u8]) -> bool {
+    find_always_out(name).is_some()
+}
+
 /// The names that no check sees below an ignored directory either: data of version control, Python's bytecode, and proctor's
 /// own files.
 const NEVER_SHOWN: &[NameRule] = &[

@@ -64,6 +64,7 @@ mod test_history;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool_version;
+mod tracked_outside;
 mod unapproved_settings;
 mod verification;
 mod waiting_approvals;

@@ -24,9 +24,8 @@ const NAMED: usize = 3;
 /// The most patterns that are proposed for `writes`.
 const PROPOSED: usize = 5;
 
-/// The most entries of the project's root below which dropped files are noted. Files below further entries get no
-/// proposed pattern.
-const MOST_PLACES: usize = 1_000;
+/// The most dropped files that are noted. Further files get no proposed pattern.
+const MOST_DROPPED: usize = 10_000;
 
 /// Files that checks wrote, and what is done with them.
 #[derive(Debug, Default)]
@@ -36,9 +35,8 @@ pub(crate) struct KeptFiles {
     candidates: BTreeMap<TreePath, Candidate>,
     /// Whether a check with `writes` was carried out.
     is_asked: bool,
-    /// Where checks wrote files that no `writes` names. The key is the first component of a path. The value is the
-    /// only path with this first component, or the deepest directory that contains all such paths.
-    dropped: BTreeMap<Vec<u8>, DroppedPlace>,
+    /// The first files that checks wrote and that their own `writes` does not name.
+    dropped: BTreeSet<TreePath>,
     decided: BTreeMap<TreePath, KeptState>,
 }
 
@@ -108,7 +106,9 @@ impl KeptFiles {
                     self.candidates.insert(path.clone(), Candidate { action, check, layer, change, obstacle });
                 }
                 (WrittenChange::WroteFile { .. }, false, KeepDecision::Copy) if !crate::project::is_by_product(path) => {
-                    self.note_dropped(path);
+                    if self.dropped.len() < MOST_DROPPED {
+                        self.dropped.insert(path.clone());
+                    }
                 }
                 (WrittenChange::WroteFile { .. } | WrittenChange::MadeOther | WrittenChange::Removed, false, _) => {}
             }
@@ -120,17 +120,22 @@ impl KeptFiles {
         self.candidates.contains_key(path)
     }
 
-    fn note_dropped(&mut self, path: &TreePath) {
-        let top = path.as_bytes().split(|byte| *byte == b'/').next().unwrap_or_default();
-        let common = match self.dropped.get(top) {
-            None if self.dropped.len() >= MOST_PLACES => return,
-            None => DroppedPlace::File(path.clone()),
-            Some(DroppedPlace::File(other)) if other == path => return,
-            Some(DroppedPlace::File(other) | DroppedPlace::Directory(other)) => {
-                DroppedPlace::Directory(common_directory(other, path))
-            }
-        };
-        self.dropped.insert(top.to_owned(), common);
+    /// Returns where files were dropped, by the first component of the paths: the only file there, or the deepest directory that
+    /// contains all of them. What another check of the run kept is not dropped.
+    fn dropped_places(&self) -> BTreeMap<&[u8], DroppedPlace> {
+        let is_kept = |path: &TreePath| self.decided.get(path).is_some_and(|state| state.not_kept.is_none());
+        let mut places: BTreeMap<&[u8], DroppedPlace> = BTreeMap::new();
+        for path in self.dropped.iter().filter(|path| !is_kept(path)) {
+            let top = path.as_bytes().split(|byte| *byte == b'/').next().unwrap_or_default();
+            let common = match places.get(top) {
+                None => DroppedPlace::File(path.clone()),
+                Some(DroppedPlace::File(other) | DroppedPlace::Directory(other)) => {
+                    DroppedPlace::Directory(common_directory(other, path))
+                }
+            };
+            places.insert(top, common);
+        }
+        places
     }
 
     /// Copies the files to the project. `copies` are the layers that the checks saw beneath their own. `begun` and `record` are
@@ -213,7 +218,7 @@ impl KeptFiles {
             DroppedPlace::File(path) => globset::escape(&path.to_string()),
             DroppedPlace::Directory(path) => format!("{}/**", globset::escape(&path.to_string())),
         };
-        self.dropped.values().take(PROPOSED).map(pattern).collect()
+        self.dropped_places().values().take(PROPOSED).map(pattern).collect()
     }
 
     fn notes_of_refused(&self, settings: &ProjectSettings) -> Vec<PlanNote> {
@@ -290,5 +295,26 @@ impl Workspace {
             }
         }
         Ok(kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> TreePath {
+        TreePath::try_from(text).expect("a clean path")
+    }
+
+    #[test]
+    fn nothing_is_proposed_for_a_file_that_another_check_kept() {
+        let kept = KeptState { action: ActionId::numbered("STEP", 2), not_kept: None };
+        let refused = KeptState { not_kept: Some("it changed".to_owned()), ..kept.clone() };
+        let files = KeptFiles {
+            dropped: ["o.txt", "p.txt", "d/a/1", "d/a/2", "d/b"].map(path).into(),
+            decided: [(path("o.txt"), kept.clone()), (path("d/b"), kept), (path("p.txt"), refused)].into(),
+            ..KeptFiles::default()
+        };
+        assert_eq!(files.proposed(), ["d/a/**", "p.txt"]);
     }
 }

@@ -6,7 +6,7 @@ use std::slice;
 use std::sync::Arc;
 
 use crate::git::{GitIndex, GitIndexProblem};
-use crate::ignore::RulesFile;
+use crate::ignore::{RulesFile, is_always_out};
 use crate::model::{Digest, EntryKind, TreeDigest, TreeIssue, TreeIssueKind, TreePath};
 use crate::tree::digest::compute_directory_digest;
 use crate::tree::node::{Directory, IssueEntry, Node};
@@ -59,6 +59,30 @@ impl TreeIndex {
     /// Returns why git's index could not be used, if it could not. The rules files alone then decided what belongs to the tree.
     pub fn git_problem(&self) -> Option<GitIndexProblem> {
         self.git.problem()
+    }
+
+    /// Returns the paths that git tracks and that belong to no tree, because a component of them is a name that never does.
+    pub fn tracked_outside(&self) -> Vec<TreePath> {
+        let mut found = Vec::new();
+        // Paths are sorted, so the directory of a path is mostly that of the path before.
+        let (mut directory, mut is_out) = (&b""[..], false);
+        for path in self.git.paths().iter() {
+            let cut = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+            if path[..cut] != *directory {
+                directory = &path[..cut];
+                is_out = directory.split(|byte| *byte == b'/').any(is_always_out);
+            }
+            let name = path.get(cut..).map(|name| name.strip_prefix(b"/").unwrap_or(name)).unwrap_or_default();
+            if is_out || is_always_out(name) {
+                found.extend(TreePath::try_from(path));
+            }
+        }
+        found
+    }
+
+    /// Returns whether git tracks the same paths as when another index was made.
+    pub fn tracks_as(&self, other: &Self) -> bool {
+        Arc::ptr_eq(self.git.paths(), other.git.paths())
     }
 
     /// Returns the path of the tree's root, as it was passed to `scan` or `from_bytes`.
