@@ -34,6 +34,44 @@ fn the_document_says_the_same_and_whether_the_path_is_there() {
 }
 
 #[test]
+fn the_class_by_which_a_snapshot_shows_an_ignored_path_is_named() {
+    let project = Project::new()
+        .file(".gitignore", "/env/\n.env\n")
+        .file("env/pyvenv.cfg", "")
+        .file("env/lib/a.py", "")
+        .file("own/pyvenv.cfg", "")
+        .file("own/.gitignore", "*\n")
+        .file("own/lib/a.py", "");
+    for (path, class) in [
+        ("env/lib/a.py", "environment"),
+        ("own/lib/a.py", "environment"),
+        (".env", "input"),
+        (".mypy_cache/a", "cache"),
+        ("a.pyc", "output"),
+    ] {
+        assert_eq!(project.proctor(["why", path, "--json"]).success().json()["class"], class, "{path}");
+    }
+    assert!(project.proctor(["why", "a.py", "--json"]).success().json()["class"].is_null());
+    let said = project.proctor(["why", ".env"]).success().stdout;
+    assert!(said.contains("\non a snapshot it is an ignored input: checks see a copy"), "{said}");
+    assert!(!said.contains("no verdict says anything"), "{said}");
+}
+
+#[test]
+fn a_project_that_holds_proctors_own_directory_is_not_moved_by_it() {
+    let project = Project::new().toml("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n");
+    let state = project.path().join(".local/state");
+    let project = project.env("XDG_STATE_HOME", state.to_str().expect("a plain path"));
+    for _ in 0..2 {
+        let output = project.proctor(["run"]).success();
+        assert!(output.stdout.contains("PASSED"), "{}", output.snapshot());
+    }
+    let said = project.proctor(["why", ".local/state/proctor/evidence"]).success().stdout;
+    assert!(said.contains("the directory in which proctor keeps its evidence"), "{said}");
+    project.proctor(["why", ".local/state"]).success();
+}
+
+#[test]
 fn a_path_of_no_project_is_refused_and_links_are_not_followed() {
     let project = Project::new().file("d/a", "");
     project.proctor(["why", "/etc/passwd"]).status(2);

@@ -225,7 +225,7 @@ pub(crate) fn names(root: &Path, configuration: &Configuration) -> Result<Vec<St
 fn scan(root: &Path, configuration: &Configuration) -> Result<TreeIndex, CommandError> {
     // This scan is used only to find specifications. So it does not matter that the matcher cannot recognise proctor's
     // own evidence link without the directory of the store.
-    let matcher = opening::matcher_of(&opening::matcher_settings(None, configuration))?;
+    let matcher = opening::matcher_of(&opening::matcher_settings(None, None, configuration))?;
     TreeIndex::scan(root, &matcher, clock::now()).map_err(|error| from_run_error(&ProjectError::Tree(error)))
 }
 

@@ -17,6 +17,30 @@ pub struct AlwaysOut {
     pub class: IgnoredClass,
 }
 
+/// Returns whether a file or directory with this name never belongs to a tree.
+pub fn is_always_out(name: &[u8]) -> bool {
+    find_always_out(name).is_some()
+}
+
+/// The names that no check sees below an ignored directory either: data of version control, Python's bytecode, and proctor's
+/// own files.
+const NEVER_SHOWN: &[NameRule] = &[
+    Is(".git"),
+    Is(".hg"),
+    Is(".jj"),
+    Is(".svn"),
+    Is("__pycache__"),
+    Ends(".pyc"),
+    Ends(".pyo"),
+    Ends(".before-proctor"),
+    Begins(".proctor-cookie-"),
+];
+
+/// Returns whether no check on a snapshot sees an ignored entry with this name, wherever it lies.
+pub fn is_never_shown(name: &[u8]) -> bool {
+    NEVER_SHOWN.iter().any(|rule| rule.matches(name))
+}
+
 const fn row(name: NameRule, reason: &'static str) -> AlwaysOut {
     AlwaysOut { name, reason, class: IgnoredClass::Output }
 }

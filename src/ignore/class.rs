@@ -27,6 +27,10 @@ pub enum IgnoredClass {
     Input,
 }
 
+/// The file in the top directory of every virtual environment of Python. An ignored directory with such a file is an environment,
+/// whatever its name is.
+pub const VIRTUAL_ENVIRONMENT: &str = "pyvenv.cfg";
+
 /// Names of files and directories that a project's own rules usually ignore. Names that never belong to a tree have
 /// their class in [`crate::ignore::ALWAYS_OUT`].
 const ROWS: &[(NameRule, IgnoredClass)] = &[
@@ -87,13 +91,26 @@ pub fn is_by_product(path: &TreePath) -> bool {
     path.as_bytes().split(|byte| *byte == b'/').any(|name| find_always_out(name).is_some() || class_of(name) == Cache)
 }
 
+impl IgnoredClass {
+    /// Returns the word for the class in documents for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Environment => "environment",
+            Self::Cache => "cache",
+            Self::Output => "output",
+            Self::Input => "input",
+        }
+    }
+}
+
 impl fmt::Display for IgnoredClass {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Environment => "an environment: checks see it as it is, and what they write there is dropped",
+            Self::Environment => "an environment: checks see it as it is, what they write there is dropped, and the digest of the environment covers the files that \
+                 decide what its programs do",
             Self::Cache => "a tool's cache: each check has its own, which no other check sees, also not in the same run",
             Self::Output => "an output: checks do not see it, unless a prerequisite of the plan makes it",
-            Self::Input => "an ignored input: checks see a copy",
+            Self::Input => "an ignored input: checks see a copy, which has a digest of its own (`tree.snapshot.inputs` in the report)",
         })
     }
 }

@@ -37,6 +37,8 @@ pub enum RuleSource {
     EvidenceLink,
     /// The built-in rule for the task list that proctor writes.
     TaskList,
+    /// The built-in rule for the directory in which proctor keeps its evidence.
+    Store,
     /// The setting `watch.ignore`.
     Ignore,
     /// The setting `watch.include`.

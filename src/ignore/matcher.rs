@@ -6,14 +6,15 @@ use std::sync::Arc;
 use ::ignore::gitignore::Glob;
 
 use crate::git::TrackedPaths;
-use crate::ignore::always::{AlwaysOut, find_always_out};
-use crate::ignore::class::{IgnoredClass, class_of, is_product};
+use crate::ignore::always::{AlwaysOut, find_always_out, is_never_shown};
+use crate::ignore::class::{IgnoredClass, VIRTUAL_ENVIRONMENT, class_of};
 use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::include::{IncludeList, compile_setting};
 use crate::ignore::own_link::OwnLink;
 use crate::ignore::pattern::{DecidingPattern, IgnorePatternProblem, PatternList, PatternSource};
 use crate::ignore::rules::{DirectoryRules, RulesFile, RulesText};
 use crate::ignore::scope::{RulesScope, SurroundingTree, TreeMembership};
+use crate::ignore::shown_outputs::ShownOutputs;
 use crate::model::{Digest, TreePath};
 
 /// The settings and names that decide, together with the rules files, what belongs to the tree.
@@ -25,21 +26,13 @@ pub struct MatcherSettings {
     pub include: Vec<String>,
     /// The link in the root that proctor makes and that leads to the evidence, if it makes one (S1).
     pub own_link: Option<OwnLink>,
+    /// The directory in which proctor keeps its evidence, relative to the root, if it lies in the project.
+    pub store: Option<TreePath>,
     /// The path of the task list that proctor writes, relative to the root, if there is one.
     pub task_list: Option<String>,
     pub selects: Selects,
     /// The ignored outputs of builds that checks see all the same, because a prerequisite makes them.
     pub outputs: ShownOutputs,
-}
-
-/// The ignored outputs that checks see.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ShownOutputs {
-    /// The outputs that are named one by one, as paths relative to the root. A directory stands for everything below
-    /// it.
-    pub paths: Vec<TreePath>,
-    /// Whether checks also see every directory or file named `dist` or `build`, the usual names for what a build makes.
-    pub products: bool,
 }
 
 /// The entries that a matcher selects.
@@ -50,36 +43,6 @@ pub enum Selects {
     Tree,
     /// The ignored entries that checks may read. Installed packages, caches and outputs are not among them.
     IgnoredInputs,
-}
-
-impl ShownOutputs {
-    /// Returns whether an ignored input is an output that prerequisites make, or lies in one.
-    pub fn contains(&self, path: &TreePath) -> bool {
-        let is_made = self.products && path.as_bytes().split(|byte| *byte == b'/').any(is_product);
-        is_made || self.is_shown(path.as_bytes())
-    }
-
-    /// Returns whether an ignored entry is an input of checks.
-    fn is_input(&self, path: &[u8], is_directory: bool) -> bool {
-        let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        let name = &path[name_start..];
-        match class_of(name) {
-            IgnoredClass::Input => true,
-            // Directories of installed packages are not copied: checks see the real ones. A symbolic link or a single
-            // file with such a name is an input and is copied.
-            IgnoredClass::Environment => !is_directory,
-            IgnoredClass::Output if self.products && is_product(name) => true,
-            IgnoredClass::Output | IgnoredClass::Cache => self.is_shown(path),
-        }
-    }
-
-    /// Returns whether `paths` names an entry or a directory that contains it. Below a named directory, bytecode and
-    /// version control data stay out.
-    fn is_shown(&self, path: &[u8]) -> bool {
-        let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        let is_always_out = find_always_out(&path[name_start..]).is_some();
-        self.paths.iter().map(TreePath::as_bytes).any(|shown| shown == path || (!is_always_out && is_at_or_below(path, shown)))
-    }
 }
 
 impl MatcherSettings {
@@ -96,6 +59,7 @@ pub struct Matcher {
     ignore_patterns: PatternList,
     include_patterns: IncludeList,
     own_link: Option<OwnLink>,
+    store: Option<TreePath>,
     task_list: Option<String>,
     selects: Selects,
     outputs: ShownOutputs,
@@ -109,6 +73,8 @@ enum DecisionReason<'rules> {
     AlwaysOut(&'static AlwaysOut),
     /// The path of the task list, which is always excluded.
     TaskList(&'rules str),
+    /// The path of proctor's own directory, which is always excluded.
+    Store(&'rules TreePath),
     /// A pattern of a rules file, with the file; without a file, a pattern of `watch.ignore`.
     Pattern(&'rules PatternList, &'rules Glob, Option<(&'rules DirectoryRules, RulesFile)>),
     Include,
@@ -137,10 +103,10 @@ impl Matcher {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let (own_link, task_list) = (settings.own_link.clone(), settings.task_list.clone());
+        let (own_link, store, task_list) = (settings.own_link.clone(), settings.store.clone(), settings.task_list.clone());
         let (selects, outputs) = (settings.selects, settings.outputs.clone());
         let (rules, tracked) = Default::default();
-        Ok(Self { ignore_patterns, include_patterns, own_link, task_list, selects, outputs, rules, tracked })
+        Ok(Self { ignore_patterns, include_patterns, own_link, store, task_list, selects, outputs, rules, tracked })
     }
 
     /// Sets the text of a rules file. Returns the lines that cannot be used; if the text is the same as before, nothing
@@ -292,7 +258,9 @@ impl Matcher {
             let ancestor = &path[..cut];
             let membership = self.judge(&scope, ancestor, true).0;
             match membership {
-                TreeMembership::Out => return Descent { scope, membership, decided: cut, excluded },
+                TreeMembership::Out | TreeMembership::Environment => {
+                    return Descent { scope, membership, decided: cut, excluded };
+                }
                 TreeMembership::Leads if scope.ground == SurroundingTree::Inside => excluded = Some((scope.clone(), cut)),
                 TreeMembership::Leads
                 | TreeMembership::In
@@ -340,7 +308,9 @@ impl Matcher {
         // outputs are inputs there.
         let is_input = match scope.ground {
             SurroundingTree::Leading => self.outputs.is_shown(path),
-            SurroundingTree::Inside | SurroundingTree::Ignored => self.outputs.is_input(path, is_directory),
+            SurroundingTree::Inside => self.outputs.is_input(path, is_directory),
+            // Whoever ignores `vendor` means all of it: the names of outputs, caches and packages say nothing in there.
+            SurroundingTree::Ignored => !is_never_shown(name_of(path)),
         };
         let leads_to_output = is_directory && self.outputs.paths.iter().any(|shown| is_at_or_below(shown.as_bytes(), path));
         let left_out = if leads_to_output { TreeMembership::Leads } else { TreeMembership::Out };
@@ -349,13 +319,43 @@ impl Matcher {
             return if is_input && !is_of_the_tree { TreeMembership::In } else { left_out };
         }
         let (membership, reason) = self.judge_for_tree(scope, path, is_directory);
-        let is_own = matches!(reason, Some(DecisionReason::TaskList(_)));
+        let is_own = matches!(reason, Some(DecisionReason::TaskList(_) | DecisionReason::Store(_)));
+        let is_environment = is_directory && class_of(name_of(path)) == IgnoredClass::Environment;
         match membership {
             TreeMembership::In | TreeMembership::PutBack if is_directory => TreeMembership::Passed,
             TreeMembership::In | TreeMembership::PutBack | TreeMembership::Tracked => TreeMembership::Out,
-            TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Out if is_input && !is_own => TreeMembership::In,
-            TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Out => left_out,
+            TreeMembership::Leads | TreeMembership::Out if is_environment && scope.ground == SurroundingTree::Inside => {
+                TreeMembership::Environment
+            }
+            TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Environment | TreeMembership::Out
+                if is_input && !is_own =>
+            {
+                TreeMembership::In
+            }
+            TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Environment | TreeMembership::Out => left_out,
         }
+    }
+
+    /// Returns whether a directory is a virtual environment that does not belong to the tree. `names` are its entries, each with
+    /// whether it is a directory, and `scope` has the rules that apply in it. Only a matcher for ignored inputs finds any.
+    pub fn is_virtual_environment<'n>(
+        &self,
+        scope: &RulesScope,
+        directory: &[u8],
+        names: impl Iterator<Item = (&'n [u8], bool)>,
+    ) -> bool {
+        let mut names = names.peekable();
+        if self.selects != Selects::IgnoredInputs || directory.is_empty() || names.peek().is_none() {
+            return false;
+        }
+        let path_of = |name: &[u8]| [directory, b"/", name].concat();
+        let file = path_of(VIRTUAL_ENVIRONMENT.as_bytes());
+        // In `python -m venv .` of a project, sources lie beside the file.
+        let is_of_tree = |(name, is_directory): (&[u8], bool)| {
+            let membership = self.judge_for_tree(scope, &path_of(name), is_directory).0;
+            membership.belongs() || membership.is_walked()
+        };
+        self.membership_of(scope, &file, false).belongs() && !names.any(is_of_tree)
     }
 
     fn judge_for_tree<'rules>(
@@ -386,9 +386,12 @@ impl Matcher {
 
     /// Returns the rule that excludes a path whatever the rules files, the settings and git's index say.
     fn find_built_in_rule(&self, path: &[u8], is_directory: bool) -> Option<DecisionReason<'_>> {
-        let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        if let Some(row) = find_always_out(&path[name_start..]) {
+        if let Some(row) = find_always_out(name_of(path)) {
             return Some(DecisionReason::AlwaysOut(row));
+        }
+        // Each run writes evidence. If that belonged to the tree, each run would change the tree that it judges.
+        if let Some(store) = self.store.as_ref().filter(|store| store.as_bytes() == path && is_directory) {
+            return Some(DecisionReason::Store(store));
         }
         // The task list shows verdicts. If it belonged to the tree, writing a verdict into it would change the tree
         // digest and make that verdict stale.
@@ -468,6 +471,7 @@ impl Matcher {
             DecisionReason::TaskList(path) => {
                 IgnoreRule { source: RuleSource::TaskList, line: None, pattern: (*path).to_owned() }
             }
+            DecisionReason::Store(path) => IgnoreRule { source: RuleSource::Store, line: None, pattern: path.to_string() },
             DecisionReason::Pattern(list, glob, file) => {
                 let source = file
                     .map_or(RuleSource::Ignore, |(rules, file)| RuleSource::File { directory: rules.directory.clone(), file });
@@ -485,6 +489,11 @@ impl Matcher {
     }
 }
 
-fn is_at_or_below(path: &[u8], directory: &[u8]) -> bool {
+/// Returns the last component of a path.
+pub(super) fn name_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
+pub(super) fn is_at_or_below(path: &[u8], directory: &[u8]) -> bool {
     directory.is_empty() || path == directory || (path.starts_with(directory) && path.get(directory.len()) == Some(&b'/'))
 }

@@ -39,19 +39,21 @@ mod own_link;
 mod pattern;
 mod rules;
 mod scope;
+mod shown_outputs;
 #[cfg(test)]
 mod tests;
 mod why;
 
 pub use crate::model::NameRule;
-pub use always::{ALWAYS_OUT, AlwaysOut};
+pub use always::{ALWAYS_OUT, AlwaysOut, is_always_out, is_never_shown};
 pub use attributes::{ATTRIBUTES_FILE, AttributesFile, CheckoutChange, checkout_changes};
 pub use caches::{CACHES_IN_ENVIRONMENTS, CacheInEnvironment, CacheKind, cache_kind};
-pub use class::{IgnoredClass, class_of, is_by_product, may_be_input};
+pub use class::{IgnoredClass, VIRTUAL_ENVIRONMENT, class_of, is_by_product, may_be_input};
 pub use decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
-pub use matcher::{Matcher, MatcherSettings, Selects, ShownOutputs};
+pub use matcher::{Matcher, MatcherSettings, Selects};
 pub use own_link::OwnLink;
 pub use pattern::{IgnorePatternProblem, PatternSource};
 pub use rules::{DirectoryRules, RulesFile};
 pub use scope::{RulesScope, TreeMembership};
+pub use shown_outputs::ShownOutputs;
 pub use why::Explanation;

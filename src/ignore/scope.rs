@@ -21,6 +21,9 @@ pub enum TreeMembership {
     Leads,
     /// A directory that is not selected but may contain selected entries. A walk enters it and reads its rules files.
     Passed,
+    /// A directory of installed packages, in a matcher that selects ignored inputs. It is not copied: checks see the real
+    /// one. A walk notes it and does not enter it.
+    Environment,
     /// The entry is not selected, and a walk does not enter it.
     Out,
 }
@@ -55,7 +58,7 @@ impl TreeMembership {
     pub fn belongs(self) -> bool {
         match self {
             Self::In | Self::PutBack | Self::Tracked => true,
-            Self::Leads | Self::Passed | Self::Out => false,
+            Self::Leads | Self::Passed | Self::Environment | Self::Out => false,
         }
     }
 
@@ -64,7 +67,7 @@ impl TreeMembership {
         match self {
             Self::In | Self::PutBack | Self::Leads | Self::Passed => true,
             // git tracks only files, so a directory is never `Tracked`.
-            Self::Tracked | Self::Out => false,
+            Self::Tracked | Self::Environment | Self::Out => false,
         }
     }
 

@@ -1,6 +1,8 @@
 //! Explains why a path belongs to the tree or not, in words for people and as data for programs. Pure functions: the
 //! caller has read the rules files.
 
+use crate::ignore::always::is_never_shown;
+use crate::ignore::class::{IgnoredClass, class_of};
 use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::matcher::Matcher;
 use crate::model::TreePath;
@@ -15,6 +17,8 @@ pub struct Explanation {
     pub decided_at: TreePath,
     /// The rule that decided; `None` if no rule matches the path.
     pub rule: Option<IgnoreRule>,
+    /// How a check on a snapshot sees the path; `None` if it belongs to the tree, or is git's or proctor's own.
+    pub class: Option<IgnoredClass>,
 }
 
 impl Matcher {
@@ -22,13 +26,22 @@ impl Matcher {
     pub fn explain(&self, path: &TreePath, is_directory: bool) -> Explanation {
         let decision = self.decide(path, is_directory);
         let decided_at = if decision.verdict == IgnoreVerdict::Out { self.topmost_out(path) } else { path.clone() };
-        Explanation { path: path.clone(), verdict: decision.verdict, decided_at, rule: decision.rule }
+        let is_out = decision.verdict == IgnoreVerdict::Out;
+        let class = is_out.then(|| class_below(&decided_at, path, is_directory)).flatten();
+        let is_own = decision.rule.as_ref().is_some_and(|rule| is_own(&rule.source));
+        Explanation {
+            path: path.clone(),
+            verdict: decision.verdict,
+            decided_at,
+            rule: decision.rule,
+            class: class.filter(|_| !is_own),
+        }
     }
 
     /// Returns the explanation for proctor's own link to the evidence, which is at this path.
     pub fn explain_own_link(&self, path: &TreePath) -> Explanation {
         let IgnoreDecision { verdict, rule } = self.decide_own_link();
-        Explanation { path: path.clone(), verdict, decided_at: path.clone(), rule }
+        Explanation { path: path.clone(), verdict, decided_at: path.clone(), rule, class: None }
     }
 
     fn topmost_out(&self, path: &TreePath) -> TreePath {
@@ -39,6 +52,12 @@ impl Matcher {
 }
 
 impl Explanation {
+    /// Returns the explanation for a path that is an ignored virtual environment, or lies in one. Its name alone does not tell.
+    pub fn in_environment(self) -> Self {
+        let class = self.class.map(|_| IgnoredClass::Environment);
+        Self { class, ..self }
+    }
+
     /// Returns lines for people: whether the path belongs to the tree, which rule decided, and how an excluded path can
     /// be put back.
     pub fn lines(&self) -> Vec<String> {
@@ -55,10 +74,14 @@ impl Explanation {
             }
             (IgnoreVerdict::Out, reason) => {
                 let reason = reason.unwrap_or_else(|| "only what `watch.include` names below it does".to_owned());
-                let mut lines = vec![
-                    format!("`{path}` does not belong to the tree: {reason}"),
-                    "no save of it starts a run, and no verdict says anything about its content".to_owned(),
-                ];
+                let covered = match self.class {
+                    Some(IgnoredClass::Environment | IgnoredClass::Input) => "no save of it starts a run",
+                    Some(IgnoredClass::Cache | IgnoredClass::Output) | None => {
+                        "no save of it starts a run, and no verdict says anything about its content"
+                    }
+                };
+                let mut lines = vec![format!("`{path}` does not belong to the tree: {reason}"), covered.to_owned()];
+                lines.extend(self.class.map(|class| format!("on a snapshot it is {class}")));
                 if !self.is_out_for_ever() {
                     lines.push(format!("to put it back, add to `[watch]` in proctor.toml: include = [\"/{path}\"]"));
                 }
@@ -74,6 +97,7 @@ impl Explanation {
             RuleSource::AlwaysOut(_) => "the names that are never part of a tree".to_owned(),
             RuleSource::EvidenceLink => "the link that proctor made, named by `evidence.link` of the settings".to_owned(),
             RuleSource::TaskList => "`tasks.file` of the settings".to_owned(),
+            RuleSource::Store => "the directory in which proctor keeps its evidence (XDG_STATE_HOME)".to_owned(),
             RuleSource::Tracked(_) => "git's index".to_owned(),
             RuleSource::Ignore => format!("`watch.ignore` in proctor.toml, pattern {line}"),
             RuleSource::Include => format!("`watch.include` in proctor.toml, pattern {line}"),
@@ -89,6 +113,7 @@ impl Explanation {
             (RuleSource::AlwaysOut(reason), _) => format!("`{pattern}`{which} is never part of a tree ({reason})"),
             (RuleSource::EvidenceLink, _) => format!("`{pattern}` is proctor's own link to the evidence"),
             (RuleSource::TaskList, _) => format!("`{pattern}` is the task list that proctor writes into"),
+            (RuleSource::Store, _) => format!("`{pattern}` is {written}"),
             (RuleSource::Tracked(although), _) => {
                 let IgnoreRule { pattern, .. } = &**although;
                 let written = Self::source(although);
@@ -105,10 +130,38 @@ impl Explanation {
 
     fn is_out_for_ever(&self) -> bool {
         match self.rule.as_ref().map(|rule| &rule.source) {
-            Some(RuleSource::AlwaysOut(_) | RuleSource::EvidenceLink | RuleSource::TaskList) => true,
+            Some(RuleSource::AlwaysOut(_) | RuleSource::EvidenceLink | RuleSource::TaskList | RuleSource::Store) => true,
             Some(RuleSource::Ignore | RuleSource::Include | RuleSource::Tracked(_) | RuleSource::File { .. }) | None => false,
         }
     }
+}
+
+/// Returns whether a rule is about something that proctor itself makes.
+fn is_own(source: &RuleSource) -> bool {
+    match source {
+        RuleSource::EvidenceLink | RuleSource::TaskList | RuleSource::Store => true,
+        RuleSource::AlwaysOut(_)
+        | RuleSource::Tracked(_)
+        | RuleSource::Ignore
+        | RuleSource::Include
+        | RuleSource::File { .. } => false,
+    }
+}
+
+/// Returns how a check on a snapshot sees an ignored path. The name of the topmost ignored directory decides, and below a directory
+/// that is an input everything is one but bytecode and data of version control. `None` for git's own data in the root, which checks
+/// see as it is and cannot change.
+fn class_below(decided_at: &TreePath, path: &TreePath, is_directory: bool) -> Option<IgnoredClass> {
+    if decided_at.as_bytes() == b".git" {
+        return None;
+    }
+    let is_never_shown = |path: &TreePath| path.as_bytes().split(|byte| *byte == b'/').any(is_never_shown);
+    Some(match class_of(decided_at.name()) {
+        // A link or a single file with the name of an environment is copied.
+        IgnoredClass::Environment if decided_at == path && !is_directory => IgnoredClass::Input,
+        IgnoredClass::Input if is_never_shown(path) => IgnoredClass::Output,
+        class => class,
+    })
 }
 
 #[cfg(test)]
@@ -121,13 +174,14 @@ mod tests {
             ignore: vec!["*.snap".to_owned()],
             include: vec!["/build/kept.json".to_owned()],
             own_link: Some(OwnLink { name: "evidence".to_owned(), leads_into: "/store/evidence".into() }),
+            store: Some(TreePath::try_from("state/proctor").expect("a clean path")),
             task_list: None,
             selects: Selects::Tree,
             outputs: ShownOutputs::default(),
         };
         let mut matcher = Matcher::new(&settings).expect("good patterns");
         let root = TreePath::root();
-        assert!(matcher.add_rules(&root, RulesFile::GitIgnore, b"# built\nbuild/\n*.log\n!kept.log\n").is_empty());
+        assert!(matcher.add_rules(&root, RulesFile::GitIgnore, b"# built\nbuild/\n*.log\n!kept.log\n/data/\n").is_empty());
         let path = TreePath::try_from(path).expect("a clean path");
         let is_own_link = matcher.is_own_link(path.as_bytes(), b"/store/evidence/shop-00000001");
         if is_own_link { matcher.explain_own_link(&path) } else { matcher.explain(&path, false) }
@@ -165,8 +219,33 @@ mod tests {
 
     #[test]
     fn only_what_can_be_put_back_has_a_line_that_says_how() {
-        assert_eq!(lines("x/a.log").len(), 3);
-        assert_eq!(lines("x/a.log")[2], "to put it back, add to `[watch]` in proctor.toml: include = [\"/x/a.log\"]");
-        assert_eq!((lines("a.pyc").len(), lines("evidence").len(), lines("a.py").len()), (2, 2, 2));
+        assert_eq!(lines("x/a.log").len(), 4);
+        assert_eq!(lines("x/a.log")[3], "to put it back, add to `[watch]` in proctor.toml: include = [\"/x/a.log\"]");
+        assert_eq!((lines("a.pyc").len(), lines("evidence").len(), lines("a.py").len()), (3, 2, 2));
+    }
+
+    #[test]
+    fn an_ignored_path_has_the_class_by_which_a_snapshot_shows_it() {
+        use IgnoredClass::{Cache, Environment, Input, Output};
+        for (path, class) in [
+            ("a.py", None),
+            ("evidence", None),
+            (".git/config", None),
+            ("state/proctor/evidence", None),
+            ("x/a.log", Some(Output)),
+            ("build/a/.env", Some(Output)),
+            (".venv/bin/python", Some(Environment)),
+            (".mypy_cache/a", Some(Cache)),
+            ("a.snap", Some(Input)),
+            ("data/dist/a.js", Some(Input)),
+            ("data/__pycache__/a", Some(Output)),
+        ] {
+            assert_eq!(explanation(path).class, class, "{path}");
+        }
+        assert!(lines("a.snap").contains(&"no save of it starts a run".to_owned()));
+        assert_eq!(lines(".venv/a")[2], format!("on a snapshot it is {Environment}"));
+        assert_eq!(explanation("a.snap").in_environment().class, Some(Environment));
+        assert_eq!(explanation("a.py").in_environment().class, None);
+        assert!(lines("state/proctor/evidence")[0].contains("keeps its evidence"), "{:?}", lines("state/proctor/evidence"));
     }
 }

@@ -26,7 +26,7 @@ use self::every_file::EveryFile;
 pub(crate) use self::every_file::SurveyExtent;
 use self::known_files::FileSurvey;
 pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
-pub(crate) use self::places::{EnvironmentSearch, environment_entries};
+pub(crate) use self::places::{EnvironmentSearch, environment_links, environments_of_programs};
 use crate::evidence::{BackgroundJob, BackgroundThread, open_regular_file};
 use crate::model::{Action, Digest, FileChangeKind, IdentityWriter, Plan, Tool, TreePath};
 use crate::process::{clock, resolve_program};
@@ -118,6 +118,8 @@ pub(crate) enum DigestCertainty {
 pub(crate) struct SurveySubject {
     pub(crate) plan: Plan,
     pub(crate) index: TreeIndex,
+    /// The environments in the project that the checks' snapshot shows; `None` if the checks run in the project.
+    pub(crate) shown: Option<Vec<PathBuf>>,
     pub(crate) path_variable: OsString,
     /// The user's home directory, in which Python packages may be installed.
     pub(crate) home: Option<PathBuf>,
@@ -191,7 +193,7 @@ impl EnvironmentSurvey {
 impl LookedEnvironments {
     /// Reads the environments of a project for the first time, without those of programs and of the user's home directory.
     pub fn of_project(index: TreeIndex) -> Self {
-        Self::look(EnvironmentSearch::new(index, &[], None), Arc::default(), |_| None)
+        Self::look(EnvironmentSearch::new(index, None, &[], None), Arc::default(), |_| None)
     }
 
     fn look(
@@ -242,7 +244,7 @@ fn survey(subject: &SurveySubject) -> Found {
     let used = used_programs(subject);
     let paths: Vec<PathBuf> =
         used.iter().flat_map(|used| [Some(used.path.clone()), used.interpreter.clone()]).flatten().collect();
-    let search = EnvironmentSearch::new(subject.index.clone(), &paths, subject.home.clone());
+    let search = EnvironmentSearch::new(subject.index.clone(), subject.shown.as_deref(), &paths, subject.home.clone());
     // The environments are read before the programs are hashed, because checks may already change the environments, and
     // hashing a program can take a while.
     let environments = LookedEnvironments::look(search, subject.files.load(), |search| match subject.extent {

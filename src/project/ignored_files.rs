@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::ignore::{ALWAYS_OUT, IgnoredClass, ShownOutputs, class_of};
+use crate::ignore::{ALWAYS_OUT, IgnoredClass, ShownOutputs, VIRTUAL_ENVIRONMENT, class_of, is_never_shown};
 use crate::model::{EntryKind, IgnoredFiles, MOST_IGNORED_NAMED, TreePath};
 use crate::tree::TreeIndex;
 
@@ -108,7 +108,8 @@ impl DirectoryReading<'_> {
     fn note(&mut self, found: &mut IgnoredFiles, path: &TreePath, is_directory: bool) -> Option<()> {
         let name = path.name();
         let shown = format!("{}{}", String::from_utf8_lossy(path.as_bytes()), if is_directory { "/" } else { "" });
-        match class_of(name) {
+        let is_environment = is_directory && self.tree.root().join(path.as_path()).join(VIRTUAL_ENVIRONMENT).is_file();
+        match if is_environment { IgnoredClass::Environment } else { class_of(name) } {
             IgnoredClass::Input if is_directory && !self.holds_input(path)? => {}
             IgnoredClass::Input => found.add(shown),
             // Bytecode, leftovers of editors and the like are no news.
@@ -122,16 +123,18 @@ impl DirectoryReading<'_> {
         Some(())
     }
 
-    /// Returns whether a directory has a file that checks may read, and not only bytecode, caches and the like.
+    /// Returns whether an ignored directory has a file that checks may read, and not only bytecode and the like.
     fn holds_input(&mut self, directory: &TreePath) -> Option<bool> {
         let mut waiting = vec![directory.clone()];
         while let Some(directory) = waiting.pop() {
             for (name, is_directory) in self.names(&directory)? {
-                match class_of(&name) {
-                    IgnoredClass::Input if is_directory => waiting.push(directory.join(&name)),
-                    IgnoredClass::Input => return Some(true),
-                    IgnoredClass::Environment | IgnoredClass::Output | IgnoredClass::Cache => {}
+                if is_never_shown(&name) {
+                    continue;
                 }
+                if !is_directory {
+                    return Some(true);
+                }
+                waiting.push(directory.join(&name));
             }
         }
         Some(false)

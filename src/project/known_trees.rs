@@ -88,6 +88,11 @@ impl KnownTrees {
         Ok(known.index.clone())
     }
 
+    /// Returns the tree of a project as it was last read.
+    pub(crate) fn index_of(&self, scope: &ProjectScope) -> Option<TreeIndex> {
+        self.trees.get(&scope.root).filter(|known| known.project == scope.project).map(|known| known.index.clone())
+    }
+
     /// Returns where the ignored inputs of a project may have changed since the last call, and forgets these places.
     /// They come from the hints of every [`Self::scan`] since that call.
     pub(crate) fn take_unread_inputs(&mut self, scope: &ProjectScope) -> TreeHints {

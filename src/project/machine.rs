@@ -14,13 +14,13 @@ use nix::sys::statvfs::statvfs;
 use crate::model::{Action, EntryKind, Plan, ProjectId, SpawnFailure, Timestamp, Tool};
 use crate::process::resolve_program;
 use crate::project::known_trees::scan_once;
+use crate::project::made_for_plan::MadeForPlan;
 use crate::project::request::ProjectSettings;
 use crate::project::snapshot_trial::{obstacle_of_settings, obstacle_of_tree};
 use crate::project::store_reader::StoreReader;
 use crate::project::tool_version::{ToolPlace, read_tool_version};
 use crate::report::OutgoingRedactor;
-use crate::sandbox::ChildEnvironment;
-use crate::sandbox::home;
+use crate::sandbox::{ChildEnvironment, home, search_path};
 
 /// Returns the redactor for texts that leave the store: it knows this machine's name, its user and the home directory. `ambient` is the
 /// environment of proctor itself.
@@ -208,7 +208,8 @@ impl StoreReader {
             snapshot_obstacle = obstacle_of_settings(settings, &root, self.store.root());
             // If the tree cannot be read, the next run reports why.
             if let Ok(index) = scan_once(&self.store, settings, id, &root) {
-                snapshot_obstacle = snapshot_obstacle.or_else(|| obstacle_of_tree(settings, &index));
+                let made = || MadeForPlan::of(plan, &root, &search_path(ambient));
+                snapshot_obstacle = snapshot_obstacle.or_else(|| obstacle_of_tree(settings, &index, made()));
                 let is_directory = |kind: EntryKind| kind == EntryKind::Directory;
                 let count = index.entries().filter(|entry| is_directory(entry.kind)).count();
                 // The root directory needs a watch too.

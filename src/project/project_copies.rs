@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{Store, read_boot_id};
-pub(crate) use crate::ignore::{CACHES_IN_ENVIRONMENTS, ShownOutputs, is_by_product};
+pub(crate) use crate::ignore::{CACHES_IN_ENVIRONMENTS, is_by_product};
 use crate::ignore::{Matcher, MatcherSettings, Selects};
 use crate::model::{ByteSize, Digest, EntryKind, IgnoredFiles, ProjectId, Timestamp, TreeDigest, TreePath};
 use crate::process::clock;
-use crate::project::environment_digest::environment_entries;
+use crate::project::environment_digest::environment_links;
 use crate::project::error::ProjectError;
 use crate::project::ignored_files::{environments_below, ignored_in_snapshot};
+use crate::project::made_for_plan::MadeForPlan;
 use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
 use crate::snapshot::{CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, obstacle, remove_directory};
 use crate::tree::{TreeEntry, TreeHints, TreeIndex};
@@ -54,6 +55,9 @@ pub(crate) struct SnapshotBase {
     pub(crate) tree: TreeIndex,
     /// Directories of installed packages in the project itself, as absolute paths.
     pub(crate) environments: Vec<PathBuf>,
+    /// Links to directories of installed packages, and single files that describe packages, such as `.pnp.cjs`, as absolute
+    /// paths. They are copied.
+    pub(crate) environment_links: Vec<PathBuf>,
     /// The digest of the copied ignored inputs (files that git ignores but checks read).
     pub(crate) inputs: TreeDigest,
     /// The ignored files that checks see, by name.
@@ -93,7 +97,7 @@ impl ProjectCopies {
         store: &Store,
         settings: &ProjectSettings,
         scope: &ProjectScope,
-        (index, outputs): (&TreeIndex, ShownOutputs),
+        (index, made): (&TreeIndex, MadeForPlan),
         hints: TreeHints,
     ) -> Result<CopiesOutcome, ProjectError> {
         // The hints must not be lost, however this update ends.
@@ -104,18 +108,9 @@ impl ProjectCopies {
         if let Some(reason) = obstacle(index, bound) {
             return Ok(CopiesOutcome::InPlace(reason.to_string()));
         }
-        let environments = match find_environments(index) {
-            Ok(environments) => environments,
-            Err(reason) => return Ok(CopiesOutcome::InPlace(reason)),
-        };
         let directory = store.snapshot_directory(&scope.project);
-        match self.try_update(&directory, settings, scope, (index, outputs))? {
-            Ok(CopiesOutcome::Current(mut base)) => {
-                base.ignored.others = environments_below(&scope.root, &environments);
-                base.environments = environments;
-                Ok(CopiesOutcome::Current(base))
-            }
-            Ok(other) => Ok(other),
+        match self.try_update(&directory, settings, scope, (index, made))? {
+            Ok(outcome) => Ok(outcome),
             Err(error @ SnapshotError::Project { .. }) => Err(ProjectError::Snapshot(error)),
             Err(error) => {
                 // An unfinished copy is useless, and it may be the reason why the disk is full. So it is removed.
@@ -131,8 +126,9 @@ impl ProjectCopies {
         directory: &Path,
         settings: &ProjectSettings,
         scope: &ProjectScope,
-        (index, outputs): (&TreeIndex, ShownOutputs),
+        (index, made): (&TreeIndex, MadeForPlan),
     ) -> Result<Result<CopiesOutcome, SnapshotError>, ProjectError> {
+        let MadeForPlan { outputs, environments } = made;
         let selects = MatcherSettings { selects: Selects::IgnoredInputs, outputs, ..settings.matcher.clone() };
         let known = self.copies.get(&scope.project).filter(|known| known.root == scope.root && known.settings == selects);
         if known.is_none() {
@@ -154,7 +150,7 @@ impl ProjectCopies {
             Ok(CopyOutcome::Moved(paths)) => return Ok(Ok(CopiesOutcome::Moved(paths))),
             Err(error) => return Ok(Err(error)),
         }
-        known.update_inputs(directory, index, settings.sandbox.max_snapshot_bytes)
+        known.update_inputs(directory, (index, &environments), settings.sandbox.max_snapshot_bytes)
     }
 }
 
@@ -162,14 +158,18 @@ impl CopiesOfProject {
     fn update_inputs(
         &mut self,
         directory: &Path,
-        tree: &TreeIndex,
+        (tree, of_programs): (&TreeIndex, &BTreeSet<PathBuf>),
         bound: ByteSize,
     ) -> Result<Result<CopiesOutcome, SnapshotError>, ProjectError> {
         for _ in 0..TRIES {
             let index = self.read_inputs()?;
             if let Some(reason) = obstacle(&index, bound) {
-                return Ok(Ok(CopiesOutcome::InPlace(format!("among the ignored files that checks read: {reason}"))));
+                return Ok(Ok(CopiesOutcome::InPlace(reason.among_ignored_files())));
             }
+            let environments = match find_environments((tree, &index), of_programs) {
+                Ok(environments) => environments,
+                Err(reason) => return Ok(Ok(CopiesOutcome::InPlace(reason))),
+            };
             let moved = disagreements(tree, &index);
             if !moved.is_empty() {
                 self.inputs_index = Some(index);
@@ -178,14 +178,18 @@ impl CopiesOfProject {
             let outputs = &self.settings.outputs;
             let copied = self.inputs.bring_inputs_up_to(&index, time_of_copying(directory), &|path| outputs.contains(path));
             let inputs = index.digest();
-            let ignored = ignored_in_snapshot((tree, &index), outputs, self.settings.task_list.as_deref());
+            let links = environment_links(&index).into_iter();
+            let environment_links = links.map(|path| self.root.join(path.as_path())).collect();
+            let mut ignored = ignored_in_snapshot((tree, &index), outputs, self.settings.task_list.as_deref());
             self.inputs_index = Some(index);
             match copied {
                 Ok(CopyOutcome::Current) => {
                     let copies = vec![self.inputs.base(), self.tree.base()];
                     let generations = self.tree.generation().zip(self.inputs.generation()).map(<[CopyGeneration; 2]>::from);
-                    let (directory, tree, environments) = (directory.to_owned(), tree.clone(), Vec::new());
-                    let base = SnapshotBase { directory, copies, tree, environments, inputs, ignored, generations };
+                    ignored.others = environments_below(&self.root, &environments);
+                    let (directory, tree) = (directory.to_owned(), tree.clone());
+                    let base =
+                        SnapshotBase { directory, copies, tree, environments, environment_links, inputs, ignored, generations };
                     return Ok(Ok(CopiesOutcome::Current(Box::new(base))));
                 }
                 Ok(CopyOutcome::Moved(paths)) => self.unread_inputs.add(TreeHints::Only(paths)),
@@ -246,14 +250,21 @@ fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
     moved
 }
 
-/// Finds the directories of installed packages in the root and in directories with a file such as `package.json`,
-/// beside which tools install packages. The error says why a snapshot cannot show them.
-pub(super) fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
-    let mut found = Vec::new();
-    for entry in environment_entries(index) {
-        // A link to an environment is copied like other ignored inputs. Its target stays where it is.
-        if entry.kind.is_ok_and(|kind| kind.is_dir()) {
-            found.push(index.root().join(entry.path.as_path()));
+/// Returns the directories of installed packages in a project: those that the walk of the ignored inputs noted, and those of the
+/// plan's programs that neither the tree nor the inputs have. The error says why a snapshot cannot show them.
+pub(super) fn find_environments(
+    (tree, inputs): (&TreeIndex, &TreeIndex),
+    of_programs: &BTreeSet<PathBuf>,
+) -> Result<Vec<PathBuf>, String> {
+    let root = tree.root();
+    // What lies in the tree is copied with it.
+    let noted = inputs.environments().into_iter().filter(|path| tree.lookup(path).is_none());
+    let mut found: BTreeSet<PathBuf> = noted.map(|path| root.join(path.as_path())).collect();
+    for environment in of_programs {
+        let Ok(path) = TreePath::below(root, environment) else { continue };
+        let is_known = tree.lookup(&path).is_some() || inputs.lookup(&path).is_some();
+        if !is_known && !found.iter().any(|other| environment.starts_with(other)) {
+            found.insert(environment.clone());
         }
     }
     if found.len() > MAX_ENVIRONMENTS {
@@ -262,5 +273,19 @@ pub(super) fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, Strin
             found.len()
         ));
     }
-    Ok(found)
+    Ok(found.into_iter().collect())
+}
+
+/// Returns why the ignored inputs of a project cannot be copied, or its environments not be shown; `None` if they can be. Reads the
+/// content of all ignored inputs.
+pub(super) fn obstacle_of_inputs(
+    settings: &ProjectSettings,
+    tree: &TreeIndex,
+    made: MadeForPlan,
+) -> Result<Option<String>, ProjectError> {
+    let MadeForPlan { outputs, environments } = made;
+    let selects = MatcherSettings { selects: Selects::IgnoredInputs, outputs, ..settings.matcher.clone() };
+    let index = TreeIndex::scan(tree.root(), &new_matcher(&selects)?, clock::now()).map_err(ProjectError::Tree)?;
+    let of_inputs = obstacle(&index, settings.sandbox.max_snapshot_bytes).map(|reason| reason.among_ignored_files());
+    Ok(of_inputs.or_else(|| find_environments((tree, &index), &environments).err()))
 }

@@ -11,7 +11,8 @@ use crate::model::{ActionEnd, IsolationLevel, SnapshotMount, SpawnFailure};
 use crate::process::LauncherHandle;
 use crate::project::error::ProjectError;
 use crate::project::examination::{ExaminationRequest, Scratch, reached_isolation, run_trial, trial_launch};
-use crate::project::project_copies::find_environments;
+use crate::project::made_for_plan::MadeForPlan;
+use crate::project::project_copies::obstacle_of_inputs;
 use crate::project::request::ProjectSettings;
 use crate::snapshot::{RunLayers, obstacle};
 use crate::tree::TreeIndex;
@@ -37,11 +38,12 @@ pub(crate) fn obstacle_of_settings(settings: &ProjectSettings, root: &Path, stor
     Some(reason.to_owned())
 }
 
-/// Returns why a tree cannot have a snapshot, for example because it is larger than `max_snapshot_bytes`; otherwise
-/// `None`.
-pub(super) fn obstacle_of_tree(settings: &ProjectSettings, index: &TreeIndex) -> Option<String> {
+/// Returns why a project cannot have a snapshot because of its tree, its ignored files or its environments, for example because the
+/// tree is larger than `max_snapshot_bytes`; otherwise `None`.
+pub(super) fn obstacle_of_tree(settings: &ProjectSettings, index: &TreeIndex, made: MadeForPlan) -> Option<String> {
     let of_tree = obstacle(index, settings.sandbox.max_snapshot_bytes).map(|reason| reason.to_string());
-    of_tree.or_else(|| find_environments(index).err())
+    // If the ignored files cannot be listed, the next run reports why.
+    of_tree.or_else(|| obstacle_of_inputs(settings, index, made).ok().flatten())
 }
 
 /// Returns whether the project's root belongs to this user, who would also own the files of a copy.

@@ -34,6 +34,7 @@ use crate::project::same_program::ProgramSearch;
 use crate::project::selection::Selection;
 use crate::project::specifications::Specifications;
 use crate::project::task_error::TaskError;
+use crate::project::tracked_outside::TrackedOutside;
 use crate::report::{RecoveryFacts, attested, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes};
 use crate::sandbox::search_path;
 use crate::store;
@@ -59,6 +60,7 @@ pub struct Workspace {
     pub(crate) ambient: BTreeMap<OsString, OsString>,
     observer: StepObserver,
     pub(crate) trees: KnownTrees,
+    pub(super) tracked_outside: TrackedOutside,
     verdict_tree: Option<VerdictTree>,
     pub(crate) checked_trees: CheckedTrees,
     pub(crate) specifications: Specifications,
@@ -118,6 +120,7 @@ impl Workspace {
             ambient,
             observer,
             trees: KnownTrees::default(),
+            tracked_outside: TrackedOutside::default(),
             checked_trees: CheckedTrees::default(),
             verdict_tree: None,
             specifications: Specifications::default(),

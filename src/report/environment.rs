@@ -8,7 +8,7 @@ use crate::report::EnvironmentRecordV1;
 
 /// The variables whose values are shown: the allow-list of E12 and those that proctor sets itself. See [`SHOWN_PREFIX`]
 /// for `LC_*`.
-const SHOWN: [&str; 15] = [
+const SHOWN: [&str; 16] = [
     "COLUMNS",
     "CONDA_PREFIX",
     "FORCE_COLOR",
@@ -18,6 +18,7 @@ const SHOWN: [&str; 15] = [
     "NODE_ENV",
     "PATH",
     "PROCTOR_OUT",
+    "PYTHONPYCACHEPREFIX",
     "PYTHONUNBUFFERED",
     "SHELL",
     "TMPDIR",

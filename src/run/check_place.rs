@@ -1,7 +1,7 @@
 //! Where the checks of a run work: on a snapshot, or in the project itself with the reason.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::config::ProtectionMode;
@@ -9,12 +9,11 @@ use crate::evidence::ScratchDirectory;
 use crate::model::{Action, CachesSeen, IgnoredFiles, ProjectId, StopReason, TestedPlace, Timestamp};
 use crate::process::Control;
 use crate::project::{
-    CopiesOutcome, ExaminationRequest, ModulesToCompile, ProjectError, RunRequest, SnapshotBase, Workspace, obstacle_of_settings,
-    try_mount,
+    CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, ProjectError, RunRequest, SnapshotBase, Workspace,
+    obstacle_of_settings, try_mount,
 };
 use crate::report::SnapshotV2;
 use crate::run::kept_files::KeptOutcome;
-use crate::run::prerequisite;
 use crate::run::reuse::PlaceOfCheck;
 use crate::run::seen_layers::SeenLayers;
 use crate::run::snapshot::RunSnapshot;
@@ -66,10 +65,11 @@ impl Workspace {
         if let Some(reason) = of_settings.or_else(|| obstacle_of_run(request)) {
             return Ok((index, CopiesOutcome::InPlace(reason)));
         }
-        let outputs = prerequisite::outputs(request.plan);
+        let path_variable = self.path_variable();
         for _ in 0..TRIES {
             let unread = self.trees.take_unread_inputs(request.scope);
-            match self.copies.update(&self.store, request.settings, request.scope, (&index, outputs.clone()), unread)? {
+            let made = MadeForPlan::of(request.plan, &request.scope.root, &path_variable);
+            match self.copies.update(&self.store, request.settings, request.scope, (&index, made), unread)? {
                 CopiesOutcome::Moved(paths) => {
                     let hints = TreeHints::Only(paths);
                     index = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
@@ -249,6 +249,14 @@ impl CheckPlace {
     pub(crate) fn show_layers(&mut self, seen: SeenLayers) {
         if let Self::Snapshot(snapshot) = self {
             snapshot.show_layers(seen);
+        }
+    }
+
+    /// Returns the environments in the project that the snapshot shows; `None` if checks work in the project.
+    pub(crate) fn shown_environments(&self) -> Option<Vec<PathBuf>> {
+        match self {
+            Self::Snapshot(snapshot) => Some(snapshot.shown_environments()),
+            Self::Project | Self::InPlace(_) => None,
         }
     }
 

@@ -1,9 +1,8 @@
 //! What the results of a run may depend on beside the tree.
 
 use crate::model::{IgnoredFiles, RunConditions};
-use crate::project::{RunRequest, directory_in_repository, ignored_in_project};
+use crate::project::{RunRequest, directory_in_repository, ignored_in_project, outputs_of_prerequisites};
 use crate::run::check_place::CheckPlace;
-use crate::run::prerequisite;
 use crate::tree::TreeIndex;
 
 /// The ignored files that checks could read in the project itself, before any check ran.
@@ -41,5 +40,5 @@ impl IgnoredBefore {
 
 fn in_project(request: &RunRequest<'_>, index: &TreeIndex) -> Option<IgnoredFiles> {
     let settings = request.settings;
-    ignored_in_project(index, &prerequisite::outputs(request.plan), settings.task_list.as_deref(), settings.link.as_deref())
+    ignored_in_project(index, &outputs_of_prerequisites(request.plan), settings.task_list.as_deref(), settings.link.as_deref())
 }

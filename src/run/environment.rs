@@ -65,8 +65,10 @@ impl Workspace {
         index: &TreeIndex,
         once: &LookedOnce,
     ) -> Option<EnvironmentSurvey> {
-        let extent = once.surveyed.looked.as_ref().map_or(SurveyExtent::DecidingFiles, LookedEnvironments::extent);
-        (!once.inputs.is_empty()).then(|| self.begin_environment_survey(request, index, extent))
+        let looked = once.surveyed.looked.as_ref();
+        let extent = looked.map_or(SurveyExtent::DecidingFiles, LookedEnvironments::extent);
+        let shown = looked.and_then(|looked| looked.search.shown());
+        (!once.inputs.is_empty()).then(|| self.begin_environment_survey(request, (index, shown), extent))
     }
 }
 

@@ -5,8 +5,17 @@ use std::collections::BTreeMap;
 use crate::model::{Action, ActionEnd, EndedAction, PlanNote, TreePath, quoted_text};
 
 /// What programs print, in lower case, if a file is missing.
-const MISSING: &[&str] =
-    &["not found", "no such file", "enoent", "cannot find", "could not find", "can't open", "cannot open", "does not exist"];
+const MISSING: &[&str] = &[
+    "not found",
+    "no such file",
+    "enoent",
+    "cannot find",
+    "could not find",
+    "can't open",
+    "cannot open",
+    "does not exist",
+    "nonexistent",
+];
 
 /// Returns a note for each cache of another check in which a failed check looked for a file. `caches` has the caches that other
 /// checks of the run wrote, each with the name of the check.
@@ -15,10 +24,6 @@ pub(super) fn hidden_caches(failed: &Action, ended: &EndedAction, caches: &BTree
         return Vec::new();
     }
     let (stdout, stderr) = (ended.captured.stdout.text(), ended.captured.stderr.text());
-    let is_missing = |line: &&str| {
-        let line = line.to_lowercase();
-        MISSING.iter().any(|marker| line.contains(marker))
-    };
     let program = match ended.end {
         ActionEnd::NotStarted(_) => failed.command.argv.first().map(String::as_str),
         ActionEnd::Exited { .. }
@@ -27,7 +32,7 @@ pub(super) fn hidden_caches(failed: &Action, ended: &EndedAction, caches: &BTree
         | ActionEnd::Stopped { .. }
         | ActionEnd::Lost { .. } => None,
     };
-    let lines: Vec<&str> = stdout.lines().chain(stderr.lines()).filter(is_missing).chain(program).collect();
+    let lines: Vec<&str> = stdout.lines().chain(stderr.lines()).filter(|line| says_missing(line)).chain(program).collect();
     let looked_for = caches.iter().filter(|(cache, _)| lines.iter().any(|line| names(line, &cache.to_string())));
     let note = |(cache, check): (&TreePath, &String)| PlanNote {
         subject: failed.name.clone(),
@@ -38,6 +43,12 @@ pub(super) fn hidden_caches(failed: &Action, ended: &EndedAction, caches: &BTree
         ),
     };
     looked_for.map(note).collect()
+}
+
+/// Returns whether a line of output says that a file or directory is missing.
+pub(super) fn says_missing(line: &str) -> bool {
+    let line = line.to_lowercase();
+    MISSING.iter().any(|marker| line.contains(marker))
 }
 
 /// Returns whether a line names something in the directory at `cache`.

@@ -81,6 +81,7 @@ impl Workspace {
         let earlier = self.earlier_runs(request, &facts);
         facts.notes.extend(earlier.notes);
         facts.notes.extend(self.refused_requests.take_note());
+        facts.notes.extend(self.note_tracked_outside(request.scope));
         if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
             files.tests = earlier.tests;
         }

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use crate::model::{Action, ActionEnd, ActionId, ByteSize, Digest, PlanNote, StopReason, TreeDigest, TreePath};
+use crate::model::{Action, ActionEnd, ActionId, ByteSize, PlanNote, StopReason, TreeDigest, TreePath};
 use crate::process::{Layers, WrittenChange, WrittenEntry};
 use crate::project::{KeepDecision, KeptPaths, ProjectError, ProjectSettings, RunRequest, Workspace, decide_keep};
 use crate::run::check_place::CheckPlace;
 use crate::run::run_plan::RunContext;
-use crate::snapshot::{CopiedOut, ProjectWriter, digest_of};
+use crate::snapshot::{CopiedOut, FileState, ProjectWriter};
 use crate::tree::{TreeHints, TreeIndex};
 
 /// The most files that one run copies to the project.
@@ -24,9 +24,8 @@ const NAMED: usize = 3;
 /// The most patterns that are proposed for `writes`.
 const PROPOSED: usize = 5;
 
-/// The most entries of the project's root below which dropped files are noted. Files below further entries get no
-/// proposed pattern.
-const MOST_PLACES: usize = 1_000;
+/// The most dropped files that are noted. Further files get no proposed pattern.
+const MOST_DROPPED: usize = 10_000;
 
 /// Files that checks wrote, and what is done with them.
 #[derive(Debug, Default)]
@@ -36,9 +35,8 @@ pub(crate) struct KeptFiles {
     candidates: BTreeMap<TreePath, Candidate>,
     /// Whether a check with `writes` was carried out.
     is_asked: bool,
-    /// Where checks wrote files that no `writes` names. The key is the first component of a path. The value is the
-    /// only path with this first component, or the deepest directory that contains all such paths.
-    dropped: BTreeMap<Vec<u8>, DroppedPlace>,
+    /// The first files that checks wrote and that their own `writes` does not name.
+    dropped: BTreeSet<TreePath>,
     decided: BTreeMap<TreePath, KeptState>,
 }
 
@@ -108,7 +106,9 @@ impl KeptFiles {
                     self.candidates.insert(path.clone(), Candidate { action, check, layer, change, obstacle });
                 }
                 (WrittenChange::WroteFile { .. }, false, KeepDecision::Copy) if !crate::project::is_by_product(path) => {
-                    self.note_dropped(path);
+                    if self.dropped.len() < MOST_DROPPED {
+                        self.dropped.insert(path.clone());
+                    }
                 }
                 (WrittenChange::WroteFile { .. } | WrittenChange::MadeOther | WrittenChange::Removed, false, _) => {}
             }
@@ -120,17 +120,22 @@ impl KeptFiles {
         self.candidates.contains_key(path)
     }
 
-    fn note_dropped(&mut self, path: &TreePath) {
-        let top = path.as_bytes().split(|byte| *byte == b'/').next().unwrap_or_default();
-        let common = match self.dropped.get(top) {
-            None if self.dropped.len() >= MOST_PLACES => return,
-            None => DroppedPlace::File(path.clone()),
-            Some(DroppedPlace::File(other)) if other == path => return,
-            Some(DroppedPlace::File(other) | DroppedPlace::Directory(other)) => {
-                DroppedPlace::Directory(common_directory(other, path))
-            }
-        };
-        self.dropped.insert(top.to_owned(), common);
+    /// Returns where files were dropped, by the first component of the paths: the only file there, or the deepest directory that
+    /// contains all of them. What another check of the run kept is not dropped.
+    fn dropped_places(&self) -> BTreeMap<&[u8], DroppedPlace> {
+        let is_kept = |path: &TreePath| self.decided.get(path).is_some_and(|state| state.not_kept.is_none());
+        let mut places: BTreeMap<&[u8], DroppedPlace> = BTreeMap::new();
+        for path in self.dropped.iter().filter(|path| !is_kept(path)) {
+            let top = path.as_bytes().split(|byte| *byte == b'/').next().unwrap_or_default();
+            let common = match places.get(top) {
+                None => DroppedPlace::File(path.clone()),
+                Some(DroppedPlace::File(other) | DroppedPlace::Directory(other)) => {
+                    DroppedPlace::Directory(common_directory(other, path))
+                }
+            };
+            places.insert(top, common);
+        }
+        places
     }
 
     /// Copies the files to the project. `copies` are the layers that the checks saw beneath their own. `begun` and `record` are
@@ -168,9 +173,9 @@ impl KeptFiles {
                 }
             };
             let not_kept = refused.or_else(|| {
-                let digest = digest_of_seen(&seen, path);
-                let copied = match (&writer, digest) {
-                    (Ok(writer), Ok(digest)) => writer.copy(&candidate.layer, path, digest).map_err(|error| error.to_string()),
+                let state = state_seen(&seen, path);
+                let copied = match (&writer, state) {
+                    (Ok(writer), Ok(state)) => writer.copy(&candidate.layer, path, state).map_err(|error| error.to_string()),
                     (Err(error), _) => Err(format!("the project cannot be opened: {error}")),
                     (_, Err(error)) => Err(format!("the snapshot cannot be read: {error}")),
                 };
@@ -213,7 +218,7 @@ impl KeptFiles {
             DroppedPlace::File(path) => globset::escape(&path.to_string()),
             DroppedPlace::Directory(path) => format!("{}/**", globset::escape(&path.to_string())),
         };
-        self.dropped.values().take(PROPOSED).map(pattern).collect()
+        self.dropped_places().values().take(PROPOSED).map(pattern).collect()
     }
 
     fn notes_of_refused(&self, settings: &ProjectSettings) -> Vec<PlanNote> {
@@ -260,8 +265,8 @@ fn decide(path: &TreePath, settings: &ProjectSettings) -> KeepDecision {
     decide_keep(path, link, settings.task_list.as_deref(), settings.allowed_signers.as_deref())
 }
 
-fn digest_of_seen(seen: &Layers, path: &TreePath) -> std::io::Result<Option<Digest>> {
-    seen.open_file(path)?.map(|(_, mut file)| digest_of(&mut file)).transpose()
+fn state_seen(seen: &Layers, path: &TreePath) -> std::io::Result<Option<FileState>> {
+    seen.open_file(path)?.map(|(_, mut file)| FileState::of(&mut file)).transpose()
 }
 
 /// Returns the deepest directory that contains both paths. The caller passes only paths whose first component is the same.
@@ -290,5 +295,26 @@ impl Workspace {
             }
         }
         Ok(kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> TreePath {
+        TreePath::try_from(text).expect("a clean path")
+    }
+
+    #[test]
+    fn nothing_is_proposed_for_a_file_that_another_check_kept() {
+        let kept = KeptState { action: ActionId::numbered("STEP", 2), not_kept: None };
+        let refused = KeptState { not_kept: Some("it changed".to_owned()), ..kept.clone() };
+        let files = KeptFiles {
+            dropped: ["o.txt", "p.txt", "d/a/1", "d/a/2", "d/b"].map(path).into(),
+            decided: [(path("o.txt"), kept.clone()), (path("d/b"), kept), (path("p.txt"), refused)].into(),
+            ..KeptFiles::default()
+        };
+        assert_eq!(files.proposed(), ["d/a/**", "p.txt"]);
     }
 }

@@ -15,6 +15,7 @@
 //! `refuse` handles a specification with errors.
 
 mod bytecode;
+mod bytecode_in_place;
 mod check_caches;
 mod check_place;
 mod check_records;
@@ -38,6 +39,7 @@ mod http_client;
 mod judge_and_seal;
 mod kept_files;
 mod log_follower;
+mod missing_directories;
 mod nearest_file;
 mod old_report;
 mod order;

@@ -1,11 +1,12 @@
-//! Finds checks and tests with two results on one tree: with the same plan and the same environment, one of the two
-//! results is chance. The verdict does not change, because nobody knows which one it is.
+//! Finds checks and tests with two results on one tree: with the same plan, environment, ignored inputs, caches and place, one
+//! of the two results is chance. The verdict does not change, because nobody knows which one it is. Where ignored inputs,
+//! caches or place differ, the note says that instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{CategoryCode, OverallResult, PlanNote, ResultType, TestCase, TestOutcome};
 use crate::project::{RunRequest, Workspace};
-use crate::report::{ActionResult, ActionResultV2, DispositionV2, ExecutionReportV2, RunFacts};
+use crate::report::{ActionResult, ActionResultV2, DispositionV2, ExecutionReportV2, RunFacts, SnapshotV2};
 use crate::run::earlier_runs::CheckedRows;
 use crate::run::test_history::EarlierTest;
 use crate::store::IndexedRun;
@@ -24,7 +25,8 @@ enum Ended {
 
 impl Workspace {
     /// Returns a note about the checks and tests that ended in another way in an earlier run of the same tree, plan and
-    /// environment. Only checks that both runs carried out are compared.
+    /// environment. Only checks that both runs carried out are compared. If only runs with other ignored inputs, caches or another
+    /// place ended in another way, the note names what differs.
     pub(crate) fn other_results(&self, request: &RunRequest<'_>, facts: &RunFacts, runs: &CheckedRows<'_>) -> Option<PlanNote> {
         let is_same = |run: &IndexedRun| {
             run.status.counts()
@@ -34,10 +36,18 @@ impl Workspace {
         };
         // A run without a verdict shows nothing.
         facts.overall_result?;
-        runs.matching(is_same).take(RUNS).find_map(|run| {
+        let mut explained = None;
+        let by_chance = runs.matching(is_same).take(RUNS).find_map(|run| {
             let report = self.report_of(request, run)?;
             let of_check = |action: &ActionResult| self.other_result(request, &report, action);
             let differ: Vec<String> = facts.actions.iter().filter_map(of_check).collect();
+            let then = report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref());
+            let other = other_conditions(facts.tree.snapshot.as_ref(), then);
+            if let Some((subject, what)) = other.filter(|_| !differ.is_empty()) {
+                let message = format!("{what} {}, which had another result on the same tree: {}", run.run_id, differ.join("; "));
+                explained.get_or_insert(PlanNote { subject: subject.to_owned(), message });
+                return None;
+            }
             let verdict = match run.result {
                 Some(OverallResult::Passed) => "passed",
                 Some(OverallResult::Failed) | None => "failed",
@@ -49,7 +59,8 @@ impl Workspace {
                 differ.join("; ")
             );
             (!differ.is_empty()).then(|| PlanNote { subject: "flaky".to_owned(), message })
-        })
+        });
+        by_chance.or(explained)
     }
 
     /// Says how a check and its tests ended in an earlier run, if they ended in another way there.
@@ -72,6 +83,19 @@ impl Workspace {
             (true, false, Ended::Failed) => Some(format!("`{name}` passed there and failed here")),
         }
     }
+}
+
+/// Returns what the checks of two runs of one tree did not have in common beside the tree, as the subject of a note and the
+/// beginning of its message; `None` if they had the same.
+fn other_conditions(now: Option<&SnapshotV2>, then: Option<&SnapshotV2>) -> Option<(&'static str, &'static str)> {
+    if now.map(|now| now.tested) != then.map(|then| then.tested) {
+        return Some(("place", "the checks did not run where they ran in"));
+    }
+    if now.map(|now| now.inputs) != then.map(|then| then.inputs) {
+        return Some(("ignored inputs", "not what they were in"));
+    }
+    let has_others = now.map(|now| now.caches) != then.map(|then| then.caches);
+    has_others.then_some(("caches", "not the kind that they were in"))
 }
 
 /// Returns how a check ended; `None` if a person, a newer save or the machine's state decided that.
@@ -133,6 +157,8 @@ fn named(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Digest, TestedPlace, TreeDigest};
+    use crate::report::CachesV2;
 
     fn case(name: &str, status: TestOutcome) -> TestCase {
         TestCase {
@@ -158,6 +184,28 @@ mod tests {
             |name: &str, status| EarlierTest { full_name: name.to_owned(), report_name: None, status, expected_to_fail: false };
         let then = [earlier("a", Failed), earlier("b", Passed), earlier("c", Passed), earlier("d", Failed)];
         assert_eq!(other_tests(&now, &then), OtherTests { failed_now: vec!["b"], failed_then: vec!["a"] });
+    }
+
+    #[test]
+    fn two_runs_with_other_ignored_inputs_caches_or_another_place_show_no_chance() {
+        let snapshot = |inputs: &str, caches| SnapshotV2 {
+            tested: TestedPlace::Snapshot,
+            reason: None,
+            inputs: Some(TreeDigest(Digest::of(inputs.as_bytes()))),
+            caches: Some(caches),
+            written: Vec::new(),
+            written_count: None,
+            kept_count: None,
+            writes_to_keep: Vec::new(),
+        };
+        let one = snapshot("one", CachesV2::Kept);
+        let in_place = SnapshotV2 { tested: TestedPlace::InPlace, inputs: None, caches: None, ..one.clone() };
+        let other = |now: &SnapshotV2, then: &SnapshotV2| other_conditions(Some(now), Some(then)).map(|(subject, _)| subject);
+        assert_eq!(other(&one, &SnapshotV2 { written_count: Some(3), ..one.clone() }), None);
+        assert_eq!(other(&one, &snapshot("two", CachesV2::Kept)), Some("ignored inputs"));
+        assert_eq!(other(&one, &snapshot("one", CachesV2::Fresh)), Some("caches"));
+        assert_eq!(other(&one, &in_place), Some("place"));
+        assert_eq!(other_conditions(Some(&one), None).map(|(subject, _)| subject), Some("place"));
     }
 
     #[test]

@@ -27,13 +27,15 @@ use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirecto
 use crate::model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CapturedOutput, ClientCall, DurationMs,
     EndedAction, EvidenceFile, HelperDeath, Interpretation, IsolationLevel, PlanNote, Sandbox, SpawnFailure, StopReason,
-    ToolReport,
+    ToolReport, TreePath,
 };
 use crate::process::{Isolation, LaunchRequest, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
+use crate::run::bytecode_in_place::{keep_bytecode_apart, may_run_old_bytecode};
 use crate::run::check_place::CheckPlace;
 use crate::run::flow::RunClock;
 use crate::run::hidden_caches::hidden_caches;
+use crate::run::missing_directories::missing_directories;
 use crate::run::queue::{AwaitedTurn, QueueTurn, is_inside_action, take_turn, try_take_turn};
 use crate::run::records;
 use crate::run::run_plan::RunContext;
@@ -186,7 +188,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             CachesMode::Fresh if self.place.is_snapshot() => SurveyExtent::EveryFile,
             CachesMode::Fresh | CachesMode::Kept => SurveyExtent::DecidingFiles,
         };
-        self.workspace.begin_environment_survey(request, index, extent)
+        self.workspace.begin_environment_survey(request, (index, self.place.shown_environments()), extent)
     }
 
     /// Skips an action and reports it to the screen.
@@ -302,6 +304,9 @@ impl<'w, 'c> Performer<'w, 'c> {
         if let Some(caches) = prepare_own_caches(caches) {
             environment.use_own_caches(&caches.directory, caches.variables);
         }
+        if !is_on_snapshot && may_run_old_bytecode(action) {
+            keep_bytecode_apart(&mut environment, output);
+        }
         if is_on_snapshot && is_below_its_repository(&request.scope.root) {
             environment.let_git_look_above();
         }
@@ -331,8 +336,14 @@ impl<'w, 'c> Performer<'w, 'c> {
             home: isolation::home(self.workspace.ambient()),
             settings: &request.settings.sandbox,
         };
-        let caches = self.place.snapshot_for(action).map(|snapshot| snapshot.caches_of_others(&action.id)).unwrap_or_default();
-        failed.hints().into_iter().chain(hidden_caches(action, ended, &caches)).collect()
+        let mut hints = failed.hints();
+        if let Some(snapshot) = self.place.snapshot_for(action) {
+            hints.extend(hidden_caches(action, ended, &snapshot.caches_of_others(&action.id)));
+            let places = (request.scope.root.as_path(), self.working_directory(action));
+            let is_missed = |path: &TreePath| snapshot.lacks_directory(&action.id, path, sandbox);
+            hints.extend(missing_directories(action, ended, (places.0, &places.1), is_missed));
+        }
+        hints
     }
 
     fn isolation(

@@ -8,8 +8,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use crate::evidence::open_regular_file;
-use crate::model::{Action, Digest, Plan, TreePath};
-use crate::project::ShownOutputs;
+use crate::model::{Action, Digest};
 
 /// The largest input in bytes whose content is compared, because a run must not wait for ever for a file without end. A
 /// prerequisite with a larger input runs every time.
@@ -60,24 +59,6 @@ pub(crate) fn state_digest(root: &Path, action: &Action, inputs: PrerequisiteInp
 pub(crate) fn is_unchanged(root: &Path, action: &Action, succeeded: &BTreeMap<String, Digest>) -> bool {
     let now = inputs(root, action).and_then(|inputs| state_digest(root, action, inputs));
     now.is_some() && now.as_ref() == succeeded.get(&action.name)
-}
-
-/// Returns the ignored outputs that checks see because a prerequisite makes them: what `creates` names, and the products of
-/// builds if a prerequisite does not say what it makes.
-pub(crate) fn outputs(plan: &Plan) -> ShownOutputs {
-    let mut outputs = ShownOutputs::default();
-    for action in plan.prerequisites.iter().filter(|action| action.service.is_none()) {
-        let created: Vec<TreePath> =
-            action.once.iter().flat_map(|once| &once.creates).filter_map(|path| clean_path(path)).collect();
-        outputs.products |= created.is_empty();
-        outputs.paths.extend(created);
-    }
-    outputs
-}
-
-fn clean_path(path: &str) -> Option<TreePath> {
-    let path = path.trim_start_matches("./").trim_end_matches('/');
-    TreePath::try_from(path).ok().filter(|path| !path.is_root())
 }
 
 fn part(hasher: &mut Sha256, bytes: &[u8]) {

@@ -103,6 +103,11 @@ impl RunSnapshot {
         })
     }
 
+    /// Returns the environments in the project that checks see: mounted ones, and links and files that stand for some.
+    pub(super) fn shown_environments(&self) -> Vec<PathBuf> {
+        self.base.environments.iter().chain(&self.base.environment_links).cloned().collect()
+    }
+
     /// Returns the digest of the copied ignored inputs.
     pub(super) fn inputs(&self) -> TreeDigest {
         self.base.inputs
@@ -295,6 +300,18 @@ impl RunSnapshot {
             }
         }
         Ok(None)
+    }
+
+    /// Returns whether the project has a directory that an action does not see.
+    pub(crate) fn lacks_directory(&self, action: &ActionId, path: &TreePath, sandbox: Option<&Sandbox>) -> bool {
+        let full = self.root.join(path.as_path());
+        // The project's own directories are mounted there.
+        let places = sandbox.iter().flat_map(|sandbox| sandbox.places.iter().map(|place| place.path.as_path()));
+        let mut live = places.chain(self.base.environments.iter().map(PathBuf::as_path));
+        let is_live = path.as_bytes().split(|byte| *byte == b'/').any(|name| name == b".git")
+            || live.any(|place| place != self.root && place.starts_with(&self.root) && full.starts_with(place));
+        let is_there = |directory: &PathBuf| directory.join(path.as_path()).is_dir();
+        full.is_dir() && !is_live && !self.lower(action).iter().any(is_there)
     }
 
     /// Returns the files of the project as an action sees them.

@@ -173,6 +173,12 @@ impl ChildEnvironment {
         }
     }
 
+    /// Sets a variable of proctor's own.
+    pub(crate) fn set_own(&mut self, name: &'static str, value: impl Into<OsString>) {
+        self.variables.insert(name.into(), value.into());
+        self.dropped.remove(name);
+    }
+
     /// Lets git look for its repository above the project. On a snapshot the project is a file system of its own, and
     /// git would not look beyond it. A value that the settings give is kept.
     pub(crate) fn let_git_look_above(&mut self) {

@@ -294,6 +294,7 @@ mod tests {
                 ignore: Vec::new(),
                 include: Vec::new(),
                 own_link: None,
+                store: None,
                 task_list: None,
                 selects: Selects::Tree,
                 outputs: crate::ignore::ShownOutputs::default(),

@@ -47,7 +47,7 @@ pub struct ProjectWriter {
 pub enum CopiedOut {
     /// The project's file was made or replaced.
     Written,
-    /// The project's file has this content already, so it was not touched.
+    /// The project's file has this content and mode already, so it was not touched.
     Equal,
 }
 
@@ -64,10 +64,16 @@ pub enum NotCopiedOut {
     Failed(io::Error),
 }
 
-/// The project's present file at a path: the digest of its content, and a stamp that shows later whether the file has
-/// changed.
+/// What belongs to the tree of a regular file: its content, and whether its owner may execute it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileState {
+    pub digest: Digest,
+    pub is_executable: bool,
+}
+
+/// The project's present file at a path, and a stamp that shows later whether the file has changed.
 struct LiveFile {
-    digest: Digest,
+    state: FileState,
     stamp: Stamp,
 }
 
@@ -88,22 +94,22 @@ impl ProjectWriter {
         Ok(Self { project: open_root(project)?, begun, record, next: AtomicU64::new(0) })
     }
 
-    /// Copies the file at a path of `layer` to the same path of the project. `seen` is the digest of the file that the
+    /// Copies the file at a path of `layer` to the same path of the project. `seen` is the file that the
     /// check saw at this path before it wrote; `None` if the check saw no file there. A check does not see ignored
     /// outputs. So with `None`, a file that the project has at this path may still be replaced if it is older than the
     /// run.
     ///
     /// # Errors
     /// When the file was not copied. Nothing has changed in the project then.
-    pub fn copy(&self, layer: &Path, path: &TreePath, seen: Option<Digest>) -> Result<CopiedOut, NotCopiedOut> {
+    pub fn copy(&self, layer: &Path, path: &TreePath, seen: Option<FileState>) -> Result<CopiedOut, NotCopiedOut> {
         let name = CString::new(path.name()).map_err(|error| NotCopiedOut::Failed(error.into()))?;
         let mut file = open_written(layer, path, &name)?;
-        let digest = digest_of(&mut file).map_err(NotCopiedOut::Failed)?;
+        let state = FileState::of(&mut file).map_err(NotCopiedOut::Failed)?;
         let new = CString::new(format!(".proctor-{}-{}~", std::process::id(), self.next.fetch_add(1, Ordering::Relaxed)))
             .map_err(|error| NotCopiedOut::Failed(error.into()))?;
         self.record.begin(&new, path, self.missing_directories(path)).map_err(NotCopiedOut::Failed)?;
         let (parent, made) = self.make_parent(path)?;
-        let outcome = self.place(&mut file, digest, (&parent, &new, &name), seen);
+        let outcome = self.place(&mut file, state, (&parent, &new, &name), seen);
         if outcome.is_err() {
             drop(parent);
             // A directory in which somebody made something meanwhile is not empty, and stays.
@@ -117,25 +123,28 @@ impl ProjectWriter {
     fn place(
         &self,
         file: &mut File,
-        digest: Digest,
+        state: FileState,
         (parent, new, name): (&OwnedFd, &CString, &CString),
-        seen: Option<Digest>,
+        seen: Option<FileState>,
     ) -> Result<CopiedOut, NotCopiedOut> {
         let live = self.look(parent, name)?;
-        if live.as_ref().is_some_and(|live| live.digest == digest) {
+        // If the check left the mode as it was, a mode that somebody changed meanwhile stays.
+        let keeps_mode = seen.is_some_and(|seen| seen.is_executable == state.is_executable);
+        let is_equal = |live: &LiveFile| live.state == state || (keeps_mode && live.state.digest == state.digest);
+        if live.as_ref().is_some_and(is_equal) {
             return Ok(CopiedOut::Equal);
         }
         let is_as_seen = match (&live, seen) {
             (None, None) => true,
-            (Some(live), Some(seen)) => live.digest == seen,
+            (Some(live), Some(seen)) => live.state == seen,
             (Some(_), None) => is_older(&stat_of(parent, name).map_err(NotCopiedOut::Failed)?, self.begun),
             (None, Some(_)) => false,
         };
         if !is_as_seen {
             return Err(NotCopiedOut::SavedMeanwhile);
         }
-        let written = write_new(file, digest, (parent, new)).and_then(|stat| {
-            self.record.note_whole(&stat, live.as_ref().map(|live| live.digest))?;
+        let written = write_new(file, state.digest, (parent, new)).and_then(|stat| {
+            self.record.note_whole(&stat, live.as_ref().map(|live| live.state.digest))?;
             Ok(Stamp::of(&stat))
         });
         let put = written.map_err(NotCopiedOut::Failed).and_then(|stamp| match &live {
@@ -156,7 +165,7 @@ impl ProjectWriter {
     ) -> Result<(), NotCopiedOut> {
         let swap = || renameat2(parent, new.as_c_str(), parent, name.as_c_str(), RenameFlags::RENAME_EXCHANGE);
         let is_same = |at: &CString| {
-            self.look(parent, at).is_ok_and(|now| now.is_some_and(|now| now.stamp == live.stamp && now.digest == live.digest))
+            self.look(parent, at).is_ok_and(|now| now.is_some_and(|now| now.stamp == live.stamp && now.state == live.state))
         };
         let failed = |errno: Errno| NotCopiedOut::Failed(errno.into());
         match swap() {
@@ -192,7 +201,7 @@ impl ProjectWriter {
             if format(&stat) != libc::S_IFREG {
                 return Ok(None);
             }
-            Ok(Some(LiveFile { digest: digest_of(live)?, stamp: Stamp::of(&stat) }))
+            Ok(Some(LiveFile { state: FileState::of(live)?, stamp: Stamp::of(&stat) }))
         };
         match read(&mut live).map_err(NotCopiedOut::Failed)? {
             Some(live) => Ok(Some(live)),
@@ -302,6 +311,17 @@ pub fn digest_of(file: &mut File) -> io::Result<Digest> {
     }
 }
 
+impl FileState {
+    /// Reads an open file.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn of(file: &mut File) -> io::Result<Self> {
+        let is_executable = fstat(&*file)?.st_mode & libc::S_IXUSR != 0;
+        Ok(Self { digest: digest_of(file)?, is_executable })
+    }
+}
+
 impl Stamp {
     fn of(stat: &FileStat) -> Self {
         Self((stat.st_dev, stat.st_ino), stat.st_size, TimeSpec::new(stat.st_mtime, stat.st_mtime_nsec))
@@ -312,7 +332,7 @@ impl Stamp {
 #[expect(clippy::disallowed_methods, reason = "the tests write the layers and the projects, and say what time it is")]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::{MetadataExt as _, symlink};
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
     use std::path::PathBuf;
 
     use tempfile::TempDir;
@@ -351,7 +371,7 @@ mod tests {
             let writer = ProjectWriter::open(&self.path("project"), Timestamp::from_millis(begun), &self.path("record"));
             let writer = writer.expect("a project");
             let path = TreePath::try_from(name).expect("a clean path");
-            let seen = seen.map(|text| Digest::of(text.as_bytes()));
+            let seen = seen.map(|text| FileState { digest: Digest::of(text.as_bytes()), is_executable: false });
             match writer.copy(&self.path("layer"), &path, seen) {
                 Ok(CopiedOut::Written) => "written".to_owned(),
                 Ok(CopiedOut::Equal) => "equal".to_owned(),
@@ -387,6 +407,26 @@ mod tests {
         let left: Vec<_> =
             fs::read_dir(scene.path("project")).expect("a directory").flatten().map(|one| one.file_name()).collect();
         assert_eq!(left, ["d"], "nothing else is left behind");
+    }
+
+    #[test]
+    fn a_change_of_the_mode_alone_is_copied_unless_somebody_else_changed_it() {
+        let scene = Scene::new();
+        let set = |name: &str, mode| fs::set_permissions(scene.path(name), fs::Permissions::from_mode(mode)).expect("ours");
+        let mode = |name: &str| fs::metadata(scene.path(name)).expect("a file").mode() & 0o777;
+        scene.write("layer/a", "same");
+        scene.write("project/a", "same");
+        set("layer/a", 0o755);
+        set("project/a", 0o644);
+        assert_eq!(scene.copy("a", Some("same"), PAST), "written");
+        assert_eq!(mode("project/a"), 0o755);
+        assert_eq!(scene.copy("a", Some("same"), PAST), "equal");
+        set("layer/a", 0o644);
+        assert_eq!(scene.copy("a", Some("same"), PAST), "equal", "the check did not change the mode, and somebody did");
+        assert_eq!(mode("project/a"), 0o755);
+        assert_eq!(scene.copy("a", Some("before"), PAST), "equal");
+        scene.write("layer/a", "new");
+        assert_eq!(scene.copy("a", Some("same"), PAST), SAVED, "the mode is not what the check saw");
     }
 
     #[test]

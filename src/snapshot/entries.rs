@@ -19,7 +19,7 @@ use nix::sys::stat::{
     FchmodatFlags, FileStat, Mode, UtimensatFlags, fchmod, fchmodat, fstat, fstatat, futimens, mkdirat, utimensat,
 };
 use nix::sys::time::{TimeSpec, TimeValLike as _};
-use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
+use nix::unistd::{AccessFlags, UnlinkatFlags, faccessat, geteuid, symlinkat, unlinkat};
 use sha2::{Digest as _, Sha256};
 
 use crate::model::{Digest, EntryKind, Timestamp, TreePath};
@@ -186,7 +186,9 @@ impl<'a> Copier<'a> {
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
         let mut copy = File::from(openat(&self.incoming, new.as_c_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
         let finished = copy_and_digest(&mut live, &mut copy).and_then(|digest| {
-            fchmod(&copy, mode_of(&stat))?;
+            let is_own = stat.st_uid == geteuid().as_raw();
+            let may_write = is_own || faccessat(&directory, name.as_c_str(), AccessFlags::W_OK, AtFlags::AT_EACCESS).is_ok();
+            fchmod(&copy, mode_of_copy(&stat, may_write))?;
             let time = self.told_apart((path, self.time_of(path, &stat)), stat.st_size, replaced.as_ref());
             futimens(&copy, &time, &time)?;
             Ok(digest)
@@ -334,6 +336,27 @@ pub(super) fn mode_of(stat: &FileStat) -> Mode {
     Mode::from_bits_truncate(stat.st_mode & KEPT_MODE)
 }
 
+/// Returns the mode of the copy of a file. The copy belongs to this user. So if this user may not write the file, because it belongs
+/// to somebody else, nobody may write the copy.
+fn mode_of_copy(stat: &FileStat, may_write: bool) -> Mode {
+    let mode = mode_of(stat);
+    if may_write { mode } else { mode.difference(Mode::S_IWUSR | Mode::S_IWGRP | Mode::S_IWOTH) }
+}
+
 fn kind_of(stat: &FileStat) -> EntryKind {
     if stat.st_mode & 0o100 == 0 { EntryKind::File } else { EntryKind::Executable }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_copy_of_a_file_that_this_user_may_not_write_cannot_be_written() {
+        let file = tempfile::tempfile().expect("a file");
+        fchmod(&file, Mode::from_bits_truncate(0o764)).expect("it is ours");
+        let stat = fstat(&file).expect("it is open");
+        assert_eq!(mode_of_copy(&stat, true).bits(), 0o764);
+        assert_eq!(mode_of_copy(&stat, false).bits(), 0o544);
+    }
 }

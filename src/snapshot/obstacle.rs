@@ -32,6 +32,21 @@ pub fn obstacle(index: &TreeIndex, bound: ByteSize) -> Option<InPlaceReason> {
     issue.or_else(|| (bytes > bound).then_some(InPlaceReason::TooLarge { bytes, bound }))
 }
 
+impl InPlaceReason {
+    /// Returns the reason in words, for an index of ignored files that checks read.
+    pub fn among_ignored_files(&self) -> String {
+        match self {
+            Self::TooLarge { bytes, bound } => {
+                format!("the ignored files that checks read hold {bytes}, and a snapshot may hold {bound} (`max_snapshot_bytes`)")
+            }
+            Self::Unreadable(path) => format!("`{path}`, which is ignored and which checks may read, cannot be read"),
+            Self::Special(path) => {
+                format!("`{path}`, which is ignored and which checks may read, is a socket, a pipe or a device")
+            }
+        }
+    }
+}
+
 impl fmt::Display for InPlaceReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -371,7 +371,9 @@ fn ignored_inputs_are_a_tree_of_their_own() {
     assert_eq!(copy, CopyOutcome::Current);
     let files = contents(&scene.base()).into_iter().filter(|(_, text)| text != "directory");
     let names: Vec<String> = files.map(|(path, _)| path.display().to_string()).collect();
-    assert_eq!(names, [".env", "data/deep/x.csv", "pkg.egg-info/PKG-INFO", "src/_version.py", "src/fast.so"]);
+    let of_data = ["data/app.log", "data/deep/x.csv", "data/node_modules/y.js"];
+    assert_eq!(names[1..4], of_data, "whoever ignores a directory means all of it");
+    assert_eq!([&names[..1], &names[4..]].concat(), [".env", "pkg.egg-info/PKG-INFO", "src/_version.py", "src/fast.so"]);
     // An update of named paths finds the same as a full scan.
     scene.write(".env", "SECRET=2");
     scene.write("src/b.py", "b");

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use nix::sys::stat::fstat;
 
 use crate::git::read_git_index;
-use crate::ignore::{Matcher, RulesFile, RulesScope, TreeMembership};
+use crate::ignore::{Matcher, RulesFile, RulesScope, TreeMembership, VIRTUAL_ENVIRONMENT};
 use crate::model::{EntryKind, Timestamp, TreePath};
 use crate::tree::error::TreeError;
 use crate::tree::hints::HintedPaths;
 use crate::tree::index::TreeIndex;
 use crate::tree::listing::{is_directory, open_below, open_root, stat_entry, to_c_name};
 use crate::tree::node::{Content, Directory, IssueEntry, Node};
-use crate::tree::read::{DirectoryToRead, EntryRead, TreeReader, is_too_deep, push_name, to_content};
+use crate::tree::read::{DirectoryToRead, EntryRead, TreeReader, environment, is_too_deep, push_name, to_content};
 use crate::tree::stamp::EntryStamp;
 use crate::tree::walk::walk;
 
@@ -96,7 +96,10 @@ impl Renewal<'_> {
     fn renew(&mut self, place: DirectoryToRead, touched: &HintedPaths) -> io::Result<Arc<Directory>> {
         let names_rules = RulesFile::ALL.iter().any(|file| touched.below.contains_key(file.name().as_bytes()));
         let is_checked = self.unnamed == Unnamed::CheckSelected && place.membership != TreeMembership::Passed;
-        let Some(previous) = place.previous.clone().filter(|_| !touched.is_named && !names_rules && !is_checked) else {
+        // Only a list of the directory tells whether it is a virtual environment.
+        let names_environment = touched.below.contains_key(VIRTUAL_ENVIRONMENT.as_bytes());
+        let is_listed = touched.is_named || names_rules || names_environment || is_checked;
+        let Some(previous) = place.previous.clone().filter(|previous| !is_listed && !previous.is_environment) else {
             return walk(&self.look, place);
         };
         match self.renew_named(&place, &previous, touched)? {
@@ -163,6 +166,9 @@ impl Renewal<'_> {
             let is_in = membership.belongs() && !self.look.is_own_link(directory, &name, &path);
             let mut look = || self.look.read_entry(directory, &name, &stat, known, &mut self.buffer);
             return Some(if is_in { look() } else { EntryRead::Nothing });
+        }
+        if membership == TreeMembership::Environment {
+            return Some(EntryRead::Content(environment(known)));
         }
         if !membership.is_walked() {
             return Some(EntryRead::Nothing);

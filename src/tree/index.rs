@@ -6,7 +6,7 @@ use std::slice;
 use std::sync::Arc;
 
 use crate::git::{GitIndex, GitIndexProblem};
-use crate::ignore::RulesFile;
+use crate::ignore::{RulesFile, is_always_out};
 use crate::model::{Digest, EntryKind, TreeDigest, TreeIssue, TreeIssueKind, TreePath};
 use crate::tree::digest::compute_directory_digest;
 use crate::tree::node::{Directory, IssueEntry, Node};
@@ -61,6 +61,30 @@ impl TreeIndex {
         self.git.problem()
     }
 
+    /// Returns the paths that git tracks and that belong to no tree, because a component of them is a name that never does.
+    pub fn tracked_outside(&self) -> Vec<TreePath> {
+        let mut found = Vec::new();
+        // Paths are sorted, so the directory of a path is mostly that of the path before.
+        let (mut directory, mut is_out) = (&b""[..], false);
+        for path in self.git.paths().iter() {
+            let cut = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+            if path[..cut] != *directory {
+                directory = &path[..cut];
+                is_out = directory.split(|byte| *byte == b'/').any(is_always_out);
+            }
+            let name = path.get(cut..).map(|name| name.strip_prefix(b"/").unwrap_or(name)).unwrap_or_default();
+            if is_out || is_always_out(name) {
+                found.extend(TreePath::try_from(path));
+            }
+        }
+        found
+    }
+
+    /// Returns whether git tracks the same paths as when another index was made.
+    pub fn tracks_as(&self, other: &Self) -> bool {
+        Arc::ptr_eq(self.git.paths(), other.git.paths())
+    }
+
     /// Returns the path of the tree's root, as it was passed to `scan` or `from_bytes`.
     pub fn root(&self) -> &Path {
         &self.root
@@ -95,6 +119,34 @@ impl TreeIndex {
             waiting.extend(below);
         }
         found
+    }
+
+    /// Returns the directories of installed packages that were noted and not entered. Only an index of ignored inputs has any.
+    pub fn environments(&self) -> Vec<TreePath> {
+        let mut found = Vec::new();
+        let mut waiting = vec![(TreePath::root(), &self.top)];
+        while let Some((path, directory)) = waiting.pop() {
+            if directory.is_environment {
+                found.push(path);
+            } else if directory.holds_environment {
+                waiting
+                    .extend(directory.nodes.iter().filter_map(|node| Some((path.join(&node.name), node.content.directory()?))));
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Returns every directory in which a walk looked for entries, the root first, also those that hold nothing of the tree.
+    pub fn directories(&self) -> Vec<TreePath> {
+        let mut found = vec![(TreePath::root(), &self.top)];
+        let mut next = 0;
+        while let Some((path, directory)) = found.get(next).cloned() {
+            let below = directory.nodes.iter().filter_map(|node| Some((path.join(&node.name), node.content.directory()?)));
+            found.extend(below);
+            next += 1;
+        }
+        found.into_iter().map(|(path, _)| path).collect()
     }
 
     /// Returns the entry at a path, if one belongs to the tree.

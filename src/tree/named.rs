@@ -26,6 +26,8 @@ pub enum NameTopic {
     Pinned = 1,
     /// Test specifications.
     Specifications = 2,
+    /// Links and files with the name of a directory of installed packages.
+    Environments = 3,
 }
 
 /// What one directory knows about the searches made so far: for each topic whether the directory was searched, and whether it

@@ -38,6 +38,10 @@ pub(super) struct Directory {
     /// Whether the walk only passed through this directory and every directory below it, and found nothing. Such a directory
     /// holds only entries that the matcher does not select.
     pub(super) is_passed_throughout: bool,
+    /// Whether this is a directory of installed packages, which was noted and not entered.
+    pub(super) is_environment: bool,
+    /// Whether this is a directory of installed packages, or holds one at any depth.
+    pub(super) holds_environment: bool,
     /// Whether a rules file of this directory or of one below it was applied.
     pub(super) holds_rules: bool,
     pub(super) names: SearchedNames,
@@ -115,8 +119,31 @@ impl Directory {
         let is_passed_throughout = is_passed && aside.is_empty() && nodes.iter().all(|node| node.content.is_passed_throughout());
         let (nodes, aside) = (nodes.into_boxed_slice(), aside.into_boxed_slice());
         let holds_rules = rules.is_some() || nodes.iter().any(|node| node.content.holds_rules());
-        let names = SearchedNames::default();
-        Self { nodes, rules, aside, stamp, digest, files, bytes, issues, is_passed, is_passed_throughout, holds_rules, names }
+        let (is_environment, names) = (false, SearchedNames::default());
+        let holds_environment =
+            nodes.iter().any(|node| node.content.directory().is_some_and(|directory| directory.holds_environment));
+        Self {
+            nodes,
+            rules,
+            aside,
+            stamp,
+            digest,
+            files,
+            bytes,
+            issues,
+            is_passed,
+            is_passed_throughout,
+            is_environment,
+            holds_environment,
+            holds_rules,
+            names,
+        }
+    }
+
+    /// Makes a directory of installed packages, of which nothing else is known. It is not selected.
+    pub(super) fn environment() -> Self {
+        let plain = Self::new(Vec::new(), None, Vec::new(), None, TreeMembership::Environment);
+        Self { is_environment: true, holds_environment: true, ..plain }
     }
 
     /// Makes the next state of this directory, which consists of these parts. Returns this directory itself if nothing
@@ -130,7 +157,7 @@ impl Directory {
         membership: TreeMembership,
     ) -> Arc<Self> {
         let is_passed = membership == TreeMembership::Passed;
-        if self.is_passed != is_passed || !self.consists_of(&nodes, rules.as_ref(), &aside) {
+        if self.is_environment || self.is_passed != is_passed || !self.consists_of(&nodes, rules.as_ref(), &aside) {
             return Arc::new(Self::new(nodes, rules, aside, Some(stamp), membership));
         }
         if self.stamp.is_some_and(|known| !known.is_replaced_by(stamp)) {
@@ -140,6 +167,7 @@ impl Directory {
         let (digest, files, bytes, issues) = (self.digest, self.files, self.bytes, self.issues);
         let (aside, stamp, is_passed_throughout) = (self.aside.clone(), Some(stamp), self.is_passed_throughout);
         let (holds_rules, names) = (self.holds_rules, SearchedNames::default());
+        let (is_environment, holds_environment) = (false, self.holds_environment);
         Arc::new(Self {
             nodes,
             rules,
@@ -151,6 +179,8 @@ impl Directory {
             issues,
             is_passed,
             is_passed_throughout,
+            is_environment,
+            holds_environment,
             holds_rules,
             names,
         })

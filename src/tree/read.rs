@@ -11,7 +11,7 @@ use nix::libc;
 use nix::sys::stat::{FileStat, fstat};
 
 use crate::git::TrackedPaths;
-use crate::ignore::{DirectoryRules, Matcher, RulesFile, RulesScope, TreeMembership};
+use crate::ignore::{DirectoryRules, Matcher, RulesFile, RulesScope, TreeMembership, VIRTUAL_ENVIRONMENT};
 use crate::model::{EntryKind, Timestamp, TreeIssueKind, TreePath};
 use crate::tree::content::{BUFFER_BYTES, file_kind, format, read_file, read_link, read_rules};
 use crate::tree::listing::{Listing, is_directory, list, open_below, stat_entry};
@@ -62,6 +62,8 @@ pub(super) struct DirectoryRead {
     /// The directory's identity and times before its entries were read.
     pub(super) stamp: EntryStamp,
     pub(super) membership: TreeMembership,
+    /// Whether this is a virtual environment, whose entries are left out.
+    pub(super) is_environment: bool,
     /// The directories to be read next, in the order of their entries.
     pub(super) below: Vec<DirectoryToRead>,
 }
@@ -125,6 +127,7 @@ impl TreeReader<'_> {
             aside: Vec::new(),
             stamp,
             membership,
+            is_environment: false,
             below: Vec::new(),
             previous,
         };
@@ -132,6 +135,13 @@ impl TreeReader<'_> {
             self.read_rules_files(directory.as_fd(), &listing, &path, &mut found);
         }
         let scope = self.matcher.narrow(above, membership, found.rules.as_ref().map(|rules| &rules.compiled));
+        if listing.find(VIRTUAL_ENVIRONMENT.as_bytes()).is_some() {
+            let names = (0..listing.len()).map(|position| (listing.name(position).to_bytes(), listing.is_directory(position)));
+            found.is_environment = self.matcher.is_virtual_environment(&scope, &path, names);
+            if found.is_environment {
+                return Ok((found, RulesReading::Consistent));
+            }
+        }
         let parent_length = path.len();
         for position in 0..listing.len() {
             let name = listing.name(position);
@@ -139,7 +149,11 @@ impl TreeReader<'_> {
             push_name(&mut path, name.to_bytes());
             let is_directory = listing.is_directory(position);
             let membership = self.matcher.membership_of(&scope, &path, is_directory);
-            if is_directory && membership.is_walked() {
+            if is_directory && membership == TreeMembership::Environment {
+                let known = found.previous.as_ref().and_then(|previous| previous.find(name.to_bytes()));
+                let content = environment(known);
+                found.entries.push(FoundEntry::New(Box::new(Node { name: name.to_bytes().into(), content })));
+            } else if is_directory && membership.is_walked() {
                 self.enter_directory(&path, name, &scope, membership, &mut found);
             } else if !is_directory && membership.belongs() && !self.is_own_link(directory.as_fd(), name, &path) {
                 self.take_entry(directory.as_fd(), name, &mut found, buffer);
@@ -299,6 +313,12 @@ impl TreeReader<'_> {
             found.rules = Some(Arc::new(KnownRules { compiled: Arc::new(DirectoryRules::parse(directory, &texts)), files }));
         }
     }
+}
+
+/// Returns the content of a directory of installed packages. `known` is the entry in the previous index.
+pub(super) fn environment(known: Option<&Node>) -> Content {
+    let known = known.and_then(|node| node.content.directory()).filter(|directory| directory.is_environment);
+    Content::Directory(known.cloned().unwrap_or_else(|| Arc::new(Directory::environment())))
 }
 
 /// Returns the content of a directory that was read; `None` if it was removed or replaced during the reading.

@@ -13,7 +13,7 @@ use nix::sys::stat::lstat;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use tempfile::TempDir;
 
-use crate::ignore::{Matcher, MatcherSettings, TreeMembership};
+use crate::ignore::{Matcher, MatcherSettings, Selects, TreeMembership};
 use crate::model::{Digest, EntryKind, Timestamp, TreeIssueKind, TreePath};
 use crate::tree::content::read_file;
 use crate::tree::node::{Content, Directory, Node};
@@ -90,6 +90,60 @@ fn rules_on_every_level_decide_what_is_digested() {
     let settings = MatcherSettings { include: vec!["out/x".to_owned(), "*.log".to_owned()], ..MatcherSettings::default() };
     let index = TreeIndex::scan(root.path(), &Matcher::new(&settings).expect("good patterns"), now()).expect("readable");
     assert_eq!(names(&index), [".gitignore", "a.log", "out", "out/x", "src", "src/.ignore", "src/a.py"]);
+}
+
+#[test]
+fn environments_among_the_ignored_entries_are_noted_by_name_or_by_their_file_and_the_rest_is_read_as_it_is() {
+    let root = tree(&[
+        (".gitignore", "/env/\n/vendor/\n/.yarn/*\n!/.yarn/releases\n/pyvenv.cfg\n/build/\n"),
+        (".yarn/releases/yarn.cjs", ""),
+        (".yarn/unplugged/esbuild/node_modules/esbuild/i.js", ""),
+        (".venv-311/.gitignore", "*\n"),
+        (".venv-311/pyvenv.cfg", ""),
+        (".venv-311/lib/coverage/a.py", ""),
+        ("backend/a.py", ""),
+        ("backend/.venv/bin/python", ""),
+        ("build/env/pyvenv.cfg", ""),
+        ("env/pyvenv.cfg", ""),
+        ("env/lib/coverage/a.py", ""),
+        // `python -m venv .` in the project.
+        ("pyvenv.cfg", ""),
+        ("vendor/.git/config", ""),
+        ("vendor/lib/__pycache__/a.pyc", ""),
+        ("vendor/lib/dist/i.js", ""),
+        ("vendor/lib/node_modules/p/i.js", ""),
+        ("vendor/py/pyvenv.cfg", ""),
+        ("vendor/py/bin/python", ""),
+    ]);
+    let inputs = MatcherSettings { selects: Selects::IgnoredInputs, ..MatcherSettings::default() };
+    let inputs = Matcher::new(&inputs).expect("no patterns");
+    let index = TreeIndex::scan(root.path(), &inputs, now()).expect("readable");
+    let environments = |index: &TreeIndex| index.environments().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let files = |index: &TreeIndex| {
+        let files = index.entries().filter(|entry| entry.kind != EntryKind::Directory);
+        files.map(|entry| entry.path.to_string()).collect::<Vec<_>>()
+    };
+    let of_vendor = ["vendor/lib/dist/i.js", "vendor/lib/node_modules/p/i.js"];
+    let of_yarn = ".yarn/unplugged/esbuild/node_modules/esbuild/i.js";
+    assert_eq!(environments(&index), [".venv-311", "backend/.venv", "env", "vendor/py"]);
+    assert_eq!(files(&index), [&[of_yarn, "pyvenv.cfg"], &of_vendor[..]].concat());
+    // Nothing changed: the index stays the same. A hint may name an environment.
+    for hints in [vec![], vec![path(".venv-311"), path("backend/.venv/bin"), path("env/lib")]] {
+        let again = index.apply_and_check_selected(&hints.into_iter().collect(), &inputs, now()).expect("readable");
+        assert_eq!((environments(&again), again.digest()), (environments(&index), index.digest()));
+    }
+    fs::remove_file(root.path().join("env/pyvenv.cfg")).expect("a file");
+    fs::remove_dir_all(root.path().join("vendor/py")).expect("a directory");
+    write(root.path(), "data/.gitignore", b"*");
+    write(root.path(), "data/pyvenv.cfg", b"");
+    let hints = [path("data"), path("data/pyvenv.cfg")].into();
+    let later = index.apply_and_check_selected(&hints, &inputs, now()).expect("readable");
+    assert_eq!(environments(&later), [".venv-311", "backend/.venv", "data"]);
+    assert_eq!(files(&later), [&[of_yarn, "env/lib/coverage/a.py", "pyvenv.cfg"], &of_vendor[..]].concat());
+    let rescanned = index.rescan(&inputs, now()).expect("readable");
+    assert_eq!((environments(&rescanned), rescanned.digest()), (environments(&later), later.digest()));
+    // The matcher of the tree notes no environment.
+    assert!(scan(root.path()).environments().is_empty());
 }
 
 #[test]

@@ -117,8 +117,12 @@ impl<'crew> Crew<'crew, '_> {
 
 /// Assembles a directory with everything below it. Returns the previous directory itself if nothing differs.
 fn assemble(found: &mut [Option<Numbered>], number: usize) -> io::Result<Arc<Directory>> {
-    let (DirectoryRead { previous, entries, rules, aside, stamp, membership, .. }, numbers) =
+    let (DirectoryRead { previous, entries, rules, aside, stamp, membership, is_environment, .. }, numbers) =
         found[number].take().expect("every directory was looked at, and is in one other")?;
+    if is_environment {
+        let known = previous.filter(|previous| previous.is_environment);
+        return Ok(known.unwrap_or_else(|| Arc::new(Directory::environment())));
+    }
     let known = previous.as_deref().map_or(&[][..], |previous| &previous.nodes);
     let mut numbers = numbers.into_iter();
     let nodes = entries.into_iter().filter_map(|entry| match entry {

@@ -197,10 +197,11 @@ fn tests_are_not_rewritten_in_advance_where_a_setting_has_pytest_rewrite_them_ot
 }
 
 /// Saves a package and its tests again and again, with equal sizes and equal times, and runs both by pytest and by a script.
-fn saves_within_one_second(rounds: usize) {
+/// Returns the project. `snapshot` is the setting of this name.
+fn saves_within_one_second(rounds: usize, snapshot: &str) -> Project {
     let pytest = python_plain().with_file_name("pytest");
     let project = Project::new().toml(&format!(
-        "[sandbox]\nsnapshot = \"require\"\n\
+        "[sandbox]\nsnapshot = \"{snapshot}\"\n\
          [[check]]\nname = \"pytest\"\ncommand = [\"{}\", \"-q\"]\n\
          [[check]]\nname = \"script\"\ncommand = [\"python3\", \"script.py\"]\n",
         pytest.display()
@@ -226,19 +227,37 @@ fn saves_within_one_second(rounds: usize) {
         };
         assert_eq!((of("STEP.1"), of("STEP.2")), right, "round {round}: {total} and {expected}\n{}", output.snapshot());
     }
-    assert!(kept(&project).iter().any(|path| path.starts_with("shop/__pycache__/cart.")), "{:?}", kept(&project));
     assert!(!project.path().join("shop/__pycache__").exists());
+    project
 }
 
 #[test]
 fn two_saves_in_one_second_are_judged_by_their_content() {
-    saves_within_one_second(Extent::OneIn(40).of(0..200).len());
+    let project = saves_within_one_second(Extent::OneIn(40).of(0..200).len(), "require");
+    assert!(kept(&project).iter().any(|path| path.starts_with("shop/__pycache__/cart.")), "{:?}", kept(&project));
+}
+
+#[test]
+fn two_saves_in_one_second_are_judged_by_their_content_in_the_project_itself_too() {
+    let _project = saves_within_one_second(5, "off");
+}
+
+#[test]
+fn a_place_for_bytecode_that_the_project_sets_is_kept_and_named() {
+    let project = Project::new()
+        .toml(
+            "[sandbox]\nsnapshot = \"off\"\n[[check]]\nname = \"script\"\ncommand = [\"python3\", \"script.py\"]\n\
+             environment = { PYTHONPYCACHEPREFIX = \"/tmp/mine\" }\n",
+        )
+        .file("script.py", "import sys\nassert sys.pycache_prefix == '/tmp/mine', sys.pycache_prefix\n");
+    let output = project.proctor(["run"]).success();
+    assert!(output.report().to_string().contains("`PYTHONPYCACHEPREFIX` is set"), "{}", output.snapshot());
 }
 
 #[test]
 #[ignore = "long tier"]
 fn two_hundred_saves_with_one_stamp_are_judged_by_their_content() {
-    saves_within_one_second(Extent::All.of(0..200).len());
+    let _project = saves_within_one_second(Extent::All.of(0..200).len(), "require");
 }
 
 #[test]

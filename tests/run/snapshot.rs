@@ -121,6 +121,36 @@ fn ignored_entries_are_seen_by_their_class() {
 }
 
 #[test]
+fn environments_of_any_name_are_seen_as_they_are_and_of_an_ignored_directory_nothing_is_missing() {
+    let project = Project::new()
+        .toml("[sandbox]\nsnapshot = \"require\"\n[[check]]\nname = \"tool\"\ncommand = [\".tox/py/bin/tool\"]\n")
+        .file(".gitignore", "/env/\n/vendor/\n/.tox/\n")
+        .file("backend/m.py", "")
+        .file("backend/.venv/pyvenv.cfg", "")
+        .file("backend/.venv/lib/coverage/y.py", "backend ")
+        .file("env/pyvenv.cfg", "")
+        .file("env/lib/coverage/x.py", "covered ")
+        .file("vendor/lib/dist/i.js", "vendored ")
+        .file(".tox/py/pyvenv.cfg", "")
+        .file(".tox/py/lib/z.py", "tox")
+        .file(
+            ".tox/py/bin/tool",
+            "#!/bin/sh\nset -e\ncat env/lib/coverage/x.py backend/.venv/lib/coverage/y.py vendor/lib/dist/i.js .tox/py/lib/z.py\n\
+             echo planted > env/lib/planted.pth\n",
+        );
+    let tool = project.path().join(".tox/py/bin/tool");
+    fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it is ours");
+    for _ in 0..2 {
+        let output = project.proctor(["run"]).success();
+        let log = project.proctor(["show", "--log", "STEP.1"]).success().stdout;
+        assert!(log.contains("covered backend vendored tox"), "{log}");
+        assert!(!project.path().join("env/lib/planted.pth").exists());
+        let components = output.report()["environment"]["components"].to_string();
+        assert!(["\"env\"", "\"backend/.venv\"", "\".tox/py\""].iter().all(|name| components.contains(name)), "{components}");
+    }
+}
+
+#[test]
 fn two_saves_of_one_size_in_one_second_are_judged_by_their_content() {
     let project = scripts(&["python3 -c 'import m; raise SystemExit(m.X != 1)'"]).file("m.py", "X = 1\n");
     let run = |status: i32| project.proctor(["run"]).status(status);
@@ -152,6 +182,13 @@ fn checks_that_cannot_have_a_snapshot_run_in_the_project_and_the_report_says_why
     special.save("proctor.toml", &(check("late", &[]) + "[sandbox]\nsnapshot = \"require\"\n"));
     let refused = special.proctor(["run"]).status(5);
     assert!(refused.stderr.contains("`pipe` is a socket, a pipe or a device; nothing was run"), "{}", refused.stderr);
+
+    let ignored = project(&check("late", &[])).file(".gitignore", "/data/\n").file("data/x", "");
+    mkfifo(&ignored.path().join("data/pipe"), Mode::S_IRWXU).expect("a pipe");
+    let reason = snapshot(&ignored.proctor(["run"]).success())["reason"].clone();
+    assert_eq!(reason, "`data/pipe`, which is ignored and which checks may read, is a socket, a pipe or a device");
+    let doctor = ignored.proctor(["doctor"]).any_status().stdout;
+    assert!(doctor.contains("`data/pipe`, which is ignored"), "{doctor}");
 
     let large = project(&check("late", &[])).file("large", &"x".repeat(2 << 20));
     large.save("proctor.toml", &(check("late", &[]) + auto + "max_snapshot_bytes = \"1MiB\"\n"));

@@ -31,6 +31,28 @@ pub(super) fn git(directory: &std::path::Path, arguments: &[&str]) {
 }
 
 #[test]
+fn a_directory_that_only_the_project_has_is_named_when_a_check_fails_for_lack_of_it() {
+    let project = checks(&[("logs", "", "echo line > logs/app.log"), ("other", "", "echo line > src/none/app.log")])
+        .file(".gitignore", "*.log\n")
+        .file("logs/old.log", "")
+        .file("src/a.py", "");
+    let output = project.proctor(["run"]).failure();
+    let said = notes(&output);
+    assert!(said.contains("the project has a directory `logs`, which is not on the snapshot"), "{said}");
+    assert_eq!(said.matches("which is not on the snapshot").count(), 1, "{said}");
+}
+
+#[test]
+fn tracked_files_that_belong_to_no_tree_are_named() {
+    let project = checks(&[("a", "", "true")]).file("tests/node_modules/dep/index.js", "").file("old.pyc", "").file("b.py", "");
+    git(&project.path(), &["init", "-q"]);
+    git(&project.path(), &["add", "-f", "."]);
+    let output = project.proctor(["run"]).success();
+    let said = "2 tracked files belong to no tree because of the name: `old.pyc`, `tests/node_modules/dep/index.js`.";
+    assert!(notes(&output).contains(said) && output.stdout.contains(said), "{}", output.snapshot());
+}
+
+#[test]
 fn a_rename_of_a_directory_that_fails_is_named_as_an_effect_and_works_in_the_project_itself() {
     let script = "python3 -c \"import os; os.rename('d', 'e'); os.rename('e', 'd')\"";
     let project = checks(&[("renames", "", script)]).file("d/a.txt", "");

@@ -72,7 +72,8 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
 
 fn files(state_root: &Path) -> ProjectReader {
     let defaults = Configuration::default();
-    let rules = opening::matcher_settings(Some(state_root), &defaults);
+    // The project is not known yet. Its own settings know the link and the store.
+    let rules = opening::matcher_settings(Some(state_root), None, &defaults);
     let state_root = state_root.to_owned();
     ProjectReader {
         reading: Arc::new(move |root: &Path| {

@@ -109,7 +109,7 @@ fn judge(
     // Keys and bundles that cannot be read are an error also where nothing needs them.
     let allowed = gate_policy::signers(repository, &trusted, &compared.policy)?;
     let bundles = gate_notes::bundles(environment, question.notes.as_ref())?;
-    let matcher = opening::matcher(environment, &compared.rules)?;
+    let matcher = opening::matcher(environment, root, &compared.rules)?;
     let odd = gate_policy::odd_configuration(repository, commit, &trusted)?;
     let tree = committed_tree(storage, git_tree, &repository.below, &matcher).map(|tree| tree.digest);
     let tree = tree.and_then(|tree| odd.map_or(Ok(tree), Err));

@@ -1,7 +1,7 @@
 //! Opens what several commands need: the launcher (the process that starts actions), the evidence store with its index,
 //! the log, and the project's registration.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::arguments::IdentityArgument;
 use crate::cli::env_file;
@@ -15,7 +15,7 @@ use crate::cli::terminal;
 use crate::config::{Configuration, EnvironmentSettings};
 use crate::evidence::evidence_directory;
 use crate::ignore::{Matcher, MatcherSettings, OwnLink, Selects, ShownOutputs};
-use crate::model::{CommandExit, HealthProblem, ProjectId, ServiceTrouble};
+use crate::model::{CommandExit, HealthProblem, ProjectId, ServiceTrouble, TreePath};
 use crate::process::LauncherHandle;
 use crate::project::{
     ExportSettings, IdentityAnswer, ProjectError, ProjectScope, ProjectSettings, QueueLimits, Registration, ResemblingProject,
@@ -153,7 +153,7 @@ pub(crate) fn settings_of(
     let from_file = variables_of_file(root, &configuration.environment)?;
     let link = Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty());
     let settings = ProjectSettings {
-        matcher: matcher_settings(Some(state_root), configuration),
+        matcher: matcher_settings(Some(state_root), Some(root), configuration),
         routing: configuration.routing.clone(),
         environment: EnvironmentAdditions {
             pass: configuration.environment.pass_environment.clone(),
@@ -207,8 +207,8 @@ fn variables_of_file(root: &Path, environment: &EnvironmentSettings) -> Result<V
 }
 
 /// Returns the matcher that decides which files belong to the tree, for commands that read the tree without a run.
-pub(crate) fn matcher(environment: &Environment, configuration: &Configuration) -> Result<Matcher, CommandError> {
-    matcher_of(&matcher_settings(Some(environment.state_root()), configuration))
+pub(crate) fn matcher(environment: &Environment, root: &Path, configuration: &Configuration) -> Result<Matcher, CommandError> {
+    matcher_of(&matcher_settings(Some(environment.state_root()), Some(root), configuration))
 }
 
 /// Returns a matcher for these settings. The error names every wrong pattern.
@@ -217,18 +217,31 @@ pub(crate) fn matcher_of(settings: &MatcherSettings) -> Result<Matcher, CommandE
 }
 
 /// Returns the settings that decide which files belong to the tree. Without the directory of the store, no link is known to be
-/// proctor's own.
-pub(crate) fn matcher_settings(state_root: Option<&Path>, configuration: &Configuration) -> MatcherSettings {
+/// proctor's own, and without the project's root too, no directory.
+pub(crate) fn matcher_settings(state_root: Option<&Path>, root: Option<&Path>, configuration: &Configuration) -> MatcherSettings {
     let own_link = state_root
         .filter(|_| !configuration.evidence.link.is_empty())
         .map(|state_root| OwnLink { name: configuration.evidence.link.clone(), leads_into: evidence_directory(state_root) });
+    let store = state_root.zip(root).and_then(|(state_root, root)| TreePath::below(root, &resolve(state_root)).ok());
     MatcherSettings {
         ignore: configuration.watch.ignore.clone(),
         include: configuration.watch.include.clone(),
         own_link,
+        store: store.filter(|store| !store.is_root()),
         task_list: configuration.tasks.file.clone(),
         selects: Selects::Tree,
         outputs: ShownOutputs::default(),
+    }
+}
+
+/// Resolves the links in the part of a directory's path that exists. The rest of the path is appended unchanged.
+pub(crate) fn resolve(directory: &Path) -> PathBuf {
+    match std::fs::canonicalize(directory) {
+        Ok(resolved) => resolved,
+        Err(_) => match (directory.parent(), directory.file_name()) {
+            (Some(parent), Some(name)) => resolve(parent).join(name),
+            _ => directory.to_owned(),
+        },
     }
 }
 

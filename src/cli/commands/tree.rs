@@ -53,7 +53,7 @@ const FORMAT: TreeFormat = TreeFormat::CURRENT;
 pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, options.place.path())?;
     let (configuration, _) = setup::configuration(&root)?;
-    let matcher = opening::matcher(environment, &configuration)?;
+    let matcher = opening::matcher(environment, &root, &configuration)?;
     let index =
         TreeIndex::scan(&root, &matcher, clock::now()).map_err(|error| super::from_run_error(&ProjectError::Tree(error)))?;
     let issues = index.issues();

@@ -2,7 +2,7 @@
 //! If the service watches the project, the last event of the path is shown as well.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
@@ -15,7 +15,7 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::service::{self, AT_ONCE, ServedProject};
 use crate::cli::setup;
-use crate::ignore::{Explanation, IgnoreRule, IgnoreVerdict, RuleSource};
+use crate::ignore::{Explanation, IgnoreRule, IgnoreVerdict, IgnoredClass, Matcher, RuleSource, VIRTUAL_ENVIRONMENT};
 use crate::model::{CommandExit, TreePath};
 use crate::watch::learn_rules_on_the_way;
 
@@ -23,13 +23,16 @@ pub(crate) fn execute(options: &WhyOptions, environment: &Environment) -> Result
     let root = setup::project_root(environment, &options.project)?;
     let (configuration, _) = setup::configuration(&root)?;
     let path = path_in_project(&root, &environment.absolute(&options.path))?;
-    let mut matcher = opening::matcher(environment, &configuration)?;
+    let mut matcher = opening::matcher(environment, &root, &configuration)?;
     learn_rules_on_the_way(&root, &path, &mut matcher);
     let found = std::fs::symlink_metadata(root.join(path.as_path())).ok();
     let target = std::fs::read_link(root.join(path.as_path()));
     let explanation = match target {
         Ok(target) if matcher.is_own_link(path.as_bytes(), target.as_os_str().as_bytes()) => matcher.explain_own_link(&path),
-        Ok(_) | Err(_) => matcher.explain(&path, found.as_ref().is_some_and(std::fs::Metadata::is_dir)),
+        Ok(_) | Err(_) => {
+            let explained = matcher.explain(&path, found.as_ref().is_some_and(std::fs::Metadata::is_dir));
+            if is_in_virtual_environment(&root, &path, &matcher) { explained.in_environment() } else { explained }
+        }
     };
     let heard = service::serving(environment, &root).and_then(|served| read_path_history(&served, &path));
     if options.json {
@@ -59,6 +62,23 @@ fn read_path_history(served: &ServedProject, path: &TreePath) -> Option<PathHist
     }
 }
 
+/// Returns whether a path is an ignored virtual environment, or lies in one, whatever its name is. No entry of such a directory belongs
+/// to the tree.
+fn is_in_virtual_environment(root: &Path, path: &TreePath, matcher: &Matcher) -> bool {
+    let around = std::iter::successors(Some(path.clone()), TreePath::parent).filter(|around| !around.is_root());
+    around.into_iter().any(|directory| {
+        let full = root.join(directory.as_path());
+        let Ok(mut entries) = std::fs::read_dir(&full) else { return false };
+        let is_out = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry.is_ok_and(|entry| {
+                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                matcher.decide(&directory.join(entry.file_name().as_bytes()), is_directory).verdict == IgnoreVerdict::Out
+            })
+        };
+        full.join(VIRTUAL_ENVIRONMENT).is_file() && entries.all(is_out)
+    })
+}
+
 fn encode_percent(bytes: &[u8]) -> String {
     let encode = |byte: &u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => char::from(*byte).to_string(),
@@ -81,24 +101,13 @@ fn heard_line(heard: &PathHistoryV1) -> String {
 /// component is not followed: a link is an entry of the tree itself. The path need not exist.
 fn path_in_project(root: &Path, path: &Path) -> Result<TreePath, CommandError> {
     let resolved = match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => resolve(parent).join(name),
-        _ => resolve(path),
+        (Some(parent), Some(name)) => opening::resolve(parent).join(name),
+        _ => opening::resolve(path),
     };
     TreePath::below(root, &resolved).map_err(|error| {
         CommandError::of(CommandExit::Usage, &error)
             .hint(format!("name a path inside `{}`, or another project by --project", root.display()))
     })
-}
-
-/// Resolves the links in the part of a directory's path that exists. The rest of the path is appended unchanged.
-fn resolve(directory: &Path) -> PathBuf {
-    match std::fs::canonicalize(directory) {
-        Ok(resolved) => resolved,
-        Err(_) => match (directory.parent(), directory.file_name()) {
-            (Some(parent), Some(name)) => resolve(parent).join(name),
-            _ => directory.to_owned(),
-        },
-    }
 }
 
 /// The document that `--json` prints.
@@ -111,6 +120,9 @@ struct WhyV1<'a> {
     belongs: bool,
     decided_at: String,
     rule: Option<RuleV1<'a>>,
+    /// How a check on a snapshot sees the path, if it does not belong to the tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'static str>,
     lines: Vec<String>,
     /// The last event of the path; `None` if no service watches the project or there was no event.
     last_event: Option<PathEventV1>,
@@ -127,6 +139,7 @@ impl Serialize for RuleV1<'_> {
             RuleSource::AlwaysOut(_) => "alwaysOut",
             RuleSource::EvidenceLink => "evidenceLink",
             RuleSource::TaskList => "taskList",
+            RuleSource::Store => "store",
             RuleSource::Tracked(_) => "gitTracked",
             RuleSource::Ignore => "watchIgnore",
             RuleSource::Include => "watchInclude",
@@ -150,6 +163,7 @@ impl<'a> WhyV1<'a> {
             belongs: explanation.verdict == IgnoreVerdict::In,
             decided_at: explanation.decided_at.to_string(),
             rule: explanation.rule.as_ref().map(RuleV1),
+            class: explanation.class.map(IgnoredClass::word),
             lines: explanation.lines(),
             last_event,
         }

@@ -1,25 +1,21 @@
 //! Finds the directories of installed packages that the checks of a project use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, FileType};
-use std::io;
+use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::ignore::{IgnoredClass, class_of};
-use crate::model::TreePath;
+use crate::ignore::{IgnoredClass, VIRTUAL_ENVIRONMENT, class_of};
+use crate::model::{Plan, TreePath};
+use crate::process::resolve_program;
 use crate::tree::{NameSearch, NameTopic, TreeIndex};
 
-/// Files beside which tools install packages. Directories of installed packages are searched beside these files and in
-/// the root.
+/// Files beside which tools install packages.
 const MANIFESTS: &[&str] = &["package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "Gemfile"];
 
 const MANIFEST_SEARCH: NameSearch =
     NameSearch { topic: NameTopic::Manifests, is_wanted: |name| MANIFESTS.iter().any(|manifest| manifest.as_bytes() == name) };
-
-/// The file in the top directory of every virtual environment.
-const VIRTUAL_ENVIRONMENT: &str = "pyvenv.cfg";
 
 /// The directory below HOME into which `pip install --user` installs packages.
 const USER_PACKAGES: &str = ".local";
@@ -28,11 +24,20 @@ const USER_PACKAGES: &str = ".local";
 #[derive(Debug, Clone)]
 pub(crate) struct EnvironmentSearch {
     index: TreeIndex,
-    /// The directories of the tree that contain a package manifest (a file of `MANIFESTS`), and the root.
-    beside: Vec<TreePath>,
+    in_project: SearchInProject,
     /// Environments that the plan's programs belong to, by their absolute paths.
     of_programs: Vec<PathBuf>,
     home: Option<PathBuf>,
+}
+
+/// Where environments inside of the project are found.
+#[derive(Debug, Clone)]
+enum SearchInProject {
+    /// The checks run on a snapshot, which shows these environments and no others.
+    Shown(Vec<TreePath>),
+    /// The checks run in the project itself. Every directory of the tree was searched once. Later only these directories are
+    /// searched again: those with a package manifest (a file of `MANIFESTS`), those in which something was found, and the root.
+    Everywhere { beside: Vec<TreePath> },
 }
 
 /// One environment: a directory of installed programs and packages, or a file that describes them.
@@ -50,19 +55,33 @@ pub(crate) enum EnvironmentParts {
     PythonPackages,
 }
 
-/// An ignored entry that lies beside a package manifest (such as `pyproject.toml`) and has the name of an environment of packages
-/// (such as `.venv`).
-#[derive(Debug)]
-pub(crate) struct EnvironmentEntry {
-    pub(crate) path: TreePath,
-    pub(crate) kind: io::Result<FileType>,
-}
-
 impl EnvironmentSearch {
-    /// Prepares a search. `programs` are the absolute paths of the plan's programs, with their links not yet resolved.
-    pub(super) fn new(index: TreeIndex, programs: &[PathBuf], home: Option<PathBuf>) -> Self {
+    /// Prepares a search. `shown` are the environments in the project that the checks' snapshot shows, as absolute paths; `None` if
+    /// the checks run in the project. `programs` are the absolute paths of the plan's programs, with their links not yet resolved.
+    pub(super) fn new(index: TreeIndex, shown: Option<&[PathBuf]>, programs: &[PathBuf], home: Option<PathBuf>) -> Self {
         let of_programs = programs.iter().filter_map(|program| environment_of(program)).collect();
-        Self { beside: directories_of_manifests(&index), index, of_programs, home }
+        let in_project = match shown {
+            Some(shown) => {
+                SearchInProject::Shown(shown.iter().filter_map(|path| TreePath::below(index.root(), path).ok()).collect())
+            }
+            None => {
+                let found = entries_in(&index, &index.directories());
+                let mut beside = directories_of_manifests(&index);
+                beside.extend(found.iter().filter_map(TreePath::parent));
+                beside.sort();
+                beside.dedup();
+                SearchInProject::Everywhere { beside }
+            }
+        };
+        Self { in_project, index, of_programs, home }
+    }
+
+    /// Returns the environments that the snapshot of the checks shows, as absolute paths; `None` if the checks run in the project.
+    pub(crate) fn shown(&self) -> Option<Vec<PathBuf>> {
+        match &self.in_project {
+            SearchInProject::Shown(shown) => Some(shown.iter().map(|path| self.index.root().join(path.as_path())).collect()),
+            SearchInProject::Everywhere { .. } => None,
+        }
     }
 
     /// Finds the environments, by their names: the path relative to the project, or the absolute path of an environment
@@ -70,9 +89,13 @@ impl EnvironmentSearch {
     pub(super) fn find(&self) -> BTreeMap<OsString, EnvironmentPlace> {
         let root = self.index.root();
         let mut found = BTreeMap::new();
-        for entry in entries_in(&self.index, &self.beside) {
-            let name = OsStr::from_bytes(entry.path.as_bytes()).to_owned();
-            found.insert(name, EnvironmentPlace { path: root.join(entry.path.as_path()), parts: EnvironmentParts::All });
+        let in_project = match &self.in_project {
+            SearchInProject::Shown(shown) => shown.clone(),
+            SearchInProject::Everywhere { beside } => entries_in(&self.index, beside),
+        };
+        for path in in_project {
+            let name = OsStr::from_bytes(path.as_bytes()).to_owned();
+            found.insert(name, EnvironmentPlace { path: root.join(path.as_path()), parts: EnvironmentParts::All });
         }
         for path in &self.of_programs {
             let name = name_of_environment(root, path);
@@ -97,9 +120,28 @@ impl EnvironmentSearch {
     }
 }
 
-/// Finds the environments in the root and beside the tree's package manifests (files of `MANIFESTS`).
-pub(crate) fn environment_entries(index: &TreeIndex) -> Vec<EnvironmentEntry> {
-    entries_in(index, &directories_of_manifests(index))
+/// Returns the environments inside of the project that programs of a plan belong to. Only programs that are named by a path, or
+/// found in a directory of the project, are looked for.
+pub(crate) fn environments_of_programs(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeSet<PathBuf> {
+    let is_in_path = std::env::split_paths(path_variable).any(|directory| directory.starts_with(root));
+    let commands: BTreeSet<(&str, &Path)> = plan
+        .actions()
+        .filter_map(|action| Some((action.command.argv.first()?.as_str(), action.directory.as_path())))
+        .filter(|(program, _)| is_in_path || program.contains('/'))
+        .collect();
+    let programs = commands
+        .into_iter()
+        .filter_map(|(program, directory)| resolve_program(program, &root.join(directory), path_variable).ok());
+    let environments = programs.filter_map(|program: PathBuf| environment_of(&program));
+    environments.filter(|path| path.starts_with(root) && path != root).collect()
+}
+
+/// Returns links and files of an index of ignored inputs with the name of an environment of packages. Their environments are not
+/// mounted, but what they lead to decides what installed programs do.
+pub(crate) fn environment_links(inputs: &TreeIndex) -> Vec<TreePath> {
+    const SEARCH: NameSearch =
+        NameSearch { topic: NameTopic::Environments, is_wanted: |name| class_of(name) == IgnoredClass::Environment };
+    inputs.named(SEARCH).into_iter().map(|(path, _)| path).collect()
 }
 
 fn directories_of_manifests(index: &TreeIndex) -> Vec<TreePath> {
@@ -111,15 +153,21 @@ fn directories_of_manifests(index: &TreeIndex) -> Vec<TreePath> {
     directories
 }
 
-fn entries_in(index: &TreeIndex, directories: &[TreePath]) -> Vec<EnvironmentEntry> {
+/// Returns the ignored entries of some directories that are environments.
+fn entries_in(index: &TreeIndex, directories: &[TreePath]) -> Vec<TreePath> {
     let mut found = Vec::new();
     for directory in directories {
         let Ok(entries) = fs::read_dir(index.root().join(directory.as_path())) else { continue };
         for entry in entries.flatten() {
             let name = entry.file_name();
+            let is_named = class_of(name.as_bytes()) == IgnoredClass::Environment;
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if !is_named && !is_directory {
+                continue;
+            }
             let path = directory.join(name.as_bytes());
-            if class_of(name.as_bytes()) == IgnoredClass::Environment && index.lookup(&path).is_none() {
-                found.push(EnvironmentEntry { path, kind: entry.file_type() });
+            if index.lookup(&path).is_none() && (is_named || entry.path().join(VIRTUAL_ENVIRONMENT).is_file()) {
+                found.push(path);
             }
         }
     }

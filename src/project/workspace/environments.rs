@@ -17,16 +17,18 @@ use crate::sandbox::home;
 use crate::tree;
 
 impl Workspace {
-    /// Begins to read a plan's tools and the installed packages in the background.
+    /// Begins to read a plan's tools and the installed packages in the background. `shown` are the environments in the project
+    /// that the checks' snapshot shows; `None` if the checks run in the project.
     pub(crate) fn begin_environment_survey(
         &self,
         request: &RunRequest<'_>,
-        index: &tree::TreeIndex,
+        (index, shown): (&tree::TreeIndex, Option<Vec<PathBuf>>),
         extent: SurveyExtent,
     ) -> EnvironmentSurvey {
         let subject = SurveySubject {
             plan: request.plan.clone(),
             index: index.clone(),
+            shown,
             path_variable: self.path_variable(),
             home: home(&self.ambient).map(Path::to_owned),
             programs: self.digests.clone(),

@@ -17,6 +17,7 @@ use crate::model::{
 use crate::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, clock, resolve_program, supervise};
 use crate::project::Progress;
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
+use crate::run::bytecode_in_place::note_of_foreign_bytecode;
 use crate::run::client_start::{ClientPlace, ClientStart, client_start};
 use crate::run::connection_variables::KnownVariables;
 use crate::run::old_report::OldReportGuard;
@@ -271,6 +272,9 @@ impl Performer<'_, '_> {
             let message = noted.dropped_cache.map(|why| format!("the tool's cache was dropped: {why}"));
             notes.extend(message.map(|message| PlanNote { subject, message }));
             changed = noted.changed;
+        }
+        if mount.is_none() {
+            notes.extend(note_of_foreign_bytecode(action, &environment, output.path()));
         }
         drop(aside);
         let input = tools::Input {

@@ -21,6 +21,12 @@ const COVERAGE_REPORTS: &[CoverageReport] = &[
     CoverageReport { word: "lcov", path: "coverage.lcov", key: "output" },
 ];
 
+/// The report with the sources of the covered files. Without a path, pytest-cov writes beside each source.
+const ANNOTATED: &str = "annotate";
+
+/// Files in the format of TOML that have nothing but pytest's settings, in the table `pytest`. pytest prefers them to all other files.
+const TOML_FILES: &[&str] = &["pytest.toml", ".pytest.toml"];
+
 /// Files in the format of INI with additional arguments of pytest, and the section that has them.
 const INI_FILES: &[(&str, &str)] =
     &[("pytest.ini", "pytest"), (".pytest.ini", "pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")];
@@ -41,6 +47,8 @@ pub(in crate::tools) fn written(files: &dyn ProjectFiles, directory: &str, argv:
         if let Some(report) = COVERAGE_REPORTS.iter().find(|report| report.word == word) {
             let path = path.map(str::to_owned).or_else(|| coverage_path(files, directory, report));
             paths.push(path.unwrap_or_else(|| report.path.to_owned()));
+        } else if word == ANNOTATED {
+            paths.extend(path.map(str::to_owned));
         }
     }
     paths.extend(values_of(argv, JUNIT_OPTIONS).into_iter().map(str::to_owned));
@@ -59,6 +67,20 @@ fn values_of<'w>(words: &'w [String], options: &[&str]) -> Vec<&'w str> {
 /// Returns the arguments that pytest's settings add to every command.
 fn configured_arguments(files: &dyn ProjectFiles, directory: &str) -> Vec<String> {
     let split = |text: String| split_words(&text).unwrap_or_default();
+    let arguments = |addopts: Option<&DeValue<'_>>| match addopts {
+        Some(DeValue::String(text)) => split(text.to_string()),
+        Some(DeValue::Array(list)) => list.iter().filter_map(|word| Some(word.get_ref().as_str()?.to_owned())).collect(),
+        Some(_) | None => Vec::new(),
+    };
+    for name in TOML_FILES {
+        let mut words = None;
+        with_table(files, directory, (name, "pytest"), |pytest| {
+            words = Some(arguments(pytest.get("addopts").map(|value| value.get_ref())));
+        });
+        if let Some(words) = words {
+            return words;
+        }
+    }
     for (name, section) in INI_FILES {
         if let Some(text) = ini_value(files, directory, name, section, "addopts") {
             return split(text);
@@ -69,11 +91,7 @@ fn configured_arguments(files: &dyn ProjectFiles, directory: &str) -> Vec<String
         let pytest = tools.get("pytest").and_then(|table| table.get_ref().as_table());
         let older = pytest.and_then(|table| table.get("ini_options")).and_then(|table| table.get_ref().as_table());
         let addopts = older.or(pytest).and_then(|table| table.get("addopts")).map(|value| value.get_ref());
-        words = match addopts {
-            Some(DeValue::String(text)) => split(text.to_string()),
-            Some(DeValue::Array(list)) => list.iter().filter_map(|word| Some(word.get_ref().as_str()?.to_owned())).collect(),
-            Some(_) | None => Vec::new(),
-        };
+        words = arguments(addopts);
     });
     words
 }
@@ -94,11 +112,16 @@ fn coverage_path(files: &dyn ProjectFiles, directory: &str, report: &CoverageRep
 }
 
 fn with_pyproject(files: &dyn ProjectFiles, directory: &str, read: impl FnOnce(&DeTable<'_>)) {
-    let Some(bytes) = files.read(&within(directory, "pyproject.toml")) else { return };
+    with_table(files, directory, ("pyproject.toml", "tool"), read);
+}
+
+/// Calls `read` with a table at the top of a file, if the file has it.
+fn with_table(files: &dyn ProjectFiles, directory: &str, (name, top): (&str, &str), read: impl FnOnce(&DeTable<'_>)) {
+    let Some(bytes) = files.read(&within(directory, name)) else { return };
     let text = String::from_utf8_lossy(&bytes);
     let (table, _) = DeTable::parse_recoverable(&text);
-    if let Some(tools) = table.get_ref().get("tool").and_then(|tools| tools.get_ref().as_table()) {
-        read(tools);
+    if let Some(table) = table.get_ref().get(top).and_then(|table| table.get_ref().as_table()) {
+        read(table);
     }
 }
 
@@ -147,6 +170,14 @@ mod tests {
                 &["out/coverage.xml"],
             ),
             (&[("pyproject.toml", "[tool.pytest]\naddopts = [\"--cov-report\", \"lcov\"]\n")], &["coverage.lcov"]),
+            (
+                &[
+                    ("pytest.toml", "[pytest]\naddopts = [\"--cov-report=xml\", \"--cov-report=annotate:notes\"]\n"),
+                    ("pytest.ini", "[pytest]\naddopts = --cov-report=html\n"),
+                ],
+                &["coverage.xml", "notes"],
+            ),
+            (&[(".pytest.toml", "[pytest]\naddopts = [\"--cov-report=annotate\", \"--cov-report=json\"]\n")], &["coverage.json"]),
             (&[("pyproject.toml", "[tool.coverage.xml]\noutput = \"out/coverage.xml\"\n")], &[]),
             (&[("pytest.ini", "[pytest]\n[other]\naddopts = --cov-report=xml\n")], &[]),
         ];

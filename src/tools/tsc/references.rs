@@ -101,7 +101,11 @@ fn settings(files: &dyn ProjectFiles, configuration: &str) -> Option<Settings> {
     let list = |name: &str| settings.get(name).and_then(Value::as_array);
     let references = list("references").map(Vec::as_slice).unwrap_or_default();
     let paths = references.iter().filter_map(|reference| reference.get("path")?.as_str().map(str::to_owned));
-    let has_no_files = list("files").is_some_and(Vec::is_empty) && settings.get("include").is_none();
+    let is_empty = |name: &str| list(name).is_some_and(Vec::is_empty);
+    let is_missing = |name: &str| settings.get(name).is_none();
+    // Without `files`, tsc takes every file unless `include` says otherwise; with `files`, nothing but what `include` adds.
+    let has_no_files =
+        (is_empty("files") && (is_missing("include") || is_empty("include"))) || (is_missing("files") && is_empty("include"));
     Some(Settings { has_no_files, references: paths.collect() })
 }
 
@@ -110,6 +114,20 @@ mod tests {
     use super::*;
     use crate::shell::split_words;
     use crate::tools::FakeFiles;
+
+    #[test]
+    fn a_solution_file_has_no_files_also_with_an_empty_include() {
+        let has_no_files = |own: &str| {
+            let text = format!(r#"{{{own} "references": [{{"path": "core"}}]}}"#);
+            settings(&FakeFiles::of(&[("tsconfig.json", &text)]), "tsconfig.json").is_some_and(|settings| settings.has_no_files)
+        };
+        for own in [r#""files": [],"#, r#""files": [], "include": [],"#, r#""include": [],"#] {
+            assert!(has_no_files(own), "{own}");
+        }
+        for own in ["", r#""files": [], "include": ["src"],"#, r#""files": ["a.ts"], "include": [],"#] {
+            assert!(!has_no_files(own), "{own}");
+        }
+    }
 
     #[test]
     fn a_command_that_checks_no_types_is_noted() {

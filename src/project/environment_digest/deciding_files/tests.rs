@@ -56,7 +56,7 @@ impl World {
         let search = self.search.get_or_insert_with(|| {
             let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
             let index = TreeIndex::scan(&root, &matcher, Timestamp::from_millis(0)).expect("it can be read");
-            EnvironmentSearch::new(index, &[program], Some(root.with_file_name("home")))
+            EnvironmentSearch::new(index, None, &[program], Some(root.with_file_name("home")))
         });
         // All stamps are older than this time, so every file is remembered.
         let mut survey = FileSurvey::new(Arc::clone(&self.known), Timestamp::from_millis(4_000_000_000_000));
@@ -181,4 +181,28 @@ fn a_package_without_a_record_and_a_link_in_a_loop_are_unknown() {
     assert!(world.look().is_known());
     world.link("project/.venv/bin/loop", "loop");
     assert!(!world.look().is_known());
+}
+
+#[test]
+fn environments_are_found_in_every_directory_of_the_tree_or_as_the_snapshot_shows_them() {
+    let mut world = World::new();
+    world.file("project/.gitignore", "/env/\n/data/\n");
+    world.file("project/src/deep/a.py", "");
+    for name in ["env", "src/deep/.venv", "data"] {
+        world.file(&format!("project/{name}/bin/python"), name);
+    }
+    world.file("project/env/pyvenv.cfg", "");
+    let found = |files: &DecidingFiles| -> Vec<String> {
+        files.environments.keys().map(|name| name.to_string_lossy().into_owned()).collect()
+    };
+    assert_eq!(found(&world.look()), ["env", "src/deep/.venv"]);
+    world.file("project/env/bin/python", "changed");
+    assert_eq!(found(&world.look()), ["env", "src/deep/.venv"], "the second look searches the same directories");
+    let root = world.path("project").canonicalize().expect("it is there");
+    let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
+    let index = TreeIndex::scan(&root, &matcher, Timestamp::from_millis(0)).expect("it can be read");
+    let shown = [root.join("data")];
+    world.search = Some(EnvironmentSearch::new(index, Some(&shown), &[], None));
+    assert_eq!(found(&world.look()), ["data"]);
+    assert_eq!(world.search.as_ref().and_then(EnvironmentSearch::shown), Some(shown.to_vec()));
 }
