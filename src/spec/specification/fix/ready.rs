@@ -68,6 +68,14 @@ impl Ready {
         }
     }
 
+    /// Returns the port of this machine that is asked; `None` if a placeholder stands for it.
+    pub(super) fn known_port(&self) -> Option<u16> {
+        match (&self.url, &self.port) {
+            (Some(url), _) => port_of_url(url),
+            (None, port) => port.as_ref().and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok()),
+        }
+    }
+
     pub(super) fn words(&self) -> String {
         match (&self.url, &self.port) {
             (Some(url), _) => format!("{url} answers"),
@@ -201,7 +209,7 @@ fn target_of_url(url: &str, written: &str) -> Option<Target> {
     port_of_url(url).map(|port| Target::Port(json!(port)))
 }
 
-fn port_of_url(url: &str) -> Option<u16> {
+pub(super) fn port_of_url(url: &str) -> Option<u16> {
     if !is_of_this_machine(url) {
         return None;
     }

@@ -163,6 +163,40 @@ fn the_server_of_all_tasks_is_not_started_twice() {
 }
 
 #[test]
+fn a_server_with_the_command_of_the_dev_server_is_another_one_in_another_place() {
+    let server = json!({ "command": "npm run dev", "healthCheckUrl": "http://localhost:3000/health" });
+    let dev_server = [("/globalConfiguration/devServer", server.clone())];
+    let other = |key: &str, value: Value| {
+        let mut other = action(1, "npm run dev");
+        other["parameters"][key] = value;
+        other
+    };
+    for (key, value) in
+        [("workingDirectory", json!("/srv/app/admin")), ("environment", json!({ "APP": "admin" })), ("shell", json!("bash"))]
+    {
+        let asked = action(2, "curl -f http://localhost:3001/");
+        let (document_now, corrections) = corrected(&document(json!([other(key, value.clone()), asked]), &dev_server));
+        let first = document_now.pointer(FIRST).expect("it is there");
+        assert_eq!(first["type"], json!("TERMINAL_COMMAND"), "{key}");
+        assert_eq!(first["proctor"]["service"]["ready"], json!({ "url": "http://localhost:3001/" }), "{key}");
+        assert_eq!(document_now["globalConfiguration"]["devServer"], server, "{key}");
+        assert!(corrections[0].what.contains(key), "{}", corrections[0].what);
+        // Nothing tells the two servers apart by their ports.
+        for behind in [None, Some(action(2, "curl -f http://localhost:3000/"))] {
+            let actions: Vec<Value> = [Some(other(key, value.clone())), behind].into_iter().flatten().collect();
+            let plan = plan(&document(json!(actions), &dev_server));
+            assert!(plan.corrections.is_empty() && plan.left.len() == 1, "{key}: {plan:?}");
+        }
+    }
+    // The same server, although its directory and variables are written in another way.
+    let mut same = other("workingDirectory", json!("/srv/app/./"));
+    same["parameters"]["environment"] = json!({ "MODE": "test" });
+    let more = [dev_server[0].clone(), ("/globalConfiguration/environment", json!({ "MODE": "test" }))];
+    let (document_now, _) = corrected(&document(json!([same]), &more));
+    assert_eq!(document_now.pointer(&format!("{FIRST}/type")), Some(&json!("HTTP_REQUEST")));
+}
+
+#[test]
 fn a_server_that_the_workflow_asks_first_becomes_the_dev_server() {
     let workflow = json!({ "prerequisites": [{
         "type": "DEV_SERVER_RUNNING", "description": "it answers", "checkCommand": "curl -f http://localhost:3000/",
@@ -195,6 +229,21 @@ fn a_file_is_looked_for_only_where_nothing_says_what_it_is_compared_with() {
     }
     let said = document(look(json!({ "filePath": "a", "validationType": "CONTENT_MATCH", "contentRegex": "x" })), &types);
     assert_eq!(plan(&said), CorrectionPlan::default());
+    let hash = "0".repeat(64);
+    for (parameters, words) in [
+        (json!({ "validationType": "CONTENT_MATCH", "expectedHash": hash }), "`expectedHash` belongs to HASH_MATCH"),
+        (json!({ "validationType": "CONTENT_MATCH", "schema": {} }), "`schema` belongs to SCHEMA_VALID"),
+        (json!({ "validationType": "HASH_MATCH", "minSize": 3 }), "`minSize` belongs to SIZE_CHECK"),
+        (json!({ "validationType": "SCHEMA_VALID", "contentRegex": "x" }), "`contentRegex` belongs to CONTENT_MATCH"),
+        (json!({ "validationType": "CONTENT_MATCH", "contentPattern": "x" }), "`contentPattern` is unknown"),
+        (json!({ "validationType": "HASH_MATCH", "expectedhash": hash }), "may mean `expectedHash`"),
+    ] {
+        let mut parameters = parameters;
+        parameters["filePath"] = json!("a");
+        let plan = plan(&document(look(parameters), &types));
+        assert_eq!(plan.corrections, [], "{words}");
+        assert!(plan.left.len() == 1 && plan.left[0].1.contains(words), "{words}: {:?}", plan.left);
+    }
 }
 
 #[test]

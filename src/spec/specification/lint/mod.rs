@@ -22,7 +22,7 @@ mod writes;
 
 use crate::model::{Gravity, Problem};
 pub(in crate::spec) use completion::SUITE_TIMEOUT;
-pub(in crate::spec::specification) use operands::lacks_operand;
+pub(in crate::spec::specification) use operands::{LackingOperand, lacking_operand};
 pub(in crate::spec) use paths::{ROOT_WORD, below};
 pub(in crate::spec::specification) use servers::is_of_this_machine;
 

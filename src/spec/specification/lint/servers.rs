@@ -15,7 +15,7 @@ const ASKING_PROGRAMS: &[&str] =
 pub(super) fn in_foreground(subject: &Subject<'_>) -> Vec<Problem> {
     let known = subject.raw.global_configuration.dev_server.as_ref().and_then(|server| server.command.as_deref());
     let servers = plain_commands(subject).filter(|(_, command)| {
-        Some(command.command.as_str()) == known || server_kind(&command.command) == Some(ServerKind::Known)
+        Some(command.command.trim()) == known.map(str::trim) || server_kind(&command.command) == Some(ServerKind::Known)
     });
     let findings = servers.map(|(action, command)| {
         let message = format!("`{}` goes on until it is stopped: as an action it can only time out", command.command);
