@@ -143,7 +143,7 @@ pub use outcome::{
     OverallStatus, PartialReason, PolicyApplied, ResultType, Severity, TaskStatus,
 };
 pub use path::{PathError, TreePath};
-pub use percent::decode_percent;
+pub use percent::{decode_percent, encode_percent};
 pub use plan::{
     Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors,
     ParallelChecks, Plan, PlanNote, PlanOrigin, PlanSettings, Reuse, SkipWhileUnchanged, SpecificationSource,

@@ -114,8 +114,9 @@ impl Performer<'_, '_> {
         let (sent, begun) = (clock::now(), clock::monotonic());
         let stopped = || self.requested_stop(action);
         let secrets = self.secrets();
-        let mut answer = send(&secrets.fill_request(request), &RequestBounds { timeout, stopped: &stopped });
-        answer.outcome = secrets.mask_outcome(answer.outcome);
+        let filled = secrets.fill_request(request);
+        let mut answer = send(&filled, &RequestBounds { timeout, stopped: &stopped });
+        answer.outcome = secrets.mask_outcome(answer.outcome, (&request.url, &filled.url));
         let duration = DurationMs::from(clock::monotonic().since(begun));
         let diagnosis = match &answer.outcome {
             ExchangeOutcome::Answered(_) | ExchangeOutcome::Unsendable(_) | ExchangeOutcome::Stopped(_) => None,

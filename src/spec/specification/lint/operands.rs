@@ -153,9 +153,10 @@ pub(super) fn schemas(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports requests to URLs with a scheme other than `http` and `https`.
+/// Reports requests to URLs with a scheme other than `http` and `https`. The scheme of a URL that begins with a secret is known, and
+/// looked at, only when the action starts.
 pub(super) fn urls(subject: &Subject<'_>) -> Vec<Problem> {
-    let is_http = |url: &str| url.starts_with("http://") || url.starts_with("https://");
+    let is_http = |url: &str| ["http://", "https://", "{{"].iter().any(|begin| url.starts_with(begin));
     let others = requests(subject).filter(|(_, request)| !is_http(&request.url));
     others
         .map(|(action, _)| action.finding("/parameters/url", "only `http` and `https` are spoken").hint("name such an address"))
