@@ -324,7 +324,11 @@ mod tests {
             is_complete: true,
             redirected_to: Some("http://a/hushhush".to_owned()),
         };
-        let ExchangeOutcome::Answered(masked) = secrets.mask_outcome(ExchangeOutcome::Answered(answer), (&request.url, &sent.url)) else { panic!() };
+        let ExchangeOutcome::Answered(masked) =
+            secrets.mask_outcome(ExchangeOutcome::Answered(answer), (&request.url, &sent.url))
+        else {
+            panic!()
+        };
         assert_eq!(masked.body, b"you said ********");
         assert!(!masked.headers["X-Echo"].contains("hush") && !masked.redirected_to.is_some_and(|to| to.contains("hush")));
     }
@@ -337,7 +341,10 @@ mod tests {
             ("BASE", "http://me:pass@secret.example/w0rd@127.0.0.1"),
         ]);
         for (written, sent) in [
-            ("http://u:{{KEY}}@127.0.0.1/{{KEY}}", "http://u:hunter2%40long%22part%2Fw0rd%20x@127.0.0.1/hunter2%40long%22part%2Fw0rd%20x"),
+            (
+                "http://u:{{KEY}}@127.0.0.1/{{KEY}}",
+                "http://u:hunter2%40long%22part%2Fw0rd%20x@127.0.0.1/hunter2%40long%22part%2Fw0rd%20x",
+            ),
             ("http://{{HOST}}/a?key={{HOST}}", "http://localhost:8080/a?key=localhost%3A8080"),
             ("{{BASE}}/x", "http://me:pass@secret.example/w0rd@127.0.0.1/x"),
             ("http://h/{{OTHER}}", "http://h/{{OTHER}}"),
@@ -356,7 +363,9 @@ mod tests {
         // The address is wrong, so that a part of the secret is taken for its host.
         let fault = SystemFault::plain("ENOTFOUND", None, "getaddrinfo ENOTFOUND secret.example: unknown".to_owned());
         let addresses = ("{{BASE}}/x", &*secrets.fill_url("{{BASE}}/x"));
-        let ExchangeOutcome::Unanswered(fault) = secrets.mask_outcome(ExchangeOutcome::Unanswered(fault), addresses) else { panic!() };
+        let ExchangeOutcome::Unanswered(fault) = secrets.mask_outcome(ExchangeOutcome::Unanswered(fault), addresses) else {
+            panic!()
+        };
         assert_eq!(fault.message, "getaddrinfo ENOTFOUND {{BASE}}/x: unknown");
     }
 

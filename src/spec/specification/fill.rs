@@ -98,7 +98,8 @@ struct Context {
 
 impl Context {
     fn within(self, key: &str) -> Self {
-        let begins_here = (self.is_of_parameters && !self.is_of_browser && FOR_SECRETS.contains(&key)) || (self.is_of_globals && key == VARIABLES);
+        let begins_here = (self.is_of_parameters && !self.is_of_browser && FOR_SECRETS.contains(&key))
+            || (self.is_of_globals && key == VARIABLES);
         Self {
             is_text: self.is_text || TEXTS.contains(&key),
             is_command: COMMANDS.contains(&key),

@@ -3,6 +3,7 @@
 //! Only the values that are wrong are replaced, and everything else keeps its bytes. A file with such a fault runs nothing, so no
 //! correction turns a verdict that failed into one that passed. A correction that rests on a guess is marked, and a person is asked.
 
+mod conditions;
 mod dev_server;
 mod edit;
 mod ready;
@@ -31,6 +32,9 @@ const LISTS: [&str; 3] = ["prerequisites", "steps", "cleanup"];
 const DEV_SERVER: &str = "/globalConfiguration/devServer";
 const ACTION_TYPES: &str = "/executionEngine/availableActionTypes";
 const REQUEST: &str = "HTTP_REQUEST";
+
+/// The fields of a look at a file that EXISTS does not show.
+const CONTENT_FIELDS: [&str; 2] = ["isValidJSON", "patternMatches"];
 
 /// Whether a correction follows from the file, or rests on a guess.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,13 +278,18 @@ impl Planner<'_> {
                 insert_member(self.text, &self.places, &found.pointer, "proctor", &added)
             }
         };
-        let what = format!(
+        let mut what = format!(
             "{}: `{command}` does not end, so it becomes a service, which is ready when {} ({})",
             id(found),
             ready.words(),
             ready.why
         );
-        self.add(found, what, basis, edit.into_iter().collect());
+        let Some(edit) = edit else { return self.leave(found, what) };
+        let asking = self.ask_for_success(found);
+        if !asking.is_empty() {
+            what.push_str("; conditions on its exit code, which is never known, ask whether it is ready");
+        }
+        self.add(found, what, basis, [edit].into_iter().chain(asking).collect());
     }
 
     fn add(&mut self, found: &Found, what: String, basis: CorrectionBasis, edits: Vec<TextEdit>) {

@@ -211,6 +211,34 @@ fn a_server_that_the_workflow_asks_first_becomes_the_dev_server() {
 }
 
 #[test]
+fn conditions_keep_their_meaning_when_an_action_shows_something_else() {
+    let criteria = |condition: &str| {
+        json!({
+            "successConditions": [{ "condition": condition, "description": "server" }],
+            "failureConditions": [{ "condition": "PREREQ.1.exitCode !== 0", "description": "server" }],
+        })
+    };
+    let server = json!([action(1, "npx vite --port 4173")]);
+    let more = |condition: &str| [("/tasks/T117/validationCriteria", criteria(condition))];
+    let (document_now, _) = corrected(&document(server.clone(), &more("PREREQ.1.exitCode === 0 && STEP.1.exitCode === 0")));
+    let text = |list: &str| document_now["tasks"]["T117"]["validationCriteria"][list][0]["condition"].clone();
+    assert_eq!(text("successConditions"), "PREREQ.1.success === true && STEP.1.exitCode === 0");
+    assert_eq!(text("failureConditions"), "PREREQ.1.failed === true");
+    // Another exit code than 0 has no such meaning.
+    let plan_of_other = plan(&document(server, &more("PREREQ.1.exitCode === 3")));
+    assert!(plan_of_other.corrections.is_empty() && plan_of_other.left.len() == 1, "{plan_of_other:?}");
+    let look = json!([{ "actionId": "PREREQ.1", "type": "FILE_VALIDATION", "description": "the file is there", "parameters": { "filePath": "a", "validationType": "CONTENT_MATCH" } }]);
+    let types = ("/executionEngine/availableActionTypes", json!(["TERMINAL_COMMAND", "FILE_VALIDATION"]));
+    let mut more = more("PREREQ.1.patternMatches === true").to_vec();
+    more.push(types);
+    let plan_of_file = plan(&document(look, &more));
+    assert!(
+        plan_of_file.corrections.is_empty() && plan_of_file.left[0].1.contains("PREREQ.1.patternMatches"),
+        "{plan_of_file:?}"
+    );
+}
+
+#[test]
 fn a_program_of_the_project_is_a_server_only_by_a_guess() {
     let text = document(json!([action(1, "node server.js"), action(2, "curl -f http://localhost:3000/")]), &[]);
     let plan_of_text = plan(&text);

@@ -163,6 +163,11 @@ pub(super) fn urls(subject: &Subject<'_>) -> Vec<Problem> {
         .collect()
 }
 
+/// Returns the word of a specification for a kind of file validation.
+pub(super) fn word_of(kind: RawValidationType) -> &'static str {
+    OPERANDS.iter().find(|(row, _, _)| *row == kind).map(|(_, word, _)| *word).unwrap_or_default()
+}
+
 fn operands_of(kind: RawValidationType) -> &'static [&'static str] {
     OPERANDS.iter().find(|(row, _, _)| *row == kind).map(|(_, _, names)| *names).unwrap_or_default()
 }
