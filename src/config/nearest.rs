@@ -62,6 +62,10 @@ mod tests {
         assert_eq!(nearest("Name", known), Some("name"));
         assert_eq!(nearest("zzzzzz", known), None);
         assert_eq!(nearest("", known), None);
+        // The opposite was not meant.
+        for (word, expected) in [("NOT_EXISTS", None), ("notExists", None), ("EXIST", Some("EXISTS")), ("NOTE", Some("NOTES"))] {
+            assert_eq!(nearest(word, ["EXISTS", "NOTES"]), expected, "{word}");
+        }
     }
 
     #[test]

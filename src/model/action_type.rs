@@ -12,7 +12,7 @@ pub struct ActionOutline {
     pub phase: ActionPhase,
     /// The action's id. If the specification gives no id, the id is made from the action's position.
     pub id: ActionId,
-    pub action_type: ActionType,
+    pub action_type: WrittenActionType,
     /// The action's description; empty if the specification gives no description.
     pub description: String,
     /// The command, request or file that the action is about; empty if the specification does not name one.
@@ -76,6 +76,45 @@ impl ActionType {
 impl fmt::Display for ActionType {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.word())
+    }
+}
+
+/// An action's type as a specification has it, also if it is none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum WrittenActionType {
+    Known(ActionType),
+    /// A text that is no type, shortened; empty if the action has none.
+    Unknown(String),
+}
+
+/// A text in place of a type is shown up to this many characters.
+const LONGEST_UNKNOWN: usize = 100;
+
+impl WrittenActionType {
+    /// Reads the type of an action of a specification.
+    pub fn of(written: Option<&serde_json::Value>) -> Self {
+        match written.and_then(|value| ActionType::deserialize(value).ok()) {
+            Some(known) => Self::Known(known),
+            None => {
+                let text = written.and_then(serde_json::Value::as_str).unwrap_or_default();
+                Self::Unknown(text.chars().take(LONGEST_UNKNOWN).collect())
+            }
+        }
+    }
+
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Known(known) => known.word(),
+            Self::Unknown(text) => text,
+        }
+    }
+}
+
+impl From<ActionType> for WrittenActionType {
+    fn from(known: ActionType) -> Self {
+        Self::Known(known)
     }
 }
 

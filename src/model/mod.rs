@@ -64,6 +64,7 @@ mod service;
 mod shown;
 mod size;
 mod specification_change;
+mod sql_words;
 mod task_list;
 mod test_body;
 mod test_history;
@@ -79,7 +80,7 @@ mod watch;
 pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
 };
-pub use action_type::{ActionOutline, ActionType};
+pub use action_type::{ActionOutline, ActionType, WrittenActionType};
 pub use action_words::ActionWords;
 pub use advice::Advice;
 pub use approval::{
@@ -174,6 +175,7 @@ pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};
 pub use size::ByteSize;
 pub use specification_change::{ChangeEffect, SpecificationChange};
+pub use sql_words::{SqlPart, sql_parts};
 pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
 pub use test_body::{TestBody, TestBodyError};
 pub use test_history::{

@@ -100,6 +100,15 @@ impl Performer<'_, '_> {
             Ok(FollowedPath::Circle) => FileState::Refused("the links in its path lead in a circle".to_owned()),
             Err(error) => FileState::Refused(format!("it cannot be read: {error}")),
         };
+        let look = match (look, self.place.snapshot_for(action)) {
+            (FileState::Missing, Some(snapshot)) => {
+                let was_removed = !matches!(snapshot.files_of_tree().follow(path), Ok(FollowedPath::Missing));
+                // A link to nothing is nothing, wherever it stands.
+                let on_disk = std::fs::metadata(root.join(path)).ok().filter(|_| !was_removed);
+                on_disk.map_or(FileState::Missing, |found| FileState::NotInTree { is_directory: found.is_dir() })
+            }
+            (look, _) => look,
+        };
         let seen = FileObservation { path: validation.path.clone(), look };
         let interpretation = interpret_file(validation, &seen);
         if interpretation.category == CategoryCode::FileValid {

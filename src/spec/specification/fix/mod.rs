@@ -22,7 +22,7 @@ use crate::spec::specification::fix::dev_server::DevServerMatch;
 use crate::spec::specification::fix::edit::{insert_element, insert_member, insert_written, removal_of_member};
 use crate::spec::specification::fix::ready::{Ready, find_ready};
 use crate::spec::specification::lint::{LackingOperand, lacking_operand};
-use crate::spec::specification::read::{SpecificationContext, read_filled_specification};
+use crate::spec::specification::read::{SpecificationContext, read_filled_specification, without_mark};
 use crate::spec::specification::scan::{Places, member, scan};
 use crate::tools::{ServerKind, server_kind};
 
@@ -76,6 +76,16 @@ pub struct CorrectionPlan {
 /// Finds the corrections of a specification's text. The placeholders are filled from `settings` only to understand the file: what
 /// is written keeps them.
 pub fn plan_corrections(text: &str, project_root: &Path, settings: &SpecificationSettings) -> CorrectionPlan {
+    let unmarked = without_mark(text);
+    let mark = text.len() - unmarked.len();
+    let mut plan = plan_unmarked(unmarked, project_root, settings);
+    for edit in plan.corrections.iter_mut().flat_map(|correction| &mut correction.edits) {
+        edit.range = edit.range.start + mark..edit.range.end + mark;
+    }
+    plan
+}
+
+fn plan_unmarked(text: &str, project_root: &Path, settings: &SpecificationSettings) -> CorrectionPlan {
     let (quoted, bare) = quote_bare(text);
     let Ok(mut document) = serde_json::from_str::<Value>(&quoted) else { return CorrectionPlan::default() };
     let places = scan(&quoted);
@@ -217,6 +227,11 @@ impl Planner<'_> {
         let kind = text_at(&found.action, "/parameters/validationType");
         match lacking {
             LackingOperand::Nothing => {
+                if let Some(field) = self.asked_field(found, &CONTENT_FIELDS) {
+                    let id = id(found);
+                    let what = format!("{id}: {kind} has nothing to compare the file with, and a condition asks `{id}.{field}`");
+                    return self.leave(found, what);
+                }
                 let what =
                     format!("{}: {kind} has nothing to compare the file with, so it is looked for only: EXISTS", id(found));
                 self.add(found, what, CorrectionBasis::Rule, vec![TextEdit { range, text: "\"EXISTS\"".to_owned() }]);

@@ -275,6 +275,15 @@ fn a_file_is_looked_for_only_where_nothing_says_what_it_is_compared_with() {
 }
 
 #[test]
+fn a_byte_order_mark_is_passed_over_and_kept() {
+    let plain = document(json!([action(1, "npx vite --port 4173")]), &[]);
+    let marked = format!("\u{feff}{plain}");
+    let correct = |text: &str| apply_corrections(text, plan(text).corrections.iter());
+    assert_eq!(correct(&marked), format!("\u{feff}{}", correct(&plain)));
+    assert_eq!(errors(&marked, &values()), errors(&plain, &values()), "the same places");
+}
+
+#[test]
 fn a_text_that_is_no_document_has_no_corrections() {
     for text in ["", "{", "[]", "{\"tasks\": 3}", "{\"a\": 1, \"a\": 2}", "{\"tasks\": {\"T1\": null}}"] {
         assert_eq!(plan(text), CorrectionPlan::default(), "{text}");
