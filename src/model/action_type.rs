@@ -85,12 +85,32 @@ impl fmt::Display for ActionType {
 #[serde(untagged)]
 pub enum WrittenActionType {
     Known(ActionType),
-    /// A text that is no type, shortened; empty if the action has none.
-    Unknown(String),
+    Unknown(#[cfg_attr(test, schemars(with = "String"))] UnknownActionType),
 }
 
-/// A text in place of a type is shown up to this many characters.
-const LONGEST_UNKNOWN: usize = 100;
+/// A word that stands in place of an action's type; empty if there is none, or another text. A text could be a path or a secret, and
+/// a report is passed on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct UnknownActionType(String);
+
+/// A word in place of a type has at most this many bytes.
+const LONGEST_WORD: usize = 32;
+
+impl TryFrom<String> for UnknownActionType {
+    type Error = &'static str;
+
+    fn try_from(word: String) -> Result<Self, Self::Error> {
+        let is_word = word.len() <= LONGEST_WORD && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if is_word { Ok(Self(word)) } else { Err("an action's type is a word") }
+    }
+}
+
+impl From<UnknownActionType> for String {
+    fn from(word: UnknownActionType) -> Self {
+        word.0
+    }
+}
 
 impl WrittenActionType {
     /// Reads the type of an action of a specification.
@@ -98,8 +118,8 @@ impl WrittenActionType {
         match written.and_then(|value| ActionType::deserialize(value).ok()) {
             Some(known) => Self::Known(known),
             None => {
-                let text = written.and_then(serde_json::Value::as_str).unwrap_or_default();
-                Self::Unknown(text.chars().take(LONGEST_UNKNOWN).collect())
+                let text = written.and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+                Self::Unknown(UnknownActionType::try_from(text).unwrap_or_default())
             }
         }
     }
@@ -107,7 +127,7 @@ impl WrittenActionType {
     pub fn word(&self) -> &str {
         match self {
             Self::Known(known) => known.word(),
-            Self::Unknown(text) => text,
+            Self::Unknown(word) => &word.0,
         }
     }
 }
@@ -129,5 +149,22 @@ mod tests {
             assert_eq!(json, format!("\"{action_type}\""));
             assert_eq!(serde_json::from_str::<ActionType>(&json).expect("it is read back"), action_type);
         }
+    }
+
+    #[test]
+    fn only_a_word_stands_in_place_of_a_type() {
+        for (written, word) in [
+            (serde_json::json!("HTTP_REQUEST"), "HTTP_REQUEST"),
+            (serde_json::json!("HTTP_REQEUST"), "HTTP_REQEUST"),
+            (serde_json::json!("/home/me/secret"), ""),
+            (serde_json::json!("A".repeat(33)), ""),
+            (serde_json::json!(3), ""),
+        ] {
+            let read = WrittenActionType::of(Some(&written));
+            assert_eq!(read.word(), word);
+            let json = serde_json::to_value(&read).expect("it is a text");
+            assert_eq!((json.as_str(), serde_json::from_value(json.clone()).ok()), (Some(word), Some(read)));
+        }
+        assert!(serde_json::from_str::<WrittenActionType>("\"/home/me\"").is_err());
     }
 }

@@ -80,7 +80,7 @@ mod watch;
 pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
 };
-pub use action_type::{ActionOutline, ActionType, WrittenActionType};
+pub use action_type::{ActionOutline, ActionType, UnknownActionType, WrittenActionType};
 pub use action_words::ActionWords;
 pub use advice::Advice;
 pub use approval::{

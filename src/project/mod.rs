@@ -66,6 +66,7 @@ mod tool_version;
 mod unapproved_settings;
 mod verification;
 mod waiting_approvals;
+mod waiting_tasks;
 mod workspace;
 
 pub(crate) use approval::CONFIGURATION_FILE;

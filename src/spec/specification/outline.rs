@@ -171,7 +171,7 @@ mod tests {
             ]
         );
         assert_eq!(clean_up.action_type, WrittenActionType::Known(ActionType::HttpRequest));
-        assert_eq!(invalid[2].outline.action_type, WrittenActionType::Unknown("NO_SUCH_TYPE".to_owned()));
+        assert_eq!(invalid[2].outline.action_type, WrittenActionType::of(Some(&json!("NO_SUCH_TYPE"))));
         assert!(outline_actions(&json!([1]), &faults).is_empty());
         assert!(outline_actions(&document, &[]).iter().all(|action| !action.is_invalid));
     }
