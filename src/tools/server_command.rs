@@ -205,7 +205,8 @@ fn kind_of_words(words: &[String]) -> Option<ServerKind> {
     if let Some(script) = script_of(words) {
         return server_kind(script);
     }
-    let words = start_of(words);
+    let written = words;
+    let words = start_of(written);
     if let Some(limited) = words.first().filter(|first| *first == "timeout").and_then(|_| behind_timeout(&words)) {
         // It ends, though not by itself: whether that is what is wanted, only a person knows.
         return kind_of_words(limited).map(|_| ServerKind::Possible);
@@ -214,7 +215,7 @@ fn kind_of_words(words: &[String]) -> Option<ServerKind> {
         return kind_of_all(&words[1..]);
     }
     let name = |word: &String| word.split('=').next().unwrap_or_default().to_owned();
-    if words.iter().any(|word| ENDING_WORDS.contains(&name(word).as_str())) {
+    if written.iter().any(|word| ENDING_WORDS.contains(&name(word).as_str())) {
         return None;
     }
     let begins = |rows: &[&[&str]]| rows.iter().any(|row| begins_with(&words, row));
