@@ -218,15 +218,7 @@ fn ask_texts(texts: &BTreeMap<String, String>, reference: &Reference) -> KnownVa
 }
 
 fn ask_json(value: &Value, reference: &Reference) -> KnownValue {
-    let mut value = value;
-    for segment in &reference.path {
-        let part = match segment {
-            Segment::Name(name) => value.as_object().and_then(|parts| parts.get(name)),
-            Segment::Index(index) => value.as_array().and_then(|parts| parts.get(usize::try_from(*index).ok()?)),
-        };
-        let Some(part) = part else { return KnownValue::Nothing };
-        value = part;
-    }
+    let Ok(value) = follow(value, &reference.path) else { return KnownValue::Nothing };
     match (&reference.accessor, value) {
         (None, _) => ConditionValue::try_from(value).map_or(KnownValue::Nothing, KnownValue::Value),
         (accessor, Value::String(text)) => ask_text(&OutputText::whole(text), accessor.as_ref()),
@@ -235,6 +227,53 @@ fn ask_json(value: &Value, reference: &Reference) -> KnownValue {
         }
         (Some(Accessor::Length), Value::Array(entries)) => KnownValue::Value(ConditionValue::Number(as_number(entries.len()))),
         (Some(_), _) => KnownValue::Nothing,
+    }
+}
+
+/// Returns the part of a JSON value to which a path leads, or how many segments of the path lead somewhere.
+fn follow<'v>(value: &'v Value, path: &[Segment]) -> Result<&'v Value, usize> {
+    let mut value = value;
+    for (place, segment) in path.iter().enumerate() {
+        let part = match segment {
+            Segment::Name(name) => value.as_object().and_then(|parts| parts.get(name)),
+            Segment::Index(index) => usize::try_from(*index).ok().and_then(|index| value.as_array()?.get(index)),
+        };
+        value = part.ok_or(place)?;
+    }
+    Ok(value)
+}
+
+/// Returns why a reference into a JSON value that is known has no value; `None` if that is not the reason.
+pub fn why_no_part(reference: &Reference, context: &dyn ConditionContext) -> Option<String> {
+    let row = meaning_of(&reference.field)?;
+    let Some(FieldValue::Json(whole)) = context.field(&reference.action, row.field) else { return None };
+    let shown = |length: usize| {
+        let path = reference.path[..length].to_vec();
+        Reference { path, accessor: None, ..reference.clone() }.to_string()
+    };
+    let value = match follow(whole, &reference.path) {
+        Ok(value) => value,
+        Err(place) => {
+            let kind = follow(whole, &reference.path[..place]).map_or("", kind_of);
+            return Some(format!("`{}` is {kind} and has no such part", shown(place)));
+        }
+    };
+    let needed = match &reference.accessor {
+        None => "only a number, a text, `true`, `false` and `null` can be compared",
+        Some(Accessor::Includes(_)) => "`.includes` needs a text or a list",
+        Some(Accessor::Length) => "`.length` needs a text or a list",
+    };
+    Some(format!("`{}` is {}; {needed}", shown(reference.path.len()), kind_of(value)))
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
     }
 }
 

@@ -22,6 +22,7 @@ mod error;
 mod evaluate;
 mod fault;
 mod fields;
+mod knowable;
 mod lexical;
 mod parse;
 mod syntax;
@@ -30,7 +31,8 @@ mod tests;
 
 pub use check::check;
 pub use error::{ConditionError, ConditionErrorKind};
-pub use evaluate::{ConditionContext, ConditionTruth, Evaluation, FieldValue, OutputText, evaluate};
+pub use evaluate::{ConditionContext, ConditionTruth, Evaluation, FieldValue, OutputText, evaluate, why_no_part};
 pub use fault::{ConditionFault, Constancy};
 pub use fields::{FIELDS, Field, FieldRow, ValueKind, fields_of};
+pub use knowable::can_be;
 pub use syntax::{Accessor, Condition, Expression, Offset, Operator, Reference, Segment};

@@ -6,12 +6,22 @@ pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     let mut best: Option<(usize, &str)> = None;
     for candidate in known {
         let distance = edit_distance(&word.to_lowercase(), &candidate.to_lowercase());
+        if is_negation(word) != is_negation(candidate) {
+            continue;
+        }
         let bearable = distance * 2 <= word.chars().count().max(candidate.chars().count());
         if bearable && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }
     }
     best.map(|(_, candidate)| candidate)
+}
+
+/// Returns whether a word such as `NOT_EXISTS` says the opposite of the word without its `NOT`, which is never what was meant.
+fn is_negation(word: &str) -> bool {
+    let mut parts = word.split(['_', '-', ' ']).map(str::to_lowercase);
+    let camel_case = word.strip_prefix("not").is_some_and(|rest| rest.starts_with(|first: char| first.is_uppercase()));
+    camel_case || parts.any(|part| part == "not")
 }
 
 /// Returns the edit distance: how many insertions, deletions, replacements and swaps of neighbours turn one word into the other.
@@ -52,6 +62,10 @@ mod tests {
         assert_eq!(nearest("Name", known), Some("name"));
         assert_eq!(nearest("zzzzzz", known), None);
         assert_eq!(nearest("", known), None);
+        // The opposite was not meant.
+        for (word, expected) in [("NOT_EXISTS", None), ("notExists", None), ("EXIST", Some("EXISTS")), ("NOTE", Some("NOTES"))] {
+            assert_eq!(nearest(word, ["EXISTS", "NOTES"]), expected, "{word}");
+        }
     }
 
     #[test]

@@ -121,6 +121,8 @@ pub enum CategoryCode {
     /// A linter or formatter ended well and changed files of its own copy of the project. So the project's files are not as the
     /// tool wants them.
     FilesChanged,
+    /// A checked file is on disk, and not in the tree that is judged: it is ignored, or an empty directory.
+    FileNotInTree,
 }
 
 /// The outcome of one test case in a test report.

@@ -195,8 +195,8 @@ pub struct VerdictStatus {
     /// The checks of the present plan and which of them have a result for the present tree; empty if plan or tree are not
     /// known.
     pub checks: Vec<CheckStanding>,
-    /// Lines for people: the errors in the task's specification, or what its plan weakens compared with the approved
-    /// plan.
+    /// Lines for people: the errors in the task's specification, what its plan weakens compared with the approved plan, or for which
+    /// failed task it waits.
     pub problems: Vec<String>,
 }
 

@@ -64,6 +64,7 @@ mod service;
 mod shown;
 mod size;
 mod specification_change;
+mod sql_words;
 mod task_list;
 mod test_body;
 mod test_history;
@@ -79,7 +80,7 @@ mod watch;
 pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
 };
-pub use action_type::{ActionOutline, ActionType};
+pub use action_type::{ActionOutline, ActionType, UnknownActionType, WrittenActionType};
 pub use action_words::ActionWords;
 pub use advice::Advice;
 pub use approval::{
@@ -143,7 +144,7 @@ pub use outcome::{
     OverallStatus, PartialReason, PolicyApplied, ResultType, Severity, TaskStatus,
 };
 pub use path::{PathError, TreePath};
-pub use percent::decode_percent;
+pub use percent::{decode_percent, encode_percent};
 pub use plan::{
     Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors,
     ParallelChecks, Plan, PlanNote, PlanOrigin, PlanSettings, Reuse, SkipWhileUnchanged, SpecificationSource,
@@ -174,6 +175,7 @@ pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};
 pub use size::ByteSize;
 pub use specification_change::{ChangeEffect, SpecificationChange};
+pub use sql_words::{SqlPart, sql_parts};
 pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
 pub use test_body::{TestBody, TestBodyError};
 pub use test_history::{

@@ -37,6 +37,8 @@ pub enum FileState {
     Found(FoundFile),
     /// There is no file at the path.
     Missing,
+    /// There is something at the path on disk, and nothing in the tree that is judged: it is ignored, or a directory without files.
+    NotInTree { is_directory: bool },
     /// A link in the path leads out of the project and its environment, so nobody looked further; the text says which link
     /// leads where.
     Outside(String),

@@ -17,6 +17,20 @@ pub fn decode_percent(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Returns the bytes percent-encoded, except letters, digits, `-`, `.`, `_`, `~` and the bytes of `kept`.
+pub fn encode_percent(bytes: &[u8], kept: &str) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for byte in bytes {
+        let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(byte) || kept.as_bytes().contains(byte);
+        if is_plain {
+            text.push(char::from(*byte));
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,5 +42,12 @@ mod tests {
         for wrong in ["%", "%4", "%4x", "a%\u{e9}1"] {
             assert_eq!(decode_percent(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded_to_the_same_bytes() {
+        assert_eq!(encode_percent("a b/\u{e9}~".as_bytes(), "/"), "a%20b/%C3%A9~");
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(decode_percent(&encode_percent(&all, "")), Some(all));
     }
 }

@@ -147,9 +147,11 @@ impl fmt::Display for Problem {
             write!(formatter, ": {}", shown_line(&subject))?;
         }
         write!(formatter, ": {}", shown_line(&self.message))?;
-        if let Some(value) = self.rule.as_ref().and_then(|rule| rule.value.as_ref()) {
+        if let Some((rule, value)) = self.rule.as_ref().and_then(|rule| Some((rule, rule.value.as_ref()?))) {
+            // `"200"` and `200` look the same without their quotes.
+            let what = if rule.keyword == "type" && value.is_string() { "the text " } else { "" };
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            write!(formatter, " (it is `{}`)", shown_line(&value))?;
+            write!(formatter, " (it is {what}`{}`)", shown_line(&value))?;
         }
         if let Some(nearest) = &self.nearest {
             write!(formatter, "\n  did you mean `{}`?", shown_line(nearest))?;

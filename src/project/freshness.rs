@@ -26,6 +26,7 @@ use crate::project::specifications::Specifications;
 use crate::project::store_reader::StoreReader;
 use crate::project::task_error::TaskError;
 use crate::project::task_history::TaskHistory;
+use crate::project::waiting_tasks::add_what_they_wait_for;
 use crate::project::workspace::Workspace;
 use crate::store::{self, IndexError};
 use crate::tree::{self, TreeHints, TreeIndex};
@@ -392,6 +393,9 @@ fn judge_once(
         let freshness = compute_freshness(&facts);
         let (tree, verdict, problems) = (look.tree, facts.verdict, plan.problems);
         tasks.push(VerdictStatus { freshness, task, tree, plan: digest, verdict, checks, problems });
+    }
+    if let Some((specifications, _)) = look.specifications {
+        add_what_they_wait_for(&mut tasks, &specifications.listed());
     }
     let mut problems = match &question.asked {
         FilesRead::Described(Err(undescribed)) if look.own == OwnTask::Listed => undescribed.problems.to_vec(),

@@ -68,6 +68,7 @@ mod tracked_outside;
 mod unapproved_settings;
 mod verification;
 mod waiting_approvals;
+mod waiting_tasks;
 mod workspace;
 
 pub(crate) use approval::CONFIGURATION_FILE;

@@ -79,7 +79,7 @@ fn untouched(action: &Action, files: &[&EvidenceFile]) -> ActionResultV2 {
     ActionResultV2 {
         action_id: action.id.clone(),
         name: action.name.clone(),
-        action_type: action.kind.action_type(),
+        action_type: action.kind.action_type().into(),
         tool: action.tool_name().to_owned(),
         disposition: DispositionV2::Skipped,
         skip_reason: None,

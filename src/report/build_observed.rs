@@ -44,9 +44,13 @@ fn outcome_with_file(action: &Action, seen: &FileObservation, outcome: ActionOut
             file_contents: found.content.as_deref().filter(|_| action.capture.file_contents).map(text_of),
             ..outcome
         },
-        FileState::Missing | FileState::Refused(_) => ActionOutcomeV2 { file_exists: Some(false), ..outcome },
-        // Nobody looked at the file, or the check ended early, so it is not known whether the file exists.
-        FileState::Outside(_) | FileState::OutOfTime | FileState::Stopped(_) => outcome,
+        FileState::Missing => ActionOutcomeV2 { file_exists: Some(false), ..outcome },
+        // Something is there that is no file, or not in the judged tree; nobody looked at it; or the check ended early.
+        FileState::Refused(_)
+        | FileState::NotInTree { .. }
+        | FileState::Outside(_)
+        | FileState::OutOfTime
+        | FileState::Stopped(_) => outcome,
     }
 }
 

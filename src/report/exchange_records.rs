@@ -32,7 +32,12 @@ pub struct ObservationFacts<'a> {
 pub fn file_record(facts: ObservationFacts<'_>, validation: &FileValidation, seen: &FileObservation) -> FileRecordV1 {
     let found = match &seen.look {
         FileState::Found(found) => Some(found),
-        FileState::Missing | FileState::Outside(_) | FileState::Refused(_) | FileState::OutOfTime | FileState::Stopped(_) => None,
+        FileState::Missing
+        | FileState::NotInTree { .. }
+        | FileState::Outside(_)
+        | FileState::Refused(_)
+        | FileState::OutOfTime
+        | FileState::Stopped(_) => None,
     };
     FileRecordV1 {
         schema: FILE_SCHEMA.to_owned(),
@@ -44,8 +49,12 @@ pub fn file_record(facts: ObservationFacts<'_>, validation: &FileValidation, see
         result: FileResultV1 {
             file_exists: match &seen.look {
                 FileState::Found(_) => Some(true),
-                FileState::Missing | FileState::Refused(_) => Some(false),
-                FileState::Outside(_) | FileState::OutOfTime | FileState::Stopped(_) => None,
+                FileState::Missing => Some(false),
+                FileState::NotInTree { .. }
+                | FileState::Refused(_)
+                | FileState::Outside(_)
+                | FileState::OutOfTime
+                | FileState::Stopped(_) => None,
             },
             file_path: seen.path.clone(),
             file_size: found.map(|found| found.bytes),

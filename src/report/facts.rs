@@ -105,8 +105,8 @@ pub struct RefusalFacts {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RefusedAction {
     pub phase: ActionPhase,
-    /// The action, as far as it could be read; `None` if its type cannot be read, which is an error in the action.
-    pub outline: Option<ActionOutline>,
+    /// The action, as far as it could be read.
+    pub outline: ActionOutline,
     /// The errors in the action; `None` if the action has none.
     pub invalid: Option<InvalidFacts>,
 }

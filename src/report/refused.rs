@@ -26,11 +26,10 @@ pub fn refused_start(facts: &RefusalFacts) -> RunStartDetailsV1 {
 
 /// Returns the report of a run that executed nothing, because the specification of its task is wrong.
 ///
-/// The report has an entry for each action with a readable type: INVALID if it contains errors, otherwise SKIPPED. An action
-/// without a readable type is counted and has no entry. `specificationErrors` has every error with its position, including
+/// The report has an entry for each action: INVALID if it contains errors, otherwise SKIPPED. `specificationErrors` has every error with its position, including
 /// those of prerequisites and cleanup (C78). The tree was read only once, because no process could have changed it.
 pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) -> ExecutionReportV2 {
-    let of = |phase| facts.actions.iter().filter(|action| action.phase == phase).filter_map(build_refused).collect();
+    let of = |phase| facts.actions.iter().filter(|action| action.phase == phase).map(build_refused).collect();
     let invalid = facts.actions.iter().filter(|action| action.invalid.is_some()).count() as u64;
     let summary = ExecutionSummaryV2 {
         overall_status: OverallStatus::SpecificationError,
@@ -79,13 +78,12 @@ fn counts(actions: &[RefusedAction]) -> ActionCountsV2 {
     }
 }
 
-/// Returns the entry of an action; `None` if its type cannot be read.
-fn build_refused(action: &RefusedAction) -> Option<ActionResultV2> {
-    let outline = action.outline.as_ref()?;
-    Some(match &action.invalid {
-        Some(invalid) => build_invalid(outline, invalid),
-        None => build_skipped(outline),
-    })
+/// Returns the entry of an action.
+fn build_refused(action: &RefusedAction) -> ActionResultV2 {
+    match &action.invalid {
+        Some(invalid) => build_invalid(&action.outline, invalid),
+        None => build_skipped(&action.outline),
+    }
 }
 
 /// Returns the entry of an action that was not run because its specification is wrong (example 6 of the design document
@@ -117,7 +115,7 @@ fn build_skipped(outline: &ActionOutline) -> ActionResultV2 {
     ActionResultV2 {
         action_id: outline.id.clone(),
         name: outline.id.to_string(),
-        action_type: outline.action_type,
+        action_type: outline.action_type.clone(),
         // Nothing was run, so no tool's output was read.
         tool: String::new(),
         disposition: DispositionV2::Skipped,

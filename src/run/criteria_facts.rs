@@ -8,6 +8,7 @@ use crate::model::{
 };
 use crate::report::{ActionDisposition, ActionResult, ExecutedAction, SkipReason};
 use crate::run::run_plan::RunContext;
+use crate::tools::without_mark;
 use crate::verdict::{RunVerdict, SeenAction, SeenAnswer, SeenFile, judge_criteria};
 
 /// Applies the task's criteria to the verdict, if the task has criteria and the run has a verdict.
@@ -108,12 +109,16 @@ fn seen_file(kind: &ActionKind, executed: &ExecutedAction) -> Option<SeenFile> {
     let missing = SeenFile { exists: false, size: None, is_valid_json: None, pattern_matches: None };
     let found = match &seen.look {
         FileState::Found(found) => found,
-        FileState::Missing => return Some(missing),
-        FileState::Outside(_) | FileState::Refused(_) | FileState::OutOfTime | FileState::Stopped(_) => return None,
+        FileState::Missing | FileState::NotInTree { is_directory: false } => return Some(missing),
+        FileState::NotInTree { is_directory: true }
+        | FileState::Outside(_)
+        | FileState::Refused(_)
+        | FileState::OutOfTime
+        | FileState::Stopped(_) => return None,
     };
     let asks_for_pattern =
         matches!(kind, ActionKind::FileValidation(FileValidation { check: FileCheck::ContentMatch { .. }, .. }));
-    let is_json = |content: &Vec<u8>| serde_json::from_slice::<serde::de::IgnoredAny>(content).is_ok();
+    let is_json = |content: &Vec<u8>| serde_json::from_slice::<serde::de::IgnoredAny>(without_mark(content)).is_ok();
     Some(SeenFile {
         exists: true,
         size: Some(found.bytes),

@@ -321,6 +321,11 @@ impl RunSnapshot {
         SeenFiles::in_snapshot(&self.root, directories, &self.base.environments)
     }
 
+    /// Returns the files of the project as they were before any action changed them.
+    pub(crate) fn files_of_tree(&self) -> SeenFiles {
+        SeenFiles::in_snapshot(&self.root, self.base.copies.iter().cloned().collect(), &self.base.environments)
+    }
+
     /// Returns the directories that an action sees over each other, the topmost first.
     fn lower(&self, action: &ActionId) -> Vec<PathBuf> {
         let layers = self.seen.select(self.layers.kept(), action);

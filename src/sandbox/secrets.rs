@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::model::{
     ExchangeOutcome, FileObservation, FileState, FoundFile, HttpAnswer, HttpBody, HttpRequest, Interpretation, Observation,
-    Survivor, SystemFault, decode_percent,
+    Survivor, SystemFault, decode_percent, encode_percent,
 };
 
 /// The byte that stands for each byte of a secret. The length stays, so positions in a log and its parts stay right.
@@ -66,6 +66,24 @@ impl Secrets {
 
     /// Returns the text with each placeholder of a secret replaced by the secret. What a secret brings along is not filled again.
     pub fn fill<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.fill_by(text, &|_, value| value.to_string_lossy().into_owned())
+    }
+
+    /// Returns the URL with its secrets. A secret at the beginning is an address and stays as it is. Anywhere else a secret is one value,
+    /// and is percent-encoded: a `/` or `@` of a password would make a host of its rest, and that host would be looked up and shown.
+    pub fn fill_url<'t>(&self, url: &'t str) -> Cow<'t, str> {
+        let authority = authority_of(url);
+        let host = url[authority.clone()].rfind('@').map_or(authority.start, |at| authority.start + at + 1)..authority.end;
+        self.fill_by(url, &|place, value| match place {
+            0 => value.to_string_lossy().into_owned(),
+            // A host may come with its port, and be an address of IPv6.
+            place if host.contains(&place) => encode_percent(value.as_bytes(), ":[]"),
+            _ => encode_percent(value.as_bytes(), ""),
+        })
+    }
+
+    /// Fills a text. `write` gets the place of a placeholder in the text, and the secret.
+    fn fill_by<'t>(&self, text: &'t str, write: &dyn Fn(usize, &OsStr) -> String) -> Cow<'t, str> {
         let next = |rest: &str| {
             let places = self
                 .values
@@ -73,13 +91,13 @@ impl Secrets {
                 .filter_map(|(placeholder, value)| Some((rest.find(placeholder.as_str())?, placeholder, value)));
             places
                 .min_by_key(|(place, _, _)| *place)
-                .map(|(place, placeholder, value)| (place, placeholder.len(), value.to_string_lossy()))
+                .map(|(place, placeholder, value)| (place, placeholder.len(), value.as_os_str()))
         };
         let mut filled = String::new();
         let mut rest = text;
         while let Some((place, length, value)) = next(rest) {
             filled.push_str(&rest[..place]);
-            filled.push_str(&value);
+            filled.push_str(&write(text.len() - rest.len() + place, value));
             rest = &rest[place + length..];
         }
         if rest.len() == text.len() {
@@ -93,7 +111,7 @@ impl Secrets {
     pub fn fill_request(&self, request: &HttpRequest) -> HttpRequest {
         let text = |text: &str| self.fill(text).into_owned();
         HttpRequest {
-            url: text(&request.url),
+            url: self.fill_url(&request.url).into_owned(),
             headers: request.headers.iter().map(|(name, value)| (text(name), text(value))).collect(),
             body: request.body.as_ref().map(|body| match body {
                 HttpBody::Text(body) => HttpBody::Text(text(body)),
@@ -159,11 +177,18 @@ impl Secrets {
         }
     }
 
-    /// Returns what became of a request, with every secret masked that the server or an error message has repeated.
-    pub fn mask_outcome(&self, outcome: ExchangeOutcome) -> ExchangeOutcome {
+    /// Returns what became of a request, with every secret masked that the server or an error message has repeated. `written` is the
+    /// request's URL with its placeholders, and `sent` with its secrets: an error names the first, because the host of the second may
+    /// be a part of a secret.
+    pub fn mask_outcome(&self, outcome: ExchangeOutcome, (written, sent): (&str, &str)) -> ExchangeOutcome {
         if self.is_empty() {
             return outcome;
         }
+        let host = Some(host_of(sent)).filter(|host| written != sent && host.len() >= LEAST_HOST && !written.contains(host));
+        let without_host = |text: String| match host {
+            Some(host) => text.replace(host, written),
+            None => text,
+        };
         match outcome {
             ExchangeOutcome::Answered(HttpAnswer { headers, mut body, redirected_to, status, is_complete }) => {
                 self.mask(&mut body);
@@ -172,13 +197,31 @@ impl Secrets {
                 ExchangeOutcome::Answered(HttpAnswer { headers, body, redirected_to, status, is_complete })
             }
             ExchangeOutcome::Unanswered(fault) => ExchangeOutcome::Unanswered(SystemFault {
-                message: self.mask_text(fault.message),
+                message: self.mask_text(without_host(fault.message)),
                 address: fault.address.map(|address| self.mask_text(address)),
                 ..fault
             }),
-            ExchangeOutcome::Unsendable(why) => ExchangeOutcome::Unsendable(self.mask_text(why)),
+            ExchangeOutcome::Unsendable(why) => ExchangeOutcome::Unsendable(self.mask_text(without_host(why))),
             outcome @ (ExchangeOutcome::OutOfTime | ExchangeOutcome::Stopped(_)) => outcome,
         }
+    }
+}
+
+/// A host is replaced in a message if it has at least this many bytes; a shorter one may stand in any word.
+const LEAST_HOST: usize = 3;
+
+/// Returns where the authority of a URL stands, such as `user:password@host:80`.
+fn authority_of(url: &str) -> std::ops::Range<usize> {
+    let Some(start) = url.find("://").map(|at| at + 3) else { return 0..0 };
+    start..url[start..].find(['/', '?', '#']).map_or(url.len(), |length| start + length)
+}
+
+fn host_of(url: &str) -> &str {
+    let authority = &url[authority_of(url)];
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
     }
 }
 
@@ -205,8 +248,27 @@ fn ways_to_write(value: &OsStr) -> Vec<Vec<u8>> {
         let content = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         ways.push(content.replace('"', "&quot;").into_bytes());
         ways.push(content.into_bytes());
+        // Addresses have a value percent-encoded, and programs differ in what they leave as it is: nothing, what JavaScript's
+        // `encodeURIComponent` and `encodeURI` leave, and forms with `+` for a blank.
+        for kept in ["", "/", "!'()*", ":[]", "!'()*;,/?:@&=+$#"] {
+            let encoded = encode_percent(text.as_bytes(), kept);
+            ways.push(encoded.replace("%20", "+").into_bytes());
+            ways.push(with_small_digits(&encoded).into_bytes());
+            ways.push(encoded.into_bytes());
+        }
     }
     ways
+}
+
+/// Returns a percent-encoded text with small hexadecimal digits, as some programs write them.
+fn with_small_digits(encoded: &str) -> String {
+    let mut digits_left = 0;
+    let small = encoded.chars().map(|character| {
+        let is_digit = digits_left > 0;
+        digits_left = if character == '%' { 2 } else { digits_left.max(1) - 1 };
+        if is_digit { character.to_ascii_lowercase() } else { character }
+    });
+    small.collect()
 }
 
 #[cfg(test)]
@@ -262,9 +324,49 @@ mod tests {
             is_complete: true,
             redirected_to: Some("http://a/hushhush".to_owned()),
         };
-        let ExchangeOutcome::Answered(masked) = secrets.mask_outcome(ExchangeOutcome::Answered(answer)) else { panic!() };
+        let ExchangeOutcome::Answered(masked) =
+            secrets.mask_outcome(ExchangeOutcome::Answered(answer), (&request.url, &sent.url))
+        else {
+            panic!()
+        };
         assert_eq!(masked.body, b"you said ********");
         assert!(!masked.headers["X-Echo"].contains("hush") && !masked.redirected_to.is_some_and(|to| to.contains("hush")));
+    }
+
+    #[test]
+    fn a_secret_in_a_url_is_one_value_and_no_part_of_it_is_a_host() {
+        let secrets = secrets(&[
+            ("KEY", "hunter2@long\"part/w0rd x"),
+            ("HOST", "localhost:8080"),
+            ("BASE", "http://me:pass@secret.example/w0rd@127.0.0.1"),
+        ]);
+        for (written, sent) in [
+            (
+                "http://u:{{KEY}}@127.0.0.1/{{KEY}}",
+                "http://u:hunter2%40long%22part%2Fw0rd%20x@127.0.0.1/hunter2%40long%22part%2Fw0rd%20x",
+            ),
+            ("http://{{HOST}}/a?key={{HOST}}", "http://localhost:8080/a?key=localhost%3A8080"),
+            ("{{BASE}}/x", "http://me:pass@secret.example/w0rd@127.0.0.1/x"),
+            ("http://h/{{OTHER}}", "http://h/{{OTHER}}"),
+        ] {
+            assert_eq!(secrets.fill_url(written), sent, "{written}");
+        }
+        for repeated in [
+            "hunter2%40long%22part%2Fw0rd%20x",
+            "hunter2%40long%22part%2fw0rd%20x",
+            "hunter2%40long%22part%2Fw0rd+x",
+            "hunter2@long%22part/w0rd%20x",
+        ] {
+            let masked = secrets.mask_text(format!("GET /{repeated} HTTP"));
+            assert_eq!(masked.replace('*', ""), "GET / HTTP", "{repeated}: {masked}");
+        }
+        // The address is wrong, so that a part of the secret is taken for its host.
+        let fault = SystemFault::plain("ENOTFOUND", None, "getaddrinfo ENOTFOUND secret.example: unknown".to_owned());
+        let addresses = ("{{BASE}}/x", &*secrets.fill_url("{{BASE}}/x"));
+        let ExchangeOutcome::Unanswered(fault) = secrets.mask_outcome(ExchangeOutcome::Unanswered(fault), addresses) else {
+            panic!()
+        };
+        assert_eq!(fault.message, "getaddrinfo ENOTFOUND {{BASE}}/x: unknown");
     }
 
     #[test]

@@ -5,8 +5,9 @@ use crate::model::{
     Advice, CategoryCode, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileObservation, FileState, FileValidation, FoundFile,
     HttpRequest, PortHolder, SystemFault,
 };
-use crate::tools::file_validation::quoted;
+use crate::tools::file_validation::{kind_on_disk, quoted};
 use crate::tools::http_answer::{expected_status, is_expected};
+use crate::tools::json_schema::check_schema;
 
 /// At most this many characters of an answer's body stand in an advice.
 const BODY_SHOWN: usize = 200;
@@ -21,7 +22,13 @@ pub(super) fn advise_exchange(request: &HttpRequest, exchange: &Exchange, code: 
             let said = if said.is_empty() { "with an empty body".to_owned() } else { format!("and said `{said}`") };
             let status = answer.status;
             let was = format!("it was answered with {status} instead of {expected}, {said}");
-            let fix = if code == CategoryCode::EndpointMissing {
+            let wants_redirect = request.expected_statuses.iter().any(|status| (300..400).contains(status));
+            let fix = if wants_redirect && request.follow_redirects && answer.redirected_to.is_some() {
+                format!(
+                    "Set `followRedirects` of `executorConfigurations.HTTP_REQUEST` to false, so that the redirect itself is the answer, or \
+                     correct `expectedStatus`: the redirect of {shown} was followed, and {was}"
+                )
+            } else if code == CategoryCode::EndpointMissing {
                 format!("Add the route for {} to the server, or correct the address: {was}", request.endpoint())
             } else if code == CategoryCode::ServerError {
                 format!("Mend the error in the server that {shown} runs into; the server's log has it: {was}")
@@ -113,6 +120,15 @@ pub fn advise_file(validation: &FileValidation, seen: &FileObservation, nearest:
                 received: Some("no file".to_owned()),
             }
         }
+        FileState::NotInTree { is_directory } => Advice {
+            fix: Some(format!(
+                "Let a step of the task make `{path}`, or add it to `watch.include` of proctor.toml: it is {} on disk, and not in the \
+                 tree that is judged (`proctor why {path}`)",
+                kind_on_disk(*is_directory)
+            )),
+            expected: Some("a file".to_owned()),
+            received: Some(format!("{} that is not in the judged tree", kind_on_disk(*is_directory))),
+        },
         FileState::Outside(_) => Advice::to_do(format!(
             "Put the file at `{path}` itself in place of the link, or name in `filePath` a file inside of the project or its environment"
         )),
@@ -138,8 +154,10 @@ fn differs(path: &str, check: &FileCheck, found: &FoundFile) -> Advice {
             let wanted = parts.into_iter().flatten().collect::<Vec<_>>().join(" and ");
             advice(format!("has {wanted}"), wanted, begins(found))
         }
-        FileCheck::SchemaValid { .. } => {
-            advice("satisfies its `schema`".to_owned(), "a document that satisfies `schema`".to_owned(), begins(found))
+        FileCheck::SchemaValid { schema } => {
+            let broken = found.content.as_deref().and_then(|content| check_schema(schema, content).err());
+            let broken = broken.map(|problem| format!(" ({problem})")).unwrap_or_default();
+            advice(format!("satisfies its `schema`{broken}"), "a document that satisfies `schema`".to_owned(), begins(found))
         }
         FileCheck::HashMatch { sha256 } => {
             let seen = found.sha256.map_or_else(|| "an unknown SHA-256".to_owned(), |seen| format!("the SHA-256 {}", seen.hex()));
@@ -243,6 +261,12 @@ mod tests {
         let advice = advise_exchange(&asks, &exchange(answered(200, "{}"), None), CategoryCode::AnswerInvalid);
         assert_eq!((advice.expected.as_deref(), advice.received.as_deref()), (Some("the text `total`"), Some("{}")));
         assert!(fix(advice).contains("the text `total`"));
+        let redirected = HttpRequest { expected_statuses: vec![302], ..request() };
+        let ExchangeOutcome::Answered(answer) = answered(200, "") else { panic!("it is an answer") };
+        let answer = HttpAnswer { redirected_to: Some("http://localhost:3000/login".to_owned()), ..answer };
+        let followed = exchange(ExchangeOutcome::Answered(answer), None);
+        let said = fix(advise_exchange(&redirected, &followed, CategoryCode::AnswerInvalid));
+        assert!(said.contains("`followRedirects`") && !said.contains("answer with 302"), "{said}");
     }
 
     #[test]
@@ -285,6 +309,10 @@ mod tests {
         let check = FileCheck::SizeCheck { minimum: Some(64), maximum: None };
         assert!(fix(advise_file(&validation(check), &seen(found.clone()), None)).contains("at least 64 bytes"));
         let check = FileCheck::ContentMatch { text: Some("export".to_owned()), regex: None };
+        let schema = FileCheck::SchemaValid { schema: serde_json::json!({ "required": ["id"] }) };
+        let document = FoundFile { bytes: 2, modified: Timestamp::from_millis(0), sha256: None, content: Some(b"{}".to_vec()) };
+        let said = fix(advise_file(&validation(schema), &seen(FileState::Found(document)), None));
+        assert!(said.contains("\"id\" is a required property"), "{said}");
         let said = fix(advise_file(&validation(check), &seen(found), None));
         assert!(said.contains("`export`") && said.contains("`content`"), "{said}");
     }

@@ -23,6 +23,13 @@ pub fn interpret_file(validation: &FileValidation, seen: &FileObservation) -> In
     let path = &seen.path;
     let (category, reason) = match &seen.look {
         FileState::Missing => (CategoryCode::FileMissing, format!("`{path}` does not exist")),
+        FileState::NotInTree { is_directory } => (
+            CategoryCode::FileNotInTree,
+            format!(
+                "`{path}` is {} on disk, and not in the tree that is judged; `proctor why {path}` says which rule leaves it out",
+                kind_on_disk(*is_directory)
+            ),
+        ),
         FileState::Outside(why) => (
             CategoryCode::FileOutside,
             format!("`{path}` is not looked at: {why}, outside of the project and its environment; name a file inside of them"),
@@ -41,6 +48,11 @@ pub fn interpret_file(validation: &FileValidation, seen: &FileObservation) -> In
         },
     };
     Interpretation::plain(category, reason)
+}
+
+/// Names what stands on disk at a path that is not in the judged tree.
+pub(super) fn kind_on_disk(is_directory: bool) -> &'static str {
+    if is_directory { "a directory" } else { "a file" }
 }
 
 fn proven(check: &FileCheck, found: &FoundFile) -> String {
@@ -175,6 +187,7 @@ mod tests {
             let word = check.word();
             for (look, expected) in [
                 (FileState::Missing, CategoryCode::FileMissing),
+                (FileState::NotInTree { is_directory: false }, CategoryCode::FileNotInTree),
                 (FileState::Outside("`a` leads to `/b`".to_owned()), CategoryCode::FileOutside),
                 (FileState::Refused("it is not a regular file".to_owned()), CategoryCode::FileInvalid),
             ] {

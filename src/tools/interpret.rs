@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use crate::model::{
-    Action, ActionEnd, ActionKind, CategoryCode, Interpretation, JudgedBy, LimitKind, LimitValue, OnSurvivors, ReportFileHistory,
-    SpawnFailure, StopReason, StopStage, StreamExcerpt, Timestamp, ToolReport,
+    Action, ActionEnd, ActionKind, Advice, CategoryCode, ClientCall, Interpretation, JudgedBy, LimitKind, LimitValue,
+    OnSurvivors, ReportFileHistory, SpawnFailure, StopReason, StopStage, StreamExcerpt, Timestamp, ToolReport,
 };
 use crate::tools::advise::advise_held_port;
 use crate::tools::ansi::plain_text;
@@ -47,6 +47,8 @@ pub struct Input<'a> {
     pub source: fn(&Path, &Path) -> Option<String>,
     /// The number of child processes that were still alive when the main process had ended.
     pub survivors: usize,
+    /// Whether it is a prerequisite and the next one asks a server of this machine, which may be the one that it starts.
+    pub is_asked_behind: bool,
 }
 
 /// A process that ended by itself, with its output converted to text.
@@ -208,12 +210,21 @@ fn limit_reason(action: &Action, limit: LimitKind, signal: &str) -> String {
         (LimitKind::Output, Some(LimitValue::Size(size))) => format!(
             "The command printed more than {size} and was stopped ({signal}); make it print less or raise `max_output`. Its log ends at that limit"
         ),
+        (_, Some(LimitValue::Time(time))) if is_query(action) => format!(
+            "The query was still running after {} s and was stopped ({signal}); make it faster, or raise its `timeout` or the `queryTimeout` \
+             of `executorConfigurations.DATABASE_QUERY`",
+            time.as_secs_f64()
+        ),
         (_, Some(LimitValue::Time(time))) => format!(
             "The command was still running after {} s and was stopped ({signal}); make it faster or raise `timeout`",
             time.as_secs_f64()
         ),
         (_, Some(LimitValue::Size(_)) | None) => format!("The command hit one of its limits and was stopped ({signal})"),
     }
+}
+
+fn is_query(action: &Action) -> bool {
+    matches!(&action.kind, ActionKind::ClientCommand(call) if matches!(**call, ClientCall::Query(_)))
 }
 
 fn stopped(reason: StopReason, stage: StopStage) -> Interpretation {
@@ -242,7 +253,9 @@ fn not_started(failure: &SpawnFailure, action: &Action) -> Interpretation {
             format!("`{program}` is there and may not be executed; run `chmod +x` on it or start it through its interpreter"),
         ),
         SpawnFailure::ClientNotReady { why } => {
-            Interpretation::plain(CategoryCode::NotStarted, format!("The client was not started: {why}"))
+            let advice = Advice::to_do(format!("Let the client be started: {why}"));
+            let reason = format!("The client was not started: {why}");
+            Interpretation { advice, ..Interpretation::plain(CategoryCode::NotStarted, reason) }
         }
         SpawnFailure::PromptUnreadable { prompt, why } => Interpretation::plain(
             CategoryCode::NotStarted,

@@ -38,7 +38,8 @@ pub(super) fn check_schema(schema: &Value, document: &[u8]) -> Result<(), Schema
         .offline()
         .build(schema)
         .map_err(|error| SchemaProblem::Schema(bounded(&error.to_string())))?;
-    let document: Value = serde_json::from_slice(document).map_err(|error| SchemaProblem::NotJson(error.to_string()))?;
+    let document: Value =
+        serde_json::from_slice(without_mark(document)).map_err(|error| SchemaProblem::NotJson(error.to_string()))?;
     let mut named: Vec<_> = validator
         .iter_errors(&document)
         .take(NAMED + 1)
@@ -52,6 +53,11 @@ pub(super) fn check_schema(schema: &Value, document: &[u8]) -> Result<(), Schema
         named.push("and more".to_owned());
     }
     if named.is_empty() { Ok(()) } else { Err(SchemaProblem::Violated(named.join("; "))) }
+}
+
+/// Returns a document without the byte order mark that some programs write in front of it.
+pub fn without_mark(document: &[u8]) -> &[u8] {
+    document.strip_prefix("\u{feff}".as_bytes()).unwrap_or(document)
 }
 
 fn bounded(text: &str) -> String {
@@ -76,6 +82,7 @@ mod tests {
         assert_eq!(problem(b"{\"id\": \"7\"}"), "it does not satisfy the schema: /id: \"7\" is not of type \"integer\"");
         assert!(problem(b"{\"id\":").starts_with("it is not JSON: "), "{}", problem(b"{\"id\":"));
         assert!(problem(b"").starts_with("it is not JSON: "));
+        assert_eq!(check_schema(&schema, "\u{feff}{\"id\": 7}".as_bytes()), Ok(()), "a byte order mark is passed over");
         assert!(problem("[".repeat(10_000).as_bytes()).starts_with("it is not JSON: recursion limit"));
     }
 

@@ -61,7 +61,7 @@ const ROWS: &[Row] = &[
         tools: For::All,
         words: &["npm", "Could not read package.json"],
         category: CategoryCode::UsageError,
-        advice: "set `directory` to the folder of package.json",
+        advice: "set `directory` (in a specification `workingDirectory`) to the folder of package.json",
     },
     Row {
         codes: Codes::Only(127),

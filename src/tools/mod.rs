@@ -68,6 +68,7 @@ pub(crate) use discover::{
 pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;
 pub use interpret::{Input, interpret, name_what_hung};
+pub use json_schema::without_mark;
 pub use mending::{is_lock_file, judge_mended, runs_linter};
 pub use neutral_words::differs_in_neutral_words_only;
 pub use output_so_far::OutputSoFar;
@@ -81,8 +82,9 @@ pub use pytest::{
 pub(crate) use recognise::remark;
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
 pub use same_tool::calls_tool_the_same_way;
-pub use server_command::{ServerKind, server_kind};
-pub use service::{ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
+pub use server_command::{ServerKind, asks_a_server, script_words, server_kind};
+pub use server_signs::{THIS_MACHINE, is_asked_behind};
+pub use service::{DEV_SERVER_DESCRIPTION, ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
 pub use source_lines::add_source_lines;
 pub(crate) use strictness::{Strictness, StrictnessRead, StrictnessReader, strictness_reader};
 pub use test_bodies::add_test_bodies;

@@ -36,6 +36,7 @@ pub(super) struct Returned {
     pub(super) report_file: ReportFileHistory,
     pub(super) last_output: Option<Timestamp>,
     pub(super) survivors: usize,
+    pub(super) is_asked_behind: bool,
     /// The names in the directories of the project.
     pub(super) names_in: fn(&Path) -> Vec<String>,
     /// The texts of the project's files.
@@ -56,6 +57,7 @@ impl Returned {
             report_file: ReportFileHistory::default(),
             last_output: None,
             survivors: 0,
+            is_asked_behind: false,
             names_in: |_| Vec::new(),
             source: |_, _| None,
         }
@@ -95,6 +97,7 @@ impl Returned {
             names_in: self.names_in,
             source: self.source,
             survivors: self.survivors,
+            is_asked_behind: self.is_asked_behind,
         })
     }
 }

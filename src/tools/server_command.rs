@@ -37,6 +37,14 @@ const KNOWN: &[&[&str]] = &[
     &["astro", "dev"],
     &["remix", "dev"],
     &["ng", "serve"],
+    &["nx", "serve"],
+    &["nx", "dev"],
+    &["turbo", "dev"],
+    &["turbo", "run", "dev"],
+    &["gatsby", "develop"],
+    &["gatsby", "serve"],
+    &["storybook", "dev"],
+    &["start-storybook"],
     &["vue-cli-service", "serve"],
     &["react-scripts", "start"],
     &["webpack", "serve"],
@@ -66,6 +74,7 @@ const KNOWN: &[&[&str]] = &[
     &["php", "artisan", "serve"],
     &["php", "-S"],
     &["symfony", "server:start"],
+    &["symfony", "serve"],
     &["cargo", "watch"],
     &["trunk", "serve"],
     &["air"],
@@ -101,6 +110,8 @@ const POSSIBLE: &[&[&str]] = &[
     &["yarn", "run"],
     &["pnpm", "run"],
     &["make"],
+    &["docker", "run"],
+    &["podman", "run"],
 ];
 
 /// Words in front of a command that run it: the words that follow them are the command.
@@ -128,7 +139,8 @@ const RUNNERS: &[&[&str]] = &[
 ];
 
 /// Options with a value that may stand between a program and its first word, such as `npm --prefix web run dev`.
-const OPTIONS_WITH_VALUE: &[&str] = &["--prefix", "--cwd", "-C", "--dir", "-w", "--workspace", "--filter", "-f", "--file", "-p"];
+const OPTIONS_WITH_VALUE: &[&str] =
+    &["--prefix", "--cwd", "-C", "--dir", "-w", "--workspace", "--filter", "-f", "--file", "-p", "--app", "-A"];
 
 /// The tables look at this many words of a command.
 const MOST_FIRST_WORDS: usize = 3;
@@ -153,19 +165,59 @@ const ENDING_WORDS: &[&str] = &[
 /// Words with which a program of the project does something that ends.
 const TASK_WORDS: &[&str] = &["install", "ci", "migrate", "seed", "test", "lint", "compile", "check", "format"];
 
+/// Programs that run a script: the word behind `-c` is the command.
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ash"];
+
+/// Options with which `concurrently` ends its commands as soon as one of them has ended.
+const ENDING_WITH_ANOTHER: &[&str] = &["-k", "--kill-others", "--kill-others-on-fail"];
+
+/// Programs that ask whether a server answers, by which a server in front of them is recognised.
+const ASKING_PROGRAMS: &[&str] =
+    &["curl", "wget", "wait-on", "nc", "http", "httpie", "pg_isready", "wait-for-it", "wait-for-it.sh"];
+
 /// Returns whether a command starts a server; `None` if it is not known to.
 pub fn server_kind(command: &str) -> Option<ServerKind> {
-    let words = split_words(command)?;
-    // A command in the background gives the prompt back, whatever it starts.
-    if words.last().is_some_and(|word| word == "&" || (word.ends_with('&') && !word.ends_with("&&"))) {
-        return None;
+    kind_of_words(&split_words(command)?)
+}
+
+/// Returns whether a command asks whether a server answers.
+pub fn asks_a_server(command: &str) -> bool {
+    script_words(command).iter().any(|word| ASKING_PROGRAMS.contains(&file_name(word)))
+}
+
+/// Returns the words of a command, or of the script that it gives a shell to run: `sh -c "npx vite"`.
+pub fn script_words(command: &str) -> Vec<String> {
+    let words = split_words(command).unwrap_or_default();
+    match script_of(&words) {
+        Some(script) => script_words(script),
+        None => words,
     }
-    let words = last_command(&words);
+}
+
+fn kind_of_words(words: &[String]) -> Option<ServerKind> {
+    let words = &separated(words);
+    // A command in the background gives the prompt back, whatever it starts, unless the shell then waits for it.
+    let words = match words.iter().rposition(|word| word == "&") {
+        Some(end) if words[end + 1..] == ["wait"] => &words[..end],
+        _ => &words[..],
+    };
+    let words = last_command(words);
+    if let Some(script) = script_of(words) {
+        return server_kind(script);
+    }
+    let written = words;
+    let words = start_of(written);
+    if let Some(limited) = words.first().filter(|first| *first == "timeout").and_then(|_| behind_timeout(&words)) {
+        // It ends, though not by itself: whether that is what is wanted, only a person knows.
+        return kind_of_words(limited).map(|_| ServerKind::Possible);
+    }
+    if words.first().is_some_and(|first| first == "concurrently") {
+        return kind_of_all(&words[1..]);
+    }
     let name = |word: &String| word.split('=').next().unwrap_or_default().to_owned();
-    if words.iter().any(|word| ENDING_WORDS.contains(&name(word).as_str())) {
+    if written.iter().any(|word| ENDING_WORDS.contains(&name(word).as_str())) {
         return None;
     }
-    let words = start_of(words);
     let begins = |rows: &[&[&str]]| rows.iter().any(|row| begins_with(&words, row));
     if begins(KNOWN) {
         return Some(ServerKind::Known);
@@ -174,10 +226,69 @@ pub fn server_kind(command: &str) -> Option<ServerKind> {
     (begins(POSSIBLE) && !does_a_task).then_some(ServerKind::Possible)
 }
 
-/// Returns the words of the last command of a list such as `cd web && npm run dev`.
+/// Returns the words with each `;` and `&` behind a word as a word of its own.
+fn separated(words: &[String]) -> Vec<String> {
+    let mut separated = Vec::with_capacity(words.len());
+    for word in words {
+        let end = [';', '&'].into_iter().find_map(|end| Some((word.strip_suffix(end)?, end)));
+        match end {
+            Some((rest, end)) if !rest.is_empty() && !rest.ends_with(['&', '|', ';', '>']) => {
+                separated.extend([rest.to_owned(), end.to_string()]);
+            }
+            _ => separated.push(word.clone()),
+        }
+    }
+    separated
+}
+
+/// Returns the words of the last command of a list such as `cd web && npm run dev`. A `&` at the end leaves none.
 fn last_command(words: &[String]) -> &[String] {
-    let end = words.iter().rposition(|word| word == "&&" || word == ";");
+    let is_end = |word: &String| ["&&", ";", "&"].contains(&word.as_str());
+    let words = match words.split_last() {
+        Some((last, rest)) if last == ";" => rest,
+        Some(_) | None => words,
+    };
+    let end = words.iter().rposition(is_end);
     end.map_or(words, |end| &words[end + 1..])
+}
+
+/// Returns the script of `sh -c SCRIPT`, whatever options stand beside.
+fn script_of(words: &[String]) -> Option<&str> {
+    let words: &[String] = &words[words.iter().take_while(|word| is_assignment(word)).count()..];
+    let (shell, rest) = words.split_first()?;
+    if !SHELLS.contains(&file_name(shell)) {
+        return None;
+    }
+    let is_script = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+    let option = rest.iter().position(is_script)?;
+    rest.get(option + 1).map(String::as_str)
+}
+
+/// Returns the command behind `timeout`, its options and its duration.
+fn behind_timeout(words: &[String]) -> Option<&[String]> {
+    let mut at = 1;
+    while words.get(at)?.starts_with('-') {
+        at += if ["-k", "-s", "--kill-after", "--signal"].contains(&words[at].as_str()) { 2 } else { 1 };
+    }
+    words.get(at + 1..).filter(|rest| !rest.is_empty())
+}
+
+/// Returns the kind of a call of `concurrently`, each word of which is a command: `npm:dev` is `npm run dev`.
+fn kind_of_all(words: &[String]) -> Option<ServerKind> {
+    let ends = words.iter().any(|word| ENDING_WITH_ANOTHER.contains(&word.as_str()));
+    let commands = words.iter().filter(|word| !word.starts_with('-'));
+    let kinds: Vec<Option<ServerKind>> = commands
+        .map(|word| match word.strip_prefix("npm:") {
+            Some(script) => server_kind(&format!("npm run {script}")),
+            None => server_kind(word),
+        })
+        .collect();
+    let is_known = |kind: &Option<ServerKind>| *kind == Some(ServerKind::Known);
+    let goes_on = if ends { !kinds.is_empty() && kinds.iter().all(is_known) } else { kinds.iter().any(is_known) };
+    if goes_on {
+        return Some(ServerKind::Known);
+    }
+    kinds.iter().any(Option::is_some).then_some(ServerKind::Possible)
 }
 
 /// Returns the words of a command without variables, runners and options in front of its first words.
@@ -199,6 +310,10 @@ fn start_of(words: &[String]) -> Vec<String> {
         words.remove(0);
         words[0] = "manage.py".to_owned();
     }
+    // `yarn workspace web start` is `yarn start` of a part of the project.
+    if begins_with(&words, &["yarn", "workspace"]) && words.len() > 3 {
+        words.drain(1..=2);
+    }
     // Options may stand between the first words: `docker compose -f FILE up`.
     let mut at = 1;
     while at < words.len().min(MOST_FIRST_WORDS) {
@@ -208,6 +323,9 @@ fn start_of(words: &[String]) -> Vec<String> {
         } else {
             at += 1;
         }
+    }
+    if let Some(word) = words.get_mut(1).filter(|word| *word == "run-script") {
+        *word = "run".to_owned();
     }
     words
 }
@@ -252,10 +370,34 @@ mod tests {
             "./gradlew bootRun",
             "cargo watch -x run",
             "npm run dev -- --mode test",
+            "sh -c 'npm run dev'",
+            "bash -lc \"cd web && npm run dev\"",
+            "bash -o pipefail -c 'cd web; npm run dev'",
+            "npm run-script dev",
+            "npx concurrently \"npm:dev\" \"npm run lint\"",
+            "npx concurrently -k 'npm run dev' 'npx vite'",
+            "flask --app x run",
+            "yarn workspace web start",
+            "npx nx serve web",
+            "turbo dev",
+            "npx gatsby develop",
+            "symfony serve --no-tls",
+            "storybook dev -p 6006",
+            "cd web; npm run dev;",
+            "npm run dev & wait",
         ] {
             assert_eq!(server_kind(command), Some(ServerKind::Known), "{command}");
         }
-        for command in ["node server.js", "cargo run --bin api", "go run ./cmd/api", "make serve", "python app.py"] {
+        for command in [
+            "node server.js",
+            "cargo run --bin api",
+            "go run ./cmd/api",
+            "make serve",
+            "python app.py",
+            "timeout 60 npm run dev",
+            "timeout -k 5 60 npm run dev",
+            "docker run -p 80:80 web",
+        ] {
             assert_eq!(server_kind(command), Some(ServerKind::Possible), "{command}");
         }
         for command in [
@@ -267,6 +409,12 @@ mod tests {
             "npm ci",
             "vite --version",
             "npm run dev &",
+            "npm run dev&",
+            "npm run dev & sleep 5",
+            "bash -c 'npm run dev & npx wait-on tcp:3000'",
+            "docker run -d -p 80:80 web",
+            "timeout 60 make test",
+            "npx concurrently 'npm run build' 'npm ci'",
             "pytest -q",
             "pnpm install --frozen-lockfile",
             "python manage.py migrate",

@@ -1,11 +1,11 @@
 //! Finds out whether a command that ran into its time limit is a server: by the words of the command, or by what it printed. A
 //! server does not end, so neither more time nor a faster machine helps it.
 
-use crate::model::{Action, Advice, CategoryCode, Interpretation, LimitKind, LimitValue, Tool};
+use crate::model::{Action, ActionKind, Advice, CategoryCode, Interpretation, LimitKind, LimitValue, Plan, Tool};
 use crate::tools::ansi::plain_text;
 use crate::tools::file_validation::quoted;
 use crate::tools::interpret::Input;
-use crate::tools::server_command::{ServerKind, server_kind};
+use crate::tools::server_command::{ServerKind, asks_a_server, server_kind};
 
 /// What servers print when they are ready for requests, in lower case.
 const READY_WORDS: &[&str] = &[
@@ -40,6 +40,8 @@ const READY_WORDS: &[&str] = &[
 pub(super) struct GoingServer {
     /// The line by which it said so; `None` if its command alone shows it.
     said: Option<String>,
+    /// Whether only the prerequisite behind it shows that it is one.
+    is_supposed: bool,
 }
 
 /// Returns the server if a command that is no service ran into its time limit because it is one.
@@ -50,9 +52,31 @@ pub(super) fn server_that_goes_on(input: &Input<'_>, limit: LimitKind) -> Option
         return None;
     }
     let said = [input.stdout, input.stderr].into_iter().find_map(|stream| ready_line(&plain_text(&stream.shortened())));
-    let is_known = || server_kind(&input.action.command.display) == Some(ServerKind::Known);
-    (said.is_some() || is_known()).then_some(GoingServer { said })
+    let is_supposed = match server_kind(&input.action.command.display) {
+        Some(ServerKind::Known) => false,
+        Some(ServerKind::Possible) if said.is_none() && input.is_asked_behind => true,
+        Some(ServerKind::Possible) | None if said.is_some() => false,
+        Some(ServerKind::Possible) | None => return None,
+    };
+    Some(GoingServer { said, is_supposed })
 }
+
+/// Returns whether an action is a prerequisite and the next one asks a server of this machine.
+pub fn is_asked_behind(action: &Action, plan: &Plan) -> bool {
+    let place = plan.prerequisites.iter().position(|one| one.id == action.id);
+    let next = place.and_then(|place| plan.prerequisites.get(place + 1));
+    next.is_some_and(|next| match &next.kind {
+        ActionKind::HttpRequest(request) => {
+            let host = request.url.split_once("://").map_or("", |(_, rest)| rest);
+            THIS_MACHINE.iter().any(|own| host.starts_with(own))
+        }
+        ActionKind::Command | ActionKind::CustomScript(_) => asks_a_server(&next.command.display),
+        ActionKind::FileValidation(_) | ActionKind::ClientCommand(_) | ActionKind::Review(_) => false,
+    })
+}
+
+/// The beginnings of addresses of this machine, behind their scheme.
+pub const THIS_MACHINE: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
 
 fn ready_line(text: &str) -> Option<String> {
     let is_ready = |line: &&str| {
@@ -69,12 +93,12 @@ impl GoingServer {
             Some(LimitValue::Size(_)) | None => String::new(),
         };
         let said = self.said.as_deref().map(|line| format!(" (it printed `{}`)", quoted(line))).unwrap_or_default();
-        let reason = format!(
-            "The command was stopped{after} ({signal}): it is a server, which does not end by itself{said}; make it a service"
-        );
+        let what = if self.is_supposed { "it seems to be the server that the next prerequisite asks" } else { "it is a server" };
+        let reason =
+            format!("The command was stopped{after} ({signal}): {what}, which does not end by itself{said}; make it a service");
         let port = self.said.as_deref().and_then(port_in).map_or("its port".to_owned(), |port| port.to_string());
         let advice = Advice::to_do(format!(
-            "This command does not end: it is a server. Make it a service, which goes on while the checks run: in proctor.toml \
+            "This command does not end: {what}. Make it a service, which goes on while the checks run: in proctor.toml \
              `service = true` and `ready = {{ port = {port} }}` of a `[[prerequisite]]`; in a specification `proctor.service` of a \
              prerequisite, or `globalConfiguration.devServer` (`proctor check --fix FILE` writes it)"
         ));
@@ -130,5 +154,17 @@ mod tests {
             let told = timed_out(tool, command, limit, stdout);
             assert!(!told.reason.contains("is a server"), "{command}: {}", told.reason);
         }
+    }
+
+    #[test]
+    fn a_program_of_the_project_is_a_server_where_the_next_prerequisite_asks_one() {
+        let end = || ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigterm, code: None, signal: None };
+        let told = |command: &str, is_asked_behind| {
+            let returned = Returned { end: end(), ..Returned::exited(Tool::Generic, command, 0).saying("starting\n", "") };
+            Returned { is_asked_behind, ..returned }.interpret().reason
+        };
+        assert!(told("node server.js", true).contains("the server that the next prerequisite asks"));
+        assert!(!told("node server.js", false).contains("server that"));
+        assert!(!told("npm ci", true).contains("server that"));
     }
 }

@@ -2,7 +2,8 @@
 //! ready in time and ran until it was stopped. Its exit code does not matter.
 
 use crate::model::{
-    ActionEnd, CategoryCode, CommandLine, EndedAction, Interpretation, PortHolder, Service, StopReason, StopStage, StreamExcerpt,
+    ActionEnd, Advice, CategoryCode, CommandLine, EndedAction, Interpretation, PortHolder, Service, StopReason, StopStage,
+    StreamExcerpt,
 };
 use crate::tools::ansi::plain_text;
 use crate::tools::interpret::{Input, interpret};
@@ -64,6 +65,9 @@ fn ended(input: &ServiceInput<'_>, how: &str) -> Interpretation {
     Interpretation::plain(CategoryCode::ServiceEnded, reason)
 }
 
+/// How the description of the server that `devServer` of a specification names begins.
+pub const DEV_SERVER_DESCRIPTION: &str = "goes on while the steps run: ";
+
 fn stopped(input: &ServiceInput<'_>, stage: StopStage) -> Interpretation {
     match input.life {
         ServiceLife::Ready => {
@@ -73,14 +77,21 @@ fn stopped(input: &ServiceInput<'_>, stage: StopStage) -> Interpretation {
                 || format!("it did not end within its `grace` ({} s) and was killed", input.action.action.grace.as_secs_f64());
             Interpretation { warnings: (stage == StopStage::Sigkill).then(late).into_iter().collect(), ..plain }
         }
-        ServiceLife::NotReady(last) => Interpretation::plain(
-            CategoryCode::ServiceNotReady,
-            format!(
-                "The service was not ready after {} s (`ready.timeout`) and was stopped ({}); the last look: {last}",
-                input.service.timeout.as_secs_f64(),
-                stage.signal_name()
-            ),
-        ),
+        ServiceLife::NotReady(last) => {
+            let is_dev_server = input.action.action.description.starts_with(DEV_SERVER_DESCRIPTION);
+            let limit = if is_dev_server { "`startupTimeout` of `devServer`" } else { "`ready.timeout`" };
+            let (after, signal) = (input.service.timeout.as_secs_f64(), stage.signal_name());
+            let reason =
+                format!("The service was not ready after {after} s ({limit}) and was stopped ({signal}); the last look: {last}");
+            let advice = if is_dev_server {
+                Advice::to_do(format!(
+                    "Read the server's log, then correct `healthCheckUrl` or `port` of `devServer`, or raise its `startupTimeout`: {reason}"
+                ))
+            } else {
+                Advice::default()
+            };
+            Interpretation { advice, ..Interpretation::plain(CategoryCode::ServiceNotReady, reason) }
+        }
         ServiceLife::EndedBefore => {
             Interpretation::plain(CategoryCode::ServiceEnded, "The service was not there any more before it was ready")
         }

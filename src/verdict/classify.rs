@@ -158,7 +158,7 @@ fn judge_by_row(row: &CategoryRow, doubt: Option<String>, facts: &ActionFacts<'_
     let reason = hung.map_or_else(|| reason.clone(), |hung| format!("{reason}. {hung}"));
     let debt = debt_of_row(row, facts, &reason);
     let mut classification = Classification::plain(row.result, row.code, reason);
-    let mut message = row.message.to_owned();
+    let (mut message, mut agent) = (row.message.to_owned(), row.agent);
     match row.work {
         ToolWork::Succeeded => classification.tool_succeeded = Some(true),
         ToolWork::Failed => classification.tool_failed = Some(true),
@@ -185,10 +185,15 @@ fn judge_by_row(row: &CategoryRow, doubt: Option<String>, facts: &ActionFacts<'_
         classification.actual_duration = Some(facts.duration);
         let general = limits::message(*limit).unwrap_or(row.message);
         message = advised(row, facts).unwrap_or(general).to_owned();
+        // A command gets advice about its time limit only if it is a server, and neither more time nor speed helps a server.
+        let is_command = matches!(facts.action.kind, ActionKind::Command | ActionKind::CustomScript(_));
+        if row.code == CategoryCode::TimedOut && is_command && advised(row, facts).is_some() {
+            agent = AgentWord::FixSpecification;
+        }
     }
     let blocking = if row.result == ResultType::Success { Blocking::Allowed } else { Blocking::Blocks };
     mark_file(&mut classification, facts.action, row.result);
-    let agent_action = row.agent.action(message);
+    let agent_action = agent.action(message);
     let diagnostics = facts.interpretation.diagnostics.clone();
     let mut outcome = ActionJudgement { classification, blocking, debt, agent_action, diagnostics, summary: None };
     if row.result == ResultType::TestFailure {

@@ -4,7 +4,7 @@
 use crate::model::{CategoryCode, ResultType};
 use crate::verdict::agent::AgentWord;
 use crate::verdict::category_row::CategoryRow;
-use crate::verdict::rows::{SUCCESS, UNTESTED};
+use crate::verdict::rows::{FILE_FAILURE, SUCCESS, UNTESTED};
 
 /// The tool says itself that it had nothing to look at.
 pub(in crate::verdict) const NOTHING_CHECKED: CategoryRow = CategoryRow {
@@ -36,4 +36,16 @@ pub(in crate::verdict) const FILES_CHANGED: CategoryRow = CategoryRow {
     recoverable: Some("Run the command by hand in the project"),
     shows_output: true,
     ..SUCCESS
+};
+
+/// The file is on disk, where the project's ignore rules keep it out of what is judged.
+pub(in crate::verdict) const FILE_NOT_IN_TREE: CategoryRow = CategoryRow {
+    code: CategoryCode::FileNotInTree,
+    title: "File Not in the Judged Tree",
+    fix: "Let a step of the task make the file, or add its path to `watch.include` of proctor.toml: {reason}",
+    agent: AgentWord::FixSpecification,
+    message: "The file is on disk, and not in the tree that is judged. Let a step make it, or include its path.",
+    causes: &["The file is ignored, such as what a build makes", "The directory has no file in it"],
+    recoverable: Some("Ask `proctor why PATH` which rule leaves the file out"),
+    ..FILE_FAILURE
 };

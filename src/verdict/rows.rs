@@ -5,7 +5,7 @@
 use crate::model::{CategoryCode, DebtCategory, ResultType, Severity};
 use crate::verdict::agent::AgentWord;
 use crate::verdict::category_row::{CategoryRow, READY, SummaryWords, ToolWork};
-use crate::verdict::looking_rows::{FILES_CHANGED, NOTHING_CHECKED};
+use crate::verdict::looking_rows::{FILE_NOT_IN_TREE, FILES_CHANGED, NOTHING_CHECKED};
 
 const INTEGRATION: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::IntegrationFailure, Severity::High));
 pub(in crate::verdict) const UNTESTED: Result<(DebtCategory, Severity), &str> =
@@ -61,7 +61,7 @@ const UNPROVEN: CategoryRow = CategoryRow {
     ..EXECUTION_ERROR
 };
 
-const FILE_FAILURE: CategoryRow = CategoryRow {
+pub(in crate::verdict) const FILE_FAILURE: CategoryRow = CategoryRow {
     result: ResultType::ValidationFailure,
     debt: UNTESTED,
     fix: "Make the file as it must be: {reason}",
@@ -74,7 +74,7 @@ const ANSWER_FAILURE: CategoryRow =
     CategoryRow { fix: "Make the server answer as it must: {reason}", agent: AgentWord::ImplementFix, ..TEST_FAILURE };
 
 /// One row per code, in the order of [`CategoryCode`]. The check below keeps any other order from compiling.
-pub(in crate::verdict) const ROWS: [CategoryRow; 52] = [
+pub(in crate::verdict) const ROWS: [CategoryRow; 53] = [
     CategoryRow { code: CategoryCode::TestsPassed, tests_ran: true, is_determined_by_inputs: true, ..SUCCESS },
     CategoryRow {
         code: CategoryCode::TestsFailed,
@@ -471,11 +471,12 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 52] = [
     },
     NOTHING_CHECKED,
     FILES_CHANGED,
+    FILE_NOT_IN_TREE,
 ];
 
 /// Checks at compile time that the rows have the order of the enum, because [`row_of`] uses the variant as index.
 const _: () = {
-    assert!(ROWS.len() == CategoryCode::FilesChanged as usize + 1);
+    assert!(ROWS.len() == CategoryCode::FileNotInTree as usize + 1);
     let mut place = 0;
     while place < ROWS.len() {
         assert!(ROWS[place].code as usize == place);
@@ -534,9 +535,9 @@ mod tests {
             C::AnswerValid | C::AnswerInvalid | C::EndpointMissing | C::ServerError | C::NoAnswer => {}
             C::ResultValid | C::ResultInvalid | C::ClientFailed => {}
             C::ReviewApproved | C::ReviewRejected | C::NoVerdict | C::TestsMissing | C::SpecificationInvalid => {}
-            C::NothingChecked | C::FilesChanged => {}
+            C::NothingChecked | C::FilesChanged | C::FileNotInTree => {}
         }
-        C::FilesChanged
+        C::FileNotInTree
     }
 
     #[test]

@@ -58,6 +58,22 @@ fn s1_links_within_the_project_are_followed_and_a_link_that_leaves_it_is_never_c
         assert!(entry(&report, "STEP.5")["result"]["fileExists"].is_null(), "nobody looked");
         assert_eq!(judged(&report, "STEP.6").0, "FILE_MISSING");
         assert_eq!(judged(&report, "STEP.7").0, "FILE_INVALID", "a directory is no file");
+        assert!(entry(&report, "STEP.7")["result"]["fileExists"].is_null(), "something is there");
+    }
+}
+
+#[test]
+fn what_is_on_disk_and_not_in_the_judged_tree_is_not_called_missing() {
+    let project = Project::new().file(".gitignore", "dist\n").file("dist/app.js", "1").file("old.txt", "1");
+    fs::create_dir(project.path().join("empty")).expect("a directory");
+    let steps = [shell("rm old.txt"), exists("dist/app.js"), exists("empty"), exists("old.txt"), exists("gone")];
+    let report = with_steps(project, &steps).toml("").proctor(["run", "--task", "T200", "--json"]).any_status().json();
+    for (id, code) in
+        [("STEP.2", "FILE_NOT_IN_TREE"), ("STEP.3", "FILE_NOT_IN_TREE"), ("STEP.4", "FILE_MISSING"), ("STEP.5", "FILE_MISSING")]
+    {
+        let (found, reason) = judged(&report, id);
+        assert_eq!(found, code, "{id}: {reason}");
+        assert_eq!(reason.contains("proctor why"), code == "FILE_NOT_IN_TREE", "{id}: {reason}");
     }
 }
 

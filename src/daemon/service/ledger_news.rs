@@ -9,7 +9,7 @@ use tokio::sync::mpsc::Sender;
 
 use crate::api::{DoingV1, EventV1, ListedV1, ProjectV1, RunOutcomeV1, WatchingV1};
 use crate::daemon::service::call::Call;
-use crate::model::{Activity, Approval, CommandExit, OverallResult, OverallStatus, ProjectId, Sequence};
+use crate::model::{Activity, Approval, CommandExit, OverallResult, OverallStatus, ProjectId, Sequence, TaskId};
 use crate::process::clock;
 use crate::project::{ProjectError, RecordedRun, RegisteredProject, StoreReader};
 use crate::watch::{FollowedFile, WatchHub};
@@ -26,9 +26,11 @@ const LEDGERS: &str = "ledger";
 pub fn list_by_ledger(archive: &mut StoreReader, project: &RegisteredProject) -> Result<ProjectV1, ProjectError> {
     let root = PathBuf::from(&project.path);
     let mut standing = archive.last_known_status(Some(&project.id), &root, Approval::Approved, &[], Activity::Idle)?;
-    // Own checks that never had a verdict are left out beside tasks that had one: the project may have only test specifications.
-    if standing.tasks.iter().any(|task| task.verdict.is_some()) {
-        standing.tasks.retain(|task| task.verdict.is_some());
+    // Own checks that never had a verdict are left out beside other tasks: the project may have only test specifications. A task whose
+    // runs had none, because its specification is wrong, is listed.
+    let own = TaskId::default_task();
+    if standing.tasks.iter().any(|task| task.verdict.is_some() || task.task != own) {
+        standing.tasks.retain(|task| task.verdict.is_some() || task.task != own);
     }
     let listed = ListedV1::new(&standing, WatchingV1::NotWatched, DoingV1::Unknown, clock::now());
     Ok(ProjectV1 { standing: Some(listed), ..ProjectV1::new(project.id.clone(), &root, project.serving) })

@@ -1,6 +1,8 @@
 //! Fills in a debt item from the entries of its actions. A field without a source in the entries is null (C50).
 
-use crate::model::{ActionType, CategoryCode, DebtCategory, DebtOrigin, DebtSettings, ResultType, Severity, WorkType};
+use crate::model::{
+    ActionType, CategoryCode, DebtCategory, DebtOrigin, DebtSettings, ResultType, Severity, WorkType, WrittenActionType,
+};
 use crate::report::build_debt::cause::first_failure;
 use crate::report::build_debt::groups::{Entries, Group};
 use crate::report::build_debt::guidance::build_guidance;
@@ -141,7 +143,7 @@ fn is_server_running(entry: &ActionResultV2) -> Option<bool> {
 fn build_diagnostics(group: &Group<'_>) -> DebtDiagnosticsV1 {
     let head = group.head;
     let result = head.result.as_ref();
-    let trace = (head.action_type == ActionType::HttpRequest).then(|| HttpTraceV1 {
+    let trace = (head.action_type == WrittenActionType::Known(ActionType::HttpRequest)).then(|| HttpTraceV1 {
         request: head.command.clone(),
         response_status: result.and_then(|result| result.status_code),
         response_body: result.and_then(|result| result.response_body.as_ref()).map(|body| body.text.clone()),

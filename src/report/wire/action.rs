@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, ActionType, AgentAction, Classification, ControlObservation, Coverage, DebtGeneration, DiagnosticSummary,
-    DurationMs, Examined, ResultType, ReviewObservation, RunId, Survivor, SystemFault, TestResults, Timestamp, TreeDigest,
+    ActionId, AgentAction, Classification, ControlObservation, Coverage, DebtGeneration, DiagnosticSummary, DurationMs, Examined,
+    ResultType, ReviewObservation, RunId, Survivor, SystemFault, TestResults, Timestamp, TreeDigest, WrittenActionType,
 };
 
 use super::observed::{AttemptV2, DiagnosticsV2, HealthCheckV2, TextV2};
@@ -58,8 +58,9 @@ pub struct ActionResultV2 {
     pub action_id: ActionId,
     /// The action's name in the configuration (added to the original format).
     pub name: String,
+    /// The type; of an action whose specification is wrong, the text that stands in its place.
     #[serde(rename = "type")]
-    pub action_type: ActionType,
+    pub action_type: WrittenActionType,
     /// The tool whose output was read, for example `typescript` for tsc (added to the original format).
     pub tool: String,
     /// Whether the action was carried out, skipped, invalid or reused (added to the original format, C62).

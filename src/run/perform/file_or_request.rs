@@ -100,6 +100,15 @@ impl Performer<'_, '_> {
             Ok(FollowedPath::Circle) => FileState::Refused("the links in its path lead in a circle".to_owned()),
             Err(error) => FileState::Refused(format!("it cannot be read: {error}")),
         };
+        let look = match (look, self.place.snapshot_for(action)) {
+            (FileState::Missing, Some(snapshot)) => {
+                let was_removed = !matches!(snapshot.files_of_tree().follow(path), Ok(FollowedPath::Missing));
+                // A link to nothing is nothing, wherever it stands.
+                let on_disk = std::fs::metadata(root.join(path)).ok().filter(|_| !was_removed);
+                on_disk.map_or(FileState::Missing, |found| FileState::NotInTree { is_directory: found.is_dir() })
+            }
+            (look, _) => look,
+        };
         let seen = FileObservation { path: validation.path.clone(), look };
         let interpretation = interpret_file(validation, &seen);
         if interpretation.category == CategoryCode::FileValid {
@@ -114,8 +123,9 @@ impl Performer<'_, '_> {
         let (sent, begun) = (clock::now(), clock::monotonic());
         let stopped = || self.requested_stop(action);
         let secrets = self.secrets();
-        let mut answer = send(&secrets.fill_request(request), &RequestBounds { timeout, stopped: &stopped });
-        answer.outcome = secrets.mask_outcome(answer.outcome);
+        let filled = secrets.fill_request(request);
+        let mut answer = send(&filled, &RequestBounds { timeout, stopped: &stopped });
+        answer.outcome = secrets.mask_outcome(answer.outcome, (&request.url, &filled.url));
         let duration = DurationMs::from(clock::monotonic().since(begun));
         let diagnosis = match &answer.outcome {
             ExchangeOutcome::Answered(_) | ExchangeOutcome::Unsendable(_) | ExchangeOutcome::Stopped(_) => None,

@@ -236,6 +236,7 @@ impl Performer<'_, '_> {
                 names_in: |_| Vec::new(),
                 source: |_, _| None,
                 survivors: ended.survivors.len(),
+                is_asked_behind: false,
             },
             service,
             life,

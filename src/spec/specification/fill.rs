@@ -35,6 +35,9 @@ const COMMANDS: &[&str] = &["command", "checkCommand", "argv", "connectionString
 /// is recorded.
 const FOR_SECRETS: &[&str] = &["environment", "url", "headers", "body", "connectionString"];
 
+/// The type of actions of a browser.
+const BROWSER_ACTION: &str = "MCP_BROWSER_COMMAND";
+
 /// The key of the variables for all actions, in `globalConfiguration`.
 const VARIABLES: &str = "environment";
 
@@ -88,17 +91,21 @@ struct Context {
     /// Whether the keys of [`FOR_SECRETS`] have their meaning here.
     is_of_parameters: bool,
     is_of_globals: bool,
+    /// Whether it stands in an action of a browser. Its address is a word of the driver's command line, which others can read.
+    is_of_browser: bool,
     may_be_secret: bool,
 }
 
 impl Context {
     fn within(self, key: &str) -> Self {
-        let begins_here = (self.is_of_parameters && FOR_SECRETS.contains(&key)) || (self.is_of_globals && key == VARIABLES);
+        let begins_here = (self.is_of_parameters && !self.is_of_browser && FOR_SECRETS.contains(&key))
+            || (self.is_of_globals && key == VARIABLES);
         Self {
             is_text: self.is_text || TEXTS.contains(&key),
             is_command: COMMANDS.contains(&key),
             is_of_parameters: key == "parameters",
             is_of_globals: key == "globalConfiguration",
+            is_of_browser: self.is_of_browser,
             may_be_secret: self.may_be_secret || begins_here,
         }
     }
@@ -223,6 +230,8 @@ fn fill_value(
                     members.insert(filled, value);
                 }
             }
+            let is_of_browser = members.get("type").is_some_and(|kind| kind == BROWSER_ACTION);
+            let context = Context { is_of_browser: context.is_of_browser || is_of_browser, ..context };
             for (key, item) in members {
                 within(pointer, key, |pointer| fill_value(item, pointer, context.within(key), settings, filling));
             }

@@ -3,10 +3,9 @@
 //! The tasks of all files of a project are ordered and compared by their outlines. From the outlines of the actions, the
 //! report of a refused run gets an entry for each action.
 
-use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::model::{ActionId, ActionOutline, ActionPhase, ActionType, Problem, TextPosition};
+use crate::model::{ActionId, ActionOutline, ActionPhase, Problem, TextPosition, WrittenActionType};
 use crate::spec::specification::scan::member;
 
 /// The keys of a task's three lists of actions, each with the phase of its actions.
@@ -48,8 +47,8 @@ pub struct OutlinedAction {
     pub phase: ActionPhase,
     /// The JSON pointer to the action.
     pub pointer: String,
-    /// The action's id, type and texts, from which a report builds the action's entry; `None` if its type cannot be read.
-    pub outline: Option<ActionOutline>,
+    /// The action's id, type and texts, from which a report builds the action's entry.
+    pub outline: ActionOutline,
     /// Whether an error that prevents the run stands in the action.
     pub is_invalid: bool,
 }
@@ -108,17 +107,17 @@ pub(super) fn outline_actions(document: &Value, faults: &[Problem]) -> Vec<Outli
     found
 }
 
-fn outline_of((phase, number): (ActionPhase, usize), action: &Value) -> Option<ActionOutline> {
+fn outline_of((phase, number): (ActionPhase, usize), action: &Value) -> ActionOutline {
     let text = |key: &str| action.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let parameters = action.get("parameters");
     let said = SAYS_WHAT.iter().find_map(|key| parameters?.get(key)?.as_str());
-    Some(ActionOutline {
+    ActionOutline {
         phase,
         id: ActionId::try_from(text("actionId")).unwrap_or_else(|_| ActionId::numbered(phase.prefix(), number)),
-        action_type: ActionType::deserialize(action.get("type")?).ok()?,
+        action_type: WrittenActionType::of(action.get("type")),
         description: text("description"),
         subject: said.unwrap_or_default().to_owned(),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -126,7 +125,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::Gravity;
+    use crate::model::{ActionType, Gravity};
 
     fn fault(instance_path: &str, gravity: Gravity) -> Problem {
         Problem { gravity, ..Problem::new(instance_path, "wrong") }
@@ -156,22 +155,23 @@ mod tests {
         let seen: Vec<_> = invalid
             .iter()
             .map(|action| {
-                let outline = action.outline.as_ref();
-                (outline.map(|outline| outline.id.as_str()), action.phase, outline.map(|outline| outline.subject.as_str()))
+                let outline = &action.outline;
+                (outline.id.as_str(), action.phase, outline.subject.as_str())
             })
             .collect();
-        let clean_up = invalid[4].outline.as_ref().expect("it has a type");
+        let clean_up = &invalid[4].outline;
         assert_eq!(
             seen,
             [
-                (Some("STEP.1"), ActionPhase::Step, Some("make")),
-                (Some("STEP.4"), ActionPhase::Step, Some("make")),
-                (None, ActionPhase::Step, None),
-                (Some("STEP.11"), ActionPhase::Step, Some("make")),
-                (Some(clean_up.id.as_str()), ActionPhase::Cleanup, Some("make")),
+                ("STEP.1", ActionPhase::Step, "make"),
+                ("STEP.4", ActionPhase::Step, "make"),
+                ("STEP.5", ActionPhase::Step, "make"),
+                ("STEP.11", ActionPhase::Step, "make"),
+                (clean_up.id.as_str(), ActionPhase::Cleanup, "make"),
             ]
         );
-        assert_eq!(clean_up.action_type, ActionType::HttpRequest);
+        assert_eq!(clean_up.action_type, WrittenActionType::Known(ActionType::HttpRequest));
+        assert_eq!(invalid[2].outline.action_type, WrittenActionType::of(Some(&json!("NO_SUCH_TYPE"))));
         assert!(outline_actions(&json!([1]), &faults).is_empty());
         assert!(outline_actions(&document, &[]).iter().all(|action| !action.is_invalid));
     }

@@ -105,7 +105,7 @@ pub fn read_filled_specification(
     surroundings: SpecificationContext<'_>,
     settings: &SpecificationSettings,
 ) -> SpecificationReading {
-    let (text, bare) = quote_bare(text);
+    let (text, bare) = quote_bare(without_mark(text));
     let text: &str = &text;
     let mut document = match parse(text, file) {
         Ok(document) => document,
@@ -172,6 +172,11 @@ fn shape_of(document: &mut Value, filling: &Filling) -> Vec<ShapeFault> {
     let is_of_type = |fault: &&ShapeFault| fault.problem.rule.as_ref().is_some_and(|rule| rule.keyword == "type");
     let wrong_types = shape.iter().filter(is_of_type).map(|fault| fault.problem.pointer.as_str());
     if filling.retype(document, wrong_types) { look(document) } else { shape }
+}
+
+/// Returns a text without the byte order mark that some editors write in front of it. Positions are counted without it too.
+pub(super) fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 fn parse(text: &str, file: &str) -> Result<Value, Box<Problem>> {

@@ -92,10 +92,11 @@ fn linear() -> ValidationOptions<'static> {
 
 fn faults_of(error: &ValidationError<'_>) -> Vec<ShapeFault> {
     let schema_path = error.schema_path().to_string();
+    let asked = SCHEMA.pointer(&schema_path);
     let rule = |params| {
         let (code, schema_path) = ("SCHEMA".to_owned(), format!("#{schema_path}"));
         let keyword = error.kind().keyword();
-        let value = shown_value(keyword, error.instance());
+        let value = shown_value(keyword, asked.unwrap_or(&Value::Null), error.instance());
         Some(BrokenRule { code, schema_path, keyword: keyword.to_owned(), params, value })
     };
     let pointer = error.instance_path().to_string();
@@ -125,10 +126,22 @@ const ABOUT_THE_VALUE: [&str; 5] = ["const", "enum", "maximum", "minimum", "patt
 /// The longest wrong text that is repeated, in bytes.
 const LONGEST_SHOWN: usize = 100;
 
-/// Returns the wrong value, if it can be repeated in a message.
-fn shown_value(keyword: &str, value: &Value) -> Option<Value> {
+/// The types in place of which a text is repeated: `"200"` stands there for a number. In place of an object or a list a text may hold
+/// a secret, such as a header.
+const SHORT_TYPES: [&str; 3] = ["integer", "number", "boolean"];
+
+/// Returns the wrong value, if it can be repeated in a message. `asked` is the keyword's value in the schema.
+fn shown_value(keyword: &str, asked: &Value, value: &Value) -> Option<Value> {
+    let is_short = |asked: &Value| asked.as_str().is_some_and(|asked| SHORT_TYPES.contains(&asked) || asked == "null");
+    let wants_short = match asked {
+        Value::Array(kinds) => kinds.iter().all(is_short),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => is_short(asked),
+    };
     let is_shown = match value {
-        Value::String(text) => ABOUT_THE_VALUE.contains(&keyword) && text.len() <= LONGEST_SHOWN,
+        Value::String(text) => {
+            let may_be = ABOUT_THE_VALUE.contains(&keyword) || (keyword == "type" && wants_short && !text.contains("{{"));
+            may_be && text.len() <= LONGEST_SHOWN
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => ABOUT_THE_VALUE.contains(&keyword) || keyword == "type",
         Value::Array(_) | Value::Object(_) => false,
     };
@@ -183,6 +196,14 @@ fn by_table(plain: Problem, keyword: &str, schema_path: &str, instance: &Value) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_repeated_where_a_number_is_wanted_and_where_it_may_hold_a_secret_it_is_not() {
+        let shown = |asked: Value, text: &str| shown_value("type", &asked, &json!(text)).is_some();
+        assert!(shown(json!("integer"), "200") && shown(json!(["integer", "null"]), "abc"));
+        assert!(!shown(json!("object"), "Authorization: Bearer x") && !shown(json!(["integer", "string"]), "x"));
+        assert!(!shown(json!("integer"), "{{TOKEN}}"));
+    }
 
     #[test]
     fn a_pattern_may_be_long_and_not_large() {

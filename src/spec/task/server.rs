@@ -8,7 +8,7 @@ use crate::spec::action::plain_action;
 use crate::spec::specification::{RawDevServer, RawReady};
 use crate::spec::task::Resolver;
 use crate::spec::task::kind::split;
-use crate::tools::command_text;
+use crate::tools::{DEV_SERVER_DESCRIPTION, command_text};
 
 /// The default time limit until a server is ready, in milliseconds (schema 2.0.0).
 const STARTUP: u64 = 30_000;
@@ -31,7 +31,7 @@ impl Resolver<'_> {
         let command = server.command.as_deref().expect("the lint refuses a server without a command");
         let directory = server.working_directory.as_deref().unwrap_or_default();
         let plain = self.of_the_file(SERVER, 1, "development server", command);
-        let description = format!("goes on while the steps run: `{}`", plain.command.display);
+        let description = format!("{DEV_SERVER_DESCRIPTION}`{}`", plain.command.display);
         let started = Action { directory: self.path(directory).into(), description, ..plain };
         Some(as_service(started, from_dev_server(server)))
     }

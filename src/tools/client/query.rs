@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::model::{CategoryCode, ClientFacts, DatabaseQuery, Interpretation, QueryKind};
+use crate::model::{Advice, CategoryCode, ClientFacts, DatabaseQuery, Interpretation, QueryKind, SqlPart, sql_parts};
 use crate::tools::client::{failed, first_line};
 use crate::tools::file_validation::{quoted, sentence};
 use crate::tools::interpret::Exited;
@@ -37,7 +37,11 @@ pub(super) fn interpret_sqlite(exited: &Exited<'_>, wanted: &DatabaseQuery) -> I
         0 => judge(exited, wanted),
         code if code == i32::from(SQLITE_NOT_OPENED) => {
             let why = first_line(&exited.stderr).unwrap_or("it does not say why");
-            Interpretation::plain(CategoryCode::NoAnswer, format!("The database cannot be opened: {why}"))
+            let reason = format!("The database cannot be opened: {why}");
+            let advice = Advice::to_do(format!(
+                "Let a step before this one make the database's file, or correct `connectionString`: it cannot be opened: {why}"
+            ));
+            Interpretation { advice, ..Interpretation::plain(CategoryCode::ClientFailed, reason) }
         }
         _ => failed(exited, "SQLite"),
     }
@@ -61,14 +65,20 @@ fn judge(exited: &Exited<'_>, wanted: &DatabaseQuery) -> Interpretation {
     };
     let facts = Some(ClientFacts { rows: count, initialized: None });
     let judged = match fault(wanted, count, &rows) {
-        Ok(()) => Interpretation::plain(CategoryCode::ResultValid, proven(wanted.kind, count)),
+        Ok(()) => Interpretation::plain(CategoryCode::ResultValid, proven(wanted, count)),
         Err((category, reason)) => Interpretation::plain(category, reason),
     };
     Interpretation { client: facts, ..judged }
 }
 
-fn proven(kind: QueryKind, count: Option<u64>) -> String {
-    match (kind, count) {
+/// The first words of statements that return rows, of which no row is changed.
+const RETURNING: &[&str] = &["pragma", "explain", "select", "values", "table", "show"];
+
+fn proven(wanted: &DatabaseQuery, count: Option<u64>) -> String {
+    let first = sql_parts(&wanted.query).into_iter().next();
+    let returns = matches!(first, Some(SqlPart::Word(word)) if RETURNING.contains(&word.as_str()));
+    match (wanted.kind, count) {
+        (QueryKind::Changes, Some(count)) if returns => format!("The statement returned {count} row(s)"),
         (QueryKind::Reads, Some(count)) => format!("The query returned {count} row(s), as it must"),
         (QueryKind::Changes, Some(count)) => format!("The statement was carried out on {count} row(s)"),
         (QueryKind::Reads | QueryKind::Changes, None) => "The statement was carried out".to_owned(),
@@ -183,6 +193,8 @@ mod tests {
         assert_eq!(seen(reads(), 2, "", refused).0, NoAnswer);
         let (category, _, reason) = seen(reads(), 1, "", "ERROR:  relation \"quotes\" does not exist\nLINE 1: x\n");
         assert_eq!(category, CategoryCode::ClientFailed);
+        let pragma = DatabaseQuery { query: "-- which\nPRAGMA table_info(a)".to_owned(), ..query(QueryKind::Changes) };
+        assert_eq!(seen(pragma, 0, "CHANGED 5\n", "").2, "The statement returned 5 row(s)");
         assert!(reason.contains("relation \"quotes\" does not exist"), "{reason}");
     }
 }

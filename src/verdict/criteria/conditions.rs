@@ -1,7 +1,7 @@
 //! Evaluates a task's conditions. An unknown success condition is not met, and an unknown failure condition is
 //! triggered (C67).
 
-use crate::condition::{Condition, ConditionTruth, Evaluation, Reference, evaluate};
+use crate::condition::{Condition, ConditionTruth, Evaluation, Reference, evaluate, why_no_part};
 use crate::model::{ActualValue, ConditionValue, JudgedCondition, ResultType, TaskCondition};
 use crate::verdict::criteria::seen::{SeenAction, SeenRun};
 
@@ -49,7 +49,10 @@ fn reason(condition: &Condition, evaluation: &Evaluation, run: &SeenRun<'_>) -> 
     if evaluation.truth == ConditionTruth::Unknown {
         let unknown: Vec<String> = evaluation.unknown.iter().map(|reference| format!("`{reference}`")).collect();
         let of_unknown = references.iter().find(|reference| evaluation.unknown.contains(&reference.to_string()));
-        let why = of_unknown.map(|reference| why_unknown(run.action(&reference.action), reference)).unwrap_or_default();
+        let why = of_unknown.map(|reference| {
+            why_no_part(reference, run).unwrap_or_else(|| why_unknown(run.action(&reference.action), reference))
+        });
+        let why = why.unwrap_or_default();
         return format!("Not known: {}; {why}", unknown.join(", "));
     }
     let unsuccessful = references

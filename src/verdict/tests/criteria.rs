@@ -138,6 +138,28 @@ fn c67_what_is_unknown_is_not_met_and_triggered() {
 }
 
 #[test]
+fn a_part_that_an_answer_has_not_is_told_by_what_is_there() {
+    let body = json!({ "ok": true, "items": [{ "id": 1 }], "note": null });
+    let answer = SeenAnswer { status: 200, headers: BTreeMap::new(), parsed_body: Some(body) };
+    let seen = [Seen { answer: Some(answer), ..without_process("STEP.1", ActionType::HttpRequest, ResultType::Success) }];
+    for (condition, why) in [
+        ("STEP.1.body.includes('ok')", "`STEP.1.body` is an object; `.includes` needs a text or a list"),
+        ("STEP.1.body.ok.length > 0", "`STEP.1.body.ok` is true or false; `.length` needs a text or a list"),
+        (
+            "STEP.1.body.items === 1",
+            "`STEP.1.body.items` is a list; only a number, a text, `true`, `false` and `null` can be compared",
+        ),
+        ("STEP.1.body.items[1].id === 1", "`STEP.1.body.items` is a list and has no such part"),
+        ("STEP.1.body.note.text === 'a'", "`STEP.1.body.note` is null and has no such part"),
+    ] {
+        let criteria = TaskCriteria { success: conditions(&[condition]), ..criteria() };
+        let (_, evaluation) = judged(&criteria, &seen);
+        let reason = evaluation.success[0].reason.as_deref().unwrap_or_default();
+        assert!(reason.ends_with(why) && !evaluation.success[0].decided, "{condition}: {reason}");
+    }
+}
+
+#[test]
 fn every_field_that_was_seen_can_be_asked() {
     let file = SeenFile { exists: true, size: Some(64), is_valid_json: Some(false), pattern_matches: Some(true) };
     let answer = SeenAnswer {

@@ -2,7 +2,7 @@
 //! interpreted successes that other facts contradict (E3).
 
 use crate::model::{
-    Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory,
+    Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, Advice, BlockOn, Blocking, CategoryCode, DebtCategory,
     DiagnosticSummary, FileCheck, FileValidation, HttpRequest, Interpretation, OverallResult, OverallStatus, Phase, ResultType,
     SpawnFailure, Tool,
 };
@@ -149,6 +149,14 @@ fn matrix_timeout() {
     let outcome = judge(&step(Tool::Generic), &timed_out(), &plain(CategoryCode::TimedOut));
     let debt = Some(DebtCategory::PerformanceIssue);
     assert_row(&outcome, &Cells { result: ResultType::Timeout, policy: NO_POLICY, blocking: Blocking::Blocks, debt });
+    assert_eq!(outcome.agent_action.action, "OPTIMIZE_OR_RAISE_TIMEOUT");
+    // Only a command that is a server gets an advice.
+    let advice = Advice::to_do("Make it a service".to_owned());
+    let server = judge(&step(Tool::Generic), &timed_out(), &Interpretation { advice, ..plain(CategoryCode::TimedOut) });
+    assert_eq!(
+        (server.agent_action.action.as_str(), server.agent_action.message.as_str()),
+        ("FIX_SPECIFICATION", "Make it a service")
+    );
 }
 
 /// C16: a missing file makes a prerequisite fail. `rows.rs` tests this for a step.

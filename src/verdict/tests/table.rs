@@ -249,6 +249,12 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       perhaps: The command mends in place of only looking
       perhaps: The tool's configuration switches mending on
       recover: Run the command by hand in the project
+    FILE_NOT_IN_TREE: ValidationFailure, tool Succeeded; debt ValidationMissing, High
+      File Not in the Judged Tree: Let a step of the task make the file, or add its path to `watch.include` of proctor.toml: {reason}
+      FixSpecification: The file is on disk, and not in the tree that is judged. Let a step make it, or include its path.
+      perhaps: The file is ignored, such as what a build makes
+      perhaps: The directory has no file in it
+      recover: Ask `proctor why PATH` which rule leaves the file out
     ");
 }
 

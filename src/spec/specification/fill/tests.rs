@@ -96,12 +96,13 @@ fn a_secret_keeps_its_placeholder_and_stands_only_where_it_is_not_recorded() {
         "globalConfiguration": { "environment": { "T": "Bearer ${TOKEN}" }, "devServer": { "url": "http://{{TOKEN}}" } },
         "parameters": { "url": "http://a/{{ TOKEN }}", "command": "curl {{TOKEN}}", "body": { "a": ["{{TOKEN}}"] }, "connectionString": "postgres://a:{{TOKEN}}@b/c" },
         "description": "with {{TOKEN}}",
+        "step": { "type": "MCP_BROWSER_COMMAND", "parameters": { "url": "http://a/{{TOKEN}}" } },
     });
     let filling = fill(&mut document, &settings(&[], &["TOKEN"]), &[]);
     assert_eq!(document["globalConfiguration"]["environment"]["T"], "Bearer {{TOKEN}}");
     assert_eq!(document["parameters"]["url"], "http://a/{{TOKEN}}");
     let misplaced: Vec<&str> = filling.misplaced_secrets.iter().map(|(pointer, _)| pointer.as_str()).collect();
-    assert_eq!(misplaced, ["/globalConfiguration/devServer/url", "/parameters/command"]);
+    assert_eq!(misplaced, ["/globalConfiguration/devServer/url", "/parameters/command", "/step/parameters/url"]);
     assert_eq!(open_placeholders(&document, &filling), [], "neither a secret nor a misplaced one is open");
     assert_eq!(filling.filled["TOKEN"].value, None);
     let shape = with_stand_ins(&document, &filling).expect("there is a secret");

@@ -3,6 +3,8 @@
 //! Only the values that are wrong are replaced, and everything else keeps its bytes. A file with such a fault runs nothing, so no
 //! correction turns a verdict that failed into one that passed. A correction that rests on a guess is marked, and a person is asked.
 
+mod conditions;
+mod dev_server;
 mod edit;
 mod ready;
 #[cfg(test)]
@@ -16,10 +18,11 @@ use serde_json::{Value, json};
 use crate::config::SpecificationSettings;
 use crate::model::{Problem, TextPosition};
 use crate::spec::specification::fill::{fill, quote_bare, restore_bare};
+use crate::spec::specification::fix::dev_server::DevServerMatch;
 use crate::spec::specification::fix::edit::{insert_element, insert_member, insert_written, removal_of_member};
 use crate::spec::specification::fix::ready::{Ready, find_ready};
-use crate::spec::specification::lint::lacks_operand;
-use crate::spec::specification::read::{SpecificationContext, read_filled_specification};
+use crate::spec::specification::lint::{LackingOperand, lacking_operand};
+use crate::spec::specification::read::{SpecificationContext, read_filled_specification, without_mark};
 use crate::spec::specification::scan::{Places, member, scan};
 use crate::tools::{ServerKind, server_kind};
 
@@ -29,6 +32,9 @@ const LISTS: [&str; 3] = ["prerequisites", "steps", "cleanup"];
 const DEV_SERVER: &str = "/globalConfiguration/devServer";
 const ACTION_TYPES: &str = "/executionEngine/availableActionTypes";
 const REQUEST: &str = "HTTP_REQUEST";
+
+/// The fields of a look at a file that EXISTS does not show.
+const CONTENT_FIELDS: [&str; 2] = ["isValidJSON", "patternMatches"];
 
 /// Whether a correction follows from the file, or rests on a guess.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +76,16 @@ pub struct CorrectionPlan {
 /// Finds the corrections of a specification's text. The placeholders are filled from `settings` only to understand the file: what
 /// is written keeps them.
 pub fn plan_corrections(text: &str, project_root: &Path, settings: &SpecificationSettings) -> CorrectionPlan {
+    let unmarked = without_mark(text);
+    let mark = text.len() - unmarked.len();
+    let mut plan = plan_unmarked(unmarked, project_root, settings);
+    for edit in plan.corrections.iter_mut().flat_map(|correction| &mut correction.edits) {
+        edit.range = edit.range.start + mark..edit.range.end + mark;
+    }
+    plan
+}
+
+fn plan_unmarked(text: &str, project_root: &Path, settings: &SpecificationSettings) -> CorrectionPlan {
     let (quoted, bare) = quote_bare(text);
     let Ok(mut document) = serde_json::from_str::<Value>(&quoted) else { return CorrectionPlan::default() };
     let places = scan(&quoted);
@@ -84,7 +100,7 @@ pub fn plan_corrections(text: &str, project_root: &Path, settings: &Specificatio
         // The members are found by the keys that are written.
         filled = document.clone();
     }
-    let mut planner = Planner { text, places, document, filled, asks_dev_server: None, plan: CorrectionPlan::default() };
+    let mut planner = Planner { text, places, document, filled, added_dev_server: None, plan: CorrectionPlan::default() };
     planner.plan();
     verified(text, planner.plan, project_root, settings)
 }
@@ -135,8 +151,8 @@ struct Planner<'t> {
     /// The specification as it is written, and with its placeholders filled.
     document: Value,
     filled: Value,
-    /// The command of the `devServer` that a correction adds.
-    asks_dev_server: Option<String>,
+    /// The `devServer` that a correction adds, with its placeholders filled.
+    added_dev_server: Option<Value>,
     plan: CorrectionPlan,
 }
 
@@ -197,23 +213,41 @@ impl Planner<'_> {
 
     fn look_at(&mut self, found: &Found) {
         match found.action.get("type").and_then(Value::as_str) {
-            Some("FILE_VALIDATION") if found.action.get("parameters").is_some_and(lacks_operand) => self.look_for_file(found),
+            Some("FILE_VALIDATION") => self.look_at_file(found),
             Some("TERMINAL_COMMAND") if found.action.pointer("/proctor/service").is_none() => self.look_for_server(found),
             Some(_) | None => {}
         }
     }
 
-    fn look_for_file(&mut self, found: &Found) {
+    /// Lets a file be looked for only if nothing says what it is compared with. What is said in another way may be what was meant, and
+    /// without it a wrong file would pass.
+    fn look_at_file(&mut self, found: &Found) {
+        let Some(lacking) = found.action.get("parameters").and_then(lacking_operand) else { return };
         let Some(range) = self.places.range(&format!("{}/parameters/validationType", found.pointer)) else { return };
         let kind = text_at(&found.action, "/parameters/validationType");
-        let what = format!("{}: {kind} has nothing to compare the file with, so it is looked for only: EXISTS", id(found));
-        self.add(found, what, CorrectionBasis::Rule, vec![TextEdit { range, text: "\"EXISTS\"".to_owned() }]);
+        match lacking {
+            LackingOperand::Nothing => {
+                if let Some(field) = self.asked_field(found, &CONTENT_FIELDS) {
+                    let id = id(found);
+                    let what = format!("{id}: {kind} has nothing to compare the file with, and a condition asks `{id}.{field}`");
+                    return self.leave(found, what);
+                }
+                let what =
+                    format!("{}: {kind} has nothing to compare the file with, so it is looked for only: EXISTS", id(found));
+                self.add(found, what, CorrectionBasis::Rule, vec![TextEdit { range, text: "\"EXISTS\"".to_owned() }]);
+            }
+            LackingOperand::Elsewhere(words) => {
+                let what = format!("{}: {kind} has nothing to compare the file with, but {words}", id(found));
+                self.leave(found, what);
+            }
+        }
     }
 
     fn look_for_server(&mut self, found: &Found) {
         let command = text_at(&found.action, "/parameters/command").to_owned();
-        let is_the_dev_server = self.dev_server_command().is_some_and(|known| known.trim() == command.trim());
-        let kind = if is_the_dev_server { Some(ServerKind::Known) } else { server_kind(&command) };
+        let comparison = self.compare_with_dev_server(&found.action);
+        let is_the_dev_server = comparison == DevServerMatch::Same;
+        let kind = if comparison == DevServerMatch::Other { server_kind(&command) } else { Some(ServerKind::Known) };
         let Some(kind) = kind else { return };
         if found.list != "prerequisites" {
             if kind == ServerKind::Known {
@@ -232,6 +266,9 @@ impl Planner<'_> {
             }
             (ServerKind::Possible, Ok(_) | Err(_)) => {}
             (ServerKind::Known, Ok(ready)) => {
+                if let DevServerMatch::Differs(differing) = &comparison {
+                    return self.make_other_server(found, &command, &ready, differing);
+                }
                 let is_asked_before = has_workflow_checks(&task);
                 if is_the_dev_server || is_asked_before {
                     self.use_dev_server(found, &command, &ready, is_the_dev_server);
@@ -241,11 +278,6 @@ impl Planner<'_> {
             }
             (ServerKind::Known, Err(why)) => self.leave(found, format!("{}: `{command}` does not end: {why}", id(found))),
         }
-    }
-
-    fn dev_server_command(&self) -> Option<String> {
-        let of_file = self.filled.pointer(&format!("{DEV_SERVER}/command")).and_then(Value::as_str).map(str::to_owned);
-        of_file.or_else(|| self.asks_dev_server.clone())
     }
 
     /// Makes the action a service: it goes on while the steps run, and is stopped after them.
@@ -261,64 +293,18 @@ impl Planner<'_> {
                 insert_member(self.text, &self.places, &found.pointer, "proctor", &added)
             }
         };
-        let what = format!(
+        let mut what = format!(
             "{}: `{command}` does not end, so it becomes a service, which is ready when {} ({})",
             id(found),
             ready.words(),
             ready.why
         );
-        self.add(found, what, basis, edit.into_iter().collect());
-    }
-
-    /// Lets the server of all tasks be started as `devServer`, before anything asks it. The action then only asks whether the server
-    /// answers, so that conditions on it keep their meaning.
-    fn use_dev_server(&mut self, found: &Found, command: &str, ready: &Ready, is_there: bool) {
-        let has_own_ways = ["environment", "shell"].iter().any(|key| found.action["parameters"].get(*key).is_some());
-        let Some(url) = ready.url.as_deref().filter(|_| is_there || !has_own_ways) else {
-            if is_there && self.tasks() > 1 {
-                let what = "`devServer` starts the same server: remove this prerequisite, and what names it".to_owned();
-                return self.leave(found, format!("{}: {what}", id(found)));
-            }
-            self.make_service(found, command, ready, CorrectionBasis::Rule);
-            if is_there && let (Some(edit), Some(last)) = (self.removal(), self.plan.corrections.last_mut()) {
-                last.what.push_str("; `devServer`, which starts the same server, is removed");
-                last.edits.push(edit);
-            }
-            return;
-        };
-        let mut edits = Vec::new();
-        for (key, value) in [("type", json!(REQUEST)), ("parameters", json!({ "url": url, "method": "GET" }))] {
-            let range = self.places.range(&format!("{}/{key}", found.pointer));
-            edits.extend(range.map(|range| TextEdit { range, text: edit::one_line(&value) }));
+        let Some(edit) = edit else { return self.leave(found, what) };
+        let asking = self.ask_for_success(found);
+        if !asking.is_empty() {
+            what.push_str("; conditions on its exit code, which is never known, ask whether it is ready");
         }
-        let types = self.document.pointer(ACTION_TYPES).and_then(Value::as_array);
-        if types.is_some_and(|types| !types.iter().any(|one| one == REQUEST)) {
-            edits.extend(insert_element(self.text, &self.places, ACTION_TYPES, &json!(REQUEST)));
-        }
-        let mut what = format!("{}: `{command}` does not end; ", id(found));
-        if is_there {
-            what.push_str("`devServer` starts the same server before, so this only asks whether it answers");
-        } else {
-            let mut server = json!({ "command": command, "healthCheckUrl": url });
-            if let Some(directory) = self.document.pointer(&format!("{}/parameters/workingDirectory", found.pointer)) {
-                server["workingDirectory"] = directory.clone();
-            }
-            if let Some(timeout) = self.document.pointer(&format!("{}/timeout", found.pointer)) {
-                server["startupTimeout"] = timeout.clone();
-            }
-            edits.extend(insert_member(self.text, &self.places, "/globalConfiguration", "devServer", &server));
-            self.asks_dev_server = Some(command.to_owned());
-            what.push_str("it becomes `devServer`, because the task's workflow asks it first, and this asks whether it answers");
-        }
-        self.add(found, what, CorrectionBasis::Rule, edits);
-    }
-
-    fn removal(&self) -> Option<TextEdit> {
-        removal_of_member(self.text, &self.places, DEV_SERVER)
-    }
-
-    fn tasks(&self) -> usize {
-        self.document.get("tasks").and_then(Value::as_object).map_or(0, serde_json::Map::len)
+        self.add(found, what, basis, [edit].into_iter().chain(asking).collect());
     }
 
     fn add(&mut self, found: &Found, what: String, basis: CorrectionBasis, edits: Vec<TextEdit>) {

@@ -6,7 +6,7 @@ use crate::model::HealthUrl;
 use crate::shell::split_words;
 use crate::spec::specification::fix::{DEV_SERVER, text_at};
 use crate::spec::specification::lint::is_of_this_machine;
-use crate::tools::{ServerKind, server_kind};
+use crate::tools::{ServerKind, script_words, server_kind};
 
 /// The options by which servers are given their port. The value is a port, or an address that ends in one.
 const PORT_OPTIONS: &[&str] = &["--port", "-p", "--bind", "-b", "--listen", "-l", "-S", "--http-port", "--server.port"];
@@ -23,6 +23,10 @@ const DEFAULT_PORTS: &[(&str, u16)] = &[
     ("astro", 4321),
     ("react-scripts", 3000),
     ("ng", 4200),
+    ("nx", 4200),
+    ("gatsby", 8000),
+    ("storybook", 6006),
+    ("symfony", 8000),
     ("vue-cli-service", 8080),
     ("webpack", 8080),
     ("webpack-dev-server", 8080),
@@ -65,6 +69,14 @@ impl Ready {
         match (&self.url, &self.port) {
             (Some(url), _) => json!({ "url": url }),
             (None, port) => json!({ "port": port }),
+        }
+    }
+
+    /// Returns the port of this machine that is asked; `None` if a placeholder stands for it.
+    pub(super) fn known_port(&self) -> Option<u16> {
+        match (&self.url, &self.port) {
+            (Some(url), _) => port_of_url(url),
+            (None, port) => port.as_ref().and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok()),
         }
     }
 
@@ -134,7 +146,7 @@ pub(super) fn find_ready(
     if let Some(port) = port {
         return Ok(Ready::at(Target::Port(json!(port)), "the steps ask this port".to_owned(), false));
     }
-    let words = split_words(command).unwrap_or_default();
+    let words = script_words(command);
     let default = words.iter().rev().find_map(|word| {
         let name = word.rsplit('/').next().unwrap_or(word);
         DEFAULT_PORTS.iter().find(|(program, _)| *program == name).map(|(_, port)| *port)
@@ -201,7 +213,7 @@ fn target_of_url(url: &str, written: &str) -> Option<Target> {
     port_of_url(url).map(|port| Target::Port(json!(port)))
 }
 
-fn port_of_url(url: &str) -> Option<u16> {
+pub(super) fn port_of_url(url: &str) -> Option<u16> {
     if !is_of_this_machine(url) {
         return None;
     }
@@ -213,7 +225,7 @@ fn port_of_url(url: &str) -> Option<u16> {
 
 /// Returns the port that a server's command, its variables or those of all actions name, as it is written.
 fn port_of(action: &Value, document: &Value) -> Option<Value> {
-    let words = split_words(text_at(action, "/parameters/command")).unwrap_or_default();
+    let words = script_words(text_at(action, "/parameters/command"));
     for (place, word) in words.iter().enumerate() {
         let is_before = PORT_OPTIONS.contains(&word.as_str()) || BEFORE_PORT.contains(&word.as_str());
         if let Some(port) = words.get(place + 1).filter(|_| is_before).and_then(|next| port_value(next)) {

@@ -163,6 +163,40 @@ fn the_server_of_all_tasks_is_not_started_twice() {
 }
 
 #[test]
+fn a_server_with_the_command_of_the_dev_server_is_another_one_in_another_place() {
+    let server = json!({ "command": "npm run dev", "healthCheckUrl": "http://localhost:3000/health" });
+    let dev_server = [("/globalConfiguration/devServer", server.clone())];
+    let other = |key: &str, value: Value| {
+        let mut other = action(1, "npm run dev");
+        other["parameters"][key] = value;
+        other
+    };
+    for (key, value) in
+        [("workingDirectory", json!("/srv/app/admin")), ("environment", json!({ "APP": "admin" })), ("shell", json!("bash"))]
+    {
+        let asked = action(2, "curl -f http://localhost:3001/");
+        let (document_now, corrections) = corrected(&document(json!([other(key, value.clone()), asked]), &dev_server));
+        let first = document_now.pointer(FIRST).expect("it is there");
+        assert_eq!(first["type"], json!("TERMINAL_COMMAND"), "{key}");
+        assert_eq!(first["proctor"]["service"]["ready"], json!({ "url": "http://localhost:3001/" }), "{key}");
+        assert_eq!(document_now["globalConfiguration"]["devServer"], server, "{key}");
+        assert!(corrections[0].what.contains(key), "{}", corrections[0].what);
+        // Nothing tells the two servers apart by their ports.
+        for behind in [None, Some(action(2, "curl -f http://localhost:3000/"))] {
+            let actions: Vec<Value> = [Some(other(key, value.clone())), behind].into_iter().flatten().collect();
+            let plan = plan(&document(json!(actions), &dev_server));
+            assert!(plan.corrections.is_empty() && plan.left.len() == 1, "{key}: {plan:?}");
+        }
+    }
+    // The same server, although its directory and variables are written in another way.
+    let mut same = other("workingDirectory", json!("/srv/app/./"));
+    same["parameters"]["environment"] = json!({ "MODE": "test" });
+    let more = [dev_server[0].clone(), ("/globalConfiguration/environment", json!({ "MODE": "test" }))];
+    let (document_now, _) = corrected(&document(json!([same]), &more));
+    assert_eq!(document_now.pointer(&format!("{FIRST}/type")), Some(&json!("HTTP_REQUEST")));
+}
+
+#[test]
 fn a_server_that_the_workflow_asks_first_becomes_the_dev_server() {
     let workflow = json!({ "prerequisites": [{
         "type": "DEV_SERVER_RUNNING", "description": "it answers", "checkCommand": "curl -f http://localhost:3000/",
@@ -174,6 +208,34 @@ fn a_server_that_the_workflow_asks_first_becomes_the_dev_server() {
         json!({ "command": "npm run dev", "healthCheckUrl": "http://localhost:3000/", "workingDirectory": "/srv/app", "startupTimeout": 30000 })
     );
     assert_eq!(document.pointer(&format!("{FIRST}/type")), Some(&json!("HTTP_REQUEST")));
+}
+
+#[test]
+fn conditions_keep_their_meaning_when_an_action_shows_something_else() {
+    let criteria = |condition: &str| {
+        json!({
+            "successConditions": [{ "condition": condition, "description": "server" }],
+            "failureConditions": [{ "condition": "PREREQ.1.exitCode !== 0", "description": "server" }],
+        })
+    };
+    let server = json!([action(1, "npx vite --port 4173")]);
+    let more = |condition: &str| [("/tasks/T117/validationCriteria", criteria(condition))];
+    let (document_now, _) = corrected(&document(server.clone(), &more("PREREQ.1.exitCode === 0 && STEP.1.exitCode === 0")));
+    let text = |list: &str| document_now["tasks"]["T117"]["validationCriteria"][list][0]["condition"].clone();
+    assert_eq!(text("successConditions"), "PREREQ.1.success === true && STEP.1.exitCode === 0");
+    assert_eq!(text("failureConditions"), "PREREQ.1.failed === true");
+    // Another exit code than 0 has no such meaning.
+    let plan_of_other = plan(&document(server, &more("PREREQ.1.exitCode === 3")));
+    assert!(plan_of_other.corrections.is_empty() && plan_of_other.left.len() == 1, "{plan_of_other:?}");
+    let look = json!([{ "actionId": "PREREQ.1", "type": "FILE_VALIDATION", "description": "the file is there", "parameters": { "filePath": "a", "validationType": "CONTENT_MATCH" } }]);
+    let types = ("/executionEngine/availableActionTypes", json!(["TERMINAL_COMMAND", "FILE_VALIDATION"]));
+    let mut more = more("PREREQ.1.patternMatches === true").to_vec();
+    more.push(types);
+    let plan_of_file = plan(&document(look, &more));
+    assert!(
+        plan_of_file.corrections.is_empty() && plan_of_file.left[0].1.contains("PREREQ.1.patternMatches"),
+        "{plan_of_file:?}"
+    );
 }
 
 #[test]
@@ -195,6 +257,30 @@ fn a_file_is_looked_for_only_where_nothing_says_what_it_is_compared_with() {
     }
     let said = document(look(json!({ "filePath": "a", "validationType": "CONTENT_MATCH", "contentRegex": "x" })), &types);
     assert_eq!(plan(&said), CorrectionPlan::default());
+    let hash = "0".repeat(64);
+    for (parameters, words) in [
+        (json!({ "validationType": "CONTENT_MATCH", "expectedHash": hash }), "`expectedHash` belongs to HASH_MATCH"),
+        (json!({ "validationType": "CONTENT_MATCH", "schema": {} }), "`schema` belongs to SCHEMA_VALID"),
+        (json!({ "validationType": "HASH_MATCH", "minSize": 3 }), "`minSize` belongs to SIZE_CHECK"),
+        (json!({ "validationType": "SCHEMA_VALID", "contentRegex": "x" }), "`contentRegex` belongs to CONTENT_MATCH"),
+        (json!({ "validationType": "CONTENT_MATCH", "contentPattern": "x" }), "`contentPattern` is unknown"),
+        (json!({ "validationType": "HASH_MATCH", "expectedhash": hash }), "may mean `expectedHash`"),
+    ] {
+        let mut parameters = parameters;
+        parameters["filePath"] = json!("a");
+        let plan = plan(&document(look(parameters), &types));
+        assert_eq!(plan.corrections, [], "{words}");
+        assert!(plan.left.len() == 1 && plan.left[0].1.contains(words), "{words}: {:?}", plan.left);
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_passed_over_and_kept() {
+    let plain = document(json!([action(1, "npx vite --port 4173")]), &[]);
+    let marked = format!("\u{feff}{plain}");
+    let correct = |text: &str| apply_corrections(text, plan(text).corrections.iter());
+    assert_eq!(correct(&marked), format!("\u{feff}{}", correct(&plain)));
+    assert_eq!(errors(&marked, &values()), errors(&plain, &values()), "the same places");
 }
 
 #[test]

@@ -3,11 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::condition::{Condition, ConditionContext, ConditionTruth, Field, FieldValue, check, evaluate};
-use crate::model::{ActionId, ActionType, Problem, ToolClass};
+use crate::condition::{
+    Condition, ConditionContext, ConditionTruth, FIELDS, Field, FieldValue, Reference, can_be, check, evaluate,
+};
+use crate::model::{ActionId, ActionPhase, ActionType, Problem, ToolClass};
 use crate::spec::specification::lint::commands::class_of;
-use crate::spec::specification::lint::subject::{Subject, Task};
-use crate::spec::specification::raw::RawCondition;
+use crate::spec::specification::lint::operands::word_of;
+use crate::spec::specification::lint::subject::{Action, Subject, Task};
+use crate::spec::specification::raw::{RawCondition, RawValidationType};
+
+const SUCCESS_CONDITIONS: &str = "successConditions";
 
 /// The exit code that every test tool is assumed to have after failed tests.
 const TESTS_FAILED: f64 = 1.0;
@@ -36,6 +41,91 @@ pub(super) fn wrong(subject: &Subject<'_>) -> Vec<Problem> {
         faults.collect::<Vec<_>>()
     };
     subject.tasks().flat_map(of_task).collect()
+}
+
+/// The fields of a command that has ended. A service goes on until the task's steps have ended, and shows none of them.
+const FIELDS_OF_AN_END: &[Field] = &[
+    Field::ExitCode,
+    Field::ErrorCount,
+    Field::WarningCount,
+    Field::TestsPassed,
+    Field::TestsFailed,
+    Field::TestsSkipped,
+    Field::TestsTotal,
+];
+
+/// Reports conditions that ask a service for what only a command that has ended shows, so that they can never be decided in the
+/// task's favour.
+pub(super) fn of_services(subject: &Subject<'_>) -> Vec<Problem> {
+    let is_service = |action: &Action<'_>| {
+        action.phase == ActionPhase::Prerequisite && action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some())
+    };
+    let of_task = |task: Task<'_>| {
+        let services: BTreeSet<String> = task.actions().filter(is_service).map(|action| action.raw.action_id.clone()).collect();
+        let is_never_known = |reference: &Reference| {
+            services.contains(reference.action.as_str())
+                && field_of(&reference.field).is_some_and(|field| FIELDS_OF_AN_END.contains(&field))
+        };
+        let findings = conditions(task).filter_map(|(pointer, raw)| {
+            let condition = Condition::parse(&raw.condition).ok()?;
+            // An unknown success condition is not met, and an unknown failure condition is triggered.
+            let wanted = pointer.contains(SUCCESS_CONDITIONS);
+            if can_be(&condition, wanted, &is_never_known) {
+                return None;
+            }
+            let reference = condition.references().into_iter().find(|reference| is_never_known(reference))?;
+            let (column, action) = (condition.column(reference.at), &reference.action);
+            let message = format!(
+                "column {column}: `{reference}` is never known: {action} is a service, which goes on until the steps have ended"
+            );
+            Some(Problem::new(pointer, message).hint(format!("ask whether it is ready: `{action}.success === true`")))
+        });
+        findings.collect::<Vec<_>>()
+    };
+    subject.tasks().flat_map(of_task).collect()
+}
+
+/// Notes conditions on what a look at a file does not see: an action that reads no content, or compares it with no pattern.
+pub(super) fn of_unread_files(subject: &Subject<'_>) -> Vec<Problem> {
+    let of_task = |task: Task<'_>| {
+        let looks: BTreeMap<&str, (RawValidationType, bool)> = task
+            .actions()
+            .filter_map(|action| {
+                let kind = action.raw.parameters.file()?.validation_type;
+                let capture = action.raw.evidence_capture.as_ref().and_then(|capture| capture.file_contents);
+                Some((action.raw.action_id.as_str(), (kind, capture == Some(true))))
+            })
+            .collect();
+        let findings = conditions(task).filter_map(|(pointer, raw)| {
+            let condition = Condition::parse(&raw.condition).ok()?;
+            let why = condition.references().into_iter().find_map(|reference| {
+                let (kind, is_captured) = looks.get(reference.action.as_str())?;
+                let needed = unseen_by(*kind, *is_captured, field_of(&reference.field)?)?;
+                let column = condition.column(reference.at);
+                Some((format!("column {column}: `{reference}` is never known: {} does not show it", word_of(*kind)), needed))
+            });
+            why.map(|(message, needed)| Problem::new(pointer, message).hint(needed))
+        });
+        findings.collect::<Vec<_>>()
+    };
+    subject.tasks().flat_map(of_task).collect()
+}
+
+/// Returns what would show a field that a look at a file of this kind does not see; `None` if it sees the field.
+fn unseen_by(kind: RawValidationType, is_captured: bool, field: Field) -> Option<&'static str> {
+    let reads = match kind {
+        RawValidationType::Exists | RawValidationType::SizeCheck => is_captured,
+        RawValidationType::ContentMatch | RawValidationType::SchemaValid | RawValidationType::HashMatch => true,
+    };
+    if field == Field::IsValidJson && !reads {
+        return Some("SCHEMA_VALID reads the file as JSON");
+    }
+    let has_pattern = kind == RawValidationType::ContentMatch;
+    (field == Field::PatternMatches && !has_pattern).then_some("CONTENT_MATCH compares with a pattern")
+}
+
+fn field_of(name: &str) -> Option<Field> {
+    FIELDS.iter().find(|row| row.name == name).map(|row| row.field)
 }
 
 /// Reports success conditions that are met although tests fail.
@@ -110,7 +200,7 @@ impl ConditionContext for FailedTests<'_> {
 
 fn conditions(task: Task<'_>) -> impl Iterator<Item = (String, &RawCondition)> {
     let criteria = &task.raw.validation_criteria;
-    let lists = [("successConditions", &criteria.success_conditions), ("failureConditions", &criteria.failure_conditions)];
+    let lists = [(SUCCESS_CONDITIONS, &criteria.success_conditions), ("failureConditions", &criteria.failure_conditions)];
     lists.into_iter().flat_map(move |(name, list)| {
         list.iter()
             .enumerate()

@@ -22,7 +22,7 @@ mod writes;
 
 use crate::model::{Gravity, Problem};
 pub(in crate::spec) use completion::SUITE_TIMEOUT;
-pub(in crate::spec::specification) use operands::lacks_operand;
+pub(in crate::spec::specification) use operands::{LackingOperand, lacking_operand};
 pub(in crate::spec) use paths::{ROOT_WORD, below};
 pub(in crate::spec::specification) use servers::is_of_this_machine;
 
@@ -122,6 +122,8 @@ pub const LINTS: &[LintRow] = &[
     soft("PLACEHOLDER_IN_TEXT", placeholders::in_texts, "a placeholder stands in a text for people", "generated files"),
     hard("CONDITION_UNREADABLE", conditions::unreadable, "a condition cannot be read", "the grammar of conditions"),
     hard("CONDITION_WRONG", conditions::wrong, "a condition names what is not there, or decides nothing", LET_THROUGH),
+    hard("CONDITION_NEVER_KNOWN", conditions::of_services, "a condition asks a service how it ended", "a service goes on"),
+    soft("CONDITION_NOT_SEEN", conditions::of_unread_files, "a condition asks what a look at a file does not see", LET_THROUGH),
     soft("CONDITION_ACCEPTS_FAILURE", conditions::accept_failure, "a success condition is met though tests fail", LET_THROUGH),
     soft("PASS_RATE", completion::pass_rate, "failing steps are let through", LET_THROUGH),
     soft("EVIDENCE_NEVER", completion::evidence_that_never_is, "required evidence that no action gives", LET_THROUGH),

@@ -3,28 +3,66 @@
 use serde::Deserialize as _;
 use serde_json::Value;
 
+use crate::config::nearest;
 use crate::model::Problem;
 use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::{RawFileValidationParameters, RawHttpRequestParameters, RawValidationType};
 use crate::spec::specification::shape::{PatternProblem, pattern_problem, schema_problem};
 
-/// The keys with expected values for each kind of file validation. At least one must be present, unless the list is
-/// empty.
-const OPERANDS: &[(RawValidationType, &[&str])] = &[
-    (RawValidationType::Exists, &[]),
-    (RawValidationType::ContentMatch, &["expectedContent", "contentRegex"]),
-    (RawValidationType::SchemaValid, &["schema"]),
-    (RawValidationType::HashMatch, &["expectedHash"]),
-    (RawValidationType::SizeCheck, &["minSize", "maxSize"]),
+/// Each kind of file validation, its word, and the keys with its expected values. At least one must be present, unless
+/// the list is empty.
+const OPERANDS: &[(RawValidationType, &str, &[&str])] = &[
+    (RawValidationType::Exists, "EXISTS", &[]),
+    (RawValidationType::ContentMatch, "CONTENT_MATCH", &["expectedContent", "contentRegex"]),
+    (RawValidationType::SchemaValid, "SCHEMA_VALID", &["schema"]),
+    (RawValidationType::HashMatch, "HASH_MATCH", &["expectedHash"]),
+    (RawValidationType::SizeCheck, "SIZE_CHECK", &["minSize", "maxSize"]),
 ];
 
-/// Returns whether the parameters of a file validation, as JSON, have no value with which the file could be compared.
-pub(in crate::spec::specification) fn lacks_operand(parameters: &Value) -> bool {
-    let kind = parameters.get("validationType").and_then(|kind| RawValidationType::deserialize(kind).ok());
-    kind.is_some_and(|kind| {
-        let needed = operands_of(kind);
-        !needed.is_empty() && needed.iter().all(|name| parameters.get(*name).is_none_or(Value::is_null))
-    })
+/// The parameters of a file validation that are no expected values.
+const OTHER_PARAMETERS: &[&str] = &["filePath", "validationType"];
+
+/// What is known of a file validation without an expected value for its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::spec::specification) enum LackingOperand {
+    /// Nothing in the parameters says what the file is compared with.
+    Nothing,
+    /// The parameters say what the file is compared with, in a way that its kind does not use: the words say which.
+    Elsewhere(String),
+}
+
+/// Returns what is known of the parameters of a file validation, as JSON, that have no expected value for their kind; `None` if they
+/// have one.
+pub(in crate::spec::specification) fn lacking_operand(parameters: &Value) -> Option<LackingOperand> {
+    let kind = parameters.get("validationType").and_then(|kind| RawValidationType::deserialize(kind).ok())?;
+    let needed = operands_of(kind);
+    let is_said = |name: &str| parameters.get(name).is_some_and(|value| !value.is_null());
+    if needed.is_empty() || needed.iter().any(|name| is_said(name)) {
+        return None;
+    }
+    let of_others: Vec<&str> = all_operands().filter(|name| is_said(name)).collect();
+    if !of_others.is_empty() {
+        return Some(LackingOperand::Elsewhere(of_other_kinds(&of_others)));
+    }
+    let keys = parameters.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    let unknown = keys.filter(|key| !OTHER_PARAMETERS.contains(key) && !all_operands().any(|name| name == *key));
+    let unknown: Vec<String> = unknown
+        .map(|key| match nearest(key, all_operands()) {
+            Some(name) => format!("`{key}` is unknown, and may mean `{name}`"),
+            None => format!("`{key}` is unknown, and may mean `{}`", needed.join("` or `")),
+        })
+        .collect();
+    Some(if unknown.is_empty() { LackingOperand::Nothing } else { LackingOperand::Elsewhere(unknown.join("; ")) })
+}
+
+/// Says to which kinds of file validation expected values belong.
+fn of_other_kinds(names: &[&str]) -> String {
+    let kind_of = |name: &str| OPERANDS.iter().find(|(_, _, names)| names.contains(&name)).map_or("", |(_, word, _)| *word);
+    names.iter().map(|name| format!("`{name}` belongs to {}", kind_of(name))).collect::<Vec<_>>().join("; ")
+}
+
+fn all_operands() -> impl Iterator<Item = &'static str> {
+    OPERANDS.iter().flat_map(|(_, _, names)| names.iter().copied())
 }
 
 /// Reports file validations without an expected value.
@@ -33,11 +71,13 @@ pub(super) fn missing(subject: &Subject<'_>) -> Vec<Problem> {
         let needed = operands_of(file.validation_type);
         let is_there = needed.is_empty() || said(file).iter().any(|name| needed.contains(name));
         let message = format!("nothing says what the file is compared with: `{}` is missing", needed.join("` or `"));
-        (!is_there).then(|| {
-            action
-                .finding("/parameters", message)
-                .hint("say it, or look only whether the file `EXISTS`, as `proctor check --fix FILE` writes it")
-        })
+        let hint = match said(file) {
+            others if others.is_empty() => {
+                "say it, or look only whether the file `EXISTS`, as `proctor check --fix FILE` writes it".to_owned()
+            }
+            others => format!("{}: write the `validationType` that is meant, or its expected value", of_other_kinds(&others)),
+        };
+        (!is_there).then(|| action.finding("/parameters", message).hint(hint))
     });
     findings.collect()
 }
@@ -113,17 +153,23 @@ pub(super) fn schemas(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports requests to URLs with a scheme other than `http` and `https`.
+/// Reports requests to URLs with a scheme other than `http` and `https`. The scheme of a URL that begins with a secret is known, and
+/// looked at, only when the action starts.
 pub(super) fn urls(subject: &Subject<'_>) -> Vec<Problem> {
-    let is_http = |url: &str| url.starts_with("http://") || url.starts_with("https://");
+    let is_http = |url: &str| ["http://", "https://", "{{"].iter().any(|begin| url.starts_with(begin));
     let others = requests(subject).filter(|(_, request)| !is_http(&request.url));
     others
         .map(|(action, _)| action.finding("/parameters/url", "only `http` and `https` are spoken").hint("name such an address"))
         .collect()
 }
 
+/// Returns the word of a specification for a kind of file validation.
+pub(super) fn word_of(kind: RawValidationType) -> &'static str {
+    OPERANDS.iter().find(|(row, _, _)| *row == kind).map(|(_, word, _)| *word).unwrap_or_default()
+}
+
 fn operands_of(kind: RawValidationType) -> &'static [&'static str] {
-    OPERANDS.iter().find(|(row, _)| *row == kind).map(|(_, names)| *names).unwrap_or_default()
+    OPERANDS.iter().find(|(row, _, _)| *row == kind).map(|(_, _, names)| *names).unwrap_or_default()
 }
 
 fn said(file: &RawFileValidationParameters) -> Vec<&'static str> {

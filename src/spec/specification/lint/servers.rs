@@ -2,20 +2,15 @@
 //! time out.
 
 use crate::model::{ActionPhase, Problem};
-use crate::shell::split_words;
-use crate::spec::specification::lint::subject::{Action, Subject};
+use crate::spec::specification::lint::subject::{Action, Subject, Task};
 use crate::spec::specification::raw::{RawAction, RawTerminalCommandParameters};
-use crate::tools::{ServerKind, server_kind};
-
-/// Programs that ask whether a server answers, by which a server in front of them is recognised.
-const ASKING_PROGRAMS: &[&str] =
-    &["curl", "wget", "wait-on", "nc", "http", "httpie", "pg_isready", "wait-for-it", "wait-for-it.sh"];
+use crate::tools::{ServerKind, THIS_MACHINE, asks_a_server, server_kind};
 
 /// Reports commands of servers that are used as ordinary actions, which must end by themselves.
 pub(super) fn in_foreground(subject: &Subject<'_>) -> Vec<Problem> {
     let known = subject.raw.global_configuration.dev_server.as_ref().and_then(|server| server.command.as_deref());
     let servers = plain_commands(subject).filter(|(_, command)| {
-        Some(command.command.as_str()) == known || server_kind(&command.command) == Some(ServerKind::Known)
+        Some(command.command.trim()) == known.map(str::trim) || server_kind(&command.command) == Some(ServerKind::Known)
     });
     let findings = servers.map(|(action, command)| {
         let message = format!("`{}` goes on until it is stopped: as an action it can only time out", command.command);
@@ -27,7 +22,23 @@ pub(super) fn in_foreground(subject: &Subject<'_>) -> Vec<Problem> {
         };
         action.finding("/parameters/command", message).hint(hint)
     });
-    findings.collect()
+    findings.chain(checks_of_workflows(subject)).collect()
+}
+
+/// Reports servers that are started to check a prerequisite of the workflow.
+fn checks_of_workflows(subject: &Subject<'_>) -> Vec<Problem> {
+    let of_task = |task: Task<'_>| {
+        let prerequisites = task.raw.execution_workflow.iter().flat_map(|workflow| &workflow.prerequisites).enumerate();
+        let findings = prerequisites.filter_map(|(index, prerequisite)| {
+            let command = prerequisite.check_command.as_deref()?;
+            let pointer = task.pointer(&format!("/executionWorkflow/prerequisites/{index}/checkCommand"));
+            let message = format!("`{command}` goes on until it is stopped: as a check it can only time out");
+            let hint = "say it in `globalConfiguration.devServer`, and let the check ask whether the server answers";
+            (server_kind(command) == Some(ServerKind::Known)).then(|| Problem::new(pointer, message).hint(hint))
+        });
+        findings.collect::<Vec<_>>()
+    };
+    subject.tasks().flat_map(of_task).collect()
 }
 
 /// Notes prerequisites that start a program of the project and are followed by a question to a server.
@@ -35,7 +46,7 @@ pub(super) fn suspected(subject: &Subject<'_>) -> Vec<Problem> {
     let possible = plain_commands(subject).filter(|(action, command)| {
         action.phase == ActionPhase::Prerequisite
             && server_kind(&command.command) == Some(ServerKind::Possible)
-            && action.next_of_phase().is_some_and(asks_a_server)
+            && action.next_of_phase().is_some_and(asks_this_machine)
     });
     let findings = possible.map(|(action, command)| {
         let message =
@@ -53,16 +64,15 @@ fn plain_commands<'s>(subject: &Subject<'s>) -> impl Iterator<Item = (Action<'s>
 }
 
 /// Returns whether an action asks a server of this machine.
-fn asks_a_server(action: &RawAction) -> bool {
+fn asks_this_machine(action: &RawAction) -> bool {
     if let Some(request) = action.parameters.request() {
         return is_of_this_machine(&request.url);
     }
     let command = action.parameters.command().map(|command| command.command.as_str()).unwrap_or_default();
-    let words = split_words(command).unwrap_or_default();
-    words.iter().any(|word| ASKING_PROGRAMS.contains(&word.rsplit('/').next().unwrap_or(word)))
+    asks_a_server(command)
 }
 
 pub(in crate::spec::specification) fn is_of_this_machine(url: &str) -> bool {
     let host = url.split_once("://").map_or("", |(_, rest)| rest);
-    ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"].iter().any(|own| host.starts_with(own))
+    THIS_MACHINE.iter().any(|own| host.starts_with(own))
 }

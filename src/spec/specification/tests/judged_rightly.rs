@@ -2,10 +2,14 @@
 //! right.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::ROUNDING;
 use super::mutations::{Edit, added, condition, faults_of, step, task};
+use crate::config::SpecificationSettings;
+use crate::spec::specification::{SpecificationContext, read_filled_specification};
 
 /// Returns the codes of the faults that edits of the sample specification add to those it already has.
 fn codes_of(edits: &[Edit]) -> BTreeSet<String> {
@@ -40,6 +44,24 @@ fn what_is_a_format_of_a_program_is_no_placeholder() {
     {
         assert_codes(&command(text, None), &["PLACEHOLDER"]);
     }
+}
+
+#[test]
+fn a_url_may_begin_with_a_secret_and_with_nothing_else_that_is_no_scheme() {
+    let codes = |url: &str, secrets: &[&str]| {
+        let text = ROUNDING.replacen("http://127.0.0.1:4173/totals\"", &format!("{url}\""), 1);
+        assert_ne!(text, ROUNDING, "the address stands in it");
+        let settings = SpecificationSettings {
+            from_environment: secrets.iter().map(|name| (*name).to_owned()).collect(),
+            ..SpecificationSettings::default()
+        };
+        let project = SpecificationContext { project_root: Path::new("/srv/billing-core") };
+        let reading = read_filled_specification(&text, "a.json", project, &settings);
+        reading.faults.iter().filter(|fault| fault.is_hard()).map(|fault| fault.code().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(codes("{{BASE}}/totals", &["BASE"]), [] as [&str; 0]);
+    assert_eq!(codes("{{BASE}}/totals", &[]), ["PLACEHOLDER"]);
+    assert_eq!(codes("ftp://{{BASE}}/totals", &["BASE"]), ["URL_SCHEME"]);
 }
 
 /// In `argv`, as in `command`, `$` is not a placeholder: the user either calls a shell or means the character itself.

@@ -158,6 +158,22 @@ fn others() -> Vec<Mutation> {
             vec![("CONDITION_WRONG", condition(0))],
         ),
         mutation(
+            "a condition on how a service ended",
+            vec![
+                (
+                    prerequisite(""),
+                    json!({ "actionId": "PREREQ.1", "type": "TERMINAL_COMMAND", "description": "serves the totals", "parameters": { "command": "npm run serve", "workingDirectory": "web" }, "proctor": { "version": "1.0.0", "service": { "ready": { "port": 4173 } } } }),
+                ),
+                (condition(0), json!("PREREQ.1.exitCode === 0 && STEP.1.exitCode === 0")),
+            ],
+            vec![("CONDITION_NEVER_KNOWN", condition(0))],
+        ),
+        mutation(
+            "a condition on content that nothing reads",
+            vec![(condition(0), json!("PREREQ.1.isValidJSON && STEP.1.exitCode === 0"))],
+            vec![("CONDITION_NOT_SEEN", condition(0))],
+        ),
+        mutation(
             "no condition",
             vec![(condition(0), json!("STEP.1.exitCode ==== 0"))],
             vec![("CONDITION_UNREADABLE", condition(0))],
