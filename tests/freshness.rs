@@ -152,6 +152,11 @@ fn proctors_own_link_changes_no_digest_and_a_directory_in_its_place_does() {
     let link = project.path().join("evidence");
     assert!(link.is_symlink() && digest() == before, "the link is no part of the tree");
     assert_eq!(digest_in_python(&project.path(), &[]), before);
+    fs::create_dir(project.path().join("web")).expect("a new name");
+    let of_nested = project.root().join("state/proctor/evidence/web-00000001");
+    std::os::unix::fs::symlink(of_nested, project.path().join("web/evidence")).expect("a new name");
+    assert_eq!(digest(), before, "the link of a project in a subdirectory is no part of the tree either");
+    assert_eq!(digest_in_python(&project.path(), &[]), before);
     fs::remove_file(&link).expect("a link");
     project.save("evidence/planted/test_a.py", "");
     assert_ne!(digest(), before);

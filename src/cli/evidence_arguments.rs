@@ -125,7 +125,7 @@ pub(crate) enum KeyVerb {
     ///
     /// Waits for processes that write evidence, at most 15 minutes.
     Rotate {
-        /// The key before is lost: it cannot sign the handing-over, and `proctor verify` says so from then on
+        /// The key before is lost, as a person confirms: it cannot sign the handing-over, and `proctor verify` says so from then on
         #[arg(long)]
         lost: bool,
     },

@@ -27,7 +27,7 @@ impl Matcher {
 
     /// Returns the explanation for proctor's own link to the evidence, which is at this path.
     pub fn explain_own_link(&self, path: &TreePath) -> Explanation {
-        let IgnoreDecision { verdict, rule } = self.decide_own_link();
+        let IgnoreDecision { verdict, rule } = self.decide_own_link(path);
         Explanation { path: path.clone(), verdict, decided_at: path.clone(), rule }
     }
 
@@ -72,7 +72,7 @@ impl Explanation {
         let line = rule.line.unwrap_or_default();
         match &rule.source {
             RuleSource::AlwaysOut(_) => "the names that are never part of a tree".to_owned(),
-            RuleSource::EvidenceLink => "the link that proctor made, named by `evidence.link` of the settings".to_owned(),
+            RuleSource::EvidenceLink => "a link that proctor made: its target is the evidence of a project".to_owned(),
             RuleSource::TaskList => "`tasks.file` of the settings".to_owned(),
             RuleSource::Tracked(_) => "git's index".to_owned(),
             RuleSource::Ignore => format!("`watch.ignore` in proctor.toml, pattern {line}"),
@@ -120,7 +120,7 @@ mod tests {
         let settings = MatcherSettings {
             ignore: vec!["*.snap".to_owned()],
             include: vec!["/build/kept.json".to_owned()],
-            own_link: Some(OwnLink { name: "evidence".to_owned(), leads_into: "/store/evidence".into() }),
+            own_link: Some(OwnLink { leads_into: "/store/evidence".into() }),
             task_list: None,
             selects: Selects::Tree,
             outputs: ShownOutputs::default(),
@@ -129,8 +129,11 @@ mod tests {
         let root = TreePath::root();
         assert!(matcher.add_rules(&root, RulesFile::GitIgnore, b"# built\nbuild/\n*.log\n!kept.log\n").is_empty());
         let path = TreePath::try_from(path).expect("a clean path");
-        let is_own_link = matcher.is_own_link(path.as_bytes(), b"/store/evidence/shop-00000001");
-        if is_own_link { matcher.explain_own_link(&path) } else { matcher.explain(&path, false) }
+        if path.name() == b"evidence" && matcher.is_own_link(b"/store/evidence/shop-00000001") {
+            matcher.explain_own_link(&path)
+        } else {
+            matcher.explain(&path, false)
+        }
     }
 
     fn lines(path: &str) -> Vec<String> {
@@ -158,6 +161,7 @@ mod tests {
                  (Python's compiled modules)",
             ),
             ("evidence", "`evidence` does not belong to the tree: `evidence` is proctor's own link to the evidence"),
+            ("web/evidence", "`web/evidence` does not belong to the tree: `web/evidence` is proctor's own link to the evidence"),
         ] {
             assert_eq!(lines(path)[0], first);
         }

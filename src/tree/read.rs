@@ -141,7 +141,10 @@ impl TreeReader<'_> {
             let membership = self.matcher.membership_of(&scope, &path, is_directory);
             if is_directory && membership.is_walked() {
                 self.enter_directory(&path, name, &scope, membership, &mut found);
-            } else if !is_directory && membership.belongs() && !self.is_own_link(directory.as_fd(), name, &path) {
+            } else if !is_directory
+                && membership.belongs()
+                && !(listing.may_be_link(position) && self.is_own_link(directory.as_fd(), name))
+            {
                 self.take_entry(directory.as_fd(), name, &mut found, buffer);
             }
         }
@@ -230,10 +233,9 @@ impl TreeReader<'_> {
         }
     }
 
-    /// Returns whether an entry is proctor's own link to the evidence, by its target.
-    pub(super) fn is_own_link(&self, directory: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> bool {
-        self.matcher.may_be_own_link(path)
-            && readlinkat(directory, name).is_ok_and(|target| self.matcher.is_own_link(path, target.as_bytes()))
+    /// Returns whether an entry is one of proctor's own links to the evidence, by its target. Ask it of links only: it costs a system call.
+    pub(super) fn is_own_link(&self, directory: BorrowedFd<'_>, name: &CStr) -> bool {
+        readlinkat(directory, name).is_ok_and(|target| self.matcher.is_own_link(target.as_bytes()))
     }
 
     /// Reads an entry that belongs to the tree and is no directory, unless its stamp proves that it is unchanged.
