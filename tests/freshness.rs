@@ -162,3 +162,16 @@ fn proctors_own_link_changes_no_digest_and_a_directory_in_its_place_does() {
     assert_ne!(digest(), before);
     assert_eq!(digest_in_python(&project.path(), &[]), digest());
 }
+
+#[test]
+fn a_repository_that_is_made_after_the_first_run_gets_the_link_hidden_by_a_later_one() {
+    let project = Project::new().toml("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n");
+    project.proctor(["run"]).success();
+    crate::tracked::git(&project.path(), &["init", "--quiet"]);
+    let exclude = project.path().join(".git/info/exclude");
+    for _ in 0..2 {
+        project.proctor(["run"]).success();
+        let text = fs::read_to_string(&exclude).expect("git or proctor made it");
+        assert_eq!(text.lines().filter(|line| line.ends_with("evidence")).count(), 1, "{text}");
+    }
+}

@@ -59,7 +59,8 @@ pub(crate) struct VerifyOptions {
 /// commands that check it. A proof that the line is in the ledger comes with it: as the ledger is now, or as it was when the checkpoint
 /// was made that `--anchor` names. Nothing of it is secret but what the checks printed.
 ///
-/// With --format, the run is printed in a form that another tool reads, or written to the file that --to names. Such a text is no evidence.
+/// With --format, the run is printed in a form that another tool reads, or written to the file that --to names, which is replaced if it is
+/// there. Such a text is no evidence.
 ///
 /// Examples:
 ///   proctor export 42

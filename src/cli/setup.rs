@@ -39,6 +39,13 @@ pub(crate) fn project_root(environment: &Environment, directory: &Path) -> Resul
     Ok(found.unwrap_or(named))
 }
 
+/// Returns whether the current directory is a project or lies in one: it or a directory above it has a `proctor.toml` or is registered.
+pub(crate) fn is_in_project(environment: &Environment) -> Result<bool, CommandError> {
+    let here = named_root(environment, Path::new("."))?;
+    let home = environment.variable("HOME").map(Path::new);
+    Ok(root_search::root_above(&here, home, environment.state_root()).is_some())
+}
+
 /// Returns the directory that is named, with links resolved.
 pub(crate) fn named_root(environment: &Environment, directory: &Path) -> Result<PathBuf, CommandError> {
     let path = environment.absolute(directory);

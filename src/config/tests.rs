@@ -238,6 +238,15 @@ mod messages {
     }
 
     #[test]
+    fn keys_below_a_header_with_a_syntax_error_are_not_called_unknown() {
+        let found = problems("[[check]\nname = \"a\"\ncommand = \"true\"\n[watch]\nbel = true\n");
+        let lines: Vec<&str> = found.lines().filter(|line| !line.starts_with(' ')).collect();
+        assert_eq!(lines.len(), 2, "{found}");
+        assert!(lines[0].starts_with("proctor.toml:1:") && lines[0].contains("not valid TOML"), "{found}");
+        assert!(lines[1].contains("unknown key `bel`"), "{found}");
+    }
+
+    #[test]
     fn two_syntax_errors_are_named_at_once() {
         assert_snapshot!(problems("[watch]\nclear =\nbell = true\nnotify = yes\n"), @"
         proctor.toml:2:8: a value is missing
