@@ -124,6 +124,9 @@ fn every_registered_project_is_listed_also_one_whose_directory_is_gone() {
     let moving = format!("cd .. && mv project elsewhere && {} status --all && mv elsewhere project", proctor().display());
     let gone = project.command(Path::new("/bin/sh"), ["-c", &moving]).success();
     assert!(gone.stdout.contains("root missing"), "{}", gone.snapshot());
+    let listing = moving.replace("status --all", "list");
+    let listed = project.command(Path::new("/bin/sh"), ["-c", &listing]).success();
+    assert!(listed.stdout.contains("root missing: the project's directory is not there"), "{}", listed.snapshot());
     assert!(project.path().is_dir(), "it is back");
 }
 

@@ -43,8 +43,7 @@ fn what_only_warned_is_not_run_by_the_key_for_what_failed_and_goes_on_being_run_
     let finished = RunFinish::Verdict { tree: tree("t0"), failed: Vec::new(), warned: warned.clone(), paused: false };
     engine.handle_as_changed(Moment(10), Event::Finished(finished));
     assert_eq!(engine.handle_as_changed(Moment(20), Event::Key(Key::FailedOnly)), vec![Effect::Show(Notice::NothingFailed)]);
-    save_many(&mut engine, 100, &["a.py"]);
-    let effects = engine.handle_as_changed(Moment(120), Event::Timer);
+    let effects = save(&mut engine, 1000, "a.py");
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(order.selection, Selection::Triggered { failed: warned });
 }
