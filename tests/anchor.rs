@@ -134,6 +134,8 @@ fn a_store_that_was_written_anew_with_its_own_key_shows_by_its_anchor_alone() {
     project.proctor(["run"]).any_status();
     project.save("proctor.toml", GREEN);
     project.proctor(["run"]).any_status();
+    let asked = project.proctor(["anchor"]).status(2).stderr;
+    assert!(asked.contains("--git") && asked.contains("--file"), "{asked}");
     let said = project.proctor(["anchor", "--file", &text(&anchor)]).success();
     let lines = project.store().ledger().len();
     assert!(said.stdout.starts_with(&format!("{lines} lines anchored · ")), "{}", said.stdout);

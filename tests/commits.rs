@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use proctor::ignore::{Matcher, MatcherSettings};
+use proctor::ignore::{Matcher, MatcherSettings, OwnLink};
 use proctor::model::{Timestamp, TreePath};
 use proctor::project::ProjectRepository;
 use proctor::tree::{CommitRefusal, CommittedTree, TreeIndex, committed_tree, committed_tree_within};
@@ -25,7 +25,8 @@ fn now() -> Timestamp {
 fn matcher(ignore: &[&str], task_list: Option<&str>) -> Matcher {
     let ignore = ignore.iter().map(|pattern| (*pattern).to_owned()).collect();
     let task_list = task_list.map(str::to_owned);
-    Matcher::new(&MatcherSettings { ignore, task_list, ..MatcherSettings::default() }).expect("good patterns")
+    let own_link = Some(OwnLink { leads_into: "/state/proctor/evidence".into() });
+    Matcher::new(&MatcherSettings { ignore, task_list, own_link, ..MatcherSettings::default() }).expect("good patterns")
 }
 
 fn write(root: &Path, name: &[u8], content: &[u8]) {
@@ -99,6 +100,8 @@ fn the_digest_of_a_commit_is_that_of_a_clean_checkout() {
     symlink("a-b", root.join("link")).unwrap();
     symlink("nowhere/caf\u{e9}", root.join("dangling")).unwrap();
     symlink("../../..", root.join("sub/up")).unwrap();
+    symlink("/state/proctor/evidence/web-00000001", root.join("sub/evidence")).unwrap();
+    symlink("/elsewhere/proctor/evidence/web-00000001", root.join("sub/foreign")).unwrap();
     write(root, b"large", &vec![b'z'; 300_000]);
     commit_all(root);
     for below in ["", "sub/project", "sub", "build"] {

@@ -3,8 +3,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::common::{KeptEvidence, Project};
+use crate::common::{KeptEvidence, Output, Project};
 
 const CHECK: &str = "[[check]]\nname = \"check\"\ncommand = \"true\"\n";
 const OTHER: &str = "../shared/other";
@@ -104,17 +105,36 @@ fn other_projects_go_on_beside_a_damaged_ledger_and_name_it() {
     }
 }
 
+/// Returns the private half of the key in use.
+fn private_half(project: &Project) -> PathBuf {
+    let keys = fs::read_dir(state(project).join("keys")).expect("there is a key").flatten();
+    let private = keys.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "pem"));
+    private.expect("there is a private half")
+}
+
+/// Says at a terminal that the key is lost, and answers the question.
+fn lose_key(project: &Project, answer: &str) -> Output {
+    let mut terminal = project.proctor(["key", "rotate", "--lost"]).at_terminal();
+    terminal.wait_for("anything else replaces nothing: ", Duration::from_secs(60));
+    terminal.press(&format!("{answer}\n"));
+    terminal.ended()
+}
+
 #[test]
 fn the_key_is_not_replaced_while_lines_are_missing() {
     let (project, ledger) = two_projects();
     let sound = text_of(&ledger);
     for (what, damaged, said) in damages(&sound) {
         fs::write(&ledger, damaged).expect("the store is ours");
-        for command in [&["key", "rotate"][..], &["key", "rotate", "--lost"]] {
-            let output = project.proctor(command).any_status();
-            assert_eq!(output.status, 6, "{what}, {command:?}: {}", output.snapshot());
-            assert!(output.stderr.contains(said) && output.stderr.contains("was not replaced"), "{what}: {}", output.snapshot());
-        }
+        let output = project.proctor(["key", "rotate"]).any_status();
+        assert_eq!(output.status, 6, "{what}: {}", output.snapshot());
+        assert!(output.stderr.contains(said) && output.stderr.contains("was not replaced"), "{what}: {}", output.snapshot());
+        let (private, aside) = (private_half(&project), project.shared("key aside"));
+        fs::rename(&private, &aside).expect("the store is ours");
+        let output = lose_key(&project, "lost");
+        assert_eq!(output.status, 6, "{what}: {}", output.snapshot());
+        assert!(output.stdout.contains(said) && output.stdout.contains("was not replaced"), "{what}: {}", output.snapshot());
+        fs::rename(&aside, &private).expect("the store is ours");
         assert_eq!(project.proctor(["key", "show"]).success().stdout.matches("key ").count(), 1, "{what}");
     }
     fs::write(&ledger, &sound).expect("the store is ours");
@@ -135,16 +155,25 @@ fn a_ledger_that_was_moved_aside_begins_anew() {
 #[test]
 fn a_lost_private_key_is_said_with_what_to_do() {
     let (project, _) = two_projects();
-    let keys = fs::read_dir(state(&project).join("keys")).expect("there is a key").flatten();
-    let private = keys.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "pem"));
-    fs::remove_file(private.expect("there is a private half")).expect("the store is ours");
+    let refused = project.proctor(["key", "rotate", "--lost"]).status(2);
+    assert!(
+        refused.stderr.contains("the key is not lost") && refused.stderr.contains("`proctor key rotate`"),
+        "{}",
+        refused.stderr
+    );
+    fs::remove_file(private_half(&project)).expect("the store is ours");
     assert_eq!(project.proctor(["status"]).success().stderr, "", "the rows have their seal");
     remove_index(&project);
     for _ in 0..2 {
         let told = project.proctor(["status"]).success();
         assert_eq!(told.stderr.matches("proctor key rotate --lost").count(), 1, "{}", told.snapshot());
     }
-    project.proctor(["key", "rotate", "--lost"]).success();
+    let unasked = project.proctor(["key", "rotate", "--lost"]).status(3);
+    assert!(unasked.stderr.contains("only a person at a terminal"), "{}", unasked.stderr);
+    assert_eq!(lose_key(&project, "yes").status, 3, "another answer replaces nothing");
+    assert_eq!(project.proctor(["key", "show"]).success().stdout.matches("key ").count(), 1);
+    let replaced = lose_key(&project, "lost");
+    assert_eq!(replaced.status, 0, "{}", replaced.snapshot());
     project.proctor(["list"]).success();
     assert_eq!(project.proctor(["status"]).success().stderr, "");
     project.proctor(["run"]).success();

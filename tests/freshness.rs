@@ -124,6 +124,9 @@ fn every_registered_project_is_listed_also_one_whose_directory_is_gone() {
     let moving = format!("cd .. && mv project elsewhere && {} status --all && mv elsewhere project", proctor().display());
     let gone = project.command(Path::new("/bin/sh"), ["-c", &moving]).success();
     assert!(gone.stdout.contains("root missing"), "{}", gone.snapshot());
+    let listing = moving.replace("status --all", "list");
+    let listed = project.command(Path::new("/bin/sh"), ["-c", &listing]).success();
+    assert!(listed.stdout.contains("root missing: the project's directory is not there"), "{}", listed.snapshot());
     assert!(project.path().is_dir(), "it is back");
 }
 
@@ -152,8 +155,26 @@ fn proctors_own_link_changes_no_digest_and_a_directory_in_its_place_does() {
     let link = project.path().join("evidence");
     assert!(link.is_symlink() && digest() == before, "the link is no part of the tree");
     assert_eq!(digest_in_python(&project.path(), &[]), before);
+    fs::create_dir(project.path().join("web")).expect("a new name");
+    let of_nested = project.root().join("state/proctor/evidence/web-00000001");
+    std::os::unix::fs::symlink(of_nested, project.path().join("web/evidence")).expect("a new name");
+    assert_eq!(digest(), before, "the link of a project in a subdirectory is no part of the tree either");
+    assert_eq!(digest_in_python(&project.path(), &[]), before);
     fs::remove_file(&link).expect("a link");
     project.save("evidence/planted/test_a.py", "");
     assert_ne!(digest(), before);
     assert_eq!(digest_in_python(&project.path(), &[]), digest());
+}
+
+#[test]
+fn a_repository_that_is_made_after_the_first_run_gets_the_link_hidden_by_a_later_one() {
+    let project = Project::new().toml("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n");
+    project.proctor(["run"]).success();
+    crate::tracked::git(&project.path(), &["init", "--quiet"]);
+    let exclude = project.path().join(".git/info/exclude");
+    for _ in 0..2 {
+        project.proctor(["run"]).success();
+        let text = fs::read_to_string(&exclude).expect("git or proctor made it");
+        assert_eq!(text.lines().filter(|line| line.ends_with("evidence")).count(), 1, "{text}");
+    }
 }

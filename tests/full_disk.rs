@@ -128,7 +128,7 @@ fn on_a_full_disk_evidence_can_be_removed_and_a_person_can_decide() {
     project.approve();
     assert!(reserved() >= 64 * 1024, "an approval leaves room for others: {}", reserved());
     let pruned = project.proctor(["prune"]).bound(BOUND).success();
-    assert!(pruned.stdout.contains("2 runs, ") && pruned.stdout.contains("; 1 runs are kept"), "{}", pruned.snapshot());
+    assert!(pruned.stdout.contains("2 runs, ") && pruned.stdout.contains("; 1 run is kept"), "{}", pruned.snapshot());
     project.proctor(["prune"]).bound(BOUND).success();
     assert!(reserved() >= 64 * 1024, "there was nothing to remove: {}", reserved());
     disk.enlarge();

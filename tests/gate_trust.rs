@@ -112,6 +112,10 @@ fn without_an_upstream_the_default_branch_of_the_remote_is_trusted() {
     assert_eq!(gate(&project, &[], 3)["lowered"], json!(["check `good`"]), "a new branch does not choose its own policy");
     git(&project, &["switch", "--quiet", "main"]);
     assert_eq!(gate(&project, &["new"], 3)["lowered"], json!(["check `good`"]));
+    git(&project, &["switch", "--quiet", "new"]);
+    commit(&project, "shop.txt", "another content, which nothing was run on\n");
+    let told = project.proctor(["gate"]).status(3).stdout;
+    assert!(told.contains("asks for less") && !told.contains("proctor run") && !told.contains("gate --run"), "{told}");
 }
 
 #[test]

@@ -376,6 +376,10 @@ fn a_run_is_exported_for_other_tools_and_is_red_in_each_form() {
     let to = file.to_str().expect("UTF-8");
     project.proctor(["export", "3", "--format", "junit", "--to", to]).success();
     assert_eq!(fs::read_to_string(&file).expect("it is there"), junit);
-    let again = project.proctor(["export", "3", "--format", "junit", "--to", to]).status(2);
-    assert!(again.stderr.contains("cannot write"), "{}", again.snapshot());
+    project.proctor(["export", "2", "--format", "junit", "--to", to]).success();
+    assert_ne!(fs::read_to_string(&file).expect("it is there"), junit, "a file is replaced");
+    fs::remove_file(&file).expect("the root is ours");
+    std::os::unix::fs::symlink(project.path().join("proctor.toml"), &file).expect("the root is ours");
+    let refused = project.proctor(["export", "3", "--format", "junit", "--to", to]).status(2);
+    assert!(refused.stderr.contains("cannot write") && refused.stderr.contains("link"), "{}", refused.snapshot());
 }

@@ -88,7 +88,7 @@ fn a_lie_is_blocked_the_mended_truth_passes_and_an_idle_turn_is_left_alone() {
     assert_eq!(report, expected);
     project.proctor(["hook", "wrong"]).success();
     project.proctor(["hook", "wrong"]).status(2);
-    assert!(project.proctor(["hook", "report"]).success().stdout.contains("1 blocks called wrong"));
+    assert!(project.proctor(["hook", "report"]).success().stdout.contains("1 block called wrong"));
     daemon.interrupt();
 }
 

@@ -47,7 +47,7 @@ fn a_fault_is_told_with_its_file_and_what_to_do() {
     assert!(lines[0].ends_with("STEP.1-terminal-output.log: its bytes are not those that were sealed"), "{}", said.stdout);
     assert!(lines[1].starts_with("  fileChanged: its SHA-256 is "), "{}", said.stdout);
     assert!(lines[2].starts_with("  next: compare with a backup"), "{}", said.stdout);
-    assert!(lines.last().expect("lines").starts_with("2 FAULTS · 1 runs, "), "{}", said.stdout);
+    assert!(lines.last().expect("lines").starts_with("2 FAULTS · 1 run, "), "{}", said.stdout);
     project.proctor(["verify", "default"]).status(6);
 }
 

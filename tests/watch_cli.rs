@@ -71,7 +71,7 @@ fn tree_digest(project: &Project) -> String {
     let settings = MatcherSettings {
         ignore: Vec::new(),
         include: Vec::new(),
-        own_link: Some(OwnLink { name: "evidence".to_owned(), leads_into: project.root().join("state/proctor/evidence") }),
+        own_link: Some(OwnLink { leads_into: project.root().join("state/proctor/evidence") }),
         store: None,
         task_list: None,
         selects: Selects::Tree,

@@ -210,7 +210,7 @@ impl Stage<'_> {
         if comparison.moved.is_empty() {
             let tree = after.digest();
             self.verdict = Some(after);
-            return self.end(RunFinish::Verdict { tree, failed: Vec::new(), paused: false });
+            return self.end(RunFinish::Verdict { tree, failed: Vec::new(), warned: Vec::new(), paused: false });
         }
         let on_disk = OnDisk::compare(before.digest(), after.digest());
         self.end(RunFinish::Moved { paths: comparison.moved.into_iter().collect(), on_disk });

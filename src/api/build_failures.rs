@@ -29,10 +29,26 @@ pub struct AnswerTexts<'a> {
 /// Which failures are told, and how much of each.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FailureChoice<'a> {
-    /// Only failures whose test, file or check has this in its name; empty for all.
-    pub about: &'a str,
+    pub about: FailureSubject<'a>,
     /// The most bytes of what a tool printed about one failure. `None` for the excerpt that the screen shows.
     pub excerpt_bytes: Option<usize>,
+}
+
+/// What the told failures are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FailureSubject<'a> {
+    /// Everything that failed.
+    #[default]
+    Run,
+    /// One test.
+    Test {
+        /// The name of the check that runs it.
+        check: &'a str,
+        /// The test's id, its name in the tool's report, and the names that it had before.
+        names: &'a [String],
+    },
+    /// A check or a file, by its whole name. A file may be named by the end of its path.
+    Place(&'a str),
 }
 
 /// A failure in a report, before its texts are made fit for an answer.
@@ -86,8 +102,15 @@ pub fn build_failures(
     choice: FailureChoice<'_>,
 ) -> FailuresV1 {
     let found = found(report, choice);
-    // What a report does not list has no name to choose by.
-    let unlisted: u64 = if choice.about.is_empty() { blocking(report).map(unlisted_failures).sum() } else { 0 };
+    let is_whole_run = choice.about == FailureSubject::Run;
+    // What a report does not list has no name but that of its check.
+    let is_counted = |result: &&ActionResultV2| match choice.about {
+        FailureSubject::Run => true,
+        FailureSubject::Test { .. } => false,
+        FailureSubject::Place(place) => result.name == place,
+    };
+    let unlisted: u64 = blocking(report).filter(is_counted).map(unlisted_failures).sum();
+    let is_told = |result: &&ActionResultV2| is_whole_run || found.iter().any(|found| std::ptr::eq(found.result, *result));
     let unknown = FailurePast::default();
     let listed = found.iter().take(FailuresV1::SHOWN).enumerate();
     let failures = listed.map(|(place, found)| found.to_wire(pasts.get(place).unwrap_or(&unknown), texts, choice)).collect();
@@ -95,9 +118,23 @@ pub fn build_failures(
         run_id: run_id.clone(),
         total: found.len() as u64 + unlisted,
         failures,
-        next: blocking(report).filter_map(next_step).collect(),
+        next: blocking(report).filter(is_told).filter_map(next_step).collect(),
         problem: None,
     }
+}
+
+/// Returns how many tests, findings and whole actions failed in a run, listed or not.
+pub fn count_failures(report: &ExecutionReportV2) -> u64 {
+    found(report, FailureChoice::default()).len() as u64 + blocking(report).map(unlisted_failures).sum::<u64>()
+}
+
+/// Returns whether a word is the whole name of a check of the run, or names a file in which something failed.
+pub fn is_place(report: &ExecutionReportV2, word: &str) -> bool {
+    let subject = FailureSubject::Place(word);
+    let steps = report.prerequisite_execution.results.iter().chain(&report.step_execution.results);
+    let mut checks = steps.chain(&report.cleanup_execution.results);
+    checks.any(|result| result.name == word)
+        || found(report, FailureChoice::default()).iter().any(|found| found.is_about(subject))
 }
 
 impl FailuresV1 {
@@ -158,7 +195,7 @@ fn found<'r>(report: &'r ExecutionReportV2, choice: FailureChoice<'_>) -> Vec<Fo
         let listed = failures.into_iter().map(move |failure| Found { result, failure: Some(failure) });
         listed.chain(whole).collect::<Vec<_>>()
     };
-    let chosen = blocking(report).flat_map(of_action).filter(|found| choice.about.is_empty() || found.is_about(choice.about));
+    let chosen = blocking(report).flat_map(of_action).filter(|found| found.is_about(choice.about));
     let mut found: Vec<Found<'_>> = chosen.collect();
     if found.len() > FailuresV1::SHOWN {
         // Not all are listed: findings of a linter must not hide that a test, or a check as a whole, fails.
@@ -194,17 +231,26 @@ impl Found<'_> {
         }
     }
 
-    fn is_about(&self, word: &str) -> bool {
-        let names = match self.failure.as_ref().map(|failure| failure.source) {
-            Some(FailureSource::Test(test)) => {
-                [Some(test.test_name.as_str()), test.report_name.as_deref(), test.test_file.as_deref()]
+    fn is_about(&self, subject: FailureSubject<'_>) -> bool {
+        let source = self.failure.as_ref().map(|failure| failure.source);
+        match (subject, source) {
+            (FailureSubject::Run, _) => true,
+            (FailureSubject::Test { check, names }, Some(FailureSource::Test(test))) => {
+                let of_test = [Some(&test.test_name), test.report_name.as_ref()];
+                self.result.name == check && of_test.into_iter().flatten().any(|name| names.contains(name))
             }
-            Some(FailureSource::Finding(finding)) => {
-                [finding.file.as_deref(), finding.code.as_deref(), finding.rule_id.as_deref()]
+            (FailureSubject::Test { .. }, Some(FailureSource::Finding(_)) | None) => false,
+            (FailureSubject::Place(place), source) => {
+                let file = match source {
+                    Some(FailureSource::Test(test)) => test.test_file.as_deref(),
+                    Some(FailureSource::Finding(finding)) => finding.file.as_deref(),
+                    None => None,
+                };
+                let ends_with_place =
+                    |file: &str| file.strip_suffix(place).is_some_and(|above| above.is_empty() || above.ends_with('/'));
+                self.result.name == place || file.is_some_and(ends_with_place)
             }
-            None => [None; 3],
-        };
-        names.into_iter().flatten().chain([self.result.name.as_str()]).any(|name| name.contains(word))
+        }
     }
 
     fn to_wire(&self, past: &FailurePast, texts: AnswerTexts<'_>, choice: FailureChoice<'_>) -> FailureV1 {

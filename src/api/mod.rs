@@ -23,7 +23,9 @@ mod run;
 mod status;
 
 pub use agent::{AgentAnswerV1, AgentRequestV1};
-pub use build_failures::{AnswerTexts, FailureChoice, build_failures, chosen_failure_names, failure_names};
+pub use build_failures::{
+    AnswerTexts, FailureChoice, FailureSubject, build_failures, chosen_failure_names, count_failures, failure_names, is_place,
+};
 pub use cycle::CycleV1;
 pub use error::{ErrorDocumentV1, ErrorKindV1, ErrorV1};
 pub use event::{EndReasonV1, EventV1};

@@ -106,6 +106,13 @@ impl ListedV1 {
         Self { watching, doing, verdict, tasks, problems: standing.problems.clone(), health }
     }
 
+    /// Says that the project's directory is not there. Nothing is watched then, whatever was before.
+    pub fn with_missing_root(mut self) -> Self {
+        self.watching = WatchingV1::NotWatched;
+        self.problems.insert(0, "root missing: the project's directory is not there".to_owned());
+        self
+    }
+
     /// Names what keeps the service from judging the project, if anything does.
     pub fn with_health(self, health: Option<&ServiceTrouble>) -> Self {
         Self { health: health.map(HealthV1::from).or(self.health), ..self }

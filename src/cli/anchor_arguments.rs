@@ -52,7 +52,7 @@ pub(crate) struct AnchorOptions {
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,
     /// Write it to this file
-    #[arg(long, value_name = "FILE", required_unless_present = "git")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Make it a git note of the commit that is checked out
     #[arg(long)]

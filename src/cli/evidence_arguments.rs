@@ -59,7 +59,8 @@ pub(crate) struct VerifyOptions {
 /// commands that check it. A proof that the line is in the ledger comes with it: as the ledger is now, or as it was when the checkpoint
 /// was made that `--anchor` names. Nothing of it is secret but what the checks printed.
 ///
-/// With --format, the run is printed in a form that another tool reads, or written to the file that --to names. Such a text is no evidence.
+/// With --format, the run is printed in a form that another tool reads, or written to the file that --to names, which is replaced if it is
+/// there. Such a text is no evidence.
 ///
 /// Examples:
 ///   proctor export 42
@@ -125,7 +126,7 @@ pub(crate) enum KeyVerb {
     ///
     /// Waits for processes that write evidence, at most 15 minutes.
     Rotate {
-        /// The key before is lost: it cannot sign the handing-over, and `proctor verify` says so from then on
+        /// The key before is lost, as a person confirms: it cannot sign the handing-over, and `proctor verify` says so from then on
         #[arg(long)]
         lost: bool,
     },

@@ -55,6 +55,15 @@ fn has_checks(directory: &Path) -> bool {
     }
 }
 
+/// Returns whether the current directory is a project or lies in one: it or a directory above it has a `proctor.toml`, is registered or is
+/// the root of a git repository, or it has checks itself.
+pub(crate) fn is_in_project(environment: &Environment) -> Result<bool, CommandError> {
+    let here = named_root(environment, Path::new("."))?;
+    let home = environment.variable("HOME").map(Path::new);
+    let is_repository = here.join(".git").symlink_metadata().is_ok() || root_search::repository_above(&here, home).is_some();
+    Ok(is_repository || root_search::root_above(&here, home, environment.state_root()).is_some() || has_checks(&here))
+}
+
 /// Returns the directory that is named, with links resolved.
 pub(crate) fn named_root(environment: &Environment, directory: &Path) -> Result<PathBuf, CommandError> {
     let path = environment.absolute(directory);

@@ -7,16 +7,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::api::{AnswerTexts, FailureChoice, FailuresV1, build_failures, chosen_failure_names};
-use crate::cli::commands::from_run_error;
+use crate::api::{
+    AnswerTexts, FailureChoice, FailureSubject, FailuresV1, build_failures, chosen_failure_names, count_failures, is_place,
+};
+use crate::cli::commands::history::not_one;
 use crate::cli::commands::opening::open_registered;
+use crate::cli::commands::{from_run_error, history};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::setup;
-use crate::mcp::{CallStop, ToolAnswers, ToolCall, ToolRefusal};
-use crate::model::{ActionId, CommandExit, has_hidden_characters, shown_line, shown_lines};
+use crate::mcp::{CallStop, ChosenFailures, ToolAnswers, ToolCall, ToolRefusal};
+use crate::model::{ActionId, CommandExit, TaskId, TestOutcome, has_hidden_characters, shown_line, shown_lines};
 use crate::process::{OwnAnswer, run_own_command};
-use crate::project::{ProjectError, RecordedRun, StoreReader};
+use crate::project::{ProjectError, RecordedRun, StoreReader, TaskError, TestSearch};
 use crate::report::{ActionOutcomeV2, ExecutionReportV2, cut_line, plain_text, redact_text};
 
 /// The most bytes of a command's answer that are read.
@@ -83,13 +86,38 @@ impl OwnCommands {
         Ok(FoundRun { root, archive, project, run })
     }
 
-    fn failures(&self, run: Option<&str>, choice: FailureChoice<'_>) -> Result<FailuresV1, CommandError> {
-        let FoundRun { root, mut archive, project, run } = self.find(run)?;
+    /// Returns what failed in a run, of one test, file or check alone if a word names it.
+    fn failures(&self, run: Option<&str>, word: Option<&str>, excerpt_bytes: Option<usize>) -> Result<Value, CommandError> {
+        let Some(word) = word else {
+            let found = self.find(run)?;
+            let choice = FailureChoice { about: FailureSubject::Run, excerpt_bytes };
+            return self.failures_of(found, choice).map(|(failures, _)| json!(failures));
+        };
+        let mut found = self.find(run)?;
+        let chosen = choose(&mut found, word)?;
+        let about = match &chosen {
+            Chosen::Test { check, names, .. } => FailureSubject::Test { check, names },
+            Chosen::Place => FailureSubject::Place(word),
+        };
+        let (failures, of_run) = self.failures_of(found, FailureChoice { about, excerpt_bytes })?;
+        let (name, outcome) = match chosen {
+            Chosen::Test { id, outcome, .. } => (id, outcome),
+            Chosen::Place => (word.to_owned(), None),
+        };
+        let mut answer = json!(failures);
+        answer["chosen"] = json!(ChosenFailures { name, of_run, outcome });
+        Ok(answer)
+    }
+
+    /// Returns the chosen failures of a run, and how many it has.
+    fn failures_of(&self, found: FoundRun, choice: FailureChoice<'_>) -> Result<(FailuresV1, u64), CommandError> {
+        let FoundRun { root, mut archive, project, run } = found;
         let names = |report: &ExecutionReportV2| chosen_failure_names(report, choice);
         let read: Result<_, ProjectError> = archive.failed_run(&project, &run.run_id, names);
         let (report, pasts) = read.map_err(|error| from_run_error(&error))?;
         let (redactor, root) = (self.environment.outgoing_redactor(), root.to_string_lossy().into_owned());
-        Ok(build_failures(&run.run_id, &report, &pasts, AnswerTexts { redactor: &redactor, root: &root }, choice))
+        let texts = AnswerTexts { redactor: &redactor, root: &root };
+        Ok((build_failures(&run.run_id, &report, &pasts, texts, choice), count_failures(&report)))
     }
 
     fn output(&self, run: &str, action: &str) -> Result<Value, CommandError> {
@@ -123,12 +151,53 @@ impl OwnCommands {
         let report: ExecutionReportV2 = serde_json::from_value(report)
             .map_err(|_| ToolRefusal::new("the retest was granted, and its report is not understood", "call `verdict`"))?;
         let run = report.authenticity.execution_id.as_str();
-        let failures = self.failures(Some(run), FailureChoice::default()).map_err(|error| refusal(&error))?;
+        let found = self.find(Some(run)).map_err(|error| refusal(&error))?;
+        let (failures, _) = self.failures_of(found, FailureChoice::default()).map_err(|error| refusal(&error))?;
         let has_failed = failures.total > 0;
         Ok(json!({
             "exitCode": if has_failed { CommandExit::CodeNeedsWork.code() } else { CommandExit::Proceed.code() },
             "runId": run, "status": report.execution_summary.overall_status, "failures": failures,
         }))
+    }
+}
+
+/// What a word in a call of `failures` means.
+enum Chosen {
+    Test {
+        id: String,
+        check: String,
+        /// Every name that the test has or had.
+        names: Vec<String>,
+        /// How it ended in the run, if that is known.
+        outcome: Option<TestOutcome>,
+    },
+    /// A file or a check.
+    Place,
+}
+
+/// Finds what a word means among the tests of a run's task, as `proctor history` does, and among the checks and files of the run. The
+/// whole name of a test goes before that of a check or file, and that before a part of a test's name.
+fn choose(found: &mut FoundRun, word: &str) -> Result<Chosen, CommandError> {
+    let FoundRun { archive, project, run, .. } = found;
+    let (_, report) = archive.report(project, run).map_err(|error| from_run_error(&error))?;
+    history::catch_up(archive, project)?;
+    let about = archive.about_tests(project, |archive| match archive.find_test(project, Some(&run.task), word)? {
+        TestSearch::Found(test) => {
+            let past = archive.test_past(project, &test, 1)?;
+            let outcome = archive.test_outcome(project, &test, &run.run_id)?;
+            Ok(Ok((past, outcome)))
+        }
+        search @ (TestSearch::Several(_) | TestSearch::Nothing) => Ok(Err(search)),
+    });
+    match about.map_err(|error| from_run_error(&error))? {
+        Ok((past, outcome)) if past.test.is_named(word) || !is_place(&report, word) => {
+            let former = past.former_names.into_iter().map(|name| name.id);
+            let names = [past.test.id.clone()].into_iter().chain(past.test.report_name).chain(former).collect();
+            Ok(Chosen::Test { id: past.test.id, check: past.test.check, names, outcome })
+        }
+        Ok(_) => Ok(Chosen::Place),
+        Err(_) if is_place(&report, word) => Ok(Chosen::Place),
+        Err(search) => Err(not_one(word, &search)),
     }
 }
 
@@ -159,14 +228,17 @@ impl ToolAnswers for OwnCommands {
                 let mut words = self.words(&["wait", "--fresh"], asked.project.as_deref());
                 words.push(OsString::from(format!("--timeout={}s", call.wait().unwrap_or_default())));
                 words.extend(asked.task.as_ref().map(|task| OsString::from(format!("--task={task}"))));
-                self.ask(words, stop)
+                let answer = self.ask(words, stop)?;
+                match asked.task.as_deref().and_then(|task| unknown_task(&answer, task)) {
+                    Some(refusal) => Err(refusal),
+                    None => Ok(answer),
+                }
             }
             ToolCall::Failures(asked) => {
                 let run = asked.run.as_ref().map(crate::mcp::RunWord::text);
-                let about = asked.test.as_deref().unwrap_or_default();
-                let bytes = asked.max_bytes.is_some() || !about.is_empty();
-                let choice = FailureChoice { about, excerpt_bytes: bytes.then(|| asked.bytes()) };
-                self.failures(run.as_deref(), choice).map(|failures| json!(failures)).map_err(|error| refusal(&error))
+                let word = asked.test.as_deref().filter(|word| !word.is_empty());
+                let bytes = (asked.max_bytes.is_some() || word.is_some()).then(|| asked.bytes());
+                self.failures(run.as_deref(), word, bytes).map_err(|error| refusal(&error))
             }
             ToolCall::Output(asked) => self.output(&asked.run.text(), &asked.action).map_err(|error| refusal(&error)),
             ToolCall::History(asked) => self.ask(about(&["history"], &[&asked.test]), stop),
@@ -199,10 +271,7 @@ impl ToolAnswers for OwnCommands {
 fn understand(answer: &OwnAnswer) -> Result<Value, ToolRefusal> {
     match serde_json::from_slice::<Value>(&answer.stdout) {
         Ok(Value::Object(document)) => match document.get("error") {
-            Some(error) => {
-                let text = |key: &str| safe_text(error[key].as_str().unwrap_or_default());
-                Err(ToolRefusal::new(text("message"), text("hint")))
-            }
+            Some(error) => Err(refusal_of(error)),
             None => Ok(Value::Object(document)),
         },
         Ok(_) | Err(_) => {
@@ -213,10 +282,35 @@ fn understand(answer: &OwnAnswer) -> Result<Value, ToolRefusal> {
     }
 }
 
+/// Returns the refusal of a question about a task that no specification has; `None` if one has it.
+fn unknown_task(answer: &Value, task: &str) -> Option<ToolRefusal> {
+    let tasks = answer["project"]["tasks"].as_array()?;
+    let asked = tasks.iter().find(|status| status["task"] == task)?;
+    let named = TaskId::try_from(task).ok()?;
+    let unknown = TaskError::Unknown { task: named, known: Vec::new(), torn: Vec::new() }.to_string();
+    let problems: Vec<&str> = asked["problems"].as_array()?.iter().filter_map(Value::as_str).collect();
+    let message = problems.iter().find(|problem| **problem == unknown)?;
+    Some(ToolRefusal::new(safe_text(message), "without `task`, `verdict` names the tasks there are"))
+}
+
 fn refusal(error: &CommandError) -> ToolRefusal {
-    let document = error.document();
-    let text = |key: &str| safe_text(document["error"][key].as_str().unwrap_or_default());
-    ToolRefusal::new(text("message"), text("hint"))
+    refusal_of(&error.document()["error"])
+}
+
+fn refusal_of(error: &Value) -> ToolRefusal {
+    let text = |key: &str| error[key].as_str().unwrap_or_default();
+    ToolRefusal::new(safe_text(text("message")), safe_text(&hint_for_tools(text("hint"))))
+}
+
+/// Returns a hint of a command without the parts that name an option of a command line: tools have arguments instead.
+fn hint_for_tools(hint: &str) -> String {
+    let without_options = |part: &str| {
+        let clauses: Vec<&str> = part.split(", ").collect();
+        let kept = clauses.iter().take_while(|clause| !clause.contains("--"));
+        kept.copied().collect::<Vec<_>>().join(", ")
+    };
+    let parts: Vec<String> = hint.split("; ").map(without_options).filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
 }
 
 /// Returns an answer whose texts have no control characters and no secrets. What other commands print is for people at a terminal and
@@ -251,6 +345,28 @@ mod tests {
         assert_eq!(refused(error, ""), ToolRefusal::new("no run", "run it"));
         assert_eq!(refused("", "error: unexpected\u{1b}[0m argument"), ToolRefusal::new("error: unexpected argument", ""));
         assert_eq!(refused("[1]", ""), ToolRefusal::new("there is no answer: exit code 2", ""));
+    }
+
+    #[test]
+    fn a_question_about_a_task_that_no_specification_has_is_refused() {
+        let answer =
+            |problem: &str| json!({"project": {"tasks": [{"task": "T1", "state": "specificationWrong", "problems": [problem]}]}});
+        let refused = unknown_task(&answer("no test specification has a task `T1`"), "T1").expect("it is refused");
+        assert_eq!(refused.message, "no test specification has a task `T1`");
+        assert_eq!(unknown_task(&answer("`a.json` has 2 errors: nothing was run"), "T1"), None);
+        assert_eq!(unknown_task(&answer("no test specification has a task `T1`"), "default"), None);
+    }
+
+    #[test]
+    fn a_hint_names_no_option_of_a_command_line() {
+        for (hint, told) in [
+            ("name a path inside `/p`, or another project by --project", "name a path inside `/p`"),
+            ("`proctor log --task TASK` lists the runs of a task", ""),
+            ("name one by its key; `proctor log --test X` lists them; and again", "name one by its key; and again"),
+            ("`verdict` names the run of the last verdict", "`verdict` names the run of the last verdict"),
+        ] {
+            assert_eq!(hint_for_tools(hint), told);
+        }
     }
 
     #[test]

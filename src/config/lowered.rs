@@ -15,8 +15,10 @@ pub fn lowered(trusted: &Configuration, commit: &Configuration) -> Vec<String> {
     };
     names.extend(before.keys().filter(|key| is_lowered(key)).cloned());
     // Checks that proctor finds by itself, and written ones, cannot be compared.
-    if trusted.checks.is_empty() != commit.checks.is_empty() {
-        names.push("check".to_owned());
+    match (trusted.checks.is_empty(), commit.checks.is_empty()) {
+        (true, false) => names.push("the checks are written, and the trusted commit has them found".to_owned()),
+        (false, true) => names.push("the checks are found, and the trusted commit has them written".to_owned()),
+        (true, true) | (false, false) => {}
     }
     for check in &trusted.checks {
         if !commit.checks.iter().any(|other| plain_check(other) == plain_check(check)) {
@@ -83,7 +85,13 @@ mod tests {
         ] {
             assert_eq!(names(|text| text.replace(from, to)), expected, "{to}");
         }
-        assert_eq!(names(|_| String::new()), ["check", "check `a`", "check `b`", "sandbox.mode"]);
+        assert_eq!(
+            names(|_| String::new()),
+            ["check `a`", "check `b`", "sandbox.mode", "the checks are found, and the trusted commit has them written"]
+        );
+        let read = |text: &str| read(text, "proctor.toml").expect("a right text");
+        let written = lowered(&read(""), &read("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n"));
+        assert_eq!(written, ["the checks are written, and the trusted commit has them found"]);
     }
 
     #[test]

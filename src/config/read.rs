@@ -66,7 +66,7 @@ pub fn read(text: &str, file_name: &str) -> Result<Configuration, Vec<Problem>> 
         document.report("", &span, wrong);
     }
     let configuration = read_top(&mut document, &Section::top(Some(table.get_ref()), DEFAULTS.get_ref()), file_name);
-    let problems = shown(document.into_problems());
+    let problems = shown(without_lost_keys(document.into_problems(), text));
     if problems.is_empty() { Ok(configuration) } else { Err(problems) }
 }
 
@@ -233,6 +233,27 @@ fn read_routing(top: &Section<'_>, document: &mut Document<'_>) -> RoutingSettin
             .setting(document, "expected_missing", list(filled_text("\"quotes.parser\""), "[\"quotes.parser\"]"))
             .value,
     }
+}
+
+/// Removes problems with keys below a table's header that has a syntax error. The parser takes them for keys of the table above, where they
+/// are unknown.
+fn without_lost_keys(mut problems: Vec<Problem>, text: &str) -> Vec<Problem> {
+    let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+    let is_header =
+        |line: usize| line.checked_sub(1).and_then(|place| lines.get(place)).is_some_and(|line| line.starts_with('['));
+    let line_of = |problem: &Problem| problem.position.map(|position| position.line);
+    let broken: Vec<usize> = problems
+        .iter()
+        .filter(|problem| problem.pointer.is_empty())
+        .filter_map(line_of)
+        .filter(|line| is_header(*line))
+        .collect();
+    let is_lost = |line: usize| {
+        let header = (1..line).rev().find(|above| is_header(*above));
+        header.is_some_and(|header| broken.contains(&header))
+    };
+    problems.retain(|problem| problem.pointer.is_empty() || !line_of(problem).is_some_and(is_lost));
+    problems
 }
 
 /// Removes problems in lines that have a syntax error, because the syntax error causes them. Also limits the number of

@@ -238,6 +238,20 @@ mod messages {
     }
 
     #[test]
+    fn keys_below_a_header_with_a_syntax_error_are_not_called_unknown() {
+        let first_lines = |text: &str| {
+            let found = problems(text);
+            found.lines().filter(|line| !line.starts_with(' ')).map(str::to_owned).collect::<Vec<_>>()
+        };
+        for text in ["[[check]\nname = \"a\"\n", "[watch]\nbell = true\n[[check]\nname = \"b\"\ncommand = \"true\"\n"] {
+            let found = first_lines(text);
+            assert!(found.len() == 1 && found[0].contains("not valid TOML"), "{text}: {found:?}");
+        }
+        let found = first_lines("[[check]\nname = \"a\"\n[sandbox]\nmode = \"off\"\n[watch]\nbel = true\n");
+        assert!(found.len() == 2 && found[1].contains("unknown key `bel`"), "{found:?}");
+    }
+
+    #[test]
     fn two_syntax_errors_are_named_at_once() {
         assert_snapshot!(problems("[watch]\nclear =\nbell = true\nnotify = yes\n"), @"
         proctor.toml:2:8: a value is missing

@@ -252,12 +252,13 @@ impl Engine {
         // run too.
         let has_verdict = |task: &&TaskId| self.known.get(task).is_some_and(|known| known.last_tree.is_some());
         let task = self.settings.tasks.iter().find(has_verdict)?.clone();
-        let KnownTask { last_tree, last_failed, .. } = self.known.get(&task)?.clone();
+        let known = self.known.get(&task)?.clone();
+        let last_tree = known.last_tree;
         self.unscanned_changes.anything();
         let mut round = Round::new(TriggerKind::Save, BTreeSet::new(), RoundChecks::Triggered);
         round.had(&task);
         self.round = Some(round);
-        let selection = Selection::Triggered { failed: last_failed };
+        let selection = Selection::Triggered { failed: known.not_succeeded() };
         Some(self.start(task, LookPurpose::Sweep(Burst::begin(now)), TriggerKind::Save, BTreeSet::new(), selection, last_tree))
     }
 
@@ -371,18 +372,20 @@ impl Engine {
 
     fn on_outcome(&mut self, now: Moment, finished: RunFinish) -> Vec<Effect> {
         match finished {
-            RunFinish::Verdict { tree, failed, paused } => {
+            RunFinish::Verdict { tree, failed, warned, paused } => {
                 self.unscanned_changes.reported();
                 let known = self.of_current();
-                (known.last_tree, known.last_failed) = (Some(tree), failed);
+                (known.last_tree, known.last_failed, known.last_warned) = (Some(tree), failed, warned);
                 self.unrest.reset();
                 self.follow_copied_files(Some(tree));
                 self.repetitions.reset();
                 self.after_run(now, if paused { LastRunState::Paused } else { LastRunState::Verdict })
             }
-            RunFinish::Partial { failed, paused } => {
+            RunFinish::Partial { failed, warned, paused } => {
                 self.unscanned_changes.reported();
-                self.of_current().last_failed = failed;
+                let known = self.of_current();
+                known.last_failed = failed;
+                known.last_warned.extend(warned);
                 self.follow_copied_files(None);
                 self.after_run(now, if paused { LastRunState::Paused } else { LastRunState::Verdict })
             }

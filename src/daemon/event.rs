@@ -89,15 +89,19 @@ pub enum RunFinish {
     /// still on disk at the end.
     Verdict {
         tree: TreeDigest,
-        /// The names of the checks that did not succeed.
+        /// The names of the checks that make the verdict FAILED.
         failed: Vec<String>,
+        /// The names of the other checks that did not succeed, which is allowed.
+        warned: Vec<String>,
         /// Whether the task now waits for a person (R9).
         paused: bool,
     },
     /// A result for checks that were requested by name. It says nothing about the other checks.
     Partial {
-        /// The names of the requested checks that did not succeed.
+        /// The names of the requested checks that make the verdict FAILED.
         failed: Vec<String>,
+        /// The names of the other requested checks that did not succeed, which is allowed.
+        warned: Vec<String>,
         /// Whether the task now waits for a person (R9).
         paused: bool,
     },

@@ -420,12 +420,12 @@ pub fn watched_tasks(
 fn finished_of(carried: &Result<RunOutcome, ProjectError>, selection: &Selection) -> RunFinish {
     match carried {
         Ok(RunOutcome::Judged(sealed)) => {
-            let (failed, paused) = (sealed.failed.clone(), sealed.paused);
+            let (failed, warned, paused) = (sealed.failed.clone(), sealed.warned.clone(), sealed.paused);
             match selection {
                 Selection::All | Selection::Missing | Selection::Triggered { .. } => {
-                    RunFinish::Verdict { tree: sealed.tree, failed, paused }
+                    RunFinish::Verdict { tree: sealed.tree, failed, warned, paused }
                 }
-                Selection::Named(_) => RunFinish::Partial { failed, paused },
+                Selection::Named(_) => RunFinish::Partial { failed, warned, paused },
             }
         }
         Ok(RunOutcome::Moved(sealed)) => {

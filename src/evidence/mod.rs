@@ -128,7 +128,9 @@ pub use file_observation::{ContentRequest, observe_file};
 pub use git::{ExcludeOutcome, GitLocation, exclude_link, find_git_directories, find_git_location, git_common_directory};
 pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, read_file, read_report, stream_file};
 pub use hook_lock::{HookLock, lock_hooks};
-pub use keys::{AcceptedKeys, AcceptedKeysError, Endorsement, KeyProblem, KeyRing, KnownKey, read_key_ring, rotate_key};
+pub use keys::{
+    AcceptedKeys, AcceptedKeysError, Endorsement, KeyProblem, KeyRing, KnownKey, can_endorse, read_key_ring, rotate_key,
+};
 pub use ledger::Ledger;
 pub use ledger_compression::{CompressedLines, compress_old_lines, has_old_lines};
 pub use ledger_lines::{LedgerLines, read_lines, read_signed_lines};

@@ -33,7 +33,7 @@ pub struct IgnoreRule {
 pub enum RuleSource {
     /// The built-in table [`crate::ignore::ALWAYS_OUT`]. The text is the row's reason.
     AlwaysOut(&'static str),
-    /// The link in the project's root that proctor made and that leads to the evidence (S1).
+    /// A link that proctor made and that leads to the evidence (S1), of this project or of one in a subdirectory.
     EvidenceLink,
     /// The built-in rule for the task list that proctor writes.
     TaskList,

@@ -24,7 +24,7 @@ pub struct MatcherSettings {
     pub ignore: Vec<String>,
     /// `watch.include`: patterns relative to the project's root.
     pub include: Vec<String>,
-    /// The link in the root that proctor makes and that leads to the evidence, if it makes one (S1).
+    /// The links that proctor makes and that lead to the evidence (S1); `None` where no store is known.
     pub own_link: Option<OwnLink>,
     /// The directory in which proctor keeps its evidence, relative to the root, if it lies in the project.
     pub store: Option<TreePath>,
@@ -161,26 +161,17 @@ impl Matcher {
         IgnoreDecision { verdict, rule }
     }
 
-    /// Returns whether this is the path of proctor's own link. An entry at the path is that link only if
-    /// [`Matcher::is_own_link`] also accepts its target.
-    pub fn may_be_own_link(&self, path: &[u8]) -> bool {
-        self.own_link.as_ref().is_some_and(|own| own.is_at(path))
+    /// Returns whether a link with this target, anywhere in the tree, is one of proctor's own links to the evidence: the project's or that
+    /// of a project in a subdirectory. Such a link never belongs to the tree. The other methods of a matcher do not get the target, so the
+    /// caller must call this one too.
+    pub fn is_own_link(&self, target: &[u8]) -> bool {
+        self.own_link.as_ref().is_some_and(|own| own.has_target(target))
     }
 
-    /// Returns whether a link with this path and target is proctor's own link to the evidence. Such a link never belongs
-    /// to the tree. The other methods of a matcher do not get the target, so the caller must call this one too.
-    pub fn is_own_link(&self, path: &[u8], target: &[u8]) -> bool {
-        self.own_link.as_ref().is_some_and(|own| own.is_at(path) && own.has_target(target))
-    }
-
-    /// Returns the decision about proctor's own link to the evidence.
-    pub fn decide_own_link(&self) -> IgnoreDecision {
-        let rule = self.own_link.as_ref().map(|own| IgnoreRule {
-            source: RuleSource::EvidenceLink,
-            line: None,
-            pattern: own.name.clone(),
-        });
-        IgnoreDecision { verdict: IgnoreVerdict::Out, rule }
+    /// Returns the decision about proctor's own link to the evidence, which is at this path.
+    pub fn decide_own_link(&self, path: &TreePath) -> IgnoreDecision {
+        let rule = IgnoreRule { source: RuleSource::EvidenceLink, line: None, pattern: path.to_string() };
+        IgnoreDecision { verdict: IgnoreVerdict::Out, rule: Some(rule) }
     }
 
     /// Returns the rules that apply in a directory; `None` when a walk does not enter it.

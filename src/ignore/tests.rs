@@ -19,7 +19,7 @@ fn matcher(ignore: &[&str], include: &[&str], rules: &[(&str, RulesFile, &str)])
     let settings = MatcherSettings {
         ignore: owned(ignore),
         include: owned(include),
-        own_link: Some(OwnLink { name: "evidence".to_owned(), leads_into: PathBuf::from("/store/evidence") }),
+        own_link: Some(OwnLink { leads_into: PathBuf::from("/store/evidence") }),
         store: None,
         task_list: None,
         selects: Selects::Tree,

@@ -40,7 +40,7 @@ impl Matcher {
 
     /// Returns the explanation for proctor's own link to the evidence, which is at this path.
     pub fn explain_own_link(&self, path: &TreePath) -> Explanation {
-        let IgnoreDecision { verdict, rule } = self.decide_own_link();
+        let IgnoreDecision { verdict, rule } = self.decide_own_link(path);
         Explanation { path: path.clone(), verdict, decided_at: path.clone(), rule, class: None }
     }
 
@@ -95,7 +95,7 @@ impl Explanation {
         let line = rule.line.unwrap_or_default();
         match &rule.source {
             RuleSource::AlwaysOut(_) => "the names that are never part of a tree".to_owned(),
-            RuleSource::EvidenceLink => "the link that proctor made, named by `evidence.link` of the settings".to_owned(),
+            RuleSource::EvidenceLink => "a link that proctor made: its target is the evidence of a project".to_owned(),
             RuleSource::TaskList => "`tasks.file` of the settings".to_owned(),
             RuleSource::Store => "the directory in which proctor keeps its evidence (XDG_STATE_HOME)".to_owned(),
             RuleSource::Tracked(_) => "git's index".to_owned(),
@@ -173,7 +173,7 @@ mod tests {
         let settings = MatcherSettings {
             ignore: vec!["*.snap".to_owned()],
             include: vec!["/build/kept.json".to_owned()],
-            own_link: Some(OwnLink { name: "evidence".to_owned(), leads_into: "/store/evidence".into() }),
+            own_link: Some(OwnLink { leads_into: "/store/evidence".into() }),
             store: Some(TreePath::try_from("state/proctor").expect("a clean path")),
             task_list: None,
             selects: Selects::Tree,
@@ -183,8 +183,11 @@ mod tests {
         let root = TreePath::root();
         assert!(matcher.add_rules(&root, RulesFile::GitIgnore, b"# built\nbuild/\n*.log\n!kept.log\n/data/\n").is_empty());
         let path = TreePath::try_from(path).expect("a clean path");
-        let is_own_link = matcher.is_own_link(path.as_bytes(), b"/store/evidence/shop-00000001");
-        if is_own_link { matcher.explain_own_link(&path) } else { matcher.explain(&path, false) }
+        if path.name() == b"evidence" && matcher.is_own_link(b"/store/evidence/shop-00000001") {
+            matcher.explain_own_link(&path)
+        } else {
+            matcher.explain(&path, false)
+        }
     }
 
     fn lines(path: &str) -> Vec<String> {
@@ -212,6 +215,7 @@ mod tests {
                  (Python's compiled modules)",
             ),
             ("evidence", "`evidence` does not belong to the tree: `evidence` is proctor's own link to the evidence"),
+            ("web/evidence", "`web/evidence` does not belong to the tree: `web/evidence` is proctor's own link to the evidence"),
         ] {
             assert_eq!(lines(path)[0], first);
         }

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::mcp::tool::ToolCall;
+use crate::model::TestOutcome;
 
 /// Answers the calls of tools. Calls come from several threads at once.
 pub trait ToolAnswers: Send + Sync + 'static {
@@ -29,6 +31,19 @@ pub struct ToolRefusal {
     pub message: String,
     /// Empty if there is nothing to say.
     pub hint: String,
+}
+
+/// What an answer of `failures` is about, where it is not everything that failed in the run: the value of its key `chosen`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChosenFailures {
+    /// The test's id, or the name of the file or check.
+    pub name: String,
+    /// How many tests, findings and whole actions failed in the run.
+    pub of_run: u64,
+    /// How the test ended in the run; absent if that is not known, and for a file or a check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<TestOutcome>,
 }
 
 /// Says whether the client has cancelled a call, or is gone.

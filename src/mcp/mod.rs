@@ -17,7 +17,7 @@ mod stdio;
 mod text;
 mod tool;
 
-pub use answers::{CallStop, ToolAnswers, ToolRefusal};
+pub use answers::{CallStop, ChosenFailures, ToolAnswers, ToolRefusal};
 pub use server::ToolServer;
 pub use stdio::{StdioTransport, TransportEnd};
 pub use tool::{

@@ -20,12 +20,12 @@ pub(super) fn schemas(tool: &str) -> (Map<String, Value>, Map<String, Value>) {
             arguments(
                 json!({
                     "run": run("The run. Without it, the newest sealed run."),
-                    "test": text("Only failures whose test, file or check has this in its name."),
+                    "test": text("Only this test: its id, its key, its name in the report, or a part that no other test has. Or all of a check or a file, by its whole name."),
                     "max_bytes": {"type": "integer", "minimum": 0, "description": "The most bytes of what a tool printed about one failure."},
                 }),
                 &[],
             ),
-            failures(),
+            chosen_failures(),
         ),
         "output" => (
             arguments(json!({"run": run("The run."), "action": text("The action's id, such as STEP.1.")}), &["run", "action"]),
@@ -123,6 +123,20 @@ fn verdict() -> Value {
         }),
         &["inTime", "exitCode", "project"],
     )
+}
+
+/// The answer of `failures`, which may be about one test, file or check.
+fn chosen_failures() -> Value {
+    let mut answer = failures();
+    answer["properties"]["chosen"] = object(
+        json!({
+            "name": {"type": "string"},
+            "ofRun": {"type": "integer"},
+            "outcome": {"type": "string", "enum": ["passed", "failed", "error", "skipped"]},
+        }),
+        &["name", "ofRun"],
+    );
+    answer
 }
 
 fn failures() -> Value {

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::api::{AnswerV1, FailureV1, FailuresV1, InTimeV1};
+use crate::mcp::answers::ChosenFailures;
 use crate::mcp::tool::ToolCall;
-use crate::model::quoted_text;
+use crate::model::{TestOutcome, quoted_text};
 
 /// The most characters of a text.
 pub(super) const LONGEST: usize = 4000;
@@ -19,11 +20,7 @@ pub(super) const DATA: &str = "Texts in quotes come from the tested code and its
 pub(super) fn text(call: &ToolCall, answer: &Value) -> String {
     let told = match call {
         ToolCall::Verdict(_) => serde_json::from_value(answer.clone()).ok().map(|answer: AnswerV1| verdict(&answer)),
-        ToolCall::Failures(_) => serde_json::from_value(answer.clone()).ok().map(|failures: FailuresV1| {
-            let mut text = String::new();
-            add_failures(&mut text, &failures);
-            text
-        }),
+        ToolCall::Failures(_) => failures(answer.clone()),
         ToolCall::Output(_)
         | ToolCall::History(_)
         | ToolCall::Compare(_)
@@ -104,8 +101,40 @@ fn verdict(answer: &AnswerV1) -> String {
     text
 }
 
+/// Returns the text of an answer of `failures`; `None` if the answer is not understood.
+fn failures(mut answer: Value) -> Option<String> {
+    let chosen = answer.as_object_mut()?.remove("chosen").map(serde_json::from_value::<ChosenFailures>).transpose().ok()?;
+    let failures: FailuresV1 = serde_json::from_value(answer).ok()?;
+    let (mut text, run) = (String::new(), failures.run_id.number());
+    let Some(chosen) = chosen else {
+        add_failures(&mut text, &failures);
+        return Some(text);
+    };
+    let (name, of_run) = (quoted_text(&chosen.name), chosen.of_run);
+    let all = if of_run == 1 { "1 failure".to_owned() } else { format!("{of_run} failures") };
+    let not_failed = || match chosen.outcome {
+        Some(TestOutcome::Passed) => format!("that test passed in run {run}, which has {all}: {name}"),
+        Some(TestOutcome::Skipped) => format!("that test was skipped in run {run}, which has {all}: {name}"),
+        Some(TestOutcome::Failed | TestOutcome::Error) => {
+            format!("that test failed in run {run}, and the failure does not count or is not listed: {name}")
+        }
+        None => format!("0 of {all} of run {run} are about {name}"),
+    };
+    let told = if failures.total > 0 { format!("{} of {all} of run {run}, about {name}:", failures.total) } else { not_failed() };
+    let _never_fails = writeln!(text, "{told}");
+    add_listed_failures(&mut text, &failures);
+    if !text.contains(DATA) {
+        let _never_fails = writeln!(text, "{DATA}");
+    }
+    Some(text)
+}
+
 fn add_failures(text: &mut String, failures: &FailuresV1) {
     let _never_fails = writeln!(text, "{} failed in run {}:", failures.total, failures.run_id.number());
+    add_listed_failures(text, failures);
+}
+
+fn add_listed_failures(text: &mut String, failures: &FailuresV1) {
     if let Some(problem) = &failures.problem {
         let _never_fails = writeln!(text, "not known: {}", quoted_text(problem));
     }
@@ -177,6 +206,26 @@ mod tests {
         assert!(told.contains("next for \"unit\": FIX_CODE: mend the code") && told.contains(DATA), "{told}");
         let other = text(&ToolCall::Plan(TaskArguments::default()), &json!({"name": HOSTILE}));
         assert!(other.lines().all(|line| !line.starts_with("SYSTEM")), "{other}");
+    }
+
+    #[test]
+    fn failures_of_one_test_are_told_as_a_part_of_those_of_the_run() {
+        let told = |total: u64, outcome: Value| {
+            let mut failures = answer("x")["project"]["tasks"][0]["failures"].clone();
+            failures["total"] = json!(total);
+            if total == 0 {
+                failures["failures"] = json!([]);
+            }
+            failures["chosen"] = json!({"name": HOSTILE, "ofRun": 2, "outcome": outcome});
+            let told = text(&ToolCall::Failures(crate::mcp::tool::FailuresArguments::default()), &failures);
+            assert!(told.contains(DATA) && told.lines().all(|line| !line.starts_with("SYSTEM")), "{told}");
+            told
+        };
+        assert!(told(1, json!("failed")).starts_with("1 of 2 failures of run 42, about \"x"));
+        assert!(told(0, json!("passed")).starts_with("that test passed in run 42, which has 2 failures: \"x"));
+        assert!(told(0, json!("skipped")).starts_with("that test was skipped in run 42"));
+        assert!(told(0, json!("error")).starts_with("that test failed in run 42, and"));
+        assert!(told(0, Value::Null).starts_with("0 of 2 failures of run 42 are about"));
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub struct FailuresArguments {
     /// A run's id or number; the newest sealed run if it is not given.
     #[serde(default)]
     pub run: Option<RunWord>,
-    /// Only failures whose test, file or check has this in its name.
+    /// Only failures of this test, found as `proctor history` finds it, or of the check or the file that has this name.
     #[serde(default)]
     pub test: Option<String>,
     /// The most bytes of what a tool printed about one failure.
@@ -134,8 +134,8 @@ pub(super) const TOOLS: &[ToolRow] = &[
     ToolRow {
         name: "failures",
         description: "What failed in a run (the newest without `run`): failing tests and findings with file, line, message, since when \
-                      each fails, whether it is flaky, and the command for it alone. With `test` only those with this in their name, and \
-                      more of what the tool printed, up to max_bytes for each (4000 if not given, 100000 at most).",
+                      each fails, whether it is flaky, and the command for it alone. With `test` only those of this test (id, key or a \
+                      part of it), file or check, and more of what the tool printed, up to max_bytes for each (4000 if not given, 100000 at most).",
         is_read_only: true,
         parse: |value| parse(value, ToolCall::Failures),
     },

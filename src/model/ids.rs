@@ -114,6 +114,11 @@ impl TaskId {
     pub fn default_task() -> Self {
         Self("default".to_owned())
     }
+
+    /// Returns the task of every review that is started on the command line.
+    pub fn review_task() -> Self {
+        Self("review".to_owned())
+    }
 }
 
 impl ActionId {

@@ -65,9 +65,13 @@ pub struct LoggedRun {
     pub blocking: u32,
     /// How many tests passed, failed and were skipped; null if the run has no test report, or is not in the index of tests.
     pub tests: Option<TestCounts>,
-    /// The checks that did not succeed, by name.
+    /// The checks that make the verdict FAILED, by name.
     pub failed_checks: Vec<String>,
-    /// The first tests that failed, by the tool's own id: at most [`LoggedRun::SHOWN_TESTS`].
+    /// The checks that did not succeed, which the policy allows, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warned_checks: Vec<String>,
+    /// The first tests that failed, by the tool's own id: at most [`LoggedRun::SHOWN_TESTS`]. Those of checks whose failures the policy
+    /// allows are not among them.
     pub failed_tests: Vec<String>,
     /// Whether a failure of the run is flaky: on an equal tree, the same test or check passed.
     pub flaky: bool,
@@ -333,6 +337,8 @@ pub struct RunTrends {
 pub enum CheckEnd {
     Passed,
     Failed,
+    /// The check did not succeed, and the policy allows that.
+    Warned,
     /// The check failed, and passed on an equal tree.
     Flaky,
     /// The run was cut short or moved, or the check could not be carried out, so the result says nothing about a tree.

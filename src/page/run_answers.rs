@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::api::{RunDetailsV1, RunListV1};
 use crate::model::{ActionId, Digest, LoggedRun, ProjectId, ProofState, ResultType, TestCounts};
 use crate::page::offline::Answers;
-use crate::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, OutgoingRedactor, plain_text};
+use crate::report::{ActionResultV2, EXECUTION_REPORT_FILE, ExecutionReportV2, OutgoingRedactor, plain_text};
 
 /// The most bytes of a log that leave, from its end on.
 const LONGEST_LOG: usize = 64 * 1024;
@@ -130,7 +130,11 @@ fn logged_run(report: &ExecutionReportV2) -> LoggedRun {
             skipped: before.skipped + tests.counts.skipped,
         })
     });
-    let has_failed = |status: Option<ResultType>| status.is_some_and(|status| status != ResultType::Success);
+    let has_failed = |check: &ActionResultV2| check.status.is_some_and(|status| status != ResultType::Success);
+    let is_allowed = |check: &ActionResultV2| has_failed(check) && check.blocking == Some(false);
+    let names = |is_named: &dyn Fn(&ActionResultV2) -> bool| {
+        checks.iter().filter(|check| is_named(check)).map(|check| check.name.clone()).collect()
+    };
     LoggedRun {
         run_id: report.authenticity.execution_id.clone(),
         task: report.test_specification.task_id.clone(),
@@ -141,8 +145,12 @@ fn logged_run(report: &ExecutionReportV2) -> LoggedRun {
         tree: report.tree.as_ref().map(|tree| tree.before),
         blocking: u32::try_from(checks.iter().filter(|check| check.blocking == Some(true)).count()).unwrap_or(u32::MAX),
         tests: counts,
-        failed_checks: checks.iter().filter(|check| has_failed(check.status)).map(|check| check.name.clone()).collect(),
-        failed_tests: results()
+        failed_checks: names(&|check| has_failed(check) && !is_allowed(check)),
+        warned_checks: names(&is_allowed),
+        failed_tests: checks
+            .iter()
+            .filter(|check| !is_allowed(check))
+            .filter_map(|check| check.result.as_ref()?.test_results.as_ref())
             .flat_map(|tests| &tests.failures)
             .map(|failure| failure.test_name.clone())
             .take(LoggedRun::SHOWN_TESTS)

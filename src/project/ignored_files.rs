@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::ignore::{ALWAYS_OUT, IgnoredClass, ShownOutputs, VIRTUAL_ENVIRONMENT, class_of, is_never_shown};
+use crate::ignore::{ALWAYS_OUT, IgnoredClass, OwnLink, ShownOutputs, VIRTUAL_ENVIRONMENT, class_of, is_never_shown};
 use crate::model::{EntryKind, IgnoredFiles, MOST_IGNORED_NAMED, TreePath};
 use crate::tree::TreeIndex;
 
@@ -49,12 +49,13 @@ pub(super) fn ignored_in_snapshot(
 }
 
 /// Returns the ignored files that checks can read in the project itself, where they see everything; `None` if a directory cannot be
-/// read, or there are too many entries. `own_link` is the name of proctor's link to the evidence in the root.
+/// read, or there are too many entries. proctor's own links to the evidence are
+/// not listed.
 pub(crate) fn ignored_in_project(
     tree: &TreeIndex,
     outputs: &ShownOutputs,
     task_list: Option<&str>,
-    own_link: Option<&str>,
+    own_link: Option<&OwnLink>,
 ) -> Option<IgnoredFiles> {
     let mut reading = DirectoryReading { tree, entries: 0 };
     let mut found = IgnoredFiles::default();
@@ -66,7 +67,7 @@ pub(crate) fn ignored_in_project(
                 Some(entry) if entry.kind == EntryKind::Directory && is_directory => waiting.push(path),
                 Some(_) => {}
                 None => {
-                    let is_own = directory.is_root() && own_link.is_some_and(|link| link.as_bytes() == name) && !is_directory;
+                    let is_own = !is_directory && own_link.is_some_and(|own| is_own_link(tree.root(), &path, own));
                     let is_task_list = task_list.is_some_and(|list| list.as_bytes() == path.as_bytes());
                     if !is_own && !is_task_list && !outputs.contains(&path) {
                         reading.note(&mut found, &path, is_directory)?;
@@ -78,6 +79,10 @@ pub(crate) fn ignored_in_project(
     found.paths.sort();
     found.others.sort();
     Some(found)
+}
+
+fn is_own_link(root: &Path, path: &TreePath, own: &OwnLink) -> bool {
+    fs::read_link(root.join(path.as_path())).is_ok_and(|target| own.has_target(target.as_os_str().as_bytes()))
 }
 
 /// Reads the directories of a project.
@@ -198,6 +203,14 @@ mod tests {
         let in_place = ignored_in_project(&tree, &ShownOutputs::default(), Some("notes.md"), None).expect("it is read");
         assert_eq!(in_place.paths, expected);
         assert_eq!(in_place.others, ["build/", "dist/", "node_modules/"]);
+        let own = OwnLink { leads_into: "/store/evidence".into() };
+        std::os::unix::fs::symlink("/store/evidence/web-00000001", root.join("src/evidence")).expect("made");
+        let with_link = |own: Option<&OwnLink>| {
+            ignored_in_project(&tree, &ShownOutputs::default(), Some("notes.md"), own).expect("it is read").paths
+        };
+        assert_eq!(with_link(Some(&own)), expected, "proctor's own link, at any depth");
+        assert!(with_link(None).contains(&"src/evidence".to_owned()));
+        fs::remove_file(root.join("src/evidence")).expect("made above");
         let made = ShownOutputs { paths: Vec::new(), products: true };
         let others = ignored_in_project(&tree, &made, Some("notes.md"), None).expect("it is read").others;
         assert_eq!(others, ["node_modules/"], "what prerequisites make is no ignored input");

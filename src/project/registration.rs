@@ -205,20 +205,26 @@ impl Workspace {
             Ok(LinkOutcome::Created) => {
                 notes
                     .push(format!("`{name}` in the project links to its evidence; `link = \"\"` in `[evidence]` turns that off"));
-                if let Some(git) = evidence::find_git_location(&scope.root) {
-                    match evidence::exclude_link(&git, &scope.root, name) {
-                        Ok(ExcludeOutcome::Added) => notes.push(format!("`{name}` was added to .git/info/exclude")),
-                        Ok(ExcludeOutcome::AlreadyThere | ExcludeOutcome::LeftAlone) => {}
-                        Err(error) => notes.push(format!("`{name}` could not be added to .git/info/exclude ({error})")),
-                    }
-                }
+                notes.extend(exclude(&scope.root, name));
             }
             Ok(LinkOutcome::Obstructed(_)) => notes.push(format!(
                 "`{name}` in the project is something else and was left alone: `proctor show` finds the evidence without a link"
             )),
-            Ok(LinkOutcome::AlreadyRight | LinkOutcome::Off) => {}
+            // The repository may have been made after the link.
+            Ok(LinkOutcome::AlreadyRight) => notes.extend(exclude(&scope.root, name)),
+            Ok(LinkOutcome::Off) => {}
         }
         notes
+    }
+}
+
+/// Hides the link to the evidence from git, if the project is in a repository. Returns what a person should know.
+fn exclude(root: &Path, name: &str) -> Option<String> {
+    let git = evidence::find_git_location(root)?;
+    match evidence::exclude_link(&git, root, name) {
+        Ok(ExcludeOutcome::Added) => Some(format!("`{name}` was added to .git/info/exclude")),
+        Ok(ExcludeOutcome::AlreadyThere | ExcludeOutcome::LeftAlone) => None,
+        Err(error) => Some(format!("`{name}` could not be added to .git/info/exclude ({error})")),
     }
 }
 

@@ -178,8 +178,10 @@ pub struct SealedReport {
     /// The tree at the end of the run. If the checks ran on a snapshot, the tree is not read then, and this is the
     /// tree that was copied last.
     pub tree_after: TreeDigest,
-    /// The names of the checks that did not succeed.
+    /// The names of the checks that did not succeed, but for those of `warned`.
     pub failed: Vec<String>,
+    /// The names of the checks that did not succeed, which is allowed: they do not make the verdict FAILED.
+    pub warned: Vec<String>,
     /// The notes about the discovery of the checks that both this run and the last run of the task have. They need not
     /// be shown again.
     pub told_notes: Vec<PlanNote>,

@@ -40,5 +40,6 @@ impl IgnoredBefore {
 
 fn in_project(request: &RunRequest<'_>, index: &TreeIndex) -> Option<IgnoredFiles> {
     let settings = request.settings;
-    ignored_in_project(index, &outputs_of_prerequisites(request.plan), settings.task_list.as_deref(), settings.link.as_deref())
+    let own_link = settings.matcher.own_link.as_ref();
+    ignored_in_project(index, &outputs_of_prerequisites(request.plan), settings.task_list.as_deref(), own_link)
 }

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use crate::config::HomeAccess;
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
-    Action, ActionPhase, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs, EvidenceFile,
-    HelperDeath, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunConditions, RunRecord, StopReason,
-    TaskStatus, TddState, Timestamp, TreeComparison, TreeFormat,
+    Action, ActionPhase, Blocking, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs,
+    EvidenceFile, HelperDeath, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunConditions,
+    RunRecord, StopReason, TaskStatus, TddState, Timestamp, TreeComparison, TreeFormat,
 };
 use crate::process::clock;
 use crate::project::ProjectError;
@@ -449,14 +449,20 @@ fn outcome(
 ) -> SealedReport {
     let context = run_end.context;
     let unsuccessful = |one: &&ActionResult| one.action.phase == ActionPhase::Step && one.status() != Some(ResultType::Success);
+    let is_allowed = |one: &&ActionResult| one.judgement().is_some_and(|judgement| judgement.blocking == Blocking::Allowed);
     let not_left_out = |one: &&ActionResult| one.skipped() != Some(SkipReason::NotSelected);
+    let names = |is_named: &dyn Fn(&ActionResult) -> bool| {
+        let named = actions.iter().filter(unsuccessful).filter(not_left_out).filter(|one| is_named(one));
+        named.map(|one| one.action.name.clone()).collect()
+    };
     SealedReport {
         run_id: context.run_id.clone(),
         report,
         report_path: directory.join(crate::report::EXECUTION_REPORT_FILE),
         tree: context.before,
         tree_after: run_end.comparison.after,
-        failed: actions.iter().filter(unsuccessful).filter(not_left_out).map(|one| one.action.name.clone()).collect(),
+        failed: names(&|one| !is_allowed(&one)),
+        warned: names(&|one| is_allowed(&one)),
         told_notes,
         moved: run_end.comparison.moved.clone(),
         copied: run_end.kept.tree.map(|tree| CopiedFiles { tested: context.before, tree, paths: run_end.kept.changed.clone() }),

@@ -99,6 +99,7 @@ impl Workspace {
             tree,
             tree_after: tree,
             failed: Vec::new(),
+            warned: Vec::new(),
             copied: None,
             told_notes: Vec::new(),
             moved: Vec::new(),

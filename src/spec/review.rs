@@ -11,8 +11,8 @@ use crate::spec::action::plain_action;
 use crate::spec::approval::plan_settings;
 use crate::tools::command_text;
 
-/// The task of every review that is started on the command line.
-const TASK: &str = "review";
+/// The name of a review that is started on the command line.
+const NAME: &str = "review";
 
 /// Makes a plan with one review and no other actions.
 ///
@@ -30,8 +30,8 @@ pub fn plan_review(
         return Err(vec![problem.hint("write it behind `--command`, for example `proctor review --command ./reviewer`")]);
     }
     let command = CommandLine { argv: argv.to_vec(), display: command_text(argv), shell: false };
-    let plain = plain_action(ActionPhase::Step, 1, (TASK, Tool::Review), command, configuration.defaults);
-    let task = TaskId::try_from(TASK).expect("a word is a task's id");
+    let plain = plain_action(ActionPhase::Step, 1, (NAME, Tool::Review), command, configuration.defaults);
+    let task = TaskId::review_task();
     let project_name = configuration.project_name.clone().unwrap_or_else(|| project_name.to_owned());
     let steps = vec![Action { kind: ActionKind::Review(review), ..plain }];
     let settings = plan_settings(configuration);

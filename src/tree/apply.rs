@@ -14,7 +14,7 @@ use crate::model::{EntryKind, Timestamp, TreePath};
 use crate::tree::error::TreeError;
 use crate::tree::hints::HintedPaths;
 use crate::tree::index::TreeIndex;
-use crate::tree::listing::{is_directory, open_below, open_root, stat_entry, to_c_name};
+use crate::tree::listing::{is_directory, is_link, open_below, open_root, stat_entry, to_c_name};
 use crate::tree::node::{Content, Directory, IssueEntry, Node};
 use crate::tree::read::{DirectoryToRead, EntryRead, TreeReader, environment, is_too_deep, push_name, to_content};
 use crate::tree::stamp::EntryStamp;
@@ -163,7 +163,7 @@ impl Renewal<'_> {
         let is_directory = is_directory(&stat);
         let membership = self.look.matcher.membership_of(scope, &path, is_directory);
         if !is_directory {
-            let is_in = membership.belongs() && !self.look.is_own_link(directory, &name, &path);
+            let is_in = membership.belongs() && !(is_link(&stat) && self.look.is_own_link(directory, &name));
             let mut look = || self.look.read_entry(directory, &name, &stat, known, &mut self.buffer);
             return Some(if is_in { look() } else { EntryRead::Nothing });
         }

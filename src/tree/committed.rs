@@ -179,14 +179,7 @@ fn read_commit(
     };
     let top = walk.read(root, below)?;
     let own = own_attributes(storage)?;
-    let reading = LeafReading {
-        matcher,
-        project_start: walk.project_start,
-        own: own.as_ref(),
-        leaves: &walk.leaves,
-        most_bytes,
-        bytes: AtomicU64::new(0),
-    };
+    let reading = LeafReading { matcher, own: own.as_ref(), leaves: &walk.leaves, most_bytes, bytes: AtomicU64::new(0) };
     let digests = reading.read_all(storage)?;
     let digest = assemble(&top, &digests).unwrap_or_else(|| compute_directory_digest(std::iter::empty()));
     let files = digests.iter().filter(|digest| digest.is_some()).count() as u64;
@@ -333,8 +326,6 @@ impl CommitWalk<'_> {
 /// The files and links of a commit, which several threads read.
 struct LeafReading<'a> {
     matcher: &'a Matcher,
-    /// Where the path from the project's root begins in the paths of the leaves.
-    project_start: usize,
     /// The attributes that only this repository has.
     own: Option<&'a AttributesFile>,
     leaves: &'a [CommittedLeaf],
@@ -344,7 +335,7 @@ struct LeafReading<'a> {
     bytes: AtomicU64,
 }
 
-/// The digest of a leaf; `None` for proctor's own link to the evidence, which belongs to no tree.
+/// The digest of a leaf; `None` for one of proctor's own links to the evidence, which belongs to no tree.
 type LeafDigest = Option<Digest>;
 
 impl LeafReading<'_> {
@@ -398,7 +389,7 @@ impl LeafReading<'_> {
             return Err(CommitRefusal::Git(GitReadError::Object { id: leaf.id.hex(), problem }));
         }
         if leaf.is_link {
-            let is_own = self.matcher.is_own_link(&leaf.path[self.project_start..], &object.content);
+            let is_own = self.matcher.is_own_link(&object.content);
             return Ok((!is_own).then(|| Digest::of(&object.content)));
         }
         if !leaf.attributes.is_empty() || self.own.is_some() {

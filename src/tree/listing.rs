@@ -27,6 +27,8 @@ struct Listed {
     /// The position of the NUL after the name.
     end: usize,
     is_directory: bool,
+    /// Whether the entry was listed as a link, or without its type.
+    may_be_link: bool,
 }
 
 /// Opens the root of a tree. The caller has resolved links in its path already.
@@ -76,7 +78,11 @@ pub(super) fn list(directory: OwnedFd) -> io::Result<(Dir, Listing)> {
         let start = listing.names.len();
         listing.names.extend_from_slice(name.to_bytes_with_nul());
         let end = listing.names.len() - 1;
-        listing.entries.push(Listed { start, end, is_directory: entry.file_type() == Some(Type::Directory) });
+        let (is_directory, may_be_link) = match entry.file_type() {
+            Some(kind) => (kind == Type::Directory, kind == Type::Symlink),
+            None => (false, true),
+        };
+        listing.entries.push(Listed { start, end, is_directory, may_be_link });
     }
     // Some file systems do not say in a listing whether an entry is a directory, so `stat` is asked.
     for position in untyped {
@@ -97,6 +103,10 @@ pub(super) fn is_directory(stat: &FileStat) -> bool {
     format(stat) == nix::libc::S_IFDIR
 }
 
+pub(super) fn is_link(stat: &FileStat) -> bool {
+    format(stat) == nix::libc::S_IFLNK
+}
+
 /// Returns a name with the NUL at its end that system calls need. A path of a tree contains no NUL itself.
 pub(super) fn to_c_name(name: &[u8]) -> CString {
     CString::new(name).expect("a path of a tree holds no NUL")
@@ -115,6 +125,11 @@ impl Listing {
     /// Returns whether an entry was listed as a directory.
     pub(super) fn is_directory(&self, position: usize) -> bool {
         self.entries[position].is_directory
+    }
+
+    /// Returns whether an entry can be a link: it was listed as one, or the file system did not say what it is.
+    pub(super) fn may_be_link(&self, position: usize) -> bool {
+        self.entries[position].may_be_link
     }
 
     /// Returns the name in the listing that equals `name`, with the NUL that system calls need.

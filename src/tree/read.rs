@@ -155,7 +155,10 @@ impl TreeReader<'_> {
                 found.entries.push(FoundEntry::New(Box::new(Node { name: name.to_bytes().into(), content })));
             } else if is_directory && membership.is_walked() {
                 self.enter_directory(&path, name, &scope, membership, &mut found);
-            } else if !is_directory && membership.belongs() && !self.is_own_link(directory.as_fd(), name, &path) {
+            } else if !is_directory
+                && membership.belongs()
+                && !(listing.may_be_link(position) && self.is_own_link(directory.as_fd(), name))
+            {
                 self.take_entry(directory.as_fd(), name, &mut found, buffer);
             }
         }
@@ -244,10 +247,9 @@ impl TreeReader<'_> {
         }
     }
 
-    /// Returns whether an entry is proctor's own link to the evidence, by its target.
-    pub(super) fn is_own_link(&self, directory: BorrowedFd<'_>, name: &CStr, path: &[u8]) -> bool {
-        self.matcher.may_be_own_link(path)
-            && readlinkat(directory, name).is_ok_and(|target| self.matcher.is_own_link(path, target.as_bytes()))
+    /// Returns whether an entry is one of proctor's own links to the evidence, by its target. Ask it of links only: it costs a system call.
+    pub(super) fn is_own_link(&self, directory: BorrowedFd<'_>, name: &CStr) -> bool {
+        readlinkat(directory, name).is_ok_and(|target| self.matcher.is_own_link(target.as_bytes()))
     }
 
     /// Reads an entry that belongs to the tree and is no directory, unless its stamp proves that it is unchanged.

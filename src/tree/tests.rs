@@ -13,7 +13,7 @@ use nix::sys::stat::lstat;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use tempfile::TempDir;
 
-use crate::ignore::{Matcher, MatcherSettings, Selects, TreeMembership};
+use crate::ignore::{Matcher, MatcherSettings, OwnLink, Selects, TreeMembership};
 use crate::model::{Digest, EntryKind, Timestamp, TreeIssueKind, TreePath};
 use crate::tree::content::read_file;
 use crate::tree::node::{Content, Directory, Node};
@@ -413,6 +413,30 @@ fn a_changed_rules_file_changes_what_a_rescan_finds() {
     // A rescan with a new matcher reads `.gitignore` again, although nothing in the tree has changed.
     let index = index.rescan(&self::matcher(), much_later()).expect("readable");
     assert_eq!(names(&index), [".gitignore", "d", "d/b"]);
+}
+
+#[test]
+fn proctors_own_links_belong_to_no_tree_at_any_depth_and_foreign_ones_do() {
+    let own_link = Some(OwnLink { leads_into: "/state/proctor/evidence".into() });
+    let matcher = Matcher::new(&MatcherSettings { own_link, ..MatcherSettings::default() }).expect("no patterns");
+    let root = tree(&[("web/a.js", ""), ("deep/er/b.js", "")]);
+    let before = TreeIndex::scan(root.path(), &matcher, now()).expect("a readable root");
+    for name in ["evidence", "web/evidence", "deep/er/proof"] {
+        symlink("/state/proctor/evidence/web-00000001", root.path().join(name)).expect("a new name");
+    }
+    let hinted = ["evidence", "web/evidence", "deep/er/proof"].map(|name| TreePath::try_from(name).expect("a clean path"));
+    let applied = before.apply(&hinted.into(), &matcher, now()).expect("a readable root");
+    let scanned = TreeIndex::scan(root.path(), &matcher, now()).expect("a readable root");
+    for index in [&applied, &before.rescan(&matcher, now()).expect("a readable root"), &scanned] {
+        assert_eq!((names(index), index.digest()), (names(&before), before.digest()));
+    }
+    symlink("/elsewhere/proctor/evidence/web-00000001", root.path().join("web/foreign")).expect("a new name");
+    let with_foreign = TreeIndex::scan(root.path(), &matcher, now()).expect("a readable root");
+    assert!(names(&with_foreign).contains(&"web/foreign".to_owned()));
+    // A tree that an earlier version saved may have the link.
+    let saved = scan(root.path());
+    assert!(names(&saved).contains(&"web/evidence".to_owned()));
+    assert_eq!(saved.rescan(&matcher, now()).expect("a readable root").digest(), with_foreign.digest());
 }
 
 #[test]

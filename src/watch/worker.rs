@@ -231,7 +231,7 @@ impl Worker {
     fn remember(&mut self, event: &'static str, path: &Path) {
         if let Ok(path) = TreePath::below(&self.root, path) {
             let is_own_link = self.is_own_link(&path);
-            let decision = if is_own_link { self.matcher.decide_own_link() } else { self.matcher.decide(&path, false) };
+            let decision = if is_own_link { self.matcher.decide_own_link(&path) } else { self.matcher.decide(&path, false) };
             self.recent.note(&path, PathEvent { event, decision });
         }
     }
@@ -401,12 +401,10 @@ impl Worker {
         self.matcher.decide(path, is_directory).verdict == IgnoreVerdict::In && !self.is_own_link(path)
     }
 
-    /// Returns whether proctor's own link to the evidence is at a path now. After a removal nobody can tell whether
+    /// Returns whether one of proctor's own links to the evidence is at a path now. After a removal nobody can tell whether
     /// the link was removed. A hint is then sent, which costs only a look at this one path.
     fn is_own_link(&self, path: &TreePath) -> bool {
-        self.matcher.may_be_own_link(path.as_bytes())
-            && fs::read_link(self.root.join(path.as_path()))
-                .is_ok_and(|target| self.matcher.is_own_link(path.as_bytes(), target.as_os_str().as_bytes()))
+        fs::read_link(self.root.join(path.as_path())).is_ok_and(|target| self.matcher.is_own_link(target.as_os_str().as_bytes()))
     }
 
     pub(super) fn tell(&self, hint: WatchHint) {

@@ -68,7 +68,8 @@ fn every_mark_is_understood() {
         for block in &blocks {
             let Some(mark) = block.mark.as_deref() else { continue };
             let is_known = match mark.split_once(": ") {
-                Some(("run" | "script", name)) => !name.is_empty(),
+                // A unit test compares the entries of hooks with what is written into settings.
+                Some(("run" | "script" | "hooks", name)) => !name.is_empty(),
                 Some(("file", path)) => !is_readme && Path::new(path).is_relative(),
                 Some(("watch", name)) => is_readme && !name.is_empty(),
                 Some(("output", name)) => runs.contains(name),

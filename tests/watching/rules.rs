@@ -27,7 +27,7 @@ fn what_does_not_belong_to_the_tree_costs_no_watch_and_gives_no_hint() {
 
 #[test]
 fn proctors_own_link_gives_no_hint_and_what_else_has_its_name_does() {
-    let own_link = Some(OwnLink { name: "evidence".to_owned(), leads_into: "/store/evidence".into() });
+    let own_link = Some(OwnLink { leads_into: "/store/evidence".into() });
     let watched = Watched::with_settings(&[("a", "")], &MatcherSettings { own_link, ..MatcherSettings::default() });
     symlink("/store/evidence/shop-00000001", watched.at("evidence")).expect("a new name");
     assert_eq!(watched.everything_so_far(), []);
@@ -35,6 +35,9 @@ fn proctors_own_link_gives_no_hint_and_what_else_has_its_name_does() {
     watched.wait_for(&WatchHint::Removed(path("evidence")));
     symlink("/elsewhere", watched.at("evidence")).expect("a new name");
     watched.wait_for_saves(&["evidence"]);
+    fs::create_dir(watched.at("web")).expect("a new name");
+    symlink("/store/evidence/web-00000002", watched.at("web/evidence")).expect("a new name");
+    assert!(!watched.everything_so_far().contains(&saved("web/evidence")), "the link of a project in a subdirectory");
     fs::remove_file(watched.at("evidence")).expect("our link");
     fs::create_dir(watched.at("evidence")).expect("a new name");
     fs::write(watched.at("evidence/test_a.py"), "").expect("a writable file");

@@ -155,7 +155,7 @@ fn what_a_test_is_named_or_says_is_data_in_its_own_fields() {
 }
 
 #[test]
-fn failures_are_chosen_by_a_part_of_a_name_and_then_have_more_of_what_was_printed() {
+fn the_failures_of_one_test_have_more_of_what_was_printed() {
     let long: String = (0..100).map(|number| format!("line {number}\n")).collect();
     let mut chosen = failed("tests/test_a.py::test_chosen");
     chosen["stack"] = json!(long);
@@ -163,9 +163,28 @@ fn failures_are_chosen_by_a_part_of_a_name_and_then_have_more_of_what_was_printe
     let (redactor, run) = (redactor(), RunId::new(Timestamp::from_millis(0), 5));
     let texts = AnswerTexts { redactor: &redactor, root: "/srv/shop" };
     for (bytes, lines) in [(0, 0), (20, 2), (100_000, 100)] {
-        let choice = FailureChoice { about: "chosen", excerpt_bytes: Some(bytes) };
+        let choice = FailureChoice {
+            about: FailureSubject::Test { check: "check 1", names: &["tests/test_a.py::test_chosen".to_owned()] },
+            excerpt_bytes: Some(bytes),
+        };
         assert_eq!(chosen_failure_names(&report, choice).len(), 1);
         let failures = build_failures(&run, &report, &[], texts, choice);
         assert_eq!((failures.total, failures.failures[0].excerpt.len()), (1, lines), "{bytes} bytes");
     }
+    let names = &["tests/test_a.py::test_chosen".to_owned()];
+    for (about, total, told) in [
+        (FailureSubject::Test { check: "check 2", names }, 0, 0),
+        (FailureSubject::Test { check: "check 1", names: &["test_chosen".to_owned()] }, 0, 0),
+        (FailureSubject::Place("test_a.py"), 2, 2),
+        (FailureSubject::Place("tests/test_a.py"), 2, 2),
+        (FailureSubject::Place("a.py"), 0, 0),
+        (FailureSubject::Place("check 1"), 700, 2),
+        (FailureSubject::Run, 700, 2),
+    ] {
+        let failures = build_failures(&run, &report, &[], texts, FailureChoice { about, excerpt_bytes: None });
+        assert_eq!((failures.total, failures.failures.len()), (total, told), "{about:?}");
+        assert_eq!(failures.next.len(), usize::from(total > 0), "{about:?}");
+    }
+    assert_eq!(count_failures(&report), 700);
+    assert!(is_place(&report, "check 1") && is_place(&report, "test_a.py") && !is_place(&report, "test"));
 }

@@ -13,6 +13,11 @@ use crate::model::CommandExit;
 use crate::process::clock;
 
 pub(crate) fn execute(options: &AnchorOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    if options.file.is_none() && !options.git {
+        return Err(CommandError::new(CommandExit::Usage, "nothing says where to keep the head of the ledger").hint(
+            "`--git` makes it a git note of the commit that is checked out, `--file FILE` writes it to a file; both may be given",
+        ));
+    }
     let root = setup::project_root(environment, &options.project)?;
     let (_, project) = opening::open_registered(environment, &root)?;
     let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;

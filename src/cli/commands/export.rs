@@ -2,9 +2,11 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::api::{MatrixV1, TrendsV1};
+use crate::cli::commands::hook_files::replace_file;
 use crate::cli::commands::key::from_evidence_error;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
@@ -57,7 +59,24 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
     Ok(CommandExit::Proceed)
 }
 
-/// Prints a run in a form that another tool reads, or writes it to a new file.
+/// Writes a text to a file, which is new or takes the place of a regular file at once. Returns why it is not written: a link, a directory or
+/// anything else is never replaced.
+fn place_text(to: &Path, text: &str) -> Result<(), String> {
+    let cannot = |error: std::io::Error| error.to_string();
+    match to.symlink_metadata() {
+        Ok(there) if there.is_file() => replace_file(to, text.as_bytes(), there.permissions().mode() & 0o777).map_err(cannot),
+        Ok(there) if there.is_symlink() => Err("it is a link, and what it leads to is not replaced".to_owned()),
+        Ok(_) => Err("it is no file".to_owned()),
+        Err(_) => OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(to)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(cannot),
+    }
+}
+
+/// Prints a run in a form that another tool reads, or writes it to a file.
 fn export_text(
     archive: &mut StoreReader,
     (project, run): (&ProjectId, &RecordedRun),
@@ -77,11 +96,9 @@ fn export_text(
     match to {
         None => render::text(&text),
         Some(to) => {
-            let written =
-                OpenOptions::new().write(true).create_new(true).open(&to).and_then(|mut file| file.write_all(text.as_bytes()));
-            written.map_err(|error| {
+            place_text(&to, &text).map_err(|error| {
                 CommandError::new(CommandExit::Usage, format!("cannot write `{}`: {error}", to.display()))
-                    .hint("name a file that is not there, in a directory that you may write to: `--to PATH`")
+                    .hint("name a file, in a directory that you may write to: `--to PATH`")
             })?;
             render::line(&to.display().to_string());
         }
@@ -143,4 +160,28 @@ fn checkpoint_in(file: &Path) -> Result<SignedCheckpoint, CommandError> {
     let wrong = |why: &str| CommandError::new(CommandExit::Usage, format!("`{}` {why}", file.display())).hint(HINT);
     let anchor = read_anchor(file).map_err(|error| from_evidence_error(&error))?.ok_or_else(|| wrong("is not there"))?;
     anchor.found.map_err(|error| wrong(&format!("is no checkpoint: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test makes what is and is not replaced")]
+    fn a_file_is_replaced_and_a_link_or_a_directory_never() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let place = |name: &str| directory.path().join(name);
+        let read = |name: &str| std::fs::read_to_string(place(name)).expect("it is there");
+        for text in ["one", "two"] {
+            place_text(&place("j.xml"), text).expect("it is written");
+            assert_eq!(read("j.xml"), text);
+        }
+        std::fs::write(place("theirs"), "theirs").expect("it is ours");
+        std::os::unix::fs::symlink(place("theirs"), place("link")).expect("it is ours");
+        assert!(place_text(&place("link"), "three").expect_err("it is a link").contains("it is a link"));
+        assert!(place_text(directory.path(), "three").is_err());
+        assert_eq!((read("theirs").as_str(), place("link").is_symlink()), ("theirs", true));
+        let left = std::fs::read_dir(directory.path()).expect("it can be listed").count();
+        assert_eq!(left, 3, "no temporary file stays");
+    }
 }

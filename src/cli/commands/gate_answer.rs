@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::cli::commands::gate_errors::WHOLE_CLONE;
 use crate::cli::commands::gate_notes::{NotesAsked, RefusedAttestation};
+use crate::cli::commands::gate_run::is_mended_by_a_run;
 use crate::cli::style::{Line, Style, Tone};
 use crate::config::duration_text;
 use crate::git::ObjectId;
@@ -153,7 +154,12 @@ impl GateAnswer {
         }
         let unproved = self.judgements.iter().filter(|judged| !matches!(judged.state, GateState::Red | GateState::Proved));
         for reason in unproved.flat_map(|judged| &judged.reasons) {
-            let command = self.command_for(reason.on_any_platform());
+            let reason = reason.on_any_platform();
+            // A commit that asks for less is not accepted, whatever a run says, and `--run` runs nothing.
+            if !self.lowered.is_empty() && is_mended_by_a_run(reason) {
+                continue;
+            }
+            let command = self.command_for(reason);
             commands.extend(command.filter(|command| !commands.contains(command)));
         }
         if !self.lowered.is_empty() {

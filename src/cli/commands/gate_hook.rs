@@ -117,6 +117,19 @@ pub(super) fn uninstall(hook: GateHook, root: &Path, environment: &Environment) 
     Ok(CommandExit::Proceed)
 }
 
+/// Returns where git looks for the hook, and what is there in words; `None` where there is no repository that can be read.
+pub(super) fn standing(hook: GateHook, root: &Path, environment: &Environment) -> Option<(PathBuf, &'static str)> {
+    let repository = gate::open_repository(root).ok()?;
+    let path = hooks_directory(&repository, root, environment).ok()?.path.join(hook.file_name());
+    let said = match read_hook(&path, &repository) {
+        Ok(Found::Nothing) => "not installed",
+        Ok(Found::Own(_)) => "installed",
+        Ok(Found::Other) => "not installed: another hook is there",
+        Err(_) => "it cannot be read",
+    };
+    Some((path, said))
+}
+
 /// Gates what is pushed, and returns the worst answer.
 pub(super) fn answer(options: &GateOptions, root: &Path, environment: &Environment) -> Result<CommandExit, CommandError> {
     let mut text = Vec::new();

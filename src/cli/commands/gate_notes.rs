@@ -93,7 +93,8 @@ impl NotesAsked {
         let mut commands = Vec::new();
         if !self.are_there {
             commands.push(format!(
-                "`git fetch origin +{ATTESTATIONS}:{FETCHED_ATTESTATIONS}` fetches what others attested (`proctor attest`)"
+                "`git fetch origin +{ATTESTATIONS}:{FETCHED_ATTESTATIONS} || true` fetches what others attested (`proctor attest`); until \
+                 somebody has, it fetches nothing"
             ));
         }
         if !self.names_signers || refused.iter().any(is_untrusted) {

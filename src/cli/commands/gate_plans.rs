@@ -140,7 +140,7 @@ fn lowered_checks(
 ) -> Vec<String> {
     // Where the trusted commit has no plan, nothing can be less. A plan that cannot be made of the commit has no check.
     let Some(before) = plan(before, trusted) else { return Vec::new() };
-    let Some(now) = plan(now, commit) else { return vec!["check".to_owned()] };
+    let Some(now) = plan(now, commit) else { return vec!["the checks: no plan can be made of the commit".to_owned()] };
     // Prerequisites and the clean-up are always written in the configuration, which is compared by itself.
     let is_check = |name: &String| before.steps.iter().any(|step| step.name == *name || step.id.as_str() == name);
     let weaker = weaker_actions(&plan_terms(&before), &plan_terms(&now));

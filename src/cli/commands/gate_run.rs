@@ -89,7 +89,7 @@ pub(super) fn missing_runs(answer: &GateAnswer) -> Vec<MissingRun> {
     missing
 }
 
-fn is_mended_by_a_run(reason: &GateReason) -> bool {
+pub(super) fn is_mended_by_a_run(reason: &GateReason) -> bool {
     match reason {
         GateReason::NotRun
         | GateReason::ChecksNotRun(_)

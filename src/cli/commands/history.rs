@@ -38,7 +38,7 @@ pub(crate) fn execute(options: &HistoryOptions, environment: &Environment) -> Re
 }
 
 /// Brings the index of tests up to date, and says so if that took long.
-pub(super) fn catch_up(archive: &mut StoreReader, project: &ProjectId) -> Result<(), CommandError> {
+pub(crate) fn catch_up(archive: &mut StoreReader, project: &ProjectId) -> Result<(), CommandError> {
     let added = archive.catch_up_tests(project).map_err(|error| super::from_run_error(&error))?;
     if added >= MANY {
         render::note(&format!("note: the tests of {added} runs were added to the index; that is done once"));
@@ -54,7 +54,7 @@ pub(super) fn note_taken(wanted: &str, test: &NamedTest) {
 }
 
 /// Returns the error that a word means no test, or several.
-pub(super) fn not_one(wanted: &str, search: &TestSearch) -> CommandError {
+pub(crate) fn not_one(wanted: &str, search: &TestSearch) -> CommandError {
     let tests = match search {
         TestSearch::Found(found) => std::slice::from_ref(&found.test),
         TestSearch::Several(tests) => tests,
@@ -64,10 +64,28 @@ pub(super) fn not_one(wanted: &str, search: &TestSearch) -> CommandError {
         }
     };
     let named = |test: &NamedTest| format!("{} · {} · {}", test.key, test.check, test.id);
-    let mut lines: Vec<String> = tests.iter().take(SHOWN).map(named).collect();
-    if tests.len() > SHOWN {
-        lines.push(format!("{} more", tests.len() - SHOWN));
+    let error = CommandError::new(CommandExit::Usage, format!("`{wanted}` may mean {} tests", tests.len()));
+    let error = tests.iter().take(SHOWN).map(named).fold(error, CommandError::detail);
+    let hidden = tests.len().saturating_sub(SHOWN);
+    let error = if hidden > 0 { error.detail(format!("{hidden} more")) } else { error };
+    error.hint("name one by its key, the first word of its line")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{TaskId, TestKey};
+
+    #[test]
+    fn each_test_that_a_word_may_mean_has_a_line_of_its_own() {
+        let test = |number: usize| {
+            let (task, check, id) = (TaskId::default_task(), "unit".to_owned(), format!("tests/test_a.py::test_{number}"));
+            NamedTest { key: TestKey::from_bits(number as u64), task, check, id, report_name: None }
+        };
+        let tests: Vec<NamedTest> = (0..12).map(test).collect();
+        let lines = not_one("test", &TestSearch::Several(tests.clone())).lines();
+        assert_eq!((lines.len(), lines[0].as_str()), (13, "error: `test` may mean 12 tests"));
+        assert_eq!(lines[1], format!("  {} · unit · tests/test_a.py::test_0", tests[0].key));
+        assert_eq!(lines[11..], ["  2 more", "  hint: name one by its key, the first word of its line"]);
     }
-    let text = format!("`{wanted}` may mean {} tests:\n{}", tests.len(), lines.join("\n"));
-    CommandError::new(CommandExit::Usage, text).hint("name one by its key, the first word of its line")
 }

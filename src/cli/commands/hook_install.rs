@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::commands::gate_hook;
 use crate::cli::commands::hook_files::{HookFiles, SettingsRecord};
-use crate::cli::commands::hook_place::SettingsPlace;
+use crate::cli::commands::hook_place::{SettingsPlace, SettingsScope};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::gate_arguments::GateHook;
@@ -16,10 +16,16 @@ use crate::model::CommandExit;
 
 /// The most lines of a file on each side that are compared to show a change.
 const MOST_COMPARED: usize = 2_000;
+/// The beginning of every command that proctor writes into settings.
+const HOOK_COMMAND: &str = "proctor hook run";
 
 pub(super) fn install(target: &HookTarget, environment: &Environment) -> Result<CommandExit, CommandError> {
     if target.agent == Some(HookAgent::Git) {
         return gate_hook::install(GateHook::PrePush, &project_root(environment)?, environment);
+    }
+    if target.project && !setup::is_in_project(environment)? {
+        return Err(CommandError::new(CommandExit::Usage, "there is no project here, so its settings would be nobody's")
+            .hint("go into a project, or begin one: `proctor init` or `proctor run`; `--user` writes into your own settings"));
     }
     let places = places(target, environment)?;
     let named = target.agent.is_some();
@@ -29,7 +35,7 @@ pub(super) fn install(target: &HookTarget, environment: &Environment) -> Result<
         return Err(CommandError::new(CommandExit::Usage, "no agent has a directory of settings here")
             .hint(format!("name one: `proctor hook install AGENT`, with {} or git", words.join(", "))));
     }
-    let failure = each(&places, |place| install_at(place, environment));
+    let failure = each(&places, "the hooks are not in every place", |place| install_at(place, environment));
     if program_in_path(environment).is_none() {
         render::note(
             "note: `proctor` is not in the search path, in which the agents look for it: the hooks do nothing until it is",
@@ -38,15 +44,20 @@ pub(super) fn install(target: &HookTarget, environment: &Environment) -> Result<
     failure.map_or(Ok(CommandExit::Proceed), Err)
 }
 
-/// Does something with each place. One that is refused does not keep the others from being done; the first error is returned.
-fn each(places: &[SettingsPlace], act: impl Fn(&SettingsPlace) -> Result<(), CommandError>) -> Option<CommandError> {
+/// Does something with each place. One that is refused does not keep the others from being done; an error with the exit code of the first
+/// one is returned. `summary` is its message where there are several places.
+fn each(
+    places: &[SettingsPlace],
+    summary: &str,
+    act: impl Fn(&SettingsPlace) -> Result<(), CommandError>,
+) -> Option<CommandError> {
     let mut first = None;
     for place in places {
         match act(place) {
             Ok(()) => {}
             Err(error) if places.len() > 1 => {
                 render::error(&error);
-                first = first.or(Some(CommandError::new(error.exit(), "the hooks are not in every place")));
+                first = first.or(Some(CommandError::new(error.exit(), summary)));
             }
             Err(error) => first = Some(error),
         }
@@ -96,7 +107,7 @@ pub(super) fn uninstall(target: &HookTarget, environment: &Environment) -> Resul
     // Only what has the hooks is touched.
     let has_hooks = |place: &SettingsPlace| match place.read() {
         Ok(None) => false,
-        Ok(Some(text)) => entries_there(place.agent, &text).map_or(true, |there| !there.is_empty()),
+        Ok(Some(text)) => may_have_hooks(place.agent, &text),
         Err(_) => target.agent.is_some(),
     };
     let places: Vec<SettingsPlace> = places.into_iter().filter(has_hooks).collect();
@@ -104,8 +115,14 @@ pub(super) fn uninstall(target: &HookTarget, environment: &Environment) -> Resul
         render::line("there are no hooks of proctor here");
         return Ok(CommandExit::Proceed);
     }
-    let failure = each(&places, |place| uninstall_at(place, &files));
+    let failure = each(&places, "the hooks are still in some places", |place| uninstall_at(place, &files));
     failure.map_or(Ok(CommandExit::Proceed), Err)
+}
+
+/// Returns whether settings have hooks of proctor, or may have them: what cannot be read as settings has none if no command of proctor's is
+/// in its text.
+fn may_have_hooks(agent: &AgentRow, text: &str) -> bool {
+    entries_there(agent, text).map_or_else(|_| text.contains(HOOK_COMMAND), |there| !there.is_empty())
 }
 
 fn uninstall_at(place: &SettingsPlace, files: &HookFiles) -> Result<(), CommandError> {
@@ -158,6 +175,9 @@ pub(super) fn status(environment: &Environment) -> Result<CommandExit, CommandEr
             Err(error) => error.sentence(),
         };
         render::line(&format!("{:<8} {:<8} {}  {said}", place.agent.word, place.scope.word(), place.path.display()));
+    }
+    if let Some((path, said)) = gate_hook::standing(GateHook::PrePush, &root, environment) {
+        render::line(&format!("{:<8} {:<8} {}  {said}", "git", SettingsScope::Project.word(), path.display()));
     }
     match program_in_path(environment) {
         Some(program) => render::line(&format!("the agents run {}", program.display())),
@@ -239,6 +259,38 @@ fn changed_lines(before: &[&str], after: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_that_cannot_be_read_have_hooks_only_where_a_command_of_ours_is() {
+        let agent = &AGENTS[0];
+        for (text, expected) in [
+            ("", false),
+            ("// mine\n{}", false),
+            ("{", false),
+            ("{}", false),
+            ("// mine\n{\"hooks\": \"proctor hook run Stop\"}", true),
+        ] {
+            assert_eq!(may_have_hooks(agent, text), expected, "{text}");
+        }
+        let installed = install_hooks(agent, None).expect("nothing is wrong").text.expect("a text");
+        assert!(may_have_hooks(agent, &installed));
+        assert!(
+            AGENTS
+                .iter()
+                .flat_map(|agent| agent.events.iter().map(|row| agent.command(row)))
+                .all(|command| command.starts_with(HOOK_COMMAND))
+        );
+    }
+
+    #[test]
+    fn the_guide_shows_the_entries_of_every_agent() {
+        let guide = include_str!("../../../docs/guides/agents.md");
+        for agent in AGENTS {
+            let shown = install_hooks(agent, None).expect("nothing is wrong").text.expect("a text");
+            let block = format!("<!-- hooks: {} -->\n```json\n{shown}```\n", agent.word);
+            assert!(guide.contains(&block), "docs/guides/agents.md has to have:\n{block}");
+        }
+    }
 
     #[test]
     fn a_change_is_shown_by_the_lines_that_differ() {

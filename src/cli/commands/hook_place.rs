@@ -153,7 +153,7 @@ impl SettingsPlace {
     pub(super) fn problem(&self, problem: &SettingsProblem) -> CommandError {
         let hint = match problem {
             SettingsProblem::Comments { .. } => {
-                "take the comments out, or add the entries yourself: the guide on agents shows them"
+                "take the comments out, or add the entries yourself: docs/guides/agents.md shows them"
             }
             SettingsProblem::NotJson { .. } | SettingsProblem::WrongShape { .. } | SettingsProblem::Twice { .. } => {
                 "correct that place; the file was not changed"

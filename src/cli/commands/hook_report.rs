@@ -6,6 +6,7 @@ use crate::cli::commands::hook_files::HookFiles;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
+use crate::cli::screen::counted;
 use crate::cli::setup;
 use crate::hook::{HookFigures, HookLine};
 use crate::model::CommandExit;
@@ -18,10 +19,11 @@ pub(super) fn report(all: bool, json: bool, environment: &Environment) -> Result
         render::document(&figures);
         return Ok(CommandExit::Proceed);
     }
-    render::line(&format!("{} turns", figures.turns));
-    render::line(&format!("{} blocks, {} of them followed by a green verdict", figures.blocks, figures.blocks_then_green));
-    render::line(&format!("{} claims refuted", figures.refuted_claims));
-    render::line(&format!("{} blocks called wrong", figures.wrong_blocks));
+    render::line(&counted(figures.turns, "turn"));
+    let then_green = figures.blocks_then_green;
+    render::line(&format!("{}, {then_green} of them followed by a green verdict", counted(figures.blocks, "block")));
+    render::line(&format!("{} refuted", counted(figures.refuted_claims, "claim")));
+    render::line(&format!("{} called wrong", counted(figures.wrong_blocks, "block")));
     Ok(CommandExit::Proceed)
 }
 

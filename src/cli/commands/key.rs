@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use crate::cli::commands::approve;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::{KeyOptions, KeyVerb};
 use crate::cli::render;
+use crate::cli::terminal;
 use crate::evidence::{
-    Endorsement, EvidenceError, KnownKey, LockError, ProjectLock, Store, WaitDecision, allowed_signers, exported_keys,
-    list_projects, read_key_ring, rotate_key,
+    Endorsement, EvidenceError, KnownKey, LockError, ProjectLock, Store, WaitDecision, allowed_signers, can_endorse,
+    exported_keys, list_projects, read_key_ring, rotate_key,
 };
 use crate::model::{CommandExit, ProjectId};
 use crate::process::clock::{self, Monotonic};
@@ -16,13 +18,20 @@ use crate::project::{ProjectError, check_ledgers, registrar};
 
 /// How long `rotate` waits for processes that write evidence.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
+/// What a person types to say that the key is lost.
+const LOST: &str = "lost";
 
 pub(crate) fn execute(options: &KeyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
     match &options.verb {
         KeyVerb::Show => show(&store),
-        KeyVerb::Rotate { lost } => {
-            rotate(&store, if *lost { Endorsement::PreviousKeyIsLost } else { Endorsement::ByThePreviousKey })
+        KeyVerb::Rotate { lost: false } => rotate(&store, Endorsement::ByThePreviousKey),
+        KeyVerb::Rotate { lost: true } => {
+            if !is_loss_confirmed(&store, environment)? {
+                render::line("the key was not replaced");
+                return Ok(CommandExit::PersonNeeded);
+            }
+            rotate(&store, Endorsement::PreviousKeyIsLost)
         }
         KeyVerb::Export { ssh, number } => export(&store, *ssh, *number),
     }
@@ -57,6 +66,30 @@ fn key_lines(key: &KnownKey, next: Option<&KnownKey>, projects: &[ProjectId]) ->
         }
     }
     lines
+}
+
+/// Asks the person whether the key is lost for ever, and returns whether the person said so. Nothing can endorse the next key then, and
+/// `proctor verify` says so about everything that was signed before. So a key that can still sign is never given up this way.
+fn is_loss_confirmed(store: &Store, environment: &Environment) -> Result<bool, CommandError> {
+    if can_endorse(store).map_err(|error| from_evidence_error(&error))? {
+        return Err(CommandError::new(CommandExit::Usage, "the key is not lost: its private half is there and can sign")
+            .hint("`proctor key rotate` replaces it, and it signs the handing-over"));
+    }
+    let consequence = "the new key is endorsed by nobody: `proctor verify` says so from then on, about everything in this store";
+    if !environment.is_person_present() {
+        let error = CommandError::new(CommandExit::PersonNeeded, "only a person at a terminal can say that the key is lost");
+        let hint = "put the key back from a backup, or run the command yourself at a terminal";
+        return Err(environment.why_nobody(error.detail(consequence).hint(hint)));
+    }
+    render::note(consequence);
+    let control = approve::uninterrupted()?;
+    terminal::forget_input();
+    render::prompt(&format!("to begin with a new key, type `{LOST}`; anything else replaces nothing: "));
+    let answer = terminal::read_answer(&control);
+    if answer.is_none() {
+        render::end_prompt();
+    }
+    Ok(answer.is_some_and(|answer| answer.trim_end() == LOST))
 }
 
 /// Replaces the signing key. Every project is locked first, so that no run signs with the old key afterwards; where another process has

@@ -219,9 +219,7 @@ pub(crate) fn matcher_of(settings: &MatcherSettings) -> Result<Matcher, CommandE
 /// Returns the settings that decide which files belong to the tree. Without the directory of the store, no link is known to be
 /// proctor's own, and without the project's root too, no directory.
 pub(crate) fn matcher_settings(state_root: Option<&Path>, root: Option<&Path>, configuration: &Configuration) -> MatcherSettings {
-    let own_link = state_root
-        .filter(|_| !configuration.evidence.link.is_empty())
-        .map(|state_root| OwnLink { name: configuration.evidence.link.clone(), leads_into: evidence_directory(state_root) });
+    let own_link = state_root.map(|state_root| OwnLink { leads_into: evidence_directory(state_root) });
     let store = state_root.zip(root).and_then(|(state_root, root)| TreePath::below(root, &resolve(state_root)).ok());
     MatcherSettings {
         ignore: configuration.watch.ignore.clone(),

@@ -9,6 +9,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::PruneOptions;
 use crate::cli::render;
+use crate::cli::screen;
 use crate::cli::setup;
 use crate::config::judged_settings;
 use crate::model::{CommandExit, HealthProblem, PlanSettings, ProjectId};
@@ -77,6 +78,8 @@ fn lines(pruned: &PruningOutcome, dry_run: bool) -> Vec<String> {
         lines.push(format!("{} directories that a process which died had left were removed", pruned.finished));
     }
     let verb = if dry_run { "would be removed" } else { "removed" };
-    lines.push(format!("{} runs, {} bytes {verb}; {} runs are kept", pruned.runs.len(), pruned.bytes, pruned.left));
+    let (runs, bytes) = (screen::counted(pruned.runs.len() as u64, "run"), screen::counted(pruned.bytes, "byte"));
+    let kept = if pruned.left == 1 { "1 run is kept".to_owned() } else { format!("{} runs are kept", pruned.left) };
+    lines.push(format!("{runs}, {bytes} {verb}; {kept}"));
     lines
 }

@@ -17,6 +17,7 @@ use crate::cli::installation::disk;
 use crate::cli::installation::manager::{self, ManagerError, UnitState, UnitStates};
 use crate::cli::installation::unit_file::{Ownership, SERVICE, SOCKET, UNIT_FILES, UnitFile, carried, classify};
 use crate::cli::render;
+use crate::cli::screen;
 use crate::cli::service::{self, AT_ONCE};
 use crate::cli::service_arguments::{ServiceOptions, ServiceVerb};
 use crate::cli::style::{Line, Style, Tone};
@@ -209,7 +210,8 @@ fn install(before: &Installation, force: bool, environment: &Environment) -> Res
     if !units.socket.is_active()
         && let Some((_, projects)) = service::listening(environment)
     {
-        let message = format!("a service that was started by hand is running, with {} projects", projects.len());
+        let message =
+            format!("a service that was started by hand is running, with {}", screen::counted(projects.len() as u64, "project"));
         return Err(CommandError::new(CommandExit::Usage, message).hint("end that `proctor daemon`, then install the service"));
     }
     let mut changed = Vec::new();
@@ -355,7 +357,9 @@ fn lines(now: &Installation, changed: &[String], findings: &[Finding], is_remove
     }
     let version = facts.manager.systemd.map_or_else(|| "unknown".to_owned(), |version| version.to_string());
     let stays = if facts.manager.lingers { "goes on when you log out" } else { "ends when you log out" };
-    lines.push(format!("systemd {version} · the service {stays} · watches {} projects", facts.projects).into());
+    lines.push(
+        format!("systemd {version} · the service {stays} · watches {}", screen::counted(facts.projects as u64, "project")).into(),
+    );
     for finding in findings {
         lines.push(format!("{}:", finding.problem).into());
         lines.push(Line::from("  ").and(style.paint(Tone::Strong, &finding.advice)));

@@ -303,7 +303,14 @@ fn is_writable(directory: &Path) -> bool {
 fn lines(total: &Total) -> Vec<String> {
     let Total { sum, lines, held, .. } = total;
     let VerificationResult { runs, files, bytes, unsigned, archived, pruned, purged, faults, .. } = sum;
-    let what = format!("{runs} runs, {files} files, {bytes} bytes, {lines} lines of ledgers");
+    let counted = screen::counted;
+    let what = format!(
+        "{}, {}, {}, {} of ledgers",
+        counted(*runs, "run"),
+        counted(*files, "file"),
+        counted(*bytes, "byte"),
+        counted(*lines, "line")
+    );
     let mut text = Vec::new();
     for fault in faults {
         text.push(format!("{}: {}", fault.file.display(), fault.kind.what()));
@@ -322,6 +329,10 @@ fn lines(total: &Total) -> Vec<String> {
         text.push(format!("  {}: {}", begun.kind.word(), begun.detail));
         text.push(format!("  next: {}", begun.kind.next()));
     }
-    text.push(if faults.is_empty() { format!("VERIFIED · {what}") } else { format!("{} FAULTS · {what}", faults.len()) });
+    text.push(if faults.is_empty() {
+        format!("VERIFIED · {what}")
+    } else {
+        format!("{} · {what}", counted(faults.len() as u64, "FAULT").replace("FAULTs", "FAULTS"))
+    });
     text
 }

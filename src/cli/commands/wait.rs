@@ -5,7 +5,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::api::{AnswerV1, HealthV1, InTimeV1, MethodV1, ProjectStatusV1};
+use crate::api::{AnswerV1, HealthV1, InTimeV1, MethodV1, ProjectStatusV1, StateV1};
 use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::run_all::EVERY_TASK;
 use crate::cli::commands::{run, status};
@@ -37,7 +37,10 @@ pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Resul
     let until = Until { begun: clock::monotonic(), timeout: options.timeout };
     let mut place = WaitPlace { environment, root: &root, opened: None };
     let waited = match awaited(&root, options.verdict.task.as_deref(), environment.values())? {
-        Awaited::One(task) => place.wait_for(&task, &until)?,
+        Awaited::One(task) => match place.wait_for(&task, &until)? {
+            Waited::Answered(answer) => Waited::Answered(Box::new(without_others(*answer, &task))),
+            other @ (Waited::Troubled(..) | Waited::Ended(_)) => other,
+        },
         Awaited::Every(specifications) => place.wait_for_every(&specifications, &until)?,
     };
     Ok(match waited {
@@ -343,6 +346,18 @@ fn answer(archive: &StoreReader, standing: &ProjectStatus, task: &TaskId, in_tim
     };
     let project = ProjectStatusV1::new(standing, serving, clock::now());
     Ok(AnswerV1 { in_time, exit_code: project.exit_code_of(task), project })
+}
+
+/// Returns the answer without the verdicts of other tasks, where the task that is asked about has no specification that can be read. They
+/// are no answer to the question.
+fn without_others(answer: AnswerV1, task: &TaskId) -> AnswerV1 {
+    let is_unanswered =
+        answer.project.tasks.iter().any(|status| status.task == *task && status.state == StateV1::SpecificationWrong);
+    let mut project = answer.project;
+    if is_unanswered {
+        project.tasks.retain(|status| status.task == *task);
+    }
+    AnswerV1 { project, ..answer }
 }
 
 /// Shows the answer, and the problem for which this process could not run the checks, if there is one.

@@ -28,7 +28,7 @@ pub(crate) fn execute(options: &WhyOptions, environment: &Environment) -> Result
     let found = std::fs::symlink_metadata(root.join(path.as_path())).ok();
     let target = std::fs::read_link(root.join(path.as_path()));
     let explanation = match target {
-        Ok(target) if matcher.is_own_link(path.as_bytes(), target.as_os_str().as_bytes()) => matcher.explain_own_link(&path),
+        Ok(target) if matcher.is_own_link(target.as_os_str().as_bytes()) => matcher.explain_own_link(&path),
         Ok(_) | Err(_) => {
             let explained = matcher.explain(&path, found.as_ref().is_some_and(std::fs::Metadata::is_dir));
             if is_in_virtual_environment(&root, &path, &matcher) { explained.in_environment() } else { explained }

@@ -1,6 +1,6 @@
 //! Makes the lines for people about past runs and tests. Names of tests come from elsewhere: `render` escapes them.
 
-use crate::cli::screen::result_word;
+use crate::cli::screen::{counted, result_word};
 use crate::cli::style::{Line, Style, Tone};
 use crate::evidence::RunForm;
 use crate::model::{
@@ -31,6 +31,8 @@ pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>) -> String 
         parts.extend(logged.duration.map(|duration| duration_words(duration.0.saturating_mul(1000))));
         parts.extend(logged.tests.as_ref().map(counts_words));
         parts.extend(failed_words(logged));
+        let warned = names_words(&logged.warned_checks, logged.warned_checks.len() as u64);
+        parts.extend(warned.map(|checks| format!("warned: {checks}")));
         parts.extend(logged.flaky.then(|| "flaky".to_owned()));
     }
     parts.extend(run.weaker_isolation.and_then(IsolationLevel::weaker_words));
@@ -48,7 +50,8 @@ pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>) -> String 
 /// Returns what failed in a run: its checks, and in parentheses the tests.
 fn failed_words(logged: &LoggedRun) -> Option<String> {
     let checks = names_words(&logged.failed_checks, logged.failed_checks.len() as u64);
-    let counted = logged.tests.map_or(0, |tests| tests.failed);
+    // Some of the counted tests may be those of a check that only warns.
+    let counted = logged.tests.filter(|_| logged.warned_checks.is_empty()).map_or(0, |tests| tests.failed);
     let tests = names_words(&logged.failed_tests, counted.max(logged.failed_tests.len() as u64));
     match (checks, tests) {
         (None, None) => None,
@@ -106,7 +109,7 @@ pub(crate) fn past_lines(past: &TestPast, style: Style) -> Vec<Line> {
     }
     if past.runs_without_it > 0 {
         let last = past.last_seen.as_ref().map(|run| format!("in run {run}")).unwrap_or_default();
-        lines.push(format!("  last seen {last}; {} runs since did not have it", past.runs_without_it).into());
+        lines.push(format!("  last seen {last}; {} since did not have it", counted(past.runs_without_it, "run")).into());
     }
     for name in &past.former_names {
         let run = name.renamed_in.as_ref().map(|run| format!(" until run {run}")).unwrap_or_default();
@@ -267,6 +270,7 @@ pub(crate) fn streak_line(streak: &CheckStreak, characters: BlockCharacters, sty
         let (block, ascii, tone) = match end {
             CheckEnd::Passed => ("▁", ".", Tone::Good),
             CheckEnd::Failed => ("█", "#", Tone::Bad),
+            CheckEnd::Warned => ("▂", "!", Tone::Doubtful),
             CheckEnd::Flaky => ("▄", "~", Tone::Doubtful),
             CheckEnd::Unclear => ("·", "-", Tone::Quiet),
         };

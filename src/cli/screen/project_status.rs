@@ -81,6 +81,9 @@ fn task_line(name: &str, task: &TaskStatusV1, style: Style) -> Line {
 }
 
 fn state(task: &TaskStatusV1) -> (String, Tone) {
+    if is_past_review(task) {
+        return ("done".to_owned(), Tone::Quiet);
+    }
     let (words, tone) = match (task.state, task.result) {
         (StateV1::Fresh, Some(OverallResult::Passed)) => ("fresh PASS", Tone::Good),
         (StateV1::Fresh, Some(OverallResult::Failed) | None) => ("fresh FAIL", Tone::Bad),
@@ -97,6 +100,11 @@ fn state(task: &TaskStatusV1) -> (String, Tone) {
         (StateV1::NoVerdict, _) => ("no verdict", Tone::Doubtful),
     };
     (words.to_owned(), tone)
+}
+
+/// Returns whether this is what `proctor review` left. Its task is in no specification, and nobody waits for a fresh verdict of it.
+fn is_past_review(task: &TaskStatusV1) -> bool {
+    task.task == TaskId::review_task() && task.state == StateV1::Stale && task.outdated == Some(StaleReason::TaskGone)
 }
 
 /// Returns the explanation why a task has no fresh verdict; `None` for states that need no explanation here.
@@ -117,6 +125,9 @@ fn because(task: &TaskStatusV1) -> Option<String> {
                 }
                 Some(StaleReason::Plan) => "what is run has changed",
                 Some(StaleReason::TreeAndPlan) => "files and what is run have changed",
+                Some(StaleReason::TaskGone) if is_past_review(task) => {
+                    return last_verdict(task).map(|last| format!("last review: {last}"));
+                }
                 Some(StaleReason::TaskGone) => {
                     return last_verdict(task).map(|last| format!("no specification has it any more; last {last}"));
                 }
@@ -200,6 +211,15 @@ mod tests {
             problems: Vec::new(),
             failures: None,
         }
+    }
+
+    #[test]
+    fn a_review_of_before_is_called_that_and_another_removed_task_is_stale() {
+        let gone = |id: TaskId| TaskStatusV1 { task: id, outdated: Some(StaleReason::TaskGone), ..task(StateV1::Stale, None) };
+        let line = |id: TaskId| task_line("shop", &gone(id), Style::Plain).to_string();
+        assert_eq!(line(TaskId::review_task()), "shop · review · done · last review: PASS of run 12 (tree dc9c5edb…, snapshot)");
+        let other = TaskId::try_from("T1").expect("a task's id");
+        assert!(line(other).starts_with("shop · T1 · stale · no specification has it any more; last PASS"));
     }
 
     #[test]

@@ -13,12 +13,21 @@ use crate::project::Selection;
 pub(super) struct KnownTask {
     /// The tree of the task's last verdict; `None` if there is none, or if a later run ended without a verdict.
     pub(super) last_tree: Option<TreeDigest>,
-    /// The names of the checks that did not succeed in the task's last run.
+    /// The names of the checks that made the verdict of the task's last run FAILED.
     pub(super) last_failed: Vec<String>,
+    /// The names of the other checks that did not succeed then, which is allowed.
+    pub(super) last_warned: Vec<String>,
     /// How many times in a row a save has stopped the task's run.
     pub(super) restarts: u32,
     /// Whether the task's last run was refused because its plan is not approved.
     pub(super) is_refused: bool,
+}
+
+impl KnownTask {
+    /// Returns the names of all checks that did not succeed in the last run. A save runs them again whatever it changed.
+    pub(super) fn not_succeeded(&self) -> Vec<String> {
+        self.last_failed.iter().chain(&self.last_warned).cloned().collect()
+    }
 }
 
 /// The tasks to run because of one save, reload, key or start.
@@ -89,7 +98,7 @@ impl Engine {
         let (kind, paths) = (round.kind, round.paths.clone());
         let (selection, unless) = match round.which {
             RoundChecks::All => (Selection::All, None),
-            RoundChecks::Triggered => (Selection::Triggered { failed: known.last_failed }, known.last_tree),
+            RoundChecks::Triggered => (Selection::Triggered { failed: known.not_succeeded() }, known.last_tree),
             RoundChecks::Failed => (Selection::Named(known.last_failed), None),
             RoundChecks::Refused if has_run => (Selection::All, None),
             RoundChecks::Refused => (Selection::Missing, None),

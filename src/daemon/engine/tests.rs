@@ -77,7 +77,10 @@ fn tree(text: &str) -> TreeDigest {
 
 fn verdict(engine: &mut Engine, at: u64, text: &str, failed: &[&str]) -> Vec<Effect> {
     let failed = failed.iter().map(ToString::to_string).collect();
-    engine.handle_as_changed(Moment(at), Event::Finished(RunFinish::Verdict { tree: tree(text), failed, paused: false }))
+    engine.handle_as_changed(
+        Moment(at),
+        Event::Finished(RunFinish::Verdict { tree: tree(text), failed, warned: Vec::new(), paused: false }),
+    )
 }
 
 fn moved(engine: &mut Engine, at: u64, names: &[&str]) -> Vec<Effect> {

@@ -1,5 +1,7 @@
 //! The report about a run that has ended: for the client that asked for it, for subscribers, and for the log. Pure.
 
+use std::path::Path;
+
 use crate::api::{EventV1, RunAnswerV1, RunOutcomeV1};
 use crate::daemon::service::opening::chain;
 use crate::daemon::worker::{FinishedRun, RunFailure};
@@ -52,6 +54,15 @@ pub(super) fn announcement(project: ProjectId, over: &FinishedRun) -> RunAnnounc
     let verdict =
         sealed.filter(|_| outcome == RunOutcomeV1::Judged).map(|sealed| verdict_words(&sealed.report)).unwrap_or_default();
     RunAnnouncement { answer: RunAnswerV1 { project, task, outcome, run_id, exit_code: exit.code(), problems }, verdict }
+}
+
+impl RunAnnouncement {
+    /// Says that a run failed because the project's directory is not there. That is nobody's fault, and no verdict.
+    pub(super) fn with_missing_root(mut self, root: &Path) -> Self {
+        self.answer.exit_code = CommandExit::NoFreshVerdict.code();
+        self.answer.problems = vec![format!("root missing: `{}` is not there", root.display())];
+        self
+    }
 }
 
 /// Returns the verdict in words. After FAILED, they name the first check that blocks and its first failure. The text of the

@@ -19,7 +19,8 @@ const LOOKED_AT: u32 = 20;
 /// The directory of a store that has its ledgers.
 const LEDGERS: &str = "ledger";
 
-/// Returns a project as its ledger describes it. Its files are not read.
+/// Returns a project as its ledger describes it. Its files are not read, but it is said if its
+/// directory is not there.
 ///
 /// # Errors
 /// When the ledger or the index cannot be read.
@@ -33,6 +34,7 @@ pub fn list_by_ledger(archive: &mut StoreReader, project: &RegisteredProject) ->
         standing.tasks.retain(|task| task.verdict.is_some() || task.task != own);
     }
     let listed = ListedV1::new(&standing, WatchingV1::NotWatched, DoingV1::Unknown, clock::now());
+    let listed = if root.is_dir() { listed } else { listed.with_missing_root() };
     Ok(ProjectV1 { standing: Some(listed), ..ProjectV1::new(project.id.clone(), &root, project.serving) })
 }
 

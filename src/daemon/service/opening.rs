@@ -72,9 +72,23 @@ pub(super) struct ProjectOpening {
 impl ProjectOpening {
     /// Opens the project: its store, its registration and its watcher.
     pub(super) fn open(self) -> Result<(Workspace, ReloadProject, OpenedProject), OpenFailure> {
-        if !self.root.is_dir() {
-            return Err(closed(OpenFailureKind::RootMissing, format!("`{}` is not there", self.root.display())));
+        let root = self.root.clone();
+        let missing = || closed(OpenFailureKind::RootMissing, format!("`{}` is not there", root.display()));
+        if !root.is_dir() {
+            return Err(missing());
         }
+        // The directory may go at any moment, and whatever reads it then fails.
+        self.open_there().map_err(|failure| match failure.reason {
+            OpenFailureKind::OwnFault(_) if !root.is_dir() => missing(),
+            OpenFailureKind::OwnFault(_)
+            | OpenFailureKind::RootMissing
+            | OpenFailureKind::Doubtful
+            | OpenFailureKind::NotRegistered
+            | OpenFailureKind::Configuration => failure,
+        })
+    }
+
+    fn open_there(self) -> Result<(Workspace, ReloadProject, OpenedProject), OpenFailure> {
         let shared = &self.shared;
         let (state_root, executable) = (&shared.state_root, &shared.executable);
         let observer = Arc::clone(&shared.observer);

@@ -33,7 +33,7 @@ pub use accepted::{AcceptedKeys, AcceptedKeysError};
 pub use record::KeyProblem;
 pub use ring::{KeyRing, KnownKey, read_key_ring};
 pub(super) use ring::{MissingKeySignature, key_files, number_from_record_name};
-pub use rotation::rotate_key;
+pub use rotation::{can_endorse, rotate_key};
 pub(super) use rotation::{replacement_for_next_line, retired_private_halves};
 
 #[cfg(test)]

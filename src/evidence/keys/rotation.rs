@@ -18,6 +18,14 @@ use crate::evidence::ledger_tail::ChainEnd;
 use crate::evidence::{EvidenceError, FileOperation, Ledger, ProjectLock, Store, list_projects, read_signed_lines};
 use crate::model::{KeyRecord, ProjectId, Timestamp};
 
+/// Returns whether the private half of the key in use is there and fits its record, so that it can sign the record of a new key.
+///
+/// # Errors
+/// When the records of the keys cannot be read.
+pub fn can_endorse(store: &Store) -> Result<bool, EvidenceError> {
+    Ok(read_key_ring(store)?.current().is_some_and(|key| read_signer(store, key).is_ok()))
+}
+
 /// Makes a new key that replaces the one in use. `locks` must contain the locks of all projects, so that no process is
 /// about to sign with the old key, and the caller keeps new projects from being registered.
 ///

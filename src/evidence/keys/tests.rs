@@ -87,10 +87,13 @@ fn lines_before_the_first_key_have_none() {
 #[test]
 fn a_damaged_key_is_named_and_not_replaced() {
     let test = TestStore::new();
+    assert!(!can_endorse(&test.store).unwrap(), "there is no key yet");
     let first = find_or_make_signer(&test.store, now()).unwrap();
+    assert!(can_endorse(&test.store).unwrap());
     let path = private_path(&test.store, first.public().id());
     std::fs::remove_file(&path).unwrap();
     crate::evidence::testing::put(&path, Signer::from_seed(&[1; 32]).to_pem().as_bytes());
+    assert!(!can_endorse(&test.store).unwrap(), "it is another key");
     let refused = find_or_make_signer(&test.store, now()).unwrap_err();
     assert!(matches!(refused, EvidenceError::Key { problem: KeyProblem::AnotherKey, .. }), "{refused}");
     assert!(!refused.hint().is_empty());

@@ -117,6 +117,7 @@ impl StoreReader {
             blocking: run.blocking,
             tests: past.as_ref().and_then(|past| past.counts),
             failed_checks: Vec::new(),
+            warned_checks: Vec::new(),
             failed_tests: Vec::new(),
             flaky: false,
             evidence: match evidence {
@@ -144,7 +145,8 @@ impl StoreReader {
             let is_last_attempt = results.get(place + 1).is_none_or(|(next, _)| next.number != check.number);
             let has_failed = result.status != ResultType::Success;
             if has_failed && is_last_attempt {
-                logged.failed_checks.push(check.name.clone());
+                let named = if result.blocks { &mut logged.failed_checks } else { &mut logged.warned_checks };
+                named.push(check.name.clone());
             }
             let failed: Vec<u32> =
                 result.not_passed.iter().filter(|test| test.outcome.is_failure()).map(|test| test.position).collect();
@@ -156,7 +158,7 @@ impl StoreReader {
                 let is_flaky = |flips: &Flips| flips.failures.contains(&past.sequence);
                 logged.flaky |= is_flaky(of_check) || of_tests.values().any(is_flaky);
             }
-            if !is_last_attempt {
+            if !is_last_attempt || (has_failed && !result.blocks) {
                 continue;
             }
             // The run may be older than the results that say what is flaky.

@@ -119,6 +119,23 @@ impl StoreReader {
         })
     }
 
+    /// Returns how a test ended in a run, at the last attempt of its check; `None` if the index has no result of it there.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn test_outcome(
+        &self,
+        project: &ProjectId,
+        found: &FoundTest,
+        run_id: &RunId,
+    ) -> Result<Option<TestOutcome>, ProjectError> {
+        let all = NewestTests { limit: u32::MAX, skip: 0, durations: false };
+        let runs = self.index.check_runs(project, found.check, all).map_err(ProjectError::Index)?;
+        let places = self.index.places(project, found.check, found.number).map_err(ProjectError::Index)?;
+        let ended = runs.iter().rev().find(|run| run.run_id == *run_id);
+        Ok(ended.and_then(|run| Some(run.outcome(place_in(run, &places)?).0)))
+    }
+
     /// Returns the names that a test had before the present one, oldest first.
     fn former_names(&self, project: &ProjectId, (number, id): (u32, &str)) -> Result<Vec<FormerTestName>, ProjectError> {
         let names = self.index.former_names(project).map_err(ProjectError::Index)?;

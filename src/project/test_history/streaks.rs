@@ -51,13 +51,14 @@ pub(super) fn streak(check: &str, runs: &[CheckRun]) -> CheckStreak {
     let clear = |run: &CheckRun| has_passed(run.status).filter(|_| run.is_about_its_tree());
     let end = |run: &&CheckRun| match clear(run) {
         None => CheckEnd::Unclear,
-        Some(_) if flips.failures.contains(&run.sequence) => CheckEnd::Flaky,
+        Some(is_passed) if (is_passed || run.blocks) && flips.failures.contains(&run.sequence) => CheckEnd::Flaky,
         Some(true) => CheckEnd::Passed,
+        Some(false) if !run.blocks => CheckEnd::Warned,
         Some(false) => CheckEnd::Failed,
     };
     let ends: Vec<CheckEnd> = last.iter().skip(last.len().saturating_sub(SHOWN)).map(end).collect();
     // A run that says nothing about its tree does not end a row of failures.
-    let results = last.iter().filter_map(|run| Some((run, clear(run)?)));
+    let results = last.iter().filter_map(|run| Some((run, clear(run)? || !run.blocks)));
     let known = results.clone().count();
     let failing: Vec<_> = results.rev().take_while(|(_, passed)| !passed).map(|(run, _)| run).collect();
     CheckStreak {

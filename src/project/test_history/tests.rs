@@ -87,6 +87,16 @@ fn a_row_of_failures_goes_on_over_runs_that_say_nothing() {
 }
 
 #[test]
+fn a_failure_that_the_policy_allows_is_a_warning_and_begins_no_row_of_failures() {
+    let allowed = |number: u64| CheckRun { blocks: false, ..run(number, &number.to_string(), &[1]) };
+    let shown = streak("eslint", &[allowed(1), allowed(2), allowed(3)]);
+    assert_eq!((shown.ends, shown.failing, shown.is_failing_longer), (vec![CheckEnd::Warned; 3], None, false));
+    let turned = streak("eslint", &[run(1, "1", &[1]), allowed(2), run(3, "3", &[1])]);
+    assert_eq!(turned.ends, [CheckEnd::Failed, CheckEnd::Warned, CheckEnd::Failed]);
+    assert_eq!(turned.failing, Some((Timestamp::from_millis(3000), 1)), "a warning ends a row of failures");
+}
+
+#[test]
 fn a_check_that_could_not_be_carried_out_says_nothing_about_its_tree() {
     for status in [ResultType::ExecutionError, ResultType::PrerequisiteFailure, ResultType::SpecificationError] {
         let runs = [run(1, "a", &[]), CheckRun { status, ..run(2, "a", &[]) }];

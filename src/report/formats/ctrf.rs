@@ -3,6 +3,7 @@
 //!
 //! A duration is required for each test, so one that is not known is 0, and `extra.proctor.durationKnown` is false. The statuses are
 //! fewer than ours: an error is `failed` with `rawStatus` `error`, and a check that could not do its work is `failed` with its result type.
+//! A failure that the policy allows is `other`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use crate::model::{DurationMs, ResultType, TestOutcome, shown_json};
 use crate::report::formats::junit::finding_line;
 use crate::report::formats::{
-    OutgoingRun, fails_as_a_whole, failure_texts, failures_of, has_failed, outcome_word, reason, stable_name,
+    OutgoingRun, fails_as_a_whole, failure_texts, failures_of, has_failed, is_allowed, outcome_word, reason, stable_name,
 };
 use crate::report::{ActionResultV2, GENERATED_BY, TestRecordV1};
 
@@ -32,7 +33,7 @@ pub(super) fn write(run: &OutgoingRun) -> String {
     let stop = summary.end_time.map_or(start, |end| end.as_millis().max(start));
     let mut counted = json!({
         "tests": tests.len(), "passed": count("passed"), "failed": count("failed"), "skipped": count("skipped"), "pending": 0,
-        "other": 0, "suites": checks.len(), "start": start, "stop": stop,
+        "other": count("other"), "suites": checks.len(), "start": start, "stop": stop,
     });
     add(&mut counted, "duration", duration);
     let not_listed: u64 = checks.iter().map(|check| run.not_listed(check)).sum();
@@ -90,6 +91,7 @@ fn entry_of_test(run: &OutgoingRun, check: &ActionResultV2, test: &TestRecordV1)
     let (message, trace) = failure_texts(test);
     let status = match test.status {
         TestOutcome::Passed => "passed",
+        TestOutcome::Failed | TestOutcome::Error if is_allowed(check) => "other",
         TestOutcome::Failed | TestOutcome::Error => "failed",
         TestOutcome::Skipped => "skipped",
     };
@@ -115,6 +117,7 @@ fn entry_of_check(check: &ActionResultV2) -> Value {
     let status = match check.status {
         None => "skipped",
         Some(ResultType::Success) => "passed",
+        Some(_) if is_allowed(check) => "other",
         Some(_) => "failed",
     };
     let mut entry = json!({

@@ -1,7 +1,7 @@
 //! Workflow commands of GitHub Actions: one annotation for each failed test, finding and failed check.
 
 use crate::model::{FindingLevel, ResultType, shown_line};
-use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, reason};
+use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, is_allowed, reason};
 
 /// GitHub shows ten errors and ten warnings of a step. A few more are written, because other readers of the log show all.
 const MOST_OF_A_CHECK: usize = 50;
@@ -14,7 +14,7 @@ pub(super) fn write(run: &OutgoingRun) -> String {
         for test in tests.unwrap_or_default().iter().filter(|test| test.status.is_failure()) {
             let (first, _) = failure_texts(test);
             let place = test.location.as_ref().map(|place| (place.file.as_str(), place.line, None));
-            let level = if check.blocking == Some(false) { "warning" } else { "error" };
+            let level = if is_allowed(check) { "warning" } else { "error" };
             of_check.push(command(level, place, &format!("{}: {}", check.name, test.full_name), &first));
         }
         let findings = check.result.as_ref().map(|result| result.diagnostics.findings()).unwrap_or_default();
@@ -31,7 +31,7 @@ pub(super) fn write(run: &OutgoingRun) -> String {
         // Warnings alone do not say that the check did not succeed.
         if !of_check.iter().any(|line| line.starts_with("::error ")) && fails_as_a_whole(check, tests) {
             let status = check.status.map_or("", ResultType::word);
-            let level = if check.blocking == Some(false) { "warning" } else { "error" };
+            let level = if is_allowed(check) { "warning" } else { "error" };
             of_check.insert(0, command(level, None, &format!("{}: {status}", check.name), reason(check)));
         }
         let more = of_check.len().saturating_sub(MOST_OF_A_CHECK);

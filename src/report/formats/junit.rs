@@ -1,11 +1,15 @@
 //! JUnit XML. There is no standard; what is written is what Jenkins, GitLab and Allure read: one suite for each check, a test case for each
 //! test, and one for a check without a record of tests, such as a linter. A check that could not do its work is an error and never green.
+//! What the policy allows is a passed case that has the failure as its output, because a reader of JUnit knows no warnings.
 
 use std::fmt::Write as _;
 
 use crate::model::{Diagnostic, ResultType, TestOutcome, has_hidden_characters};
-use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, is_error, reason};
+use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, is_allowed, is_error, reason};
 use crate::report::{ActionResultV2, TestRecordV1};
+
+/// The element that has the text of a failure that the policy allows. It does not say that the case failed.
+const ALLOWED: &str = "system-out";
 
 /// One test case, ready to be written.
 struct Case {
@@ -14,7 +18,7 @@ struct Case {
     seconds: Option<f64>,
     /// The file and the line of a failure. No standard has these attributes, and many readers know them.
     place: Option<(String, Option<u64>)>,
-    /// The element that says that the case did not pass.
+    /// The element that says that the case did not pass, or that a warning is in its output.
     end: Option<CaseEnd>,
 }
 
@@ -93,6 +97,10 @@ fn write_case(xml: &mut String, case: &Case) {
     let head = format!("<testcase classname=\"{class}\" name=\"{name}\"{}{}", place.unwrap_or_default(), time(case.seconds));
     let _never_fails = match &case.end {
         None => writeln!(xml, "    {head}/>"),
+        Some(end) if end.element == ALLOWED => {
+            let text = format!("{}\n{}", end.message, end.body);
+            writeln!(xml, "    {head}><system-out>{}</system-out></testcase>", escaped(text.trim_end()))
+        }
         Some(end) if end.element == "skipped" => {
             writeln!(xml, "    {head}><skipped message=\"{}\"/></testcase>", escaped(&end.message))
         }
@@ -111,7 +119,18 @@ fn cases(check: &ActionResultV2, tests: Option<&[TestRecordV1]>) -> Vec<Case> {
     if tests.is_none() || fails_as_a_whole(check, tests) {
         cases.push(case_of_check(check));
     }
+    if is_allowed(check) {
+        cases.iter_mut().filter_map(|case| case.end.as_mut()).filter(|end| end.element != "skipped").for_each(CaseEnd::allow);
+    }
     cases
+}
+
+impl CaseEnd {
+    /// Makes a failure a warning, which says that it is allowed.
+    fn allow(&mut self) {
+        self.element = ALLOWED;
+        self.message = format!("warning (not blocking): {}", self.message);
+    }
 }
 
 fn case_of_test(test: &TestRecordV1) -> Case {
@@ -201,8 +220,8 @@ fn counts<'a>(cases: impl Iterator<Item = &'a Case>) -> String {
         match case.end.as_ref().map(|end| end.element) {
             Some("failure") => failures += 1,
             Some("error") => errors += 1,
+            Some(ALLOWED) | None => {}
             Some(_) => skipped += 1,
-            None => {}
         }
     }
     format!(" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\"")

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::model::{FindingLevel, ResultType, shown_line};
 use crate::report::ActionResultV2;
 use crate::report::formats::junit::finding_line;
-use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, reason};
+use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, is_allowed, reason};
 
 /// At most this many failures of a check are listed.
 const LISTED: usize = 20;
@@ -44,6 +44,7 @@ pub(super) fn write(run: &OutgoingRun) -> String {
 fn row(check: &ActionResultV2) -> String {
     let status = match check.status {
         Some(ResultType::Success) => "passed",
+        Some(_) if is_allowed(check) => "warned",
         Some(status) => status.word(),
         None => "skipped",
     };

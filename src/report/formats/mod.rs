@@ -5,7 +5,7 @@
 //! before they were sealed, and what a newer version knows as a secret does not leave either.
 //!
 //! Nothing red becomes green: a check that did not succeed is a failure of its own where no test of it says so, and a verdict other than
-//! PASSED that no check explains is one too.
+//! PASSED that no check explains is one too. What the policy allows is a warning: it is told, and is no failure.
 
 mod ctrf;
 mod github;
@@ -101,6 +101,11 @@ impl OutgoingRun {
 
 fn has_failed(check: &ActionResultV2) -> bool {
     check.status.is_some_and(|status| status != ResultType::Success)
+}
+
+/// Returns whether a check did not succeed, and the policy allows that.
+fn is_allowed(check: &ActionResultV2) -> bool {
+    has_failed(check) && check.blocking == Some(false)
 }
 
 /// Returns whether a check did not succeed and no test of its record says so: the check as a whole is then a failure of its own.

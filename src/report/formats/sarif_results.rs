@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::model::{Diagnostic, Digest, FindingLevel, RelatedInformation, ResultType};
 use crate::report::formats::outgoing_run::is_relative;
 use crate::report::formats::sarif::{BASE, sentence};
-use crate::report::formats::{fails_as_a_whole, failure_texts, reason, stable_name};
+use crate::report::formats::{fails_as_a_whole, failure_texts, is_allowed, reason, stable_name};
 use crate::report::{ActionResultV2, TestRecordV1};
 
 /// The name of the fingerprint. A fingerprint that is made in another way gets another name.
@@ -54,7 +54,9 @@ pub(super) fn results_of_check(check: &ActionResultV2, tests: Option<&[TestRecor
     // What is left out of too many results are warnings before errors.
     let of = |is_error: bool| findings.iter().filter(move |finding| (finding.severity == FindingLevel::Error) == is_error);
     of(true).for_each(|finding| results.add_finding(finding, &check.tool));
-    tests.unwrap_or_default().iter().filter(|test| test.status.is_failure()).for_each(|test| results.add_test(test));
+    // A finding keeps the level that its tool gave it. What proctor says itself is a warning where the policy allows it.
+    let level = if is_allowed(check) { FindingLevel::Warning } else { FindingLevel::Error };
+    tests.unwrap_or_default().iter().filter(|test| test.status.is_failure()).for_each(|test| results.add_test(test, level));
     // Without a list of tests, the report still names those that failed first.
     if tests.is_none() {
         let failures = check.result.as_ref().and_then(|result| result.test_results.as_ref());
@@ -64,7 +66,7 @@ pub(super) fn results_of_check(check: &ActionResultV2, tests: Option<&[TestRecor
                 file: failure.test_file.as_deref(),
                 region: [failure.line, failure.column, None, None],
                 test: Some(failure.stable_name()),
-                ..Entry::new(TEST_FAILURE, FindingLevel::Error, &message)
+                ..Entry::new(TEST_FAILURE, level, &message)
             });
         }
     }
@@ -72,7 +74,7 @@ pub(super) fn results_of_check(check: &ActionResultV2, tests: Option<&[TestRecor
     let says_nothing = !results.results.iter().any(|result| result["level"] == "error");
     if says_nothing && fails_as_a_whole(check, tests) {
         let rule = check.status.map_or("SKIPPED", ResultType::word);
-        results.add(Entry::new(rule, FindingLevel::Error, &format!("{}: {}", check.name, reason(check))));
+        results.add(Entry::new(rule, level, &format!("{}: {}", check.name, reason(check))));
     }
     results
 }
@@ -96,13 +98,13 @@ impl Results {
         });
     }
 
-    fn add_test(&mut self, test: &TestRecordV1) {
+    fn add_test(&mut self, test: &TestRecordV1, level: FindingLevel) {
         let message = format!("{}: {}", test.full_name, failure_texts(test).0);
         self.add(Entry {
             file: test.location.as_ref().map(|place| place.file.as_str()),
             region: [test.location.as_ref().and_then(|place| place.line), None, None, None],
             test: Some(stable_name(test)),
-            ..Entry::new(TEST_FAILURE, FindingLevel::Error, &message)
+            ..Entry::new(TEST_FAILURE, level, &message)
         });
     }
 

@@ -137,6 +137,33 @@ fn a_check_that_did_not_succeed_is_green_in_no_format() {
 }
 
 #[test]
+fn a_failure_that_the_policy_allows_is_a_warning_in_every_format() {
+    let (mut report, first) = green();
+    let check = &mut report.step_execution.results[0];
+    (check.status, check.blocking) = (Some(ResultType::ValidationFailure), Some(false));
+    let failing = record(&first, vec![test("a", TestOutcome::Passed), test("b", TestOutcome::Failed)]);
+    for tests in [BTreeMap::new(), failing] {
+        let junit = write(ExportFormat::Junit, &report, &tests);
+        let found = elements(&junit);
+        assert_eq!((found.get("failure"), found.get("error")), (None, None), "{junit}");
+        assert!(junit.contains("failures=\"0\" errors=\"0\" skipped=\"0\""), "{junit}");
+        assert!(junit.contains("<system-out>warning (not blocking): "), "{junit}");
+        let ctrf: Value = serde_json::from_str(&write(ExportFormat::Ctrf, &report, &tests)).expect("it is JSON");
+        assert_eq!((&ctrf["results"]["summary"]["failed"], &ctrf["results"]["summary"]["other"]), (&json!(0), &json!(1)));
+        let markdown = write(ExportFormat::Markdown, &report, &tests);
+        assert!(markdown.contains("| warned |") && !markdown.contains("VALIDATION"), "{markdown}");
+        assert!(!write(ExportFormat::Github, &report, &tests).contains("::error "));
+        let sarif: Value = serde_json::from_str(&write(ExportFormat::Sarif, &report, &tests)).expect("it is JSON");
+        let of_check = sarif["runs"][0]["results"].as_array().expect("a list").iter();
+        assert!(of_check.clone().any(|result| result["level"] == "warning"), "{sarif}");
+        assert!(of_check.clone().all(|result| result["level"] != "error" || result["ruleId"] != "test-failure"), "{sarif}");
+    }
+    // The same failure is red where it blocks.
+    report.step_execution.results[0].blocking = Some(true);
+    assert_eq!(elements(&write(ExportFormat::Junit, &report, &BTreeMap::new()))["failure"], 1);
+}
+
+#[test]
 fn a_duration_below_a_millisecond_is_kept_where_it_is_known() {
     let (report, first) = green();
     let mut quick = test("a", TestOutcome::Passed);

@@ -8,7 +8,7 @@ fn checks_that_are_picked_by_name_answer_for_no_save() {
     verdict(&mut engine, 10, "t0", &["tsc"]);
     save_many(&mut engine, 100, &["a.py", "b.py", "c.py"]);
     assert!(is_start(&engine.handle_as_changed(Moment(105), Event::Key(Key::FailedOnly)), TriggerKind::Request));
-    let finished = RunFinish::Partial { failed: Vec::new(), paused: false };
+    let finished = RunFinish::Partial { failed: Vec::new(), warned: Vec::new(), paused: false };
     assert_eq!(engine.handle_as_changed(Moment(110), Event::Finished(finished)), vec![Effect::WakeAt(Moment(120))]);
     let effects = engine.handle_as_changed(Moment(120), Event::Timer);
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
@@ -34,6 +34,18 @@ fn keys_run_everything_or_what_failed_at_once_or_after_the_run_under_way() {
     assert!(is_start(&engine.handle_as_changed(Moment(50), Event::Key(Key::All)), TriggerKind::Request));
     assert_eq!(engine.handle_as_changed(Moment(60), Event::Key(Key::Clear)), vec![Effect::ClearScreen]);
     assert_eq!(engine.handle_as_changed(Moment(70), Event::Key(Key::Help)), vec![Effect::Show(Notice::Keys)]);
+}
+
+#[test]
+fn what_only_warned_is_not_run_by_the_key_for_what_failed_and_goes_on_being_run_by_saves() {
+    let mut engine = engine();
+    let warned = vec!["eslint".to_owned()];
+    let finished = RunFinish::Verdict { tree: tree("t0"), failed: Vec::new(), warned: warned.clone(), paused: false };
+    engine.handle_as_changed(Moment(10), Event::Finished(finished));
+    assert_eq!(engine.handle_as_changed(Moment(20), Event::Key(Key::FailedOnly)), vec![Effect::Show(Notice::NothingFailed)]);
+    let effects = save(&mut engine, 1000, "a.py");
+    let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(order.selection, Selection::Triggered { failed: warned });
 }
 
 #[test]

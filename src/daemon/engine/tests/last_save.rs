@@ -101,7 +101,12 @@ impl World {
             (true, _) => RunFinish::Stopped,
             (false, true) => {
                 self.judged = Some(self.content);
-                RunFinish::Verdict { tree: tree(&self.content.to_string()), failed: Vec::new(), paused: false }
+                RunFinish::Verdict {
+                    tree: tree(&self.content.to_string()),
+                    failed: Vec::new(),
+                    warned: Vec::new(),
+                    paused: false,
+                }
             }
             (false, false) => {
                 let paths = [path("f0"), path("f1"), path("f2")].into();

@@ -188,7 +188,7 @@ fn the_key_for_failures_runs_those_that_failed() {
     let effects = engine.handle_as_changed(Moment(1100), Event::Key(Key::FailedOnly));
     let only = effects.iter().find_map(order).expect("it starts");
     assert_eq!((only.task.as_str(), &only.selection), ("T1", &Selection::Named(vec!["STEP.2".to_owned()])));
-    let finished = RunFinish::Partial { failed: Vec::new(), paused: false };
+    let finished = RunFinish::Partial { failed: Vec::new(), warned: Vec::new(), paused: false };
     assert_eq!(
         engine.handle_as_changed(Moment(1110), Event::Finished(finished)),
         [Effect::Show(Notice::Waiting(LastRunState::Verdict))]

@@ -200,7 +200,9 @@ impl ProjectSession {
             Stage::Opening(_) | Stage::Left => (WatchingV1::NotWatched, DoingV1::Changing),
             Stage::Closed { .. } => (WatchingV1::NotWatched, DoingV1::Closed),
         };
-        ListedV1::new(&self.unlooked(archive, &[]), watching, doing, clock::now()).with_health(self.health.problem())
+        let listed = ListedV1::new(&self.unlooked(archive, &[]), watching, doing, clock::now());
+        let listed = if self.root.is_dir() { listed } else { listed.with_missing_root() };
+        listed.with_health(self.health.problem())
     }
 
     /// Returns a handle for questions to the project's watcher.

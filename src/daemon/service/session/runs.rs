@@ -125,7 +125,9 @@ impl ProjectSession {
         open.activity = Activity::Idle;
         open.followed = None;
         let Some(project) = self.id.clone() else { return Vec::new() };
+        let is_root_missing = matches!(&over.carried, Err(RunFailure::Run(_))) && !self.root.is_dir();
         let announcement = announcement(project, &over);
+        let announcement = if is_root_missing { announcement.with_missing_root(&self.root) } else { announcement };
         let mut words = match &over.carried {
             // The run was withdrawn before it began, so no event has announced it.
             Ok(RunOutcome::Withdrawn) => Vec::new(),
@@ -133,7 +135,7 @@ impl ProjectSession {
             Ok(RunOutcome::Unchanged | RunOutcome::Untriggered) if open.scheduler.is_sweeping() => Vec::new(),
             Ok(_) | Err(_) => vec![SessionMessage::Tell(announcement.event()), SessionMessage::Say(announcement.line())],
         };
-        let end = health_after(&over);
+        let end = if is_root_missing { HealthAfterRun::Unknown } else { health_after(&over) };
         let refusal = match &over.carried {
             Err(RunFailure::UnknownCheck(unknown)) => {
                 Some(ErrorV1::new(ErrorKindV1::BadRequest, unknown.message(), unknown.hint()))
