@@ -72,7 +72,8 @@ fn special_files_are_a_reason_to_run_in_place_tracked_or_ignored() {
         for rules in ["", "pipe\nsocket\ndevice\n"] {
             let project = checking("cat a.txt").file(".gitignore", rules);
             make(&project.path().join(name));
-            let reason = format!("`{name}` is a socket, a pipe or a device");
+            let ignored = if rules.is_empty() { "" } else { ", which is ignored and which checks may read," };
+            let reason = format!("`{name}`{ignored} is a socket, a pipe or a device");
             assert_in_place(&project.proctor(["run"]).success(), &reason);
         }
     }
@@ -244,7 +245,7 @@ fn run_as_plain_user(project: &Project) -> Output {
 fn what_a_plain_user_cannot_read_is_a_reason_to_run_in_place() {
     for (path, rules, reason) in [
         ("secret", "", "`secret` cannot be read"),
-        (".env", ".env\n", "among the ignored files that checks read: `.env` cannot be read"),
+        (".env", ".env\n", "`.env`, which is ignored and which checks may read, cannot be read"),
         ("closed/f", "", "`closed` cannot be read"),
     ] {
         let project = checking_for_every_user("cat a.txt").file(".gitignore", rules).file(path, "x");
