@@ -14,6 +14,8 @@ const OBJECTIONS: &[&str] = &[
 ];
 /// The value of a verdict line that asks for fixes first.
 const WITH_FIXES: &str = "with fixes";
+/// Elements that begin a new line, or another cell of a table.
+const BREAKS: &[&str] = &["br", "div", "hr", "li", "p", "td", "th", "tr"];
 /// The ends of approvals that the value may follow, in lower case.
 const APPROVALS: &[&str] = &["approve", "approved", "yes", "lgtm"];
 
@@ -25,14 +27,11 @@ const APPROVALS: &[&str] = &["approve", "approved", "yes", "lgtm"];
 pub(super) fn says_not_to_merge(lines: &[MarkdownLine<'_>]) -> bool {
     let outside = lines.iter().filter(|line| !line.is_quoted).map(|line| without_code_spans(line.text));
     let text = without_entities(&outside.collect::<Vec<_>>().join("\n")).replace('\u{2019}', "'");
-    // A tag in the middle of a word is not seen, and one between words may be a line break.
-    ["", " "].into_iter().any(|instead| {
-        let shown = without_targets(&without_tags(&text, instead));
-        let bare: String = shown.chars().filter(|one| !matches!(one, '*' | '_' | '~' | '\\')).collect();
-        let words = bare.split_whitespace().collect::<Vec<_>>().join(" ");
-        let lower = words.to_ascii_lowercase();
-        OBJECTIONS.iter().any(|objection| has_words(&lower, objection)) || has_value(&words, &lower)
-    })
+    let shown = without_targets(&without_tags(&text));
+    let bare: String = shown.chars().filter(|one| !matches!(one, '*' | '_' | '~' | '\\')).collect();
+    let words = bare.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lower = words.to_ascii_lowercase();
+    OBJECTIONS.iter().any(|objection| has_words(&lower, objection)) || has_value(&words, &lower)
 }
 
 /// Returns a text with the characters that its entities stand for: numbers, and the space `&nbsp;`.
@@ -69,17 +68,21 @@ fn character_of(entity: &str) -> Option<char> {
     char::from_u32(code)
 }
 
-/// Returns a text with `instead` in place of each HTML tag.
-fn without_tags(text: &str, instead: &str) -> String {
+/// Returns a text without its HTML tags. One that begins a new line is a blank; any other may stand in the middle of a word.
+fn without_tags(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('<') {
         kept.push_str(&rest[..at]);
         let after = &rest[at + 1..];
-        let is_name = after.trim_start_matches('/').starts_with(|one: char| one.is_ascii_alphabetic());
+        let tag = after.trim_start_matches('/');
+        let is_name = tag.starts_with(|one: char| one.is_ascii_alphabetic());
+        let name = tag.split(|one: char| !one.is_ascii_alphanumeric()).next().unwrap_or_default();
         match after.find('>').filter(|_| is_name) {
             Some(end) => {
-                kept.push_str(instead);
+                if BREAKS.iter().any(|element| element.eq_ignore_ascii_case(name)) {
+                    kept.push(' ');
+                }
                 rest = &after[end + 1..];
             }
             None => {

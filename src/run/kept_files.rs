@@ -9,7 +9,7 @@ use crate::process::{Layers, WrittenChange, WrittenEntry};
 use crate::project::{KeepDecision, KeptPaths, ProjectError, ProjectSettings, RunRequest, Workspace, decide_keep};
 use crate::run::check_place::CheckPlace;
 use crate::run::run_plan::RunContext;
-use crate::snapshot::{CopiedOut, FileState, ProjectWriter};
+use crate::snapshot::{CopiedOut, ProjectFileState, ProjectWriter};
 use crate::tree::{TreeHints, TreeIndex};
 
 /// The most files that one run copies to the project.
@@ -265,8 +265,8 @@ fn decide(path: &TreePath, settings: &ProjectSettings) -> KeepDecision {
     decide_keep(path, link, settings.task_list.as_deref(), settings.allowed_signers.as_deref())
 }
 
-fn state_seen(seen: &Layers, path: &TreePath) -> std::io::Result<Option<FileState>> {
-    seen.open_file(path)?.map(|(_, mut file)| FileState::of(&mut file)).transpose()
+fn state_seen(seen: &Layers, path: &TreePath) -> std::io::Result<Option<ProjectFileState>> {
+    seen.open_file(path)?.map(|(_, mut file)| ProjectFileState::of(&mut file)).transpose()
 }
 
 /// Returns the deepest directory that contains both paths. The caller passes only paths whose first component is the same.

@@ -66,14 +66,14 @@ pub enum NotCopiedOut {
 
 /// What belongs to the tree of a regular file: its content, and whether its owner may execute it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileState {
+pub struct ProjectFileState {
     pub digest: Digest,
     pub is_executable: bool,
 }
 
 /// The project's present file at a path, and a stamp that shows later whether the file has changed.
 struct LiveFile {
-    state: FileState,
+    state: ProjectFileState,
     stamp: Stamp,
 }
 
@@ -101,10 +101,10 @@ impl ProjectWriter {
     ///
     /// # Errors
     /// When the file was not copied. Nothing has changed in the project then.
-    pub fn copy(&self, layer: &Path, path: &TreePath, seen: Option<FileState>) -> Result<CopiedOut, NotCopiedOut> {
+    pub fn copy(&self, layer: &Path, path: &TreePath, seen: Option<ProjectFileState>) -> Result<CopiedOut, NotCopiedOut> {
         let name = CString::new(path.name()).map_err(|error| NotCopiedOut::Failed(error.into()))?;
         let mut file = open_written(layer, path, &name)?;
-        let state = FileState::of(&mut file).map_err(NotCopiedOut::Failed)?;
+        let state = ProjectFileState::of(&mut file).map_err(NotCopiedOut::Failed)?;
         let new = CString::new(format!(".proctor-{}-{}~", std::process::id(), self.next.fetch_add(1, Ordering::Relaxed)))
             .map_err(|error| NotCopiedOut::Failed(error.into()))?;
         self.record.begin(&new, path, self.missing_directories(path)).map_err(NotCopiedOut::Failed)?;
@@ -123,9 +123,9 @@ impl ProjectWriter {
     fn place(
         &self,
         file: &mut File,
-        state: FileState,
+        state: ProjectFileState,
         (parent, new, name): (&OwnedFd, &CString, &CString),
-        seen: Option<FileState>,
+        seen: Option<ProjectFileState>,
     ) -> Result<CopiedOut, NotCopiedOut> {
         let live = self.look(parent, name)?;
         // If the check left the mode as it was, a mode that somebody changed meanwhile stays.
@@ -201,7 +201,7 @@ impl ProjectWriter {
             if format(&stat) != libc::S_IFREG {
                 return Ok(None);
             }
-            Ok(Some(LiveFile { state: FileState::of(live)?, stamp: Stamp::of(&stat) }))
+            Ok(Some(LiveFile { state: ProjectFileState::of(live)?, stamp: Stamp::of(&stat) }))
         };
         match read(&mut live).map_err(NotCopiedOut::Failed)? {
             Some(live) => Ok(Some(live)),
@@ -311,7 +311,7 @@ pub fn digest_of(file: &mut File) -> io::Result<Digest> {
     }
 }
 
-impl FileState {
+impl ProjectFileState {
     /// Reads an open file.
     ///
     /// # Errors
@@ -371,7 +371,7 @@ mod tests {
             let writer = ProjectWriter::open(&self.path("project"), Timestamp::from_millis(begun), &self.path("record"));
             let writer = writer.expect("a project");
             let path = TreePath::try_from(name).expect("a clean path");
-            let seen = seen.map(|text| FileState { digest: Digest::of(text.as_bytes()), is_executable: false });
+            let seen = seen.map(|text| ProjectFileState { digest: Digest::of(text.as_bytes()), is_executable: false });
             match writer.copy(&self.path("layer"), &path, seen) {
                 Ok(CopiedOut::Written) => "written".to_owned(),
                 Ok(CopiedOut::Equal) => "equal".to_owned(),

@@ -65,7 +65,7 @@ mod tests;
 
 pub use bytecode_layer::{BytecodeLayer, CompiledModule};
 pub use cache_search::{WrittenCaches, find_caches};
-pub use copy_out::{CopiedOut, FileState, NotCopiedOut, ProjectWriter, digest_of};
+pub use copy_out::{CopiedOut, NotCopiedOut, ProjectFileState, ProjectWriter, digest_of};
 pub use copy_out_record::clean_up_copy_out;
 pub use entries::remove_directory;
 pub use error::SnapshotError;

@@ -88,10 +88,10 @@ const SETTERS: &[&str] = &["cross-env", "cross-env-shell", "dotenv"];
 const WORDS_OF_SHELLS: &[&str] =
     &["[", ":", "cd", "echo", "exit", "export", "false", "printf", "set", "test", "true", "umask", "unset"];
 
-const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash"];
+pub(super) const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash"];
 
 /// Options of `python` that take the next word as their value.
-const PYTHON_VALUED: &[&str] = &["-W", "-X", "--check-hash-based-pycs"];
+pub(super) const PYTHON_VALUED: &[&str] = &["-W", "-X", "--check-hash-based-pycs"];
 
 /// Options of `node` that take the next word as their value.
 const NODE_VALUED: &[&str] = &["-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file"];
@@ -251,58 +251,6 @@ pub(super) fn visit_programs(argv: &[String], visit: &mut dyn FnMut(&[String])) 
             Step::Done(_) | Step::Unknown => return,
         };
     }
-}
-
-/// Whether a command runs a Python module.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ModuleRun {
-    No,
-    /// Nothing else is run, or a shell runs nothing else.
-    Alone,
-    /// A shell script runs other commands too, and may have a condition for this one.
-    InScript,
-}
-
-/// Returns whether a command runs a Python module by `python -m`, also through launchers and a shell.
-pub(super) fn runs_python_module(argv: &[String], module: &str) -> ModuleRun {
-    let mut is_run = false;
-    visit_programs(argv, &mut |call| {
-        is_run |= call.first().is_some_and(|name| is_python(name)) && python_module(call) == Some(module);
-    });
-    let script = argv.windows(3).find(|words| SHELLS.contains(&program_name(&words[0])) && is_script_option(&words[1]));
-    match script {
-        _ if !is_run => ModuleRun::No,
-        Some(words) if simple_commands(&words[2]).len() > 1 => ModuleRun::InScript,
-        Some(_) | None => ModuleRun::Alone,
-    }
-}
-
-fn is_script_option(word: &str) -> bool {
-    word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
-}
-
-/// Returns the module that a call of Python runs; `None` for a file and for a text of `-c`.
-fn python_module(call: &[String]) -> Option<&str> {
-    let mut at = 1;
-    while let Some(word) = call.get(at).map(String::as_str) {
-        if PYTHON_VALUED.contains(&word) {
-            at += 2;
-            continue;
-        }
-        let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty())?;
-        let valued = if letters.starts_with('-') { None } else { letters.find(['c', 'm', 'W', 'X']) };
-        let Some(place) = valued else {
-            at += 1;
-            continue;
-        };
-        let value = Some(&letters[place + 1..]).filter(|value| !value.is_empty());
-        match &letters[place..=place] {
-            "m" => return value.or_else(|| call.get(at + 1).map(String::as_str)),
-            "c" => return None,
-            _ => at += if value.is_some() { 1 } else { 2 },
-        }
-    }
-    None
 }
 
 /// Returns whether a program does nothing by itself to a project's files: it starts another one, or is a word of the shell.
@@ -490,14 +438,14 @@ pub(super) fn ends_with(script: &str, tool: Tool) -> bool {
     is_open && last.is_some_and(|found| found.recognition.tool == tool && found.recognition.form == CommandForm::Direct)
 }
 
-fn is_python(name: &str) -> bool {
+pub(super) fn is_python(name: &str) -> bool {
     ["python", "pypy"].iter().any(|stem| {
         name.strip_prefix(stem).is_some_and(|version| version.chars().all(|digit| digit.is_ascii_digit() || digit == '.'))
     })
 }
 
 // Removes directories and versions: `node_modules/.bin/tsc` is `tsc`, and `eslint@9` is `eslint`.
-fn program_name(word: &str) -> &str {
+pub(super) fn program_name(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or(word);
     match name.split_once('@') {
         Some((program, _)) if !program.is_empty() => program,

@@ -43,6 +43,7 @@ mod prepare;
 mod printed_tests;
 mod project_files;
 mod pytest;
+mod python_module;
 mod recognise;
 mod same_tool;
 mod server_command;

@@ -5,7 +5,7 @@
 //! reach its end: a test ended the process, for example by `os._exit(0)`.
 
 use crate::tools::interpret::Exited;
-use crate::tools::launchers::{ModuleRun, runs_python_module};
+use crate::tools::python_module::{ModuleRun, runs_python_module};
 
 /// What a command printed about tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

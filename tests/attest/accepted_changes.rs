@@ -33,7 +33,7 @@ fn a_commit_that_changes_how_it_is_judged_is_not_accepted_until_a_signer_of_befo
     commit(&one, "proctor.toml", &format!("{CHECKS}{CHANGED}"));
     one.proctor(["run"]).success();
     let answer = own_gate(&one, 3);
-    assert_eq!((&answer["lowered"], &answer["accepted"]), (&json!(["gate"]), &json!([])));
+    assert_eq!((&answer["lowered"], &answer["accepted"]), (&json!(["gate.max_age"]), &json!([])));
     assert!(answer["next"].to_string().contains("proctor attest HEAD --accept-changes"), "{answer}");
     assert!(one.proctor(["attest"]).status(3).stderr.contains("nothing was attested"));
     // A person accepts, and nobody else.
@@ -45,8 +45,8 @@ fn a_commit_that_changes_how_it_is_judged_is_not_accepted_until_a_signer_of_befo
     let accepted = accepts(&one, &["--bundle", &bundle], None);
     assert_eq!(accepted.status, 0, "{}", accepted.stdout);
     let answer = own_gate(&one, 0);
-    assert_eq!((&answer["lowered"], &answer["accepted"][0]["changes"]), (&json!([]), &json!(["gate"])));
-    assert!(one.proctor(["gate"]).success().stdout.contains("accepted what it changes of the trusted one: gate"));
+    assert_eq!((&answer["lowered"], &answer["accepted"][0]["changes"]), (&json!([]), &json!(["gate.max_age"])));
+    assert!(one.proctor(["gate"]).success().stdout.contains("accepted what it changes of the trusted one: gate.max_age"));
     one.proctor(["attest"]).success();
     // Others believe it, from the notes and from the bundle.
     git(&one, &["push", "--quiet", "origin", "feature", NOTES]);
@@ -56,10 +56,10 @@ fn a_commit_that_changes_how_it_is_judged_is_not_accepted_until_a_signer_of_befo
     gate(&other, 3);
     git(&other, &["fetch", "--quiet", "origin", FETCH]);
     let answer = gate(&other, 0);
-    assert_eq!(answer["accepted"][0]["changes"], json!(["gate"]), "{answer}");
+    assert_eq!(answer["accepted"][0]["changes"], json!(["gate.max_age"]), "{answer}");
     // Another content, or another trusted commit, was not accepted.
     commit(&other, "more.txt", "more\n");
-    assert_eq!(gate(&other, 3)["lowered"], json!(["gate"]));
+    assert_eq!(gate(&other, 3)["lowered"], json!(["gate.max_age"]));
     git(&one, &["switch", "--quiet", "main"]);
     commit(&one, "more.txt", "other\n");
     git(&one, &["push", "--quiet", "origin", "main"]);

@@ -75,10 +75,15 @@ pub enum KeptRunResult {
 pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) -> Vec<PrunedRun> {
     let protected = protected_runs(runs);
     let mut free: Vec<&KeptRun> = runs.iter().filter(|run| !run.waits_for_person && !protected.contains(&run.sequence)).collect();
-    free.sort_by_key(|run| (run.result == KeptRunResult::Failed, run.sequence));
+    free.sort_by_key(|run| removal_order(run));
     let mut remaining = RemainingRuns::new(runs, limits, now);
     free.into_iter().for_each(|run| remaining.give_up(run));
     remaining.removed
+}
+
+/// Returns the key by which runs are removed: failed ones last, and the oldest first.
+fn removal_order(run: &KeptRun) -> (bool, Sequence) {
+    (run.result == KeptRunResult::Failed, run.sequence)
 }
 
 /// The runs that remain while runs are picked for removal.
@@ -123,10 +128,11 @@ impl<'r> RemainingRuns<'r> {
         self.remove_if_unneeded(run);
         for name in &run.reused_runs {
             self.reuse_counts.entry(name).and_modify(|count| *count -= 1);
-            if let Some(base) = self.given_up.get(name).copied() {
-                self.remove_if_unneeded(base);
-            }
         }
+        let mut bases: Vec<&KeptRun> = run.reused_runs.iter().filter_map(|name| self.given_up.get(name).copied()).collect();
+        bases.sort_by_key(|base| removal_order(base));
+        bases.dedup_by_key(|base| base.sequence);
+        bases.into_iter().for_each(|base| self.remove_if_unneeded(base));
     }
 
     fn remove_if_unneeded(&mut self, run: &'r KeptRun) {
@@ -320,6 +326,9 @@ mod tests {
         // The failed run kept 1, which goes before the next failed run.
         let runs = [of(1, 0), reusing(of(2, 1), &[&of(1, 0)]), of(3, 1), of(4, 0), of(5, 0)];
         assert_eq!(numbers(&plan_prune(&runs, &RetentionLimits { runs: Some(2), ..limits }, now())), [4, 2, 1], "3 failed");
+        // The last failed run kept both a failed one and a green one, which it names last.
+        let runs = [of(1, 0), of(2, 1), reusing(of(3, 1), &[&of(2, 1), &of(1, 0)]), of(4, 0), of(5, 1)];
+        assert_eq!(numbers(&plan_prune(&runs, &RetentionLimits { runs: Some(3), ..limits }, now())), [3, 1], "2 failed");
     }
 
     #[test]

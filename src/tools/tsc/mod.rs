@@ -238,7 +238,8 @@ mod tests {
         const SOLUTION: &str = r#"{"files": [], "references": [{"path": "./core"}]}"#;
         const OWN_FILES: &str = r#"{"include": ["src"], "references": [{"path": "./core"}]}"#;
         let by = |command: &str, source: fn(&Path, &Path) -> Option<String>| {
-            Returned { source, ..Returned::exited(Tool::Tsc, command, 0) }.interpret().category
+            let names_in = |_: &Path| vec!["tsconfig.json".to_owned()];
+            Returned { source, names_in, ..Returned::exited(Tool::Tsc, command, 0) }.interpret().category
         };
         let solution = |_: &Path, path: &Path| (path == Path::new("tsconfig.json")).then(|| SOLUTION.to_owned());
         let own_files = |_: &Path, path: &Path| (path == Path::new("tsconfig.json")).then(|| OWN_FILES.to_owned());

@@ -30,7 +30,7 @@ struct Ways<'v> {
     /// The variables that differ from those of all actions.
     environment: BTreeMap<&'v str, &'v Value>,
     shell: Option<&'v Value>,
-    argv: Option<&'v Value>,
+    words: Option<&'v Value>,
 }
 
 impl Planner<'_> {
@@ -47,14 +47,14 @@ impl Planner<'_> {
             directory: self.directory(text_at(server, "/workingDirectory")),
             environment: BTreeMap::new(),
             shell: None,
-            argv: None,
+            words: None,
         };
         let own = self.ways(action);
         let parts = [
             ("workingDirectory", own.directory.is_none() || own.directory != of_server.directory),
             ("environment", own.environment != of_server.environment),
             ("shell", own.shell != of_server.shell),
-            ("proctor.argv", own.argv != of_server.argv),
+            ("proctor.argv", own.words != of_server.words),
         ];
         let differing: Vec<&'static str> = parts.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name).collect();
         if differing.is_empty() { DevServerMatch::Same } else { DevServerMatch::Differs(differing) }
@@ -73,7 +73,7 @@ impl Planner<'_> {
             directory: self.directory(text_at(action, "/parameters/workingDirectory")),
             environment: own.map(|(name, value)| (name.as_str(), value)).collect(),
             shell: action.pointer("/parameters/shell").filter(|shell| !shell.is_null()),
-            argv: action.pointer("/proctor/argv").filter(|argv| !argv.is_null()),
+            words: action.pointer("/proctor/argv").filter(|argv| !argv.is_null()),
         }
     }
 
@@ -112,7 +112,8 @@ impl Planner<'_> {
     pub(super) fn use_dev_server(&mut self, found: &Found, command: &str, ready: &Ready, is_there: bool) {
         let own = self.ways(&found.action);
         // `devServer` has neither variables of its own nor a shell, and there is only one.
-        let may_be_added = own.environment.is_empty() && own.shell.is_none() && own.argv.is_none() && self.dev_server().is_none();
+        let may_be_added =
+            own.environment.is_empty() && own.shell.is_none() && own.words.is_none() && self.dev_server().is_none();
         let Some(url) = ready.url.as_deref().filter(|_| is_there || may_be_added) else {
             if is_there && self.tasks() > 1 {
                 let what = "`devServer` starts the same server: remove this prerequisite, and what names it".to_owned();
