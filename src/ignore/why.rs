@@ -160,7 +160,7 @@ fn class_below(decided_at: &TreePath, path: &TreePath, is_directory: bool) -> Op
         // A link or a single file with the name of an environment is copied.
         IgnoredClass::Environment if decided_at == path && !is_directory => IgnoredClass::Input,
         IgnoredClass::Input if is_never_shown(path) => IgnoredClass::Output,
-        class => class,
+        class @ (IgnoredClass::Environment | IgnoredClass::Cache | IgnoredClass::Output | IgnoredClass::Input) => class,
     })
 }
 

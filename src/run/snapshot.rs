@@ -323,7 +323,7 @@ impl RunSnapshot {
 
     /// Returns the files of the project as they were before any action changed them.
     pub(crate) fn files_of_tree(&self) -> SeenFiles {
-        SeenFiles::in_snapshot(&self.root, self.base.copies.iter().cloned().collect(), &self.base.environments)
+        SeenFiles::in_snapshot(&self.root, self.base.copies.to_vec(), &self.base.environments)
     }
 
     /// Returns the directories that an action sees over each other, the topmost first.
