@@ -1,13 +1,18 @@
-//! Python bytecode of actions that work in the project itself: each attempt gets an empty directory for it.
+//! Python bytecode of actions that work in the project itself: none of an earlier save is run.
 //!
 //! Python takes a compiled module for current if the source has the same time in whole seconds and the same size. So after
-//! two saves within one second it could run the module of the first save. Compiled modules of earlier runs are therefore
-//! never used: `PYTHONPYCACHEPREFIX` leads to a directory below the attempt's output directory, which is empty when the
-//! attempt starts and is removed with the run. On a snapshot, `bytecode` decides which compiled modules a check sees.
+//! two saves within one second it could run the module of the first save. Where a source was changed after its compiled module was made
+//! and Python would not notice, `PYTHONPYCACHEPREFIX` leads to a directory below the attempt's output directory, which is empty when the
+//! attempt starts and is removed with the run. Elsewhere the compiled modules are used, because compiling all of them again, those of
+//! installed packages too, takes longer than many checks. On a snapshot, `bytecode` decides which compiled modules a check sees.
 
 use std::ffi::OsStr;
+use std::fs::{self, DirEntry, File};
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use crate::ignore::VIRTUAL_ENVIRONMENT;
 use crate::model::{Action, ActionPhase, PlanNote};
 use crate::sandbox::ChildEnvironment;
 
@@ -15,6 +20,67 @@ const VARIABLE: &str = "PYTHONPYCACHEPREFIX";
 
 /// The directory of compiled modules, below the attempt's output directory. Python makes it when it needs it.
 const DIRECTORY: &str = "python-bytecode";
+
+/// The directory in which Python keeps compiled modules, beside their sources.
+const COMPILED: &str = "__pycache__";
+/// Directories without sources of the project.
+const PASSED_OVER: &[&str] = &[".git", ".hg", ".jj", ".svn", "node_modules"];
+/// More entries than this are not looked at: then what is compiled counts as doubtful.
+const MOST_ENTRIES: usize = 200_000;
+
+/// Returns whether the project has a compiled module that Python would run although its source was changed after the module was made.
+/// What cannot be read counts as one.
+pub(super) fn has_doubtful_bytecode(root: &Path) -> bool {
+    let mut left = MOST_ENTRIES;
+    looks_doubtful(root, &mut left)
+}
+
+fn looks_doubtful(directory: &Path, left: &mut usize) -> bool {
+    // A directory that cannot be read cannot be imported from either.
+    let Ok(entries) = fs::read_dir(directory) else { return false };
+    let mut below = Vec::new();
+    for entry in entries.flatten() {
+        *left = left.saturating_sub(1);
+        if *left == 0 {
+            return true;
+        }
+        let name = entry.file_name();
+        if name == VIRTUAL_ENVIRONMENT {
+            return false;
+        }
+        if !PASSED_OVER.iter().any(|passed| name == *passed) && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            below.push(entry);
+        }
+    }
+    below.iter().any(|entry| match entry.file_name() == COMPILED {
+        true => fs::read_dir(entry.path()).is_ok_and(|compiled| compiled.flatten().any(|one| is_doubtful(directory, &one))),
+        false => looks_doubtful(&entry.path(), left),
+    })
+}
+
+/// Returns whether Python would run this compiled module, and its source in `directory` was changed after it was made.
+fn is_doubtful(directory: &Path, compiled: &DirEntry) -> bool {
+    let name = compiled.file_name();
+    let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".pyc")?.split('.').next()) else { return false };
+    // Without a source, Python runs no module of this directory.
+    let Ok(source) = fs::metadata(directory.join(format!("{stem}.py"))) else { return false };
+    let Ok(made) = compiled.metadata() else { return false };
+    let changed = (source.ctime(), source.ctime_nsec());
+    let made = (made.mtime(), made.mtime_nsec()).min((made.ctime(), made.ctime_nsec()));
+    if changed < made {
+        return false;
+    }
+    let mut header = [0; 16];
+    if File::open(compiled.path()).and_then(|mut file| file.read_exact(&mut header)).is_err() {
+        return true;
+    }
+    // A module goes by the time and the size of its source, of which 32 bits are kept, or by a hash that is compared (3) or not (1).
+    match header[4..8] {
+        [0, 0, 0, 0] => header[8..12] == source.mtime().to_le_bytes()[..4] && header[12..] == source.size().to_le_bytes()[..4],
+        [3, 0, 0, 0] => false,
+        _ => true,
+    }
+}
 
 /// Returns whether an action that works in the project may run bytecode of earlier runs if nobody prevents it. A prerequisite
 /// that is no service does not count: it may install packages, and their compiled modules belong beside them.
@@ -75,6 +141,41 @@ mod tests {
         assert_eq!(environment.as_text()[VARIABLE], "/mine");
         let note = note_of_foreign_bytecode(&check, &environment, out).expect("a note");
         assert!(note.message.starts_with("`PYTHONPYCACHEPREFIX` is set"), "{}", note.message);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test makes a project with compiled modules")]
+    fn a_compiled_module_is_doubtful_if_its_source_changed_and_python_would_not_notice() {
+        let project = tempfile::tempdir().expect("a directory");
+        let root = project.path();
+        let place = root.join("pkg/__pycache__/m.cpython-311.pyc");
+        fs::create_dir_all(root.join("pkg/__pycache__")).expect("it is ours");
+        let save = |text: &str| fs::write(root.join("pkg/m.py"), text).expect("it is ours");
+        let compile = |flags: u8, seconds_off: i64| {
+            let source = fs::metadata(root.join("pkg/m.py")).expect("it is there");
+            let words = [[0, 1, 2, 3], [flags, 0, 0, 0]].concat();
+            let time = (source.mtime() + seconds_off).to_le_bytes();
+            let header = [&words[..], &time[..4], &source.size().to_le_bytes()[..4], b"code"].concat();
+            fs::write(&place, header).expect("it is ours");
+        };
+        save("x = 1");
+        assert!(!has_doubtful_bytecode(root), "nothing is compiled");
+        let compiled_long_ago = |flags: u8, seconds_off: i64| {
+            compile(flags, seconds_off);
+            let file = File::options().write(true).open(&place).expect("it is there");
+            file.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("it is ours");
+        };
+        // Python notices another time, and a hash that is compared.
+        for (flags, seconds_off, expected) in [(0, 0, true), (0, -1, false), (3, 0, false), (1, 0, true)] {
+            compiled_long_ago(flags, seconds_off);
+            assert_eq!(has_doubtful_bytecode(root), expected, "{flags} {seconds_off}");
+        }
+        compiled_long_ago(0, 0);
+        let file = File::options().write(true).open(&place).expect("it is there");
+        file.set_len(5).and_then(|()| file.set_modified(std::time::SystemTime::UNIX_EPOCH)).expect("it is ours");
+        assert!(has_doubtful_bytecode(root), "what cannot be read is doubtful");
+        fs::remove_file(root.join("pkg/m.py")).expect("it is there");
+        assert!(!has_doubtful_bytecode(root), "without a source nothing of it is run");
     }
 
     #[test]
