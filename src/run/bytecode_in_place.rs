@@ -12,7 +12,6 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use crate::ignore::VIRTUAL_ENVIRONMENT;
 use crate::model::{Action, ActionPhase, PlanNote};
 use crate::sandbox::ChildEnvironment;
 
@@ -27,6 +26,9 @@ const COMPILED: &str = "__pycache__";
 const PASSED_OVER: &[&str] = &[".git", ".hg", ".jj", ".svn", "node_modules"];
 /// More entries than this are not looked at: then what is compiled counts as doubtful.
 const MOST_ENTRIES: usize = 200_000;
+
+/// The file in the top directory of every virtual environment.
+const VIRTUAL_ENVIRONMENT: &str = "pyvenv.cfg";
 
 /// Returns whether the project has a compiled module that Python would run although its source was changed after the module was made.
 /// What cannot be read counts as one.
