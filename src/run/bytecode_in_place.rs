@@ -6,6 +6,7 @@
 //! attempt starts and is removed with the run. Elsewhere the compiled modules are used, because compiling all of them again, those of
 //! installed packages too, takes longer than many checks. On a snapshot, `bytecode` decides which compiled modules a check sees.
 
+use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, File};
 use std::io::Read as _;
@@ -30,9 +31,27 @@ const MOST_ENTRIES: usize = 200_000;
 /// The file in the top directory of every virtual environment.
 const VIRTUAL_ENVIRONMENT: &str = "pyvenv.cfg";
 
+/// Keeps the compiled modules of a run's actions apart where that is needed. Whether it is, is asked once, before the first action that could
+/// run an old one.
+#[derive(Debug, Default)]
+pub(super) struct BytecodeInPlace {
+    is_needed: OnceCell<bool>,
+}
+
+impl BytecodeInPlace {
+    /// Gives an action that works in the project at `root` a directory of its own if Python would run a module of an earlier save there.
+    pub(super) fn keep_apart(&self, environment: &mut ChildEnvironment, action: &Action, (root, output): (&Path, &Path)) {
+        // Without an output directory the variables are only compared.
+        let is_started = !output.as_os_str().is_empty() && may_run_old_bytecode(action);
+        if is_started && *self.is_needed.get_or_init(|| has_doubtful_bytecode(root)) {
+            keep_bytecode_apart(environment, output);
+        }
+    }
+}
+
 /// Returns whether the project has a compiled module that Python would run although its source was changed after the module was made.
 /// What cannot be read counts as one.
-pub(super) fn has_doubtful_bytecode(root: &Path) -> bool {
+fn has_doubtful_bytecode(root: &Path) -> bool {
     let mut left = MOST_ENTRIES;
     looks_doubtful(root, &mut left)
 }
@@ -86,7 +105,7 @@ fn is_doubtful(directory: &Path, compiled: &DirEntry) -> bool {
 
 /// Returns whether an action that works in the project may run bytecode of earlier runs if nobody prevents it. A prerequisite
 /// that is no service does not count: it may install packages, and their compiled modules belong beside them.
-pub(super) fn may_run_old_bytecode(action: &Action) -> bool {
+fn may_run_old_bytecode(action: &Action) -> bool {
     match action.phase {
         ActionPhase::Step | ActionPhase::Cleanup => true,
         ActionPhase::Prerequisite => action.service.is_some(),
@@ -95,7 +114,7 @@ pub(super) fn may_run_old_bytecode(action: &Action) -> bool {
 
 /// Gives an action that works in the project a directory of its own for bytecode. A value of the project or the user is kept;
 /// an empty value counts as none, as it does for Python.
-pub(super) fn keep_bytecode_apart(environment: &mut ChildEnvironment, output: &Path) {
+fn keep_bytecode_apart(environment: &mut ChildEnvironment, output: &Path) {
     let is_set = environment.variables.get(OsStr::new(VARIABLE)).is_some_and(|value| !value.is_empty());
     if !is_set {
         environment.set_own(VARIABLE, output.join(DIRECTORY));

@@ -19,7 +19,6 @@ use crate::project::Progress;
 use crate::project::Workspace;
 use crate::project::{EnvironmentSurvey, SurveyExtent};
 use crate::project::{OwnCachesRequest, ProjectError, QueueLimits, WorkPlace, prepare_own_caches};
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,7 +31,7 @@ use crate::model::{
 };
 use crate::process::{Isolation, LaunchRequest, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
-use crate::run::bytecode_in_place::{has_doubtful_bytecode, keep_bytecode_apart, may_run_old_bytecode};
+use crate::run::bytecode_in_place::BytecodeInPlace;
 use crate::run::check_place::CheckPlace;
 use crate::run::flow::RunClock;
 use crate::run::hidden_caches::hidden_caches;
@@ -108,9 +107,7 @@ pub(crate) struct Performer<'w, 'c> {
     spare_output: Option<OutputDirectory>,
     /// The first death of a helper process while an action of the run went on.
     helper_death: Option<HelperDeath>,
-    /// Whether Python would run a compiled module in the project that is not that of its source. It is asked once, before the first action
-    /// that could run one.
-    has_doubtful_bytecode: OnceCell<bool>,
+    bytecode: BytecodeInPlace,
 }
 
 impl<'w, 'c> Performer<'w, 'c> {
@@ -123,19 +120,8 @@ impl<'w, 'c> Performer<'w, 'c> {
     ) -> Self {
         let queue = context.request.settings.queue;
         let clock = RunClock::new(context.request.plan, clock::monotonic());
-        Self {
-            workspace,
-            lock,
-            context,
-            place,
-            directory,
-            show,
-            queue,
-            clock,
-            spare_output: None,
-            helper_death: None,
-            has_doubtful_bytecode: OnceCell::new(),
-        }
+        let bytecode = BytecodeInPlace::default();
+        Self { workspace, lock, context, place, directory, show, queue, clock, spare_output: None, helper_death: None, bytecode }
     }
 
     /// Notes how an action ended. If a helper process of proctor died meanwhile, the run has no verdict, so its other actions
@@ -320,10 +306,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         if let Some(caches) = prepare_own_caches(caches) {
             environment.use_own_caches(&caches.directory, caches.variables);
         }
-        // Without an output directory the variables are only compared.
-        let starts = !output.as_os_str().is_empty() && !is_on_snapshot && may_run_old_bytecode(action);
-        if starts && *self.has_doubtful_bytecode.get_or_init(|| has_doubtful_bytecode(&request.scope.root)) {
-            keep_bytecode_apart(&mut environment, output);
+        if !is_on_snapshot {
+            self.bytecode.keep_apart(&mut environment, action, (&request.scope.root, output));
         }
         if is_on_snapshot && is_below_its_repository(&request.scope.root) {
             environment.let_git_look_above();
