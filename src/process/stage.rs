@@ -210,19 +210,23 @@ fn copy_all(places: &[Place]) -> Result<Vec<Copied<'_>>, Obstacle> {
     let is_overlay = |place: &Place| matches!(place.access, Access::Overlay { .. });
     let mut copied = Vec::with_capacity(places.len());
     for (index, place) in places.iter().enumerate().filter(|(_, place)| !is_overlay(place)) {
-        copied.push((index, copy(place)?));
+        copied.extend(copy(place)?.map(|copied| (index, copied)));
     }
     for (index, place) in places.iter().enumerate().filter(|(_, place)| is_overlay(place)) {
-        copied.push((index, copy(place)?));
+        copied.extend(copy(place)?.map(|copied| (index, copied)));
     }
     copied.sort_by_key(|(index, _)| *index);
     Ok(copied.into_iter().map(|(_, copied)| copied).collect())
 }
 
-/// Copies the mount of a sandbox path while it is still writable.
-fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
+/// Copies the mount of a sandbox path while it is still writable. Returns `None` for a path to be hidden that is not there any more, such as
+/// the socket of a program that has ended, or that this user cannot reach: the action, which has no more rights, finds nothing there either.
+fn copy(place: &Place) -> Result<Option<Copied<'_>>, Obstacle> {
     let refused = |error: &io::Error| broken("copy", &place.path, error);
-    let metadata = fs::metadata(&place.path).map_err(|error| refused(&error))?;
+    let metadata = match fs::metadata(&place.path) {
+        Err(error) if place.access == Access::Hidden && is_out_of_reach(&error) => return Ok(None),
+        found => found.map_err(|error| refused(&error))?,
+    };
     let kind = if metadata.is_dir() { Kind::Directory } else { Kind::File };
     let mount = match &place.access {
         Access::Writable | Access::ReadOnly => {
@@ -244,7 +248,11 @@ fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
         Access::Overlay { scratch } => Some(overlay(&place.path, scratch)?),
         Access::Hidden | Access::Memory => None,
     };
-    Ok(Copied { place, mount, kind })
+    Ok(Some(Copied { place, mount, kind }))
+}
+
+fn is_out_of_reach(error: &io::Error) -> bool {
+    [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory, io::ErrorKind::PermissionDenied].contains(&error.kind())
 }
 
 /// Makes a directory that every user in the action may write, with the mode of `/tmp`.
@@ -289,6 +297,10 @@ fn escape_option(path: &Path) -> String {
 
 fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
     let path = &one.place.path;
+    // It was removed after it was copied, or lies in a directory that is empty for the action: nothing is left to hide.
+    if one.place.access == Access::Hidden && fs::symlink_metadata(path).is_err_and(|error| is_out_of_reach(&error)) {
+        return Ok(());
+    }
     make_mount_point(path, one.kind).map_err(|error| broken("make a place for", path, &error))?;
     match (&one.place.access, &one.mount) {
         (Access::Hidden, _) => covers.cover(path, one.kind),
@@ -431,6 +443,16 @@ mod tests {
     #[test]
     fn what_separates_an_option_is_escaped_in_a_path() {
         assert_eq!(escape_option(Path::new("/a,b:c\\d")), "/a\\,b\\:c\\\\d");
+    }
+
+    #[test]
+    fn what_is_not_there_need_not_be_hidden_and_must_be_there_to_be_shown() {
+        let root = tempfile::tempdir().expect("a directory");
+        let gone = |access| Place { path: root.path().join("gone.sock"), access, identity: (0, 0) };
+        assert!(matches!(copy(&gone(Access::Hidden)), Ok(None)));
+        assert!(matches!(copy(&gone(Access::ReadOnly)), Err(Obstacle::Place(_))));
+        let there = Place { path: root.path().to_owned(), ..gone(Access::Hidden) };
+        assert!(matches!(copy(&there), Ok(Some(_))));
     }
 
     #[test]

@@ -2,7 +2,13 @@
 //! isolation.
 
 use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
+use nix::unistd::{Uid, chown};
 use serde_json::Value;
 
 use crate::common::{Project, directory_outside_of_temporary_ones, fake_tool, proctor};
@@ -20,6 +26,39 @@ fn isolation(project: &Project) -> Value {
 
 fn log(project: &Project) -> String {
     project.proctor(["show", "--log", "STEP.1"]).success().stdout
+}
+
+#[test]
+fn sockets_that_come_and_go_or_cannot_be_reached_keep_no_check_from_starting() {
+    let Some(directory) = directory_outside_of_temporary_ones() else { return };
+    let project = scripted("true").env("PROCTOR_TEST_ISOLATION", "namespace");
+    // A socket of another user, in a directory that only its owner may search.
+    let closed = directory.path().join("closed");
+    fs::create_dir(&closed).expect("it is ours");
+    let _listener = UnixListener::bind(closed.join("socket")).expect("it is ours");
+    if Uid::effective().is_root() {
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).expect("it is ours");
+        chown(&closed, Some(Uid::from_raw(12345)), None).expect("root may");
+    }
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                for number in 0..20 {
+                    let path = directory.path().join(number.to_string());
+                    let listener = UnixListener::bind(&path).expect("it is ours");
+                    fs::remove_file(&path).expect("it is ours");
+                    drop(listener);
+                }
+            }
+        });
+        let runs: Vec<_> = (0..15).map(|_| project.proctor(["run"]).any_status()).collect();
+        is_over.store(true, Ordering::Relaxed);
+        for run in runs {
+            assert_eq!(run.status, 0, "{}", run.snapshot());
+            assert!(!run.snapshot().to_string().contains("in place"), "{}", run.snapshot());
+        }
+    });
 }
 
 #[test]

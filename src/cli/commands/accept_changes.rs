@@ -10,7 +10,6 @@ use crate::cli::commands::{approve, attest, gate_policy, opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::terminal;
 use crate::evidence::{ATTESTATIONS, AcceptedChanges, Attestor, Store};
 use crate::git::ObjectId;
 use crate::model::{CommandExit, Digest};
@@ -106,17 +105,10 @@ fn changes_error(answer: &GateAnswer, trusted: ObjectId) -> CommandError {
     answer.lowered.iter().fold(error, |error, change| error.detail(change.clone()))
 }
 
-/// Asks once. Whatever was typed before the question was shown is no answer.
+/// Shows what is asked for less, and asks once.
 fn is_accepted(answer: &GateAnswer, trusted: ObjectId) -> Result<bool, CommandError> {
     let name = &answer.commit.hex()[..TYPED];
     render::note(&format!("commit {} asks for less than the trusted {}:", &answer.commit.hex()[..12], &trusted.hex()[..12]));
     answer.lowered.iter().for_each(|change| render::note(&format!("  {change}")));
-    let control = approve::uninterrupted()?;
-    terminal::forget_input();
-    render::prompt(&format!("type {name} to accept that for this content: "));
-    let typed = terminal::read_answer(&control);
-    if typed.is_none() {
-        render::end_prompt();
-    }
-    Ok(typed.is_some_and(|typed| typed.trim_end() == name))
+    Ok(approve::types(&format!("type {name} to accept that for this content: "), name, &approve::uninterrupted()?))
 }

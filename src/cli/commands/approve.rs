@@ -124,11 +124,16 @@ pub(super) fn ask_in_place(
 /// accident.
 fn ask_for_name(unapproved: &UnapprovedPlan, control: &Control) -> bool {
     screen::difference(unapproved).iter().for_each(render::note);
+    types(&screen::approval_prompt(unapproved), unapproved.name_to_type(), control)
+}
+
+/// Asks once, and returns whether the person typed exactly what is expected. Whatever was typed before the question was shown is no answer.
+pub(super) fn types(question: &str, expected: &str, control: &Control) -> bool {
     terminal::forget_input();
-    render::prompt(&screen::approval_prompt(unapproved));
+    render::prompt(question);
     let answer = terminal::read_answer(control);
     if answer.is_none() {
         render::end_prompt();
     }
-    answer.is_some_and(|answer| answer.strip_suffix('\n').unwrap_or(&answer) == unapproved.name_to_type())
+    answer.is_some_and(|answer| answer.strip_suffix('\n').unwrap_or(&answer) == expected)
 }

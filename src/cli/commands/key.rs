@@ -7,7 +7,6 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::{KeyOptions, KeyVerb};
 use crate::cli::render;
-use crate::cli::terminal;
 use crate::evidence::{
     Endorsement, EvidenceError, KnownKey, LockError, ProjectLock, Store, WaitDecision, allowed_signers, can_endorse,
     exported_keys, list_projects, read_key_ring, rotate_key,
@@ -82,14 +81,8 @@ fn is_loss_confirmed(store: &Store, environment: &Environment) -> Result<bool, C
         return Err(environment.why_nobody(error.detail(consequence).hint(hint)));
     }
     render::note(consequence);
-    let control = approve::uninterrupted()?;
-    terminal::forget_input();
-    render::prompt(&format!("to begin with a new key, type `{LOST}`; anything else replaces nothing: "));
-    let answer = terminal::read_answer(&control);
-    if answer.is_none() {
-        render::end_prompt();
-    }
-    Ok(answer.is_some_and(|answer| answer.trim_end() == LOST))
+    let question = format!("to begin with a new key, type `{LOST}`; anything else replaces nothing: ");
+    Ok(approve::types(&question, LOST, &approve::uninterrupted()?))
 }
 
 /// Replaces the signing key. Every project is locked first, so that no run signs with the old key afterwards; where another process has
