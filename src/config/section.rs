@@ -111,25 +111,28 @@ impl<'d> Section<'d> {
     pub(super) fn check_keys(&self, document: &mut Document<'_>) {
         let Some(written) = self.written else { return };
         let known = keys::keys_of(&self.table);
-        for key in written.keys() {
+        for (key, value) in written {
             let name: &str = key.get_ref();
             if !known.contains(&name) {
-                document.report(&self.key_path(name), &key.span(), self.unknown(name, known));
+                document.report(&self.key_path(name), &key.span(), self.unknown(name, value.get_ref(), known));
             }
         }
     }
 
-    fn unknown(&self, name: &str, known: &[&'static str]) -> WrongValue {
+    fn unknown(&self, name: &str, value: &DeValue<'_>, known: &[&'static str]) -> WrongValue {
         if let Some(wrong) = keys::strange_key(&self.table, name) {
             return wrong;
         }
         let plain = WrongValue::new(format!("unknown key `{name}`"));
-        let homes = keys::tables_with_key(name);
+        let nearest = nearest(name, known.iter().copied());
+        // Whoever writes `[checks]` means the table `[[check]]`, and not the key `checks` of another table.
+        let is_header = value.is_table() || value.as_array().is_some_and(|list| list.iter().any(|one| one.get_ref().is_table()));
+        let homes = if is_header && nearest.is_some() { Vec::new() } else { keys::tables_with_key(name) };
         if !homes.is_empty() {
             return plain.hint(format!("`{name}` belongs under {}", homes.join(" or ")));
         }
-        if let Some(nearest) = nearest(name, known.iter().copied()) {
-            return plain.nearest(Some(nearest));
+        if nearest.is_some() {
+            return plain.nearest(nearest);
         }
         let here = if self.table.is_empty() { "at the top".to_owned() } else { format!("in {}", keys::header(&self.table)) };
         plain.hint(format!("the keys {here} are: {}", known.join(", ")))

@@ -57,6 +57,20 @@ mod messages {
     }
 
     #[test]
+    fn an_unknown_table_is_answered_with_the_nearest_table() {
+        assert_snapshot!(problems("[[checks]]\nname = \"a\"\n[cleanups]\nname = \"b\"\n"), @"
+        proctor.toml:1:3: checks: unknown key `checks`
+          did you mean `check`?
+        proctor.toml:3:2: cleanups: unknown key `cleanups`
+          did you mean `cleanup`?
+        ");
+        assert_snapshot!(problems("checks = [\"a\"]\n"), @"
+        proctor.toml:1:1: checks: unknown key `checks`
+          `checks` belongs under [gate]
+        ");
+    }
+
+    #[test]
     fn a_wrong_type_says_what_is_expected_with_an_example() {
         assert_snapshot!(problems("project = 3\n[watch]\nquiet = []\nignore = [\"a\", 1]\nclear = \"yes\"\n[tdd]\nmax_attempts = 1.5\n"), @r#"
         proctor.toml:1:11: project: expected a table, found an integer
