@@ -24,21 +24,17 @@ DEEPEST = 3
 LONGEST = 1 << 20
 
 
+def cargo(*arguments):
+    return subprocess.run(["cargo", *arguments], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
 def linked_crates():
     """Returns the packages that the program is built from, itself left out, sorted by name and version."""
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", PLATFORM]
-    metadata = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
-    packages = {package["id"]: package for package in metadata["packages"]}
-    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    root = metadata["resolve"]["root"]
-    found, waiting = {root}, [root]
-    while waiting:
-        for dependency in nodes[waiting.pop()]["deps"]:
-            is_normal = any(kind["kind"] is None for kind in dependency["dep_kinds"])
-            if is_normal and dependency["pkg"] not in found:
-                found.add(dependency["pkg"])
-                waiting.append(dependency["pkg"])
-    return sorted((packages[name] for name in found - {root}), key=lambda package: (package["name"], package["version"]))
+    tree = cargo("tree", "--locked", "--target", PLATFORM, "--edges", "normal", "--prefix", "none", "--format", "{p}")
+    wanted = {tuple(line.split(" ")[:2]) for line in tree.splitlines() if line}
+    metadata = json.loads(cargo("metadata", "--format-version", "1", "--locked", "--filter-platform", PLATFORM))
+    found = [package for package in metadata["packages"] if (package["name"], "v" + package["version"]) in wanted and package["source"]]
+    return sorted(found, key=lambda package: (package["name"], package["version"]))
 
 
 def required_licences():
