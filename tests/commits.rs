@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use proctor::ignore::{Matcher, MatcherSettings, OwnLink};
-use proctor::model::{Timestamp, TreePath};
+use proctor::model::{Timestamp, TreeDigest, TreePath};
 use proctor::project::ProjectRepository;
 use proctor::tree::{CommitRefusal, CommittedTree, TreeIndex, committed_tree, committed_tree_within};
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
@@ -26,10 +26,23 @@ fn matcher(ignore: &[&str], task_list: Option<&str>) -> Matcher {
     let ignore = ignore.iter().map(|pattern| (*pattern).to_owned()).collect();
     let task_list = task_list.map(str::to_owned);
     let own_link = Some(OwnLink { leads_into: "/state/proctor/evidence".into() });
-    Matcher::new(&MatcherSettings { ignore, task_list, own_link, ..MatcherSettings::default() }).expect("good patterns")
+    matcher_of(&MatcherSettings { ignore, task_list, own_link, ..MatcherSettings::default() })
 }
 
-fn write(root: &Path, name: &[u8], content: &[u8]) {
+pub(crate) fn matcher_of(settings: &MatcherSettings) -> Matcher {
+    Matcher::new(settings).expect("good patterns")
+}
+
+pub(crate) fn digest_of_commit(root: &Path, matcher: &Matcher) -> TreeDigest {
+    of_commit(root, matcher).unwrap_or_else(|error| panic!("{error}")).digest
+}
+
+/// Returns the word of the refusal; `None` if the digest can be told.
+pub(crate) fn word_of_commit(root: &Path, matcher: &Matcher) -> Option<&'static str> {
+    of_commit(root, matcher).err().map(|refusal| refusal.word())
+}
+
+pub(crate) fn write(root: &Path, name: &[u8], content: &[u8]) {
     let path = root.join(OsStr::from_bytes(name));
     fs::create_dir_all(path.parent().expect("a path below the root")).expect("a writable directory");
     fs::write(path, content).expect("a writable file");
@@ -41,7 +54,7 @@ fn repository() -> TempDir {
     home
 }
 
-fn commit_all(root: &Path) {
+pub(crate) fn commit_all(root: &Path) {
     git(root, &["add", "--force", "."]);
     git(root, &["commit", "-q", "--allow-empty", "-m", "all"]);
 }
@@ -56,8 +69,15 @@ fn of_commit(root: &Path, matcher: &Matcher) -> Result<CommittedTree, CommitRefu
 /// Compares the digest of `HEAD` with the digest of a fresh clone, at a path below the repository's root.
 #[track_caller]
 fn assert_equal(root: &Path, below: &str, matcher: &Matcher) -> u64 {
+    assert_same_digest(root, below, matcher, &[])
+}
+
+/// Compares as [`assert_equal`] does, and gives `git clone` these options.
+#[track_caller]
+pub(crate) fn assert_same_digest(root: &Path, below: &str, matcher: &Matcher, options: &[&str]) -> u64 {
     let clone = TempDir::new().expect("a temporary directory");
-    git(clone.path(), &["clone", "-q", root.to_str().expect("text"), "clone"]);
+    let cloned: Vec<&str> = ["clone", "-q"].iter().chain(options).copied().collect();
+    git(clone.path(), &[&cloned[..], &[root.to_str().expect("text"), "clone"]].concat());
     let checkout = TreeIndex::scan(&clone.path().join("clone").join(below), matcher, now()).expect("a readable root");
     assert_eq!(checkout.issues(), []);
     let committed = of_commit(&root.join(below), matcher).unwrap_or_else(|error| panic!("{error}"));
@@ -211,6 +231,8 @@ fn submodules_lacking_clones_damage_and_missing_directories_are_refused() {
     assert_eq!(word(&root.join("later")), Some("no-project"));
     git(root, &["submodule", "--quiet", "add", &url, "module"]);
     git(root, &["commit", "-qm", "with a submodule"]);
+    assert_eq!(word(root), None, "its objects are here");
+    fs::remove_dir_all(root.join(".git/modules")).unwrap();
     assert_eq!(word(root), Some("submodule"));
     // The blob is gone, and then it is another one.
     let other = repository();

@@ -16,6 +16,8 @@ mod git;
 mod interpretation;
 #[path = "../fuzz/properties/junit.rs"]
 mod junit;
+#[path = "../fuzz/properties/pack.rs"]
+mod pack;
 #[path = "../fuzz/properties/project.rs"]
 mod project;
 #[path = "../fuzz/properties/specification.rs"]
@@ -26,6 +28,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use proctor::model::Tool;
+use proptest::prelude::{ProptestConfig, any, proptest};
+use proptest::sample::Index;
 
 use crate::common::repository;
 
@@ -39,6 +43,7 @@ const TARGETS: &[Target] = &[
     Target("condition", &["fuzz/seeds/condition"], condition::hold),
     Target("configuration", &["fuzz/seeds/configuration"], configuration::hold),
     Target("git", &["fuzz/seeds/git"], git::hold),
+    Target("pack", &["fuzz/seeds/pack"], pack::hold),
     Target("junit", &["fixtures/tools/pytest"], junit::hold),
     Target("pytest", &["fixtures/tools/pytest"], |bytes| interpretation::hold(Some(Tool::Pytest), bytes)),
     Target("tsc", &["fixtures/tools/tsc"], |bytes| interpretation::hold(Some(Tool::Tsc), bytes)),
@@ -74,6 +79,42 @@ fn every_target_is_tried_here_and_can_be_run() {
     for Target(name, seeds, _) in TARGETS {
         assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name} is in no manifest");
         assert!(seeds.iter().all(|seed| repository().join(seed).is_dir()), "{name} begins with nothing");
+    }
+}
+
+/// The formats that others make and that proctor reads as evidence or as a commit's content.
+const OF_OTHERS: &[&str] = &["attestation", "git", "pack"];
+
+/// Returns an input that was made from a good one: bytes are changed, taken out and put in, and its end may be missing.
+fn damaged(seed: &[u8], changes: &[(u8, Index, u8)]) -> Vec<u8> {
+    let mut bytes = seed.to_vec();
+    for (kind, place, byte) in changes {
+        let at = place.index(bytes.len() + 1);
+        match kind % 6 {
+            0 => bytes.truncate(at.max(bytes.len() / 2)),
+            1 => bytes.insert(at, *byte),
+            2 if at < bytes.len() => drop(bytes.remove(at)),
+            3 => bytes.extend_from_within(at..),
+            _ if at < bytes.len() => bytes[at] ^= byte | 1,
+            _ => {}
+        }
+        bytes.truncate(seed.len() * 4);
+    }
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_others_change_keeps_the_rules(
+        target in any::<Index>(),
+        seed in any::<Index>(),
+        changes in proptest::collection::vec((any::<u8>(), any::<Index>(), any::<u8>()), 1..6),
+    ) {
+        let Target(_, seeds, hold) = TARGETS.iter().find(|known| known.0 == *target.get(OF_OTHERS)).expect("it is a target");
+        let files: Vec<PathBuf> = seeds.iter().flat_map(|seed| files_below(&repository().join(seed))).collect();
+        hold(&damaged(&fs::read(seed.get(&files)).expect("an input can be read"), &changes));
     }
 }
 

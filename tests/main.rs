@@ -89,6 +89,7 @@ mod specification_actions;
 mod specification_runs;
 mod specification_values;
 mod specified_project;
+mod submodules;
 mod tamper;
 mod tdd;
 mod test_runners;

@@ -1,5 +1,6 @@
 //! The packages of proctor, as the scripts below `packaging/` make them: built, installed, used, upgraded and removed.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,6 +78,27 @@ fn bash_completes_commands_options_and_values() {
     assert_eq!(completed(&script, &["proctor", "completions", "zs"]), "zsh\n");
 }
 
+/// Every crate that the program is built from is named in the packages, with the text of its licence.
+#[test]
+fn the_notices_name_every_crate_that_is_linked_in() {
+    let notices = printed(Command::new("python3").arg(repository().join("packaging/third_party_notices.py")));
+    let (heads, texts) = notices.split_once("\n\nThe texts of their licences").expect("heads and texts");
+    let mut tree = Command::new("cargo");
+    tree.args(["tree", "--locked", "--offline", "--target", "x86_64-unknown-linux-gnu", "--edges", "normal", "--prefix", "none"]);
+    let tree = printed(tree.args(["--format", "{p}"]).current_dir(repository()));
+    let named = tree.lines().map(|line| line.trim_end_matches(" (*)").trim_end_matches(" (proc-macro)"));
+    let crates: BTreeSet<String> = named.filter(|line| !line.contains('/')).map(|line| line.replacen(" v", " ", 1)).collect();
+    assert!(crates.len() > 100, "{}", crates.len());
+    let heads: BTreeSet<&str> = heads.lines().filter_map(|line| line.split_once(" · ").map(|(name, _)| name)).collect();
+    assert_eq!(heads, crates.iter().map(String::as_str).collect());
+    for name in &crates {
+        assert!(texts.contains(&format!("\n{name}: ")), "{name} has no text");
+    }
+    for page in ["preact", "htm", "uplot"] {
+        assert!(texts.contains(&format!("\n{page}, in the page: ")), "{page} has no text");
+    }
+}
+
 /// A wheel is installed by pip into an environment of its own, upgraded and removed. Nothing is fetched.
 #[test]
 #[ignore = "long tier"]
@@ -111,6 +133,8 @@ fn a_wheel_brings_the_program_and_no_module() {
          for file in listed:\n    \
              digest = base64.urlsafe_b64encode(hashlib.sha256(file.locate().read_bytes()).digest()).rstrip(b'=').decode()\n    \
              assert digest == file.hash.value, file\n\
+         notices = [file for file in distribution.files if file.name == 'THIRD-PARTY-NOTICES']\n\
+         assert 'serde_json 1.' in notices[0].read_text(encoding='utf-8')\n\
          print(len(listed), distribution.version)\n";
     let answered = printed(Command::new(&python).args(["-c", questions]));
     assert!(answered.trim_end().ends_with(env!("CARGO_PKG_VERSION")), "{answered}");
@@ -148,6 +172,7 @@ fn a_debian_package_is_installed_upgraded_under_its_service_and_removed() {
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     let expected = "INSTALLED 0 install ok installed\n\
          WHOLE 0 0\n\
+         NOTICES 1\n\
          STARTED inactive inactive \n\
          UNITS 0\n\
          RUN 0\n\

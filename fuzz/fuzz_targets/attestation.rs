@@ -1,4 +1,4 @@
-//! The input is a git note with attestations, or the statement of one.
+//! The input is a git note with attestations, a bundle of them, or the statement of one.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The input is an object of a git repository, an attributes file, or an index.
+//! The input is an object of a git repository, an attributes file, a `.gitmodules`, or an index.
 
 #![no_main]
 

@@ -1,6 +1,6 @@
-//! Objects of git repositories, attributes files and indexes are read or refused, and what is read is what was written.
+//! Objects of git repositories, files of attributes and submodules, and indexes are read or refused, and what is read is what was written.
 
-use proctor::git::{GitObject, ObjectKind, parse_index};
+use proctor::git::{GitObject, ObjectKind, SubmoduleNames, parse_index};
 use proctor::ignore::{AttributesFile, checkout_changes};
 
 /// Checks the rules for one input, which is taken as each of the formats.
@@ -20,6 +20,8 @@ pub(crate) fn hold(bytes: &[u8]) {
     let changes = checkout_changes([(&attributes, &b"a/file.txt"[..])].into_iter());
     assert!(changes.is_empty() || !attributes.is_empty(), "a file without lines asks for nothing");
     drop(parse_index(bytes));
+    let text = String::from_utf8_lossy(bytes);
+    assert_eq!(SubmoduleNames::parse(&text), SubmoduleNames::parse(&text), "the same names each time");
 }
 
 fn look_at(object: &GitObject) {

@@ -66,6 +66,12 @@ impl GitConfig {
         self.values.iter().filter(is_wanted).map(|value| value.value.as_str())
     }
 
+    /// Returns the subsections of a section that have a key, each with the key's value, in the order of the file.
+    pub(super) fn subsections_with<'a>(&'a self, section: &str, key: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let found = self.values.iter().filter(move |value| value.section == section && value.key == key);
+        found.filter_map(|value| Some((value.subsection.as_deref()?, value.value.as_str())))
+    }
+
     /// Returns whether a remote repository keeps objects that this one lacks (git-clone(1), `--filter`).
     pub(super) fn has_promisor(&self) -> bool {
         self.values.iter().any(|value| value.section == "remote" && value.key == "promisor")

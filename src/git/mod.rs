@@ -14,7 +14,7 @@
 //!   hash that is its name. Sizes, lengths of chains and numbers of files are limited, so that a repository that was made to
 //!   harm ends in an error value.
 //! * `reference`, `config_file`, `revision`: find the commit that a name stands for.
-//! * `storage`: all of these for one repository ([`GitStorage`]).
+//! * `storage`: all of these for one repository ([`GitStorage`]). `submodule` finds the repositories of its submodules.
 
 mod bitmap;
 mod config_file;
@@ -31,6 +31,7 @@ mod reference;
 mod repository;
 mod revision;
 mod storage;
+mod submodule;
 mod tracked_paths;
 
 pub use database::ObjectDatabase;
@@ -44,4 +45,5 @@ pub use reference::{ReferenceName, read_reference};
 pub use repository::{Repository, git_directory};
 pub use revision::RevisionError;
 pub use storage::GitStorage;
+pub use submodule::SubmoduleNames;
 pub use tracked_paths::TrackedPaths;

@@ -1,6 +1,6 @@
 //! The objects, references and configuration of one repository, opened for reading.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::git::config_file::GitConfig;
 use crate::git::database::ObjectDatabase;
@@ -28,6 +28,8 @@ pub struct GitStorage {
     pub common: GitDirectory,
     pub objects: ObjectDatabase,
     pub(super) config: GitConfig,
+    /// The root of the working tree, in which submodules may be checked out; `None` where it does not matter.
+    pub(super) work_tree: Option<PathBuf>,
 }
 
 impl GitStorage {
@@ -43,7 +45,13 @@ impl GitStorage {
             return Err(GitReadError::Format { what });
         }
         let objects = ObjectDatabase::open(&common)?;
-        Ok(Self { git_directory, common, objects, config: GitConfig::parse(&config) })
+        Ok(Self { git_directory, common, objects, config: GitConfig::parse(&config), work_tree: None })
+    }
+
+    /// Names the root of the working tree, so that submodules are found that are checked out in it.
+    #[must_use]
+    pub fn with_work_tree(self, work_tree: PathBuf) -> Self {
+        Self { work_tree: Some(work_tree), ..self }
     }
 
     /// Returns the checked-out commit; `None` if nothing is committed yet.

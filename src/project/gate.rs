@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::evidence::{self, LedgerLookup};
-use crate::git::{GitEntryKind, GitReadError, GitStorage, ObjectId};
+use crate::git::{GitEntryKind, GitReadError, GitStorage, ObjectId, SubmoduleNames};
 use crate::model::{
     CheckOutcome, CheckRecord, ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, EntryKind, GateClaim, IsolationLevel,
     OverallStatus, ProjectId, RunId, RunLine, RunRecord, TreeDigest, TreeFormat, TreePath,
@@ -64,7 +64,8 @@ impl ProjectRepository {
         let Some(location) = evidence::find_git_location(root) else { return Ok(None) };
         let Some((git_directory, common)) = evidence::find_git_directories(root) else { return Ok(None) };
         let Ok(below) = TreePath::below(&location.work_tree, root) else { return Ok(None) };
-        Ok(Some(Self { storage: GitStorage::open(&git_directory, &common)?, below }))
+        let storage = GitStorage::open(&git_directory, &common)?.with_work_tree(location.work_tree);
+        Ok(Some(Self { storage, below }))
     }
 
     /// Returns what a commit has in the place of a file, by the file's path from the project's root.
@@ -84,20 +85,20 @@ impl ProjectRepository {
     /// # Errors
     /// When an object cannot be read.
     pub fn project_tree_of(&self, commit: ObjectId) -> Result<Option<ObjectId>, GitReadError> {
-        let found = self.entry_of(commit, "")?;
-        Ok(found.filter(|(kind, _)| *kind == EntryKind::Directory).map(|(_, id)| id))
+        Ok(match self.look_up(commit, "")? {
+            PlaceInCommit::Entry(EntryKind::Directory, id) => Some(id),
+            PlaceInCommit::Entry(EntryKind::Link | EntryKind::File | EntryKind::Executable, _)
+            | PlaceInCommit::Empty
+            | PlaceInCommit::Elsewhere => None,
+        })
     }
 
-    /// Returns the kind and the object of what a commit has at a path from the project's root; `None` if it has nothing there, or a
-    /// submodule. Links are not followed.
-    ///
-    /// # Errors
-    /// When an object cannot be read.
-    pub fn entry_of(&self, commit: ObjectId, path: &str) -> Result<Option<(EntryKind, ObjectId)>, GitReadError> {
-        Ok(match self.look_up(commit, path)? {
-            PlaceInCommit::Entry(kind, id) => Some((kind, id)),
-            PlaceInCommit::Empty | PlaceInCommit::Elsewhere => None,
-        })
+    /// Returns whether a commit has something at a path from the project's root, also in a submodule. Links are not followed. What
+    /// cannot be read may be there.
+    pub fn may_have(&self, commit: ObjectId, path: &str) -> bool {
+        let written = self.below.as_bytes().split(|byte| *byte == b'/').chain(path.as_bytes().split(|byte| *byte == b'/'));
+        let names: Vec<&[u8]> = written.filter(|name| !name.is_empty()).collect();
+        self.storage.tree_of(commit).and_then(|root| has_entry(&self.storage, root, &names)).unwrap_or(true)
     }
 
     fn look_up(&self, commit: ObjectId, path: &str) -> Result<PlaceInCommit, GitReadError> {
@@ -135,6 +136,28 @@ impl ProjectRepository {
             CommittedFile::Absent | CommittedFile::Other => Ok(None),
         }
     }
+}
+
+/// Returns whether a tree, or a submodule in it, has an entry at this path. A submodule whose objects are not here has every entry.
+fn has_entry(storage: &GitStorage, root: ObjectId, names: &[&[u8]]) -> Result<bool, GitReadError> {
+    let mut at = root;
+    for (position, name) in names.iter().enumerate() {
+        let (path, below) = names.split_at(position + 1);
+        let Some(entry) = storage.entries(at)?.into_iter().find(|entry| entry.name == **name) else { return Ok(false) };
+        match entry.kind() {
+            Some(GitEntryKind::Own(EntryKind::Directory)) => at = entry.id,
+            Some(GitEntryKind::Own(EntryKind::Link | EntryKind::File | EntryKind::Executable)) | None => {
+                return Ok(below.is_empty());
+            }
+            Some(GitEntryKind::Submodule) if below.is_empty() => return Ok(true),
+            Some(GitEntryKind::Submodule) => {
+                let modules = SubmoduleNames::of_commit(storage, root)?.unwrap_or_default();
+                let Some(module) = storage.submodule(&modules, &path.join(&b'/'), entry.id) else { return Ok(true) };
+                return has_entry(&module, module.tree_of(entry.id)?, below);
+            }
+        }
+    }
+    Ok(true)
 }
 
 impl StoreReader {

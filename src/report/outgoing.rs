@@ -47,6 +47,13 @@ const BEFORE_WORDS: &str = "\"'`<|;,([{=:";
 /// The characters behind a slash that make it no path.
 const NOT_IN_PATHS: &str = "\"'`>)]}|;,:";
 
+/// The directories at the top of a file system. Behind `_` or a full stop, only a path in one of these counts as an absolute one:
+/// `PATH_/srv/x`.
+const TOP_DIRECTORIES: &[&str] = &[
+    "bin", "boot", "builds", "data", "dev", "etc", "home", "lib", "lib64", "media", "mnt", "nix", "opt", "private", "proc",
+    "root", "run", "sbin", "snap", "srv", "sys", "tmp", "usr", "var", "Users", "Volumes",
+];
+
 /// How a slash is written in addresses, in JSON and in source texts where it must not stand as itself, in small letters.
 const ENCODED_SLASHES: &[&str] = &["%2f", "\\u002f", "\\x2f"];
 
@@ -55,6 +62,9 @@ const IN_ENCODED_PATHS: &str = "._~-+%\\";
 
 /// The hosts that every machine has.
 const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
+
+/// The characters at which an address ends, beside blanks.
+const ENDS_OF_ADDRESSES: &str = "\"'`<>()|,;";
 
 /// What opens and closes a part of a text.
 const BRACKETS: &[(char, char)] = &[('(', ')'), ('[', ']'), ('{', '}'), ('<', '>')];
@@ -107,7 +117,10 @@ impl OutgoingRedactor {
 
     fn without_places(&self, text: &str) -> String {
         let text = self.root.as_ref().map_or_else(|| text.to_owned(), |root| relative_paths(text, root));
-        let text = self.home.as_ref().map_or_else(|| text.clone(), |home| without_home(&text, home));
+        let text = self.home.as_ref().map_or_else(|| text.clone(), |home| without_directory(&text, home, "home"));
+        // What begins with it is relative by now. What is left is written together with a word before it.
+        let root = self.root.as_ref().map(|root| root.trim_end_matches('/')).filter(|root| is_nested(root));
+        let text = root.map_or_else(|| text.clone(), |root| without_directory(&text, root, "path"));
         let text = without_encoded_paths(&without_paths(&text));
         self.names.iter().fold(text, |text, (label, name)| without_name(&text, name, label))
     }
@@ -131,15 +144,24 @@ fn begins_path(before: &str, from_slash: &str) -> bool {
     is_absolute(before.trim_end_matches('/'), from_slash)
 }
 
-/// Replaces the home directory, but not a directory beside it whose name begins alike, and not a part of another path.
-fn without_home(text: &str, home: &str) -> String {
+/// Returns whether a directory is in another one than `/`, such as `/home/ada` and not `/root`. Where such a path stands in the middle of
+/// a text, it hardly stands there by chance.
+fn is_nested(directory: &str) -> bool {
+    directory.matches('/').count() > 1
+}
+
+/// Replaces a directory of this machine, but not one beside it whose name begins alike. One at the top, such as `/root`, is replaced only
+/// where a path begins: `src/root/a.py` is another one.
+fn without_directory(text: &str, directory: &str, label: &str) -> String {
     let (mut kept, mut copied) = (String::with_capacity(text.len()), 0);
-    for (place, _) in text.match_indices(home) {
-        let end = place + home.len();
+    for (place, _) in text.match_indices(directory) {
+        let end = place + directory.len();
         let goes_on = text[end..].chars().next().is_some_and(|next| next.is_alphanumeric() || "._-".contains(next));
-        if !goes_on && begins_path(&text[..place], &text[place..]) {
+        let before = &text[..place];
+        let is_glued = || is_nested(directory) && !is_in_loopback_address(before);
+        if !goes_on && place >= copied && (begins_path(before, &text[place..]) || is_glued()) {
             kept.push_str(&text[copied..place]);
-            kept.push_str("[redacted: home]");
+            kept.push_str(&format!("[redacted: {label}]"));
             copied = end;
         }
     }
@@ -173,10 +195,10 @@ fn without_encoded_paths(text: &str) -> String {
     let (mut kept, mut copied) = (String::with_capacity(text.len()), 0);
     for (place, _) in lower.char_indices() {
         let Some(slash) = ENCODED_SLASHES.iter().find(|slash| lower[place..].starts_with(**slash)) else { continue };
-        if place < copied || is_in_encoded_path(&lower[..place]) {
+        let behind = &text[place + slash.len()..];
+        if place < copied || (is_in_encoded_path(&lower[..place]) && !is_behind_a_word(&text[..place], behind)) {
             continue;
         }
-        let behind = &text[place + slash.len()..];
         let end = behind.find(|character: char| !character.is_alphanumeric() && !IN_ENCODED_PATHS.contains(character));
         if end == Some(0) || behind.is_empty() {
             continue;
@@ -205,11 +227,18 @@ fn loopback_address(before: &str, from_slash: &str) -> Option<usize> {
     if !behind.chars().next().is_none_or(|next| !next.is_alphanumeric() && !"._-@".contains(next)) {
         return None;
     }
-    let ends = |character: char| character.is_whitespace() || "\"'`<>()|,;".contains(character);
+    let ends = |character: char| character.is_whitespace() || ENDS_OF_ADDRESSES.contains(character);
     let end = from_slash.find(ends);
     // A user's name may stand before the host: `http://localhost:a@example.org`.
     let address = &from_slash[..end.unwrap_or(from_slash.len())];
     (!address.contains('@')).then_some(address.len())
+}
+
+/// Returns whether a text ends within an address on this machine itself.
+fn is_in_loopback_address(before: &str) -> bool {
+    let ends = |character: char| character.is_whitespace() || ENDS_OF_ADDRESSES.contains(character);
+    let word = before.rsplit(ends).next().unwrap_or_default();
+    ["http://", "https://"].iter().any(|scheme| LOOPBACK.iter().any(|host| word.contains(&format!("{scheme}{host}"))))
 }
 
 /// Returns whether the slash between two parts of a text begins an absolute path.
@@ -227,10 +256,6 @@ fn is_absolute(before: &str, from_slash: &str) -> bool {
     if ["[redacted: user]", "[redacted: host]"].iter().any(|label| before.ends_with(label)) {
         return false;
     }
-    let begins_word = |before: &str| {
-        let last = before.chars().next_back();
-        last.is_none_or(|last| last.is_whitespace() || BEFORE_WORDS.contains(last))
-    };
     match before.chars().next_back() {
         // `-I/opt/include`: an option and its value, without anything between.
         Some(last) if last.is_alphanumeric() => {
@@ -238,12 +263,32 @@ fn is_absolute(before: &str, from_slash: &str) -> bool {
             let dashes = option.trim_end_matches('-');
             dashes.len() < option.len() && begins_word(dashes)
         }
-        Some(last) if BEFORE_SLASHES.contains(last) => false,
+        Some(last) if BEFORE_SLASHES.contains(last) => is_behind_a_word(before, &from_slash[1..]),
         Some(last) if BEFORE_SLASHES_IN_WORDS.contains(last) => {
             begins_word(before.trim_end_matches(|character| BEFORE_SLASHES_IN_WORDS.contains(character)))
         }
         Some(_) | None => true,
     }
+}
+
+fn begins_word(before: &str) -> bool {
+    before.chars().next_back().is_none_or(|last| last.is_whitespace() || BEFORE_WORDS.contains(last))
+}
+
+/// Returns whether an absolute path is written together with a word that ends in `_` or a full stop, such as `PATH_/srv/x`. Relative paths
+/// with such directories are rare, but for those that end in two underscores (`__tests__/etc/a.js`).
+fn is_behind_a_word(before: &str, behind_slash: &str) -> bool {
+    let Some(stem) = before.strip_suffix(['_', '.']).filter(|stem| stem.ends_with(char::is_alphanumeric)) else { return false };
+    let of_word = |character: char| character.is_alphanumeric() || "_-".contains(character);
+    let is_top = |top: &str| {
+        let rest = behind_slash.strip_prefix(top).unwrap_or_default();
+        let below = rest.strip_prefix('/').or_else(|| {
+            let lower = rest.get(..6).unwrap_or(rest).to_ascii_lowercase();
+            ENCODED_SLASHES.iter().find(|slash| lower.starts_with(**slash)).map(|slash| &rest[slash.len()..])
+        });
+        below.is_some_and(|below| below.starts_with(|first: char| first.is_alphanumeric() || "._-".contains(first)))
+    };
+    begins_word(stem.trim_end_matches(of_word)) && TOP_DIRECTORIES.iter().any(|top| is_top(top))
 }
 
 /// Returns the length of an absolute path in bytes. Paths can have blanks, so a path ends at the text's end, or at the bracket or quote
@@ -295,7 +340,23 @@ mod tests {
             ("--out=/tmp/a,/tmp/b", "--out=[redacted: path]"),
             ("file:///tmp/a", "file:[redacted: path]"),
             ("https://ci.example.org/job/7 failed", "https:[redacted: path]"),
-            ("x/srv/people/ada7/y", "x/srv/people/[redacted: user]/y"),
+            ("x/srv/people/ada7/y", "x[redacted: home][redacted: path]"),
+            ("PATH_/srv/people/ada7/y", "PATH_[redacted: home][redacted: path]"),
+            ("7/srv/people/ada7 ", "7[redacted: home] "),
+            ("v1./srv/people/ada7-old/a", "v1.[redacted: path]"),
+            ("x=/srv/acme", "x=[redacted: path]"),
+            ("PATH_/srv/acme/x: no such file", "PATH_[redacted: path]"),
+            ("-DROOT_/opt/acme -lx", "-DROOT_[redacted: path]"),
+            ("[a1_/home/bob] b/c", "[a1_[redacted: path]] b/c"),
+            ("it failed./var/acme/log", "it failed.[redacted: path]"),
+            ("ROOT_%2Fsrv%2Facme&x", "ROOT_[redacted: path]&x"),
+            ("ROOT_\\u002fhome\\u002fbob", "ROOT_[redacted: path]"),
+            // Relative paths that look alike.
+            ("tmp_/x a_/b __tests__/etc/a.js __pycache__/usr/x", "tmp_/x a_/b __tests__/etc/a.js __pycache__/usr/x"),
+            ("src/a_/home/b.ts ./etc/x ../var/y a./b", "src/a_/home/b.ts ./etc/x ../var/y a./b"),
+            ("app/home/page.tsx files/etc/hosts x_/tmp x_/tmp/", "app/home/page.tsx files/etc/hosts x_/tmp x_/tmp/"),
+            ("x_/srvx/y x_/homes/z 1/2 and/or", "x_/srvx/y x_/homes/z 1/2 and/or"),
+            ("http://localhost:80/a_/srv/x", "http://localhost:80/a_/srv/x"),
             ("\"/srv/people/ada7\"", "\"[redacted: home]\""),
             ("%2Fhome%2FADA7%2Fx", "[redacted: path]"),
             ("?file=%2fsrv%2facme%20corp&x=a%2Fb", "?file=[redacted: path]&x=a%2Fb"),
@@ -353,6 +414,14 @@ mod tests {
         let text = "/srv/people/ada7/shop/a.py:3: AssertionError: 1 != 2\n/opt/lib/x.py:9\nassert 1 == 2";
         assert_eq!(redactor.redact_lines(text), "a.py:3: AssertionError: 1 != 2\n[redacted: path]\nassert 1 == 2");
         assert_eq!(redactor.redact_lines("/srv/people/ada7/shops/a"), "[redacted: home][redacted: path]");
+        let elsewhere = OutgoingRedactor::new(Some("/root"), &[], "").in_project("/srv/acme/shop");
+        for (text, expected) in [
+            ("/srv/acme/shop/a/b x/srv/acme/shop/c", "a/b x[redacted: path][redacted: path]"),
+            ("x/srv/acme/shops/c src/root/a", "x/srv/acme/shops/c src/root/a"),
+            ("/root/x", "[redacted: home][redacted: path]"),
+        ] {
+            assert_eq!(elsewhere.redact(text), expected, "{text}");
+        }
         let key = format!("-----BEGIN PRIVATE {0}-----\nMIIEvQ/x\n-----END PRIVATE {0}-----", "KEY");
         assert!(!redactor.redact_lines(&key).contains("MIIEvQ"));
     }

@@ -30,6 +30,7 @@ is_fresh() { as_person proctor status shop | grep -q "fresh $1"; }
 
 echo "INSTALLED $(status_of dpkg --install "$packages/old.deb") $(dpkg-query -W -f '${Status}' proctor)"
 echo "WHOLE $(status_of dpkg --verify proctor) $(wc -c </tmp/said)"
+echo "NOTICES $(zgrep -c '^serde_json [0-9.]* · ' /usr/share/doc/proctor/third-party-notices.gz)"
 echo "STARTED $(as_person systemctl --user is-active proctor.service proctor.socket | tr '\n' ' ')"
 echo "UNITS $(status_of as_person systemd-analyze --user verify /usr/lib/systemd/user/proctor.service)"
 

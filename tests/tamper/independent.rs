@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use proctor::evidence::FaultKind;
+use serde_json::Value;
 
 use crate::common::{Extent, python_signatures, repository};
 use crate::tamper::archived;
@@ -138,8 +139,46 @@ fn an_independent_verifier_follows_replaced_keys_by_any_one_of_them() {
     }
 }
 
+/// Notes and bundles, and what was made of them: the vectors say what proctor says of each.
 #[test]
-fn the_independent_verifier_has_at_most_two_hundred_lines() {
-    let text = std::fs::read_to_string(repository().join("tests/evidence_format/verify.py")).expect("it is there");
-    assert!(text.lines().count() <= 200, "{}", text.lines().count());
+fn an_independent_reader_of_attestations_agrees_on_every_vector() {
+    let vectors = std::fs::read_to_string(repository().join("fixtures/evidence-format/attestations.json")).expect("it is there");
+    let vectors: Value = serde_json::from_str(&vectors).expect("it is JSON");
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let key = place.path().join("key");
+    std::fs::write(&key, text(&vectors["key"]["ssh"])).expect("it is ours");
+    let tree = text(&vectors["gitTree"]);
+    let words = |kind: &str, content: &Value, tree: &str| -> (Vec<String>, bool) {
+        let file = place.path().join("attested");
+        std::fs::write(&file, text(content)).expect("it is ours");
+        let mut command = Command::new(python_signatures());
+        command.arg("-B").arg(repository().join("tests/evidence_format/attestations.py")).arg(kind).args([&file, &key]).arg(tree);
+        let output = command.output().expect("Python starts");
+        assert!(matches!(output.status.code(), Some(0 | 6)), "{}", String::from_utf8_lossy(&output.stderr));
+        let said = String::from_utf8(output.stdout).expect("words");
+        (said.lines().map(str::to_owned).collect(), output.status.success())
+    };
+    let all = ["claim", "acceptance", "summary"].map(str::to_owned).to_vec();
+    assert_eq!(words("note", &vectors["note"], &tree), (all.clone(), true));
+    assert_eq!(words("bundle", &vectors["bundle"], &tree), (all, true));
+    let (others, _) = words("note", &vectors["note"], &"3".repeat(40));
+    assert!(others.iter().all(|word| word == "another-tree"), "{others:?}");
+    let list = |name: &str| vectors[name].as_array().expect("a list").clone();
+    let (refused, bundles) = (list("refused"), list("refusedBundles"));
+    assert!(refused.len() > 15 && bundles.len() > 4);
+    for one in refused {
+        assert_eq!(words("note", &one["line"], &tree), (vec![text(&one["word"])], false), "{}", one["what"]);
+    }
+    for one in bundles {
+        assert_eq!(words("bundle", &one["text"], &tree), (vec!["no-bundle".to_owned()], false), "{}", one["what"]);
+    }
+}
+
+#[test]
+fn the_independent_verifiers_have_at_most_two_hundred_lines() {
+    for name in ["verify.py", "attestations.py"] {
+        let text = std::fs::read_to_string(repository().join("tests/evidence_format").join(name)).expect("it is there");
+        assert!(text.lines().count() <= 200, "{name}: {}", text.lines().count());
+    }
 }

@@ -227,8 +227,7 @@ impl<'a> JudgedBy<'a> {
     /// Passes the rules on, which name functions that live as long as this call.
     fn with_rules<T>(&self, repository: &ProjectRepository, judge: impl FnOnce(&GateRules<'_>) -> T) -> T {
         let is_tracked = |path: &str| match self.trusted.commit() {
-            // What cannot be read may be there.
-            Some(commit) => repository.entry_of(commit, path.trim_end_matches('/')).map_or(true, |entry| entry.is_some()),
+            Some(commit) => repository.may_have(commit, path),
             None => false,
         };
         let rules = GateRules {

@@ -246,16 +246,20 @@ fn refusal_hint(refusal: &CommitRefusal) -> &'static str {
     match refusal {
         CommitRefusal::NoProject { .. } => "name the project's directory as it was in that commit: --project DIR",
         CommitRefusal::Submodule { .. } => {
-            "test the project in a checkout with its submodules; `proctor status` says how that stands"
+            "`git submodule update --init --recursive` fetches them, if the submodule's repository has this commit"
         }
         CommitRefusal::LargeFilePointer { .. } => "`proctor status` judges a checkout, in which git LFS has put the content",
         CommitRefusal::Converted { .. } => "`proctor status` judges a checkout, in which git has converted the content",
         CommitRefusal::TooDeep { .. }
         | CommitRefusal::TooManyEntries
+        | CommitRefusal::TooManySubmodules { .. }
         | CommitRefusal::TooManyBytes { .. }
         | CommitRefusal::LongAttributes { .. } => "`proctor status` judges a checkout",
         CommitRefusal::LeftOut { .. } => {
             "`git rm -r --cached` takes it out of what is committed; `proctor why PATH` names the rule"
+        }
+        CommitRefusal::LeftOutOfSubmodule { .. } => {
+            "`proctor why PATH` names the rule; a pattern in `watch.include` puts the file into the tree"
         }
         CommitRefusal::OddConfiguration { .. } => "commit `proctor.toml` as a regular file",
         CommitRefusal::LackingClone { .. } => WHOLE_CLONE,

@@ -24,6 +24,8 @@ mod named_tests;
 mod read;
 mod sign;
 mod summary;
+#[cfg(test)]
+mod vectors;
 
 pub use acceptance::AcceptedChanges;
 pub use bundle::{BundleError, parse_attestation_bundle, remove_attestation_bundle, write_attestation_bundle};
