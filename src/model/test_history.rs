@@ -8,7 +8,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{CheckCounts, DurationMs, OverallResult, OverallStatus, RunId, TaskId, TestCounts, TestOutcome, Timestamp, TreeDigest};
+use crate::model::{
+    CheckCounts, DurationMs, OverallResult, OverallStatus, RunId, TaskId, TestCounts, TestOutcome, Timestamp, TreeDigest,
+};
 
 /// A short name of a test that is the same in every run and in every index: 16 hexadecimal digits, made from the task, the check
 /// and the test's own name.

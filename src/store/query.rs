@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use crate::model::{
-    CheckCounts, CheckCoverage, CommandExit, Digest, IsolationLevel, LedgerLine, OverallResult, OverallStatus, ProjectId, RouteEntry, RunId,
-    RunLine, Sequence, Serving, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
+    CheckCounts, CheckCoverage, CommandExit, Digest, IsolationLevel, LedgerLine, OverallResult, OverallStatus, ProjectId,
+    RouteEntry, RunId, RunLine, Sequence, Serving, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat,
+    ViolationRecord,
 };
 use crate::store::IndexError;
 use crate::store::tables::Tables;

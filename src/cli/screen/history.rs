@@ -4,8 +4,8 @@ use crate::cli::screen::{counted, result_word};
 use crate::cli::style::{Line, Style, Tone};
 use crate::evidence::RunForm;
 use crate::model::{
-    CheckCounts, CheckEnd, CheckStreak, ClaimRecord, ComparedTest, FlakyTest, IsolationLevel, LoggedRun, PastTestResult, ProofState,
-    RenamedTest, RunComparison, SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast, Timestamp,
+    CheckCounts, CheckEnd, CheckStreak, ClaimRecord, ComparedTest, FlakyTest, IsolationLevel, LoggedRun, PastTestResult,
+    ProofState, RenamedTest, RunComparison, SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast, Timestamp,
 };
 use crate::project::RecordedRun;
 

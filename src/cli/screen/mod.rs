@@ -25,8 +25,8 @@ use crate::cli::style::{Line, Style, Tone};
 use crate::daemon::{WayIntoProject, ignore_advice};
 use crate::git::read_git_index;
 use crate::model::{
-    ApprovalWay, ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult, OverallStatus, PauseRecord,
-    PlanNote, PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan,
+    ApprovalWay, ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult, OverallStatus,
+    PauseRecord, PlanNote, PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan,
     approve_command, plan_subject, quoted_text,
 };
 use crate::project::{ProjectSettings, RecordedRun, UnmetDependency, decides_the_verdict};
