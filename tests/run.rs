@@ -16,6 +16,7 @@ mod in_place;
 mod isolation;
 mod kept_files;
 mod link;
+mod listing;
 mod own_caches;
 mod own_fault;
 mod planned;

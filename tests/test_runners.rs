@@ -55,6 +55,13 @@ fn node_test_is_found_by_its_script_and_judged_by_its_tests() {
     assert_eq!(outcome(&project.proctor(["run"]).failure()).0, "REPORT_INCOMPLETE", "node ended with exit code 0");
     project.save("b.test.js", adds);
     assert_eq!(outcome(&project.proctor(["run"]).failure()).0, "REPORT_INCOMPLETE", "another file passed");
+    // Some tests were told before the process ended: only the reporter knows that others had begun.
+    let ends = "test('ends', async () => { await new Promise((done) => setTimeout(done, 30)); process.exit(0); });\n\
+         test('never', () => { throw new Error('never told'); });\n";
+    project.save("a.test.js", &format!("{adds}{ends}"));
+    let output = project.proctor(["run"]).failure();
+    assert_eq!(outcome(&output).0, "REPORT_INCOMPLETE", "{}", output.snapshot());
+    assert!(output.stdout.contains("`a.test.js` ended before its test `ends` did"), "{}", output.stdout);
     // A file that only helps others has no test to tell.
     project.save("a.test.js", "const { test } = require('node:test');\nexports.named = (name, body) => test(name, body);\n");
     expect_counts(&project.proctor(["run"]).success(), "TESTS_PASSED", 1, 0);

@@ -52,6 +52,30 @@ pub enum CheckCoverage {
     Partial,
 }
 
+/// How many checks of a run's plan have a result on the run's own tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct CheckCounts {
+    /// The checks of the plan.
+    pub all: u32,
+    /// The checks that were neither left out nor have their result from another tree.
+    pub proven: u32,
+    /// The checks among `proven` whose result is that of an earlier run on an equal tree.
+    pub reused: u32,
+}
+
+/// What a run says of one check on the run's own tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckProof {
+    /// The run carried the check out, or had to skip it.
+    OfThisRun,
+    /// An earlier run on an equal tree carried the check out.
+    Reused,
+    /// The check was left out, or its result is that of another tree.
+    Nothing,
+}
+
 /// The last result of a check, in whichever run of its task that was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastCheckResult {
@@ -78,12 +102,47 @@ pub struct KnownCheck {
 impl CheckCoverage {
     /// Returns what a run with these records covers.
     pub fn of(records: &[CheckRecord]) -> Self {
-        let is_missing = |record: &CheckRecord| match &record.outcome {
-            CheckOutcome::LeftOut => true,
-            CheckOutcome::Reused { other_tree, .. } => other_tree.is_some(),
-            CheckOutcome::CarriedOut { .. } | CheckOutcome::Skipped => false,
-        };
+        let is_missing = |record: &CheckRecord| record.outcome.proof() == CheckProof::Nothing;
         if records.iter().any(is_missing) { Self::Partial } else { Self::Whole }
+    }
+}
+
+impl CheckOutcome {
+    fn proof(&self) -> CheckProof {
+        match self {
+            Self::LeftOut | Self::Reused { other_tree: Some(_), .. } => CheckProof::Nothing,
+            Self::Reused { other_tree: None, .. } => CheckProof::Reused,
+            Self::CarriedOut { .. } | Self::Skipped => CheckProof::OfThisRun,
+        }
+    }
+}
+
+impl CheckCounts {
+    /// Counts the checks of a run with these records.
+    pub fn of(records: &[CheckRecord]) -> Self {
+        Self::of_proofs(records.iter().map(|record| record.outcome.proof()))
+    }
+
+    pub fn of_proofs(proofs: impl Iterator<Item = CheckProof>) -> Self {
+        let mut counts = Self { all: 0, proven: 0, reused: 0 };
+        for proof in proofs {
+            counts.all += 1;
+            counts.proven += u32::from(proof != CheckProof::Nothing);
+            counts.reused += u32::from(proof == CheckProof::Reused);
+        }
+        counts
+    }
+
+    /// Returns whether the plan has checks and none of them has a result on the run's own tree.
+    pub fn is_nothing_proven(self) -> bool {
+        self.all > 0 && self.proven == 0
+    }
+
+    /// Returns the counts in words, such as "2 of 2 checks (1 reused)"; `None` if the run carried out every check.
+    pub fn words(self) -> Option<String> {
+        let reused = if self.reused > 0 { format!(" ({} reused)", self.reused) } else { String::new() };
+        let noun = if self.all == 1 { "check" } else { "checks" };
+        (self.proven < self.all || self.reused > 0).then(|| format!("{} of {} {noun}{reused}", self.proven, self.all))
     }
 }
 
@@ -126,6 +185,26 @@ mod tests {
             (CheckOutcome::LeftOut, CheckCoverage::Partial),
         ] {
             assert_eq!(CheckCoverage::of(&[carried_out(), record(outcome.clone())]), expected, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_run_proves_is_counted_and_said_unless_it_carried_out_everything() {
+        let other = Some(TreeDigest(Digest::of(b"other")));
+        let carried_out = || CheckOutcome::CarriedOut { blocking: Blocking::Allowed };
+        let rows: [(Vec<CheckOutcome>, Option<&str>, bool); 7] = [
+            (vec![carried_out(), carried_out()], None, false),
+            (vec![carried_out(), CheckOutcome::Skipped], None, false),
+            (vec![carried_out(), CheckOutcome::LeftOut], Some("1 of 2 checks"), false),
+            (vec![reused(None), reused(None)], Some("2 of 2 checks (2 reused)"), false),
+            (vec![reused(None), reused(other)], Some("1 of 2 checks (1 reused)"), false),
+            (vec![reused(other), CheckOutcome::LeftOut], Some("0 of 2 checks"), true),
+            (vec![], None, false),
+        ];
+        for (outcomes, words, is_nothing_proven) in rows {
+            let records: Vec<_> = outcomes.iter().cloned().map(record).collect();
+            let counts = CheckCounts::of(&records);
+            assert_eq!((counts.words().as_deref(), counts.is_nothing_proven()), (words, is_nothing_proven), "{outcomes:?}");
         }
     }
 

@@ -88,7 +88,9 @@ pub use approval::{
     approve_command, plan_subject,
 };
 pub use approved_program::ApprovedProgram;
-pub use check_record::{CheckCoverage, CheckOutcome, CheckRecord, KnownCheck, LastCheckResult, newest_fresh_failure};
+pub use check_record::{
+    CheckCounts, CheckCoverage, CheckOutcome, CheckProof, CheckRecord, KnownCheck, LastCheckResult, newest_fresh_failure,
+};
 pub use check_standing::{CheckStanding, CheckState, checks_sentence};
 pub use claim::ClaimRecord;
 pub use client_call::{

@@ -28,7 +28,7 @@ pub struct ProgramRecord {
 pub enum ProgramEnding {
     /// proctor found no such program, so nothing was started.
     NotFound,
-    /// The tool refused its command line or its configuration.
+    /// The tool refused its command line or its configuration, or a launcher said that what it should start is not there.
     UsageError,
     /// Anything else, also a program that was stopped.
     Ran,
@@ -57,6 +57,16 @@ impl ProgramHistory {
         !self.has_unknown
             && self.records.iter().any(is_first)
             && self.records.iter().filter(is_related).all(|record| ways.contains(&record.ending))
+    }
+
+    /// Returns whether no action with this name did any work, and one of them ended in a usage error of this program. Other actions may
+    /// use the same program: Python, a package manager or a tool with subcommands starts many things.
+    pub fn never_worked(&self, name: &str, program: &str) -> bool {
+        let is_refusal = |record: &&ProgramRecord| record.program == program && record.ending == ProgramEnding::UsageError;
+        let of_name = || self.records.iter().filter(|record| record.name == name);
+        !self.has_unknown
+            && of_name().any(|record| is_refusal(&record))
+            && of_name().all(|record| record.ending != ProgramEnding::Ran)
     }
 }
 

@@ -8,7 +8,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{DurationMs, OverallResult, OverallStatus, RunId, TaskId, TestCounts, TestOutcome, Timestamp, TreeDigest};
+use crate::model::{
+    CheckCounts, DurationMs, OverallResult, OverallStatus, RunId, TaskId, TestCounts, TestOutcome, Timestamp, TreeDigest,
+};
 
 /// A short name of a test that is the same in every run and in every index: 16 hexadecimal digits, made from the task, the check
 /// and the test's own name.
@@ -63,6 +65,9 @@ pub struct LoggedRun {
     pub tree: Option<TreeDigest>,
     /// How many results make the verdict FAILED.
     pub blocking: u32,
+    /// How many checks the plan has, and how many of them the run proved on its own tree; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<CheckCounts>,
     /// How many tests passed, failed and were skipped; null if the run has no test report, or is not in the index of tests.
     pub tests: Option<TestCounts>,
     /// The checks that make the verdict FAILED, by name.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::api::{RunDetailsV1, RunListV1};
 use crate::model::{ActionId, Digest, LoggedRun, ProjectId, ProofState, ResultType, TestCounts};
 use crate::page::offline::Answers;
-use crate::report::{ActionResultV2, EXECUTION_REPORT_FILE, ExecutionReportV2, OutgoingRedactor, plain_text};
+use crate::report::{ActionResultV2, EXECUTION_REPORT_FILE, ExecutionReportV2, OutgoingRedactor, count_checks, plain_text};
 
 /// The most bytes of a log that leave, from its end on.
 const LONGEST_LOG: usize = 64 * 1024;
@@ -144,6 +144,7 @@ fn logged_run(report: &ExecutionReportV2) -> LoggedRun {
         duration: report.execution_summary.total_duration,
         tree: report.tree.as_ref().map(|tree| tree.before),
         blocking: u32::try_from(checks.iter().filter(|check| check.blocking == Some(true)).count()).unwrap_or(u32::MAX),
+        checks: Some(count_checks(report)),
         tests: counts,
         failed_checks: names(&|check| has_failed(check) && !is_allowed(check)),
         warned_checks: names(&is_allowed),

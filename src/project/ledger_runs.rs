@@ -109,7 +109,8 @@ pub(crate) fn run_of_ledger(store: &Store, project: &ProjectId, run_id: &RunId) 
 /// When the ledger cannot be read, or the line is not as proctor wrote it.
 pub(crate) fn is_as_in_ledger(ledger: &LedgerLookup, row: &IndexedRun) -> Result<bool, ProjectError> {
     let line = ledger.find(row.sequence).map_err(ProjectError::Evidence)?;
-    Ok(line.as_ref().and_then(IndexedRun::of_line).as_ref() == Some(row))
+    let of_line = line.as_ref().and_then(IndexedRun::of_line).map(|run| IndexedRun { checks: None, ..run });
+    Ok(of_line.as_ref() == Some(&IndexedRun { checks: None, ..row.clone() }))
 }
 
 /// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that may be reused.

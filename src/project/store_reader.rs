@@ -9,8 +9,8 @@ use nix::libc;
 
 use crate::evidence::{self, EvidenceError, LedgerLookup, RunForm, SealedFiles, Store};
 use crate::model::{
-    Digest, IsolationLevel, LedgerLine, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, RunLine,
-    Sequence, Serving, TaskId, TddState, Timestamp, TreeDigest,
+    CheckCounts, Digest, IsolationLevel, LedgerLine, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId,
+    RunLine, Sequence, Serving, TaskId, TddState, Timestamp, TreeDigest,
 };
 use crate::project::checked_index::{catch_up, catch_up_and_name};
 use crate::project::error::{ProjectError, system_error_behind};
@@ -65,6 +65,8 @@ pub struct RecordedRun {
     pub form: RunForm,
     /// The isolation level of the run if it was weaker than namespaces.
     pub weaker_isolation: Option<IsolationLevel>,
+    /// How many checks the run proved; `None` if its ledger line does not name its checks.
+    pub checks: Option<CheckCounts>,
 }
 
 /// Returns whether the index cannot be used because nothing may be written there. The ledgers say the same.
@@ -344,6 +346,7 @@ impl StoreReader {
         let is_archived = evidence::is_archived(&self.store, project, &run.task, &run.run_id);
         RecordedRun {
             weaker_isolation: run.weaker_isolation,
+            checks: run.checks,
             pruned,
             form: if is_archived { RunForm::Archive } else { RunForm::Directory },
             manifest_hash: run.sealed.map(|hashes| hashes.manifest),

@@ -16,6 +16,9 @@ const COVERAGE_REPORT: &str = "coverage.json";
 /// The slug of a control's log and frames, and the end of its report's name. A control is a test that must fail.
 const CONTROL: (&str, &str) = ("control", "control-junit.xml");
 
+/// The slug of the log and frames of a call that lists the files which an action checks.
+const LISTING: &str = "file-list";
+
 /// The text between an action's id and its slug in the file names of a repeated attempt.
 const ATTEMPT: &str = "attempt-";
 
@@ -158,6 +161,19 @@ impl ActionFiles {
     }
 }
 
+impl ActionFiles {
+    /// Returns the names of the files of a call that lists the files which an attempt checks.
+    pub fn for_listing(action: &Action, attempt: u32) -> Self {
+        let stem = stem(&action.id, attempt);
+        let file = |end: &str, kind| NamedFile { name: format!("{stem}-{LISTING}.{end}"), kind };
+        Self {
+            log: file("log", EvidenceKind::TerminalOutput),
+            frames: file("frames", EvidenceKind::Frames),
+            ..Self::for_attempt(action, attempt)
+        }
+    }
+}
+
 /// Describes a file of a run that died, by its name only. A file with an unknown name is listed as `error-logs`.
 pub fn describe_found_file(name: &str, bytes: u64, sha256: Digest) -> EvidenceFile {
     let known = name.split_once('-').filter(|(id, _)| ActionId::try_from(*id).is_ok());
@@ -192,6 +208,11 @@ fn kind_of_slug(rest: &str) -> EvidenceKind {
         Some(".log") => return EvidenceKind::TestExecutionLog,
         Some(".frames") => return EvidenceKind::Frames,
         Some(_) if rest == CONTROL.1 => return EvidenceKind::ToolReport,
+        Some(_) | None => {}
+    }
+    match rest.strip_prefix(LISTING) {
+        Some(".log") => return EvidenceKind::TerminalOutput,
+        Some(".frames") => return EvidenceKind::Frames,
         Some(_) | None => {}
     }
     for tool in Tool::ALL {

@@ -28,6 +28,7 @@ mod hidden;
 mod interrupted;
 mod outgoing;
 mod plain_text;
+mod proven_checks;
 mod records;
 mod redact;
 mod redact_shapes;
@@ -62,6 +63,7 @@ pub use hash::{report_hash, seal_debt_hash, seal_hash};
 pub use interrupted::interrupted_report;
 pub use outgoing::{OutgoingRedactor, relative_paths};
 pub use plain_text::plain_text;
+pub use proven_checks::count_checks;
 pub use records::{
     ACTION_SCHEMA, DIAGNOSTICS_SCHEMA, RUN_SCHEMA, TEST_RESULTS_SCHEMA, action_record, diagnostics_record, run_start_details,
     test_results_record,

@@ -191,6 +191,7 @@ fn note_partial_selection(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
     if count == 0 {
         return;
     }
+    verdict.nothing_proven = count == run_end.performed.iter().filter(|one| one.action.phase == ActionPhase::Step).count();
     if verdict.overall_status == OverallStatus::Success {
         verdict.overall_status = OverallStatus::PartialSuccess;
     }

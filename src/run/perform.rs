@@ -8,6 +8,7 @@ mod attempts;
 mod background_action;
 mod control;
 mod file_or_request;
+mod listing;
 mod process;
 mod reports;
 mod reusing;
@@ -51,6 +52,7 @@ use crate::verdict;
 
 pub(crate) use self::attempts::Attempts;
 pub(crate) use self::background_action::{BackgroundAction, BackgroundActionEnd, BackgroundActionOrder, EndReceiver};
+pub(crate) use self::listing::configured_files;
 pub(crate) use self::process::PreparedAttempt;
 pub(crate) use self::running_service::RunningService;
 pub(crate) use self::services::ServiceStart;

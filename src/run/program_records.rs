@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{ActionEnd, ActionId, CategoryCode, ProgramEnding, ProgramRecord, SpawnFailure};
+use crate::model::{ActionEnd, ActionId, CategoryCode, ProgramEnding, ProgramRecord, SpawnFailure, Tool};
 use crate::report::{ActionDisposition, ActionResult, ExecutedAction};
 
 /// Returns a record for each action whose command was carried out, in this run or in the run whose result was used.
@@ -14,7 +14,7 @@ pub(crate) fn program_records(actions: &[ActionResult], unchanged: &BTreeSet<Act
     let record = |one: &ActionResult| {
         let ending = match &one.disposition {
             ActionDisposition::Executed(executed) => {
-                let ending = ending(executed);
+                let ending = ending(one.action.tool, executed);
                 if ending == ProgramEnding::UsageError && !unchanged.contains(&one.action.id) {
                     return None;
                 }
@@ -31,7 +31,7 @@ pub(crate) fn program_records(actions: &[ActionResult], unchanged: &BTreeSet<Act
 
 /// Returns whether a program did any work. An exit code that means `not found`, such as 127 of a shell, does not count as
 /// not found: the program that ran may choose its exit code.
-fn ending(executed: &ExecutedAction) -> ProgramEnding {
+fn ending(tool: Tool, executed: &ExecutedAction) -> ProgramEnding {
     let code = executed.judgement.classification.code;
     let was_found = !matches!(executed.ended.end, ActionEnd::NotStarted(SpawnFailure::ProgramNotFound { .. }));
     // An earlier attempt does not say how its program ended.
@@ -40,12 +40,14 @@ fn ending(executed: &ExecutedAction) -> ProgramEnding {
         _ if !is_only_attempt => ProgramEnding::Ran,
         (CategoryCode::ToolNotFound, false) => ProgramEnding::NotFound,
         (CategoryCode::UsageError, true) => ProgramEnding::UsageError,
+        // A launcher says that the module or script is not there. Of a known tool that proves little: it may be installed later.
+        (CategoryCode::ToolNotFound, true) if tool == Tool::Generic => ProgramEnding::UsageError,
         (_, _) => ProgramEnding::Ran,
     }
 }
 
 /// Returns whether an action ended in a usage error.
 pub(crate) fn ends_in_usage_error(actions: &[ActionResult]) -> bool {
-    let executed = actions.iter().filter_map(ActionResult::executed);
-    executed.map(ending).any(|ending| ending == ProgramEnding::UsageError)
+    let executed = actions.iter().filter_map(|one| Some((one.action.tool, one.executed()?)));
+    executed.map(|(tool, executed)| ending(tool, executed)).any(|ending| ending == ProgramEnding::UsageError)
 }

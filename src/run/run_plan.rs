@@ -17,12 +17,13 @@ use crate::run::environment::{LookedTwice, SurveyProgress};
 use crate::run::guarded_files::GuardedFiles;
 use crate::run::judge_and_seal::{RunEnd, prerequisites_met};
 use crate::run::order::{order_checks, order_setting};
-use crate::run::perform::{Performer, RunningService, ServiceStart};
+use crate::run::perform::{Performer, RunningService, ServiceStart, configured_files};
 use crate::run::prerequisite;
 use crate::run::program_records::{ends_in_usage_error, program_records};
 use crate::run::records;
 use crate::run::steps::{Steps, perform_steps, start_or_skip};
 use crate::run::stop_requests::{is_stopped, skip_reason, stop_reasons_for, stops_whole_run};
+use crate::tools::ConfiguredFiles;
 use crate::tree;
 
 /// Everything that a run needs from its beginning to its end.
@@ -51,6 +52,8 @@ pub(crate) struct RunContext<'a> {
     /// The checks of which neither tree nor program changed since a rule approved their commands. Empty if no action ended in a
     /// usage error, and until the actions have ended.
     pub(crate) unchanged_since_approval: BTreeSet<ActionId>,
+    /// Whether a configuration in the tree may leave files out of a check that does not say how many files it had.
+    pub(crate) configured_files: ConfiguredFiles,
 }
 
 impl RunContext<'_> {
@@ -154,6 +157,7 @@ impl Workspace {
             met: self.prerequisites_met(&request.scope.project)?,
             guarded: GuardedFiles::default(),
             unchanged_since_approval: BTreeSet::new(),
+            configured_files: configured_files(request.plan, &request.scope.root, &index),
         };
         self.run_preparation.open(&lock)?;
         let place = self.place_of_checks(request, copies)?;

@@ -1,16 +1,18 @@
 //! Finds checks whose command never worked and may therefore be corrected without a question (S7). Pure.
 //!
 //! A check whose program was never found may get any other command. A check that only ever ended in a usage error may get
-//! another command of the same tool. Nothing else about the check may differ, and the check may not be removed.
+//! another command of the same tool. A name that is misspelt, of a module (`python -m pytets`), of a script (`npm run tset`) or of a
+//! subcommand (`ruff chekc`), may become the name that was meant if it was never found. Nothing else about the check may differ, and the check may not be removed.
 //!
 //! That a run did not find a program proves little: whoever starts the run chooses `PATH`, and can move a script away. So
 //! the program must have been absent already when the command was approved.
 
 use std::collections::BTreeMap;
 
-use crate::model::{ActionTerms, ActionWords, ApprovedProgram, PlanTerms, ProgramEnding, ProgramHistory};
+use crate::config::nearest;
+use crate::model::{ActionTerms, ActionWords, ApprovedProgram, PlanTerms, ProgramEnding, ProgramHistory, Tool};
 use crate::spec::weakening::counterpart;
-use crate::tools::{calls_tool_the_same_way, recognise};
+use crate::tools::{calls_tool_the_same_way, recognise, replaced_name, script_name};
 
 /// The parts of an action that follow from its command.
 const FOLLOW_FROM_COMMAND: &[&str] = &["tool", "class"];
@@ -45,8 +47,19 @@ fn may_be_corrected(old: &ActionTerms, new: &ActionTerms, history: &ProgramHisto
         && is_check(old)
         && is_check(new)
         && !now.command.is_empty()
-        && recognise(&now.command).tool == now.tool
         && other_parts(before) == other_parts(now);
+    let calls_its_tool = recognise(&now.command).tool == now.tool;
+    // Which tool a script runs is written in `package.json`.
+    let is_script = script_name(&now.command).is_some();
+    if differs_in_command_only
+        && before.tool == Tool::Generic
+        && (calls_its_tool || is_script)
+        && replaced_name(&before.command, &now.command).is_some_and(|(old, new)| nearest(old, [new]).is_some())
+        && history.never_worked(name, program)
+    {
+        return true;
+    }
+    let differs_in_command_only = differs_in_command_only && calls_its_tool;
     let only_ended = |ways: &[ProgramEnding]| history.only_ended(name, program, before.tool, ways);
     let is_same_tool = || before.tool == now.tool && calls_tool_the_same_way(&before.command, &now.command);
     let was_never_there = old.program == Some(ApprovedProgram::Absent) && only_ended(&[ProgramEnding::NotFound]);

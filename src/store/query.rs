@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use crate::model::{
-    CheckCoverage, CommandExit, Digest, IsolationLevel, LedgerLine, OverallResult, OverallStatus, ProjectId, RouteEntry, RunId,
-    RunLine, Sequence, Serving, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat, ViolationRecord,
+    CheckCounts, CheckCoverage, CommandExit, Digest, IsolationLevel, LedgerLine, OverallResult, OverallStatus, ProjectId,
+    RouteEntry, RunId, RunLine, Sequence, Serving, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat,
+    ViolationRecord,
 };
 use crate::store::IndexError;
 use crate::store::tables::Tables;
@@ -56,6 +57,9 @@ pub struct IndexedRun {
     pub weaker_isolation: Option<IsolationLevel>,
     /// Whether the run covers every check of its plan; `None` if the ledger's line does not name its checks.
     pub coverage: Option<CheckCoverage>,
+    /// How many checks the run proved. Only the ledger's line says it: `None` in a row of the index, and for a line that does not
+    /// name its checks.
+    pub checks: Option<CheckCounts>,
 }
 
 impl IndexedRun {
@@ -81,6 +85,7 @@ impl IndexedRun {
                 exit: record.exit,
                 weaker_isolation: record.isolation,
                 coverage: record.results.as_deref().map(CheckCoverage::of),
+                checks: record.results.as_deref().map(CheckCounts::of),
             }),
             RunLine::Superseded(record) => Some(Self {
                 sequence: line.sequence,
@@ -101,6 +106,7 @@ impl IndexedRun {
                 exit: None,
                 weaker_isolation: None,
                 coverage: None,
+                checks: None,
             }),
             RunLine::Pruned(_) | RunLine::Archived(_) => None,
         }
@@ -266,6 +272,7 @@ impl Tables {
             tested: reader.optional_word("tested place", optional(16)?)?,
             weaker_isolation: reader.optional_word("isolation level", optional(17)?)?,
             coverage: reader.optional_word("coverage", optional(18)?)?,
+            checks: None,
         })
     }
 }

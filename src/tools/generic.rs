@@ -35,6 +35,10 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     if let Some(failure) = launch_failure::find(exited) {
         return failure;
     }
+    if let Some(line) = refused_subcommand(exited) {
+        let reason = format!("The program refused its command line: {line}; correct it");
+        return Interpretation::plain(CategoryCode::UsageError, reason);
+    }
     let expected = list(&exited.action.expected_exit_codes);
     let note = signals::of_exit_code(code).map_or_else(String::new, |signal| {
         format!(" (by which a shell says that {} ended the program)", signals::describe(signal))
@@ -42,6 +46,21 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let reason = format!("The command ended with exit code {code}{note}; expected is {expected}; see the end of its log");
     let advice = advise_exit(&exited.action.command.display, code, &expected, (&exited.stdout, &exited.stderr));
     Interpretation { advice, ..Interpretation::plain(CategoryCode::UnexpectedExit, reason) }
+}
+
+/// How programs with subcommands say that there is no such one: the program, its exit code, and the beginning of the line with `%` for
+/// the subcommand. Each row was seen on the program itself. With a subcommand that exists the command would be one of a known tool.
+const REFUSED_SUBCOMMANDS: &[(&str, i32, &str)] =
+    &[("ruff", 2, "error: unrecognized subcommand '%'"), ("cargo", 101, "error: no such command: `%`")];
+
+/// Returns the line with which a known program says that it has no such subcommand.
+fn refused_subcommand<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+    let argv = &exited.action.command.argv;
+    REFUSED_SUBCOMMANDS.iter().filter(|(_, code, _)| *code == exited.code).find_map(|(program, _, said)| {
+        let at = argv.iter().position(|word| word.rsplit('/').next() == Some(program))?;
+        let line = exited.stderr.lines().map(str::trim).find(|line| !line.is_empty())?;
+        argv[at + 1..].iter().any(|word| line.starts_with(&said.replace('%', word))).then_some(line)
+    })
 }
 
 fn list(codes: &[i32]) -> String {
@@ -65,6 +84,23 @@ mod tests {
         assert_eq!(returned.interpret().category, CategoryCode::ExpectedExit);
         returned.action.expected_exit_codes = vec![];
         assert_eq!(returned.interpret().category, CategoryCode::UnexpectedExit);
+    }
+
+    #[test]
+    fn a_subcommand_that_is_not_there_is_a_usage_error() {
+        let ruff = "error: unrecognized subcommand 'chekc'\n\n  tip: a similar subcommand exists: 'check'\n";
+        let cargo = "error: no such command: `tets`\n\n\tDid you mean `test`?\n";
+        for (command, code, stderr, expected) in [
+            ("ruff chekc .", 2, ruff, CategoryCode::UsageError),
+            ("uvx ruff chekc", 2, ruff, CategoryCode::UsageError),
+            ("cargo tets", 101, cargo, CategoryCode::UsageError),
+            ("ruff clean .", 2, ruff, CategoryCode::UnexpectedExit),
+            ("ruff chekc .", 1, ruff, CategoryCode::UnexpectedExit),
+            ("./check chekc", 2, ruff, CategoryCode::UnexpectedExit),
+        ] {
+            let seen = Returned::exited(Tool::Generic, command, code).saying("", stderr).interpret();
+            assert_eq!(seen.category, expected, "{command}: {}", seen.reason);
+        }
     }
 
     #[test]

@@ -70,6 +70,9 @@ pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;
 pub use interpret::{Input, interpret, name_what_hung};
 pub use json_schema::without_mark;
+pub use linter::{
+    ConfiguredFiles, apply_listing, count_listed, may_list_files, may_narrow_files, narrows_files, prepare_listing,
+};
 pub use mending::{is_lock_file, judge_mended, runs_linter};
 pub use neutral_words::differs_in_neutral_words_only;
 pub use output_so_far::OutputSoFar;
@@ -82,7 +85,7 @@ pub use pytest::{
 };
 pub(crate) use recognise::remark;
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
-pub use same_tool::calls_tool_the_same_way;
+pub use same_tool::{calls_tool_the_same_way, replaced_name};
 pub use server_command::{ServerKind, asks_a_server, script_words, server_kind};
 pub use server_signs::{THIS_MACHINE, is_asked_behind};
 pub use service::{DEV_SERVER_DESCRIPTION, ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};

@@ -33,6 +33,10 @@ pub(super) struct NeutralWords {
     /// what is imported), for tsc (files declare types for each other), and for Jest and Vitest (the words are
     /// filters).
     pub(super) takes_more_paths: bool,
+    /// Whether a word that is neither an option nor perhaps the value of one is a path, so that `src`, `src/` and `./src` mean the same.
+    pub(super) names_paths: bool,
+    /// Options with which such words are no paths.
+    pub(super) no_paths_with: &'static [&'static str],
     /// The words before the first path, for example `check` of `ruff check`.
     pub(super) subcommands: &'static [&'static str],
     /// Words that are not neutral and never have a value after them.
@@ -63,14 +67,17 @@ impl NeutralWords {
         end_early: &[],
         flags_may_have_values: false,
         takes_more_paths: false,
+        names_paths: false,
+        no_paths_with: &[],
         subcommands: &[],
         without_value: &[],
     };
 }
 
-/// Letters that make pytest list what did not pass, also when they stand alone. Other letters can take a kind of result
-/// out of the list.
+/// The letters with which pytest lists what did not pass: one that stands for all kinds of results, or failures and errors, as it does
+/// without any letter. Without these, letters can take a kind of result out of the list.
 const LISTS_ALL: &[char] = &['a', 'A'];
+const LISTS_FAILURES: &[char] = &['f', 'E'];
 
 /// Returns whether a command differs from the command before it only in neutral words. `may_fail` says whether a test
 /// is expected to fail: then a run that ends after the first failure does not show the later failures.
@@ -109,6 +116,7 @@ impl<'a> ToolCall<'a> {
         let (start, arguments) = argv.split_at_checked(located.arguments_from)?;
         let mut call = Self { tool, neutral, start, rest: Vec::new(), paths: Vec::new(), verbosity: 0 };
         let mut words = arguments.iter().map(String::as_str).peekable();
+        let names_paths = neutral.names_paths && !arguments.iter().any(|word| neutral.no_paths_with.contains(&word.as_str()));
         // A word after an option that the table does not name may be the option's value, so such a word is never neutral:
         // in `-k -v`, the word `-v` selects tests.
         let mut may_be_value = false;
@@ -126,7 +134,8 @@ impl<'a> ToolCall<'a> {
             match call.meaning(word, words.peek().copied(), may_fail) {
                 WordMeaning::Neutral => {}
                 WordMeaning::NeutralWithNext => drop(words.next()),
-                WordMeaning::Path => call.paths.push(word),
+                WordMeaning::Path => call.paths.push(plain_spelling(word)),
+                WordMeaning::Rest if names_paths && is_plain_path(word) => call.rest.push(plain_spelling(word)),
                 WordMeaning::Verbosity(steps) => call.verbosity += steps,
                 WordMeaning::Rest => {
                     call.rest.push(word);
@@ -196,10 +205,11 @@ fn verbosity(neutral: &NeutralWords, word: &str) -> Option<i32> {
     }
 }
 
-/// Returns whether a word of pytest lists all results that are no success, such as `-ra`.
+/// Returns whether a word of pytest lists all results that are no success, such as `-ra` and `-rfE`.
 fn lists_results(word: &str) -> bool {
     let Some(letters) = word.strip_prefix("-r") else { return false };
-    letters.contains(LISTS_ALL) && letters.chars().all(|letter| "fEsxXpPaA".contains(letter))
+    let lists_failures = letters.contains(LISTS_ALL) || LISTS_FAILURES.iter().all(|letter| letters.contains(*letter));
+    lists_failures && letters.chars().all(|letter| "fEsxXpPaA".contains(letter))
 }
 
 fn is_neutral_value(tool: Tool, values: NeutralValues, value: &str) -> bool {
@@ -219,6 +229,14 @@ fn is_plain_path(word: &str) -> bool {
         && !word.starts_with(['-', '/', '+'])
         && word.chars().all(is_plain)
         && word.split('/').all(|part| part != "..")
+}
+
+/// Returns a plain path without `./` at its beginning and `/` at its end.
+fn plain_spelling(path: &str) -> &str {
+    match path.trim_end_matches('/').trim_start_matches("./") {
+        "" => ".",
+        spelling => spelling,
+    }
 }
 
 #[cfg(test)]
@@ -249,6 +267,19 @@ mod tests {
             ("pytest", "pytest --durations=10"),
             ("pytest", "pytest --durations 10"),
             ("pytest", "pytest -x"),
+            ("pytest", "pytest --maxfail=1"),
+            ("pytest", "pytest -rfE"),
+            ("pytest -ra", "pytest -rfEs"),
+            ("pytest", "pytest -l"),
+            ("pytest --showlocals tests", "pytest tests"),
+            ("pytest tests", "pytest tests/"),
+            ("pytest tests/", "pytest ./tests"),
+            ("pytest -x .", "pytest -x ./"),
+            ("ruff check src", "ruff check ./src/"),
+            ("ruff check src", "ruff check ./tests src/"),
+            ("eslint ./src", "eslint src"),
+            ("flake8 ./", "flake8 ."),
+            ("prettier --check src/", "prettier --check src"),
             ("pytest -k slow", "pytest -k slow -v"),
             ("python -m pytest", "python -m pytest -v"),
             ("uv run pytest", "uv run pytest -ra"),
@@ -292,6 +323,23 @@ mod tests {
             ("pytest", "pytest -raN"),
             ("pytest", "pytest -r"),
             ("pytest", "pytest -rp"),
+            ("pytest", "pytest -rf"),
+            ("pytest", "pytest -rE"),
+            ("pytest", "pytest -rfEN"),
+            // The path is another one, or the word is no path.
+            ("pytest tests", "pytest tests/a"),
+            ("pytest tests", "pytest /tests"),
+            ("pytest tests", "pytest ../tests"),
+            ("pytest tests", "pytest tests/../tests"),
+            ("pytest -k slow", "pytest -k ./slow"),
+            ("pytest --ignore src tests", "pytest --ignore src/ tests"),
+            ("pytest --pyargs shop", "pytest --pyargs ./shop"),
+            ("pytest -- tests", "pytest -- tests/"),
+            ("mypy src", "mypy ./src"),
+            ("pylint src", "pylint ./src"),
+            ("tsc -p app", "tsc -p ./app"),
+            ("npx jest src", "npx jest ./src"),
+            ("npx vitest run src", "npx vitest run src/"),
             ("pytest", "pytest --tb=no"),
             ("pytest", "pytest --tb -k"),
             ("pytest", "pytest --tb="),
@@ -366,6 +414,7 @@ mod tests {
         Verbosity,
         Quiet,
         Letters,
+        Spelling,
         EndsEarly(&'static str),
         MorePaths,
     }
@@ -378,6 +427,7 @@ mod tests {
             (neutral.has_quiet, Free::Quiet),
             (neutral.lists_by_letters, Free::Letters),
             (neutral.takes_more_paths, Free::MorePaths),
+            (neutral.names_paths, Free::Spelling),
         ];
         let switches = switches.into_iter().filter_map(|(is_on, free)| is_on.then_some(free));
         let flags = flags.iter().map(|word| Free::Flag(word));
@@ -411,6 +461,25 @@ mod tests {
         (Tool::Pytest, Free::Letters, "pytest -ra", "pytest -rN"),
         (Tool::Pytest, Free::Letters, "pytest", "pytest -raN"),
         (Tool::Pytest, Free::Letters, "pytest", "pytest -rootdir=a"),
+        (Tool::Pytest, Free::Letters, "pytest -rfE", "pytest -rf"),
+        (Tool::Pytest, Free::Letters, "pytest", "pytest -rfEN"),
+        (Tool::Pytest, Free::Flag("-l"), "pytest", "pytest -l good.py"),
+        (Tool::Pytest, Free::Flag("-l"), "pytest -k slow", "pytest -k -l"),
+        (Tool::Pytest, Free::Flag("-l"), "pytest", "pytest -lk nothing"),
+        (Tool::Pytest, Free::Flag("--showlocals"), "pytest", "pytest --showlocals --co"),
+        (Tool::Pytest, Free::Flag("--showlocals"), "pytest -p x", "pytest -p --showlocals x"),
+        (Tool::Pytest, Free::Spelling, "pytest tests", "pytest tests/good.py"),
+        (Tool::Pytest, Free::Spelling, "pytest -k tests", "pytest -k tests/"),
+        (Tool::Pytest, Free::Spelling, "pytest --pyargs shop", "pytest ./shop --pyargs"),
+        (Tool::Pytest, Free::Spelling, "pytest a b", "pytest ./a"),
+        (Tool::Ruff, Free::Spelling, "ruff check src", "ruff check --exclude ./src src"),
+        (Tool::Ruff, Free::Spelling, "ruff check src", "ruff check src/good.py"),
+        (Tool::Ruff, Free::Spelling, "ruff check --exclude build src", "ruff check --exclude ./build src"),
+        (Tool::Flake8, Free::Spelling, "flake8 src", "flake8 ./src/../docs"),
+        (Tool::Eslint, Free::Spelling, "eslint src", "eslint ./src/good.js"),
+        (Tool::Prettier, Free::Spelling, "prettier --check src", "prettier --check !./src"),
+        (Tool::Pytest, Free::EndsEarly("--maxfail=1"), "pytest", "pytest --maxfail=1 --lf"),
+        (Tool::Pytest, Free::EndsEarly("--maxfail=1"), "pytest -k slow", "pytest -k --maxfail=1"),
         (Tool::Pytest, Free::EndsEarly("-x"), "pytest", "pytest -x good.py"),
         (Tool::Pytest, Free::EndsEarly("-x"), "pytest -k slow", "pytest -k -x"),
         (Tool::Pytest, Free::EndsEarly("-x"), "pytest", "pytest -xk good"),
@@ -480,6 +549,7 @@ mod tests {
         let (before, now) = (words("pytest"), words("pytest -x"));
         assert!(differs_in_neutral_words_only(&before, &now, false));
         assert!(!differs_in_neutral_words_only(&before, &now, true));
+        assert!(!differs_in_neutral_words_only(&before, &words("pytest --maxfail=1"), true));
         assert!(differs_in_neutral_words_only(&before, &words("pytest -v"), true));
     }
 }

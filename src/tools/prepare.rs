@@ -135,6 +135,7 @@ pub(super) fn option_value<'a>(arguments: &'a [String], names: &[&str]) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::node_test::reporter as node_reporter;
     use crate::tools::samples::action;
 
     fn argv(preparation: &Preparation) -> String {
@@ -264,7 +265,7 @@ mod tests {
 
     #[test]
     fn node_and_go_are_asked_before_the_words_that_are_no_options() {
-        let tap = "--test-reporter=tap --test-reporter-destination=/out/report.tap";
+        let tap = format!("--test-reporter={} --test-reporter-destination=/out/report.tap", node_reporter());
         for (tool, command, expected) in [
             (
                 Tool::NodeTest,

@@ -104,7 +104,11 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
             has_verbosity: true,
             has_quiet: true,
             lists_by_letters: true,
-            end_early: &["-x", "--exitfirst"],
+            flags: &["-l", "--showlocals"],
+            end_early: &["-x", "--exitfirst", "--maxfail=1"],
+            names_paths: true,
+            // Then the words are modules.
+            no_paths_with: &["--pyargs"],
             ..NeutralWords::NONE
         },
         triggers: triggers::PYTHON_TESTS,
@@ -189,7 +193,12 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         find: Some(eslint::find),
         limit_of_command: eslint::max_warnings,
         limit_of_script: eslint::script_max_warnings,
-        neutral: NeutralWords { flags: &["--color", "--no-color"], takes_more_paths: true, ..NeutralWords::NONE },
+        neutral: NeutralWords {
+            flags: &["--color", "--no-color"],
+            takes_more_paths: true,
+            names_paths: true,
+            ..NeutralWords::NONE
+        },
         triggers: triggers::SCRIPT_SOURCES,
         ..row(Tool::Eslint, &["eslint", "eslint.js"], |exited, _| eslint::interpret(exited))
     },
@@ -202,6 +211,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
             valued: &[("--output-format", NeutralValues::ReadFormats)],
             has_verbosity: true,
             takes_more_paths: true,
+            names_paths: true,
             subcommands: &["check", "format"],
             without_value: &["--check"],
             ..NeutralWords::NONE
@@ -215,6 +225,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
             valued: &[("--format", NeutralValues::ReadFormats)],
             has_verbosity: true,
             takes_more_paths: true,
+            names_paths: true,
             ..NeutralWords::NONE
         },
         triggers: triggers::PYTHON_SOURCES,
@@ -232,6 +243,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         neutral: NeutralWords {
             flags: &["--color", "--no-color"],
             takes_more_paths: true,
+            names_paths: true,
             without_value: &["--check"],
             ..NeutralWords::NONE
         },

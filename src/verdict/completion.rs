@@ -67,6 +67,8 @@ pub struct RunVerdict {
     pub actions: ActionCounts,
     /// The number of steps that were not carried out.
     pub skipped_steps: u32,
+    /// Whether no step has a result on the run's own tree: each was left out, or has its result from a run on another tree.
+    pub nothing_proven: bool,
     /// The number of results of each of the seven types. Their sum is executed + invalid (C61).
     pub results: BTreeMap<ResultType, u32>,
 }
@@ -120,6 +122,7 @@ pub fn judge_run(actions: &[(ActionPhase, Option<&ActionJudgement>)], flow: &Run
         pass_rate_tenths: rate_in_tenths(tally.steps_succeeded, tally.actions.in_phase(ActionPhase::Step)),
         actions: tally.actions,
         skipped_steps: tally.steps_skipped,
+        nothing_proven: false,
         results: by_type,
     }
 }

@@ -29,7 +29,7 @@ impl CyclePosition {
 }
 
 /// Returns the exit code of a command. If several codes apply, the earliest in this list is returned: 4, 5, 3 (only
-/// inside a started cycle), 1, 0 (G5). A valid RED of a cycle, in which only tests fail that must fail, gives 0.
+/// inside a started cycle), 1, 0 (G5). A run that passed without any result on its own tree gives 5. A valid RED of a cycle, in which only tests fail that must fail, gives 0.
 ///
 /// The code of an interrupted run is 130. A caller that knows the signal was SIGTERM uses 143 instead.
 pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: CyclePosition) -> CommandExit {
@@ -48,10 +48,11 @@ pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: 
         return CommandExit::PersonNeeded;
     }
     let valid_red = in_cycle && route.is_some_and(|entry| is_nothing_but_red(verdict, entry));
-    if valid_red || verdict.overall_result == Some(OverallResult::Passed) {
-        CommandExit::Proceed
-    } else {
-        CommandExit::CodeNeedsWork
+    match (valid_red, verdict.overall_result) {
+        (true, _) => CommandExit::Proceed,
+        (false, Some(OverallResult::Passed)) if verdict.nothing_proven => CommandExit::NoFreshVerdict,
+        (false, Some(OverallResult::Passed)) => CommandExit::Proceed,
+        (false, Some(OverallResult::Failed) | None) => CommandExit::CodeNeedsWork,
     }
 }
 

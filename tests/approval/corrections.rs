@@ -56,6 +56,29 @@ fn a_misspelled_program_is_corrected_without_a_question_and_then_holds() {
 }
 
 #[test]
+fn a_misspelt_module_or_subcommand_is_corrected_unless_it_ever_ran() {
+    const RUFF: &str = "#!/bin/sh\n[ \"$1\" = check ] && exit 0\necho \"error: unrecognized subcommand '$1'\" >&2\nexit 2\n";
+    let python = python_plain().display().to_string();
+    let (wrong, right) = (format!("{python} -m pytets -q"), format!("{python} -m pytest -q"));
+    let project = Project::new().executable("bin/ruff", RUFF).file("test_a.py", "def test_a():\n    pass\n");
+    let before = [("tests", wrong.as_str()), ("lint", "bin/ruff chekc ."), ("other", "bin/ruff check .")];
+    run(&project, &before);
+    let with = |tests, lint| [("tests", tests), ("lint", lint), ("other", "bin/ruff check .")];
+    for (tests, lint) in [("true", before[1].1), (&*format!("{right} --co"), before[1].1), (before[0].1, "bin/ruff check src")] {
+        is_asked(&project, &with(tests, lint));
+    }
+    is_free(&project, &with(&right, before[1].1));
+    is_free(&project, &with(&right, "bin/ruff check ."));
+    is_asked(&project, &with(&wrong, "bin/ruff check ."));
+    // A module that was there under any plan is no typing error, whoever removes it.
+    let project = Project::new().toml(&toml(&[("tests", &wrong)])).file("pytets.py", "").file("test_a.py", "");
+    project.proctor(["run"]).success();
+    fs::remove_file(project.path().join("pytets.py")).expect("the module is there");
+    project.proctor(["run"]).failure();
+    is_asked(&project, &[("tests", &right)]);
+}
+
+#[test]
 fn a_check_that_never_worked_may_not_be_removed_or_exchanged() {
     let before = [("tests", "pytets -q"), ("lint", "bin/lint")];
     let project = Project::new().toml(&toml(&before)).executable("bin/lint", FINE);

@@ -110,10 +110,54 @@ fn a_tree_that_was_tested_before_gets_the_verdict_it_had() {
     --- stdout
     proctor 0.1.0 · project · tree <digest>
       ✓ STEP.1    a                    done                                       reused from <run>
-    PASSED · evidence/default/execution-report.json
+    PASSED · 1 of 1 check (1 reused) · evidence/default/execution-report.json
     "#);
     assert_eq!(project.proctor(["show", "--log", "STEP.1"]).success().stdout, "ok\n", "its log lies where it was made");
     assert!(project.proctor(["show"]).success().stdout.contains(&format!("reused from {}", id_of(&first))));
+}
+
+/// `paths` say what triggers a check, and not what it reads. So a run that has nothing but results of another tree proves nothing:
+/// its exit code and its words are those of `proctor status`.
+#[test]
+fn a_run_that_has_results_of_another_tree_only_proves_nothing_and_ends_with_5() {
+    let paths = |name: &str| check(name, &format!("paths = [\"{name}/**\"]\n"));
+    let project = project(&[paths("a"), paths("b")], "[run]\nreuse = \"always\"\n").file("a/x", "1\n").file("b/x", "1\n");
+    project.proctor(["run"]).success();
+    let same = project.proctor(["run"]).success();
+    assert!(same.stdout.contains("PASSED · 2 of 2 checks (2 reused)"), "{}", same.snapshot());
+    project.save("other.txt", "2\n");
+    let none = project.proctor(["run"]).status(5);
+    assert!(none.stdout.contains("UNPROVEN · 0 of 2 checks · "), "{}", none.snapshot());
+    assert!(none.stderr.contains("hint: no check was run on this tree: `proctor wait --fresh` runs what is missing"));
+    assert_eq!(none.report()["executionSummary"]["overallStatus"], "PARTIAL_SUCCESS");
+    assert!(project.proctor(["show"]).success().stdout.contains("UNPROVEN · 0 of 2 checks"));
+    let status = project.proctor(["status", "--json"]).success().json();
+    assert_eq!(status["projects"][0]["tasks"][0]["exitCode"], 5, "{status}");
+    project.save("a/x", "2\n");
+    let one = project.proctor(["run"]).success();
+    assert!(one.stdout.contains("PASSED · 1 of 2 checks · "), "{}", one.snapshot());
+    project.proctor(["wait", "--fresh"]).success();
+    assert_eq!(carried_out(&project), ["a", "b", "a", "b"]);
+    let log = project.proctor(["log"]).success().stdout;
+    let lines: Vec<&str> = log.lines().collect();
+    let rows = [
+        ("PASSED  ", Some("2 of 2 checks (1 reused)")),
+        ("PASSED  ", Some("1 of 2 checks")),
+        ("UNPROVEN  ", Some("0 of 2 checks")),
+        ("PASSED  ", Some("2 of 2 checks (2 reused)")),
+        ("PASSED  ", None),
+    ];
+    assert_eq!(lines.len(), rows.len(), "{log}");
+    for (line, (word, counts)) in lines.iter().zip(rows) {
+        assert!(line.contains(word) && counts.map_or(!line.contains(" of "), |counts| line.contains(counts)), "{line}");
+    }
+    let runs = project.proctor(["log", "--json"]).success().json();
+    assert_eq!(runs["runs"][2]["checks"], json!({"all": 2, "proven": 0, "reused": 0}), "{runs}");
+    // A run that fails by results of another tree is red as before.
+    project.save("state.txt", "wrong\n");
+    project.proctor(["run", "--check", "a", "--check", "b"]).failure();
+    project.save("other.txt", "3\n");
+    project.proctor(["run"]).failure();
 }
 
 #[test]

@@ -229,7 +229,7 @@ fn show(
     screen::logs(&sealed.report, Some(&path)).iter().for_each(render::line);
     render::line(&screen::verdict(&sealed.report, &path, style));
     screen::own_fault(&sealed.report, sealed.exit).iter().for_each(render::note);
-    if let Some(hint) = screen::pause_hint(&sealed.report) {
+    for hint in screen::pause_hint(&sealed.report).into_iter().chain(screen::unproven_hint(&sealed.report).map(str::to_owned)) {
         render::note(&format!("hint: {hint}"));
     }
     if sealed.report.execution_summary.overall_status == OverallStatus::Moved {

@@ -4,8 +4,8 @@ use crate::cli::screen::{counted, result_word};
 use crate::cli::style::{Line, Style, Tone};
 use crate::evidence::RunForm;
 use crate::model::{
-    CheckEnd, CheckStreak, ClaimRecord, ComparedTest, FlakyTest, IsolationLevel, LoggedRun, PastTestResult, ProofState,
-    RenamedTest, RunComparison, SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast, Timestamp,
+    CheckCounts, CheckEnd, CheckStreak, ClaimRecord, ComparedTest, FlakyTest, IsolationLevel, LoggedRun, PastTestResult,
+    ProofState, RenamedTest, RunComparison, SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast, Timestamp,
 };
 use crate::project::RecordedRun;
 
@@ -22,11 +22,12 @@ pub(crate) fn claim_line(time: Timestamp, claim: &ClaimRecord) -> String {
 /// Returns the line about a run in `proctor log`. `logged` is what the index of tests adds to it.
 pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>) -> String {
     let tree = run.tree.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
-    let result = result_word(run.status, run.result);
+    let result = result_word(run.status, run.result, run.checks);
     let mut parts = vec![format!("{}  {result:<11}  tree {tree:<9}", run.run_id)];
     if run.blocking > 0 && run.status.counts() {
         parts.push(format!("{} blocking", run.blocking));
     }
+    parts.extend(run.checks.filter(|_| run.status.counts()).and_then(CheckCounts::words));
     if let Some(logged) = logged {
         parts.extend(logged.duration.map(|duration| duration_words(duration.0.saturating_mul(1000))));
         parts.extend(logged.tests.as_ref().map(counts_words));

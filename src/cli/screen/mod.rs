@@ -25,12 +25,12 @@ use crate::cli::style::{Line, Style, Tone};
 use crate::daemon::{WayIntoProject, ignore_advice};
 use crate::git::read_git_index;
 use crate::model::{
-    ApprovalWay, ByteSize, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult, OverallStatus, PauseRecord,
-    PlanNote, PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan,
+    ApprovalWay, ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult, OverallStatus,
+    PauseRecord, PlanNote, PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan,
     approve_command, plan_subject, quoted_text,
 };
 use crate::project::{ProjectSettings, RecordedRun, UnmetDependency, decides_the_verdict};
-use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
+use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SnapshotV2, TestsModifiedV2, WrittenV2, count_checks};
 
 /// At most this many findings of one action are shown. The report has all findings.
 const SHOWN_FINDINGS: usize = 5;
@@ -62,7 +62,7 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
     if unmet::is_passed_and_incomplete(report) {
         parts.push("not complete".into());
     }
-    parts.extend(partial(report).map(Line::from));
+    parts.extend(count_checks(report).words().map(Line::from));
     parts.extend(route(report).map(Line::from));
     parts.extend(report.isolation.as_ref().and_then(weaker_isolation).map(Line::from));
     parts.push(shown_path.into());
@@ -288,9 +288,15 @@ pub(crate) fn report_path(root: &Path, link: Option<&str>, task: &TaskId, report
     }
 }
 
-/// Returns the word for how a run ended.
-fn result_word(status: OverallStatus, result: Option<OverallResult>) -> &'static str {
+/// The word for a run that passed although no check has a result on the run's own tree.
+const UNPROVEN: &str = "UNPROVEN";
+
+/// Returns the word for how a run ended. `checks` says how many checks it proved, if that is known.
+fn result_word(status: OverallStatus, result: Option<OverallResult>, checks: Option<CheckCounts>) -> &'static str {
     match (status, result) {
+        (OverallStatus::PartialSuccess, Some(OverallResult::Passed)) if checks.is_some_and(CheckCounts::is_nothing_proven) => {
+            UNPROVEN
+        }
         (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, Some(OverallResult::Passed)) => "PASSED",
         (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, _) => "FAILED",
         (OverallStatus::SpecificationError, _) => "SPECIFICATION ERROR",
@@ -448,6 +454,9 @@ pub(crate) fn cycle(task: &TaskId, state: &TddState) -> Vec<String> {
 }
 
 fn verdict_word(report: &ExecutionReportV2) -> (&'static str, Tone) {
+    if is_unproven(report) {
+        return (UNPROVEN, Tone::Doubtful);
+    }
     match (report.execution_summary.overall_status, report.validation_criteria_evaluation.overall_result) {
         (OverallStatus::Moved, _) => ("MOVED", Tone::Doubtful),
         (OverallStatus::Interrupted, _) => ("INTERRUPTED", Tone::Doubtful),
@@ -468,12 +477,15 @@ fn moved(report: &ExecutionReportV2) -> String {
     }
 }
 
-fn partial(report: &ExecutionReportV2) -> Option<String> {
-    let steps = &report.step_execution.results;
-    let is_of_other_tree = |step: &ActionResultV2| step.reused.as_ref().is_some_and(|reused| reused.other_tree.is_some());
-    let is_unproven = |step: &&ActionResultV2| step.skip_reason == Some(SkipReason::NotSelected) || is_of_other_tree(step);
-    let unproven = steps.iter().filter(is_unproven).count();
-    (unproven > 0).then(|| format!("{} of {} checks", steps.len() - unproven, steps.len()))
+/// Returns whether nothing blocks in a run, and no check has a result on the run's own tree.
+fn is_unproven(report: &ExecutionReportV2) -> bool {
+    let result = report.validation_criteria_evaluation.overall_result;
+    result_word(report.execution_summary.overall_status, result, Some(count_checks(report))) == UNPROVEN
+}
+
+/// Returns the hint after a run in which no check has a result on the run's own tree.
+pub(crate) fn unproven_hint(report: &ExecutionReportV2) -> Option<&'static str> {
+    is_unproven(report).then_some("no check was run on this tree: `proctor wait --fresh` runs what is missing")
 }
 
 /// Returns the route, which is shown only if a cycle has been started (R2).

@@ -7,7 +7,7 @@ use crate::daemon::service::opening::chain;
 use crate::daemon::worker::{FinishedRun, RunFailure};
 use crate::model::{CommandExit, HelperDeath, OverallResult, ProjectId, shown_line};
 use crate::project::{RunOutcome, SealedReport};
-use crate::report::{ActionResultV2, ExecutionReportV2};
+use crate::report::{ActionResultV2, ExecutionReportV2, count_checks};
 
 /// What the client that asked for a run, the subscribers and the log are told about the end of the run.
 #[derive(Debug)]
@@ -73,6 +73,7 @@ fn verdict_words(report: &ExecutionReportV2) -> String {
     let first = phases.into_iter().flatten().find(|action| action.blocking == Some(true));
     let failure = first.map(|action| format!(" · {}: {}", action.name, first_failure_words(action))).unwrap_or_default();
     let word = match result {
+        Some(OverallResult::Passed) if count_checks(report).is_nothing_proven() => "passed before, and not run on this tree",
         Some(OverallResult::Passed) => "PASSED",
         Some(OverallResult::Failed) => "FAILED",
         None => "no verdict",

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::Sender;
 
 use crate::api::{DoingV1, EventV1, ListedV1, ProjectV1, RunOutcomeV1, WatchingV1};
 use crate::daemon::service::call::Call;
-use crate::model::{Activity, Approval, CommandExit, OverallResult, OverallStatus, ProjectId, Sequence, TaskId};
+use crate::model::{Activity, Approval, CheckCounts, CommandExit, OverallResult, OverallStatus, ProjectId, Sequence, TaskId};
 use crate::process::clock;
 use crate::project::{ProjectError, RecordedRun, RegisteredProject, StoreReader};
 use crate::watch::{FollowedFile, WatchHub};
@@ -142,6 +142,7 @@ fn finished(project: &ProjectId, run: RecordedRun) -> EventV1 {
     };
     let exit = match (run.status, run.result) {
         (OverallStatus::SpecificationError, _) => CommandExit::SpecificationWrong,
+        (_, Some(OverallResult::Passed)) if run.checks.is_some_and(CheckCounts::is_nothing_proven) => CommandExit::NoFreshVerdict,
         (_, Some(OverallResult::Passed)) => CommandExit::Proceed,
         (_, Some(OverallResult::Failed)) => CommandExit::CodeNeedsWork,
         (_, None) => CommandExit::NoFreshVerdict,

@@ -115,6 +115,7 @@ impl StoreReader {
             duration: past.as_ref().and_then(|past| past.duration).or_else(|| duration_by_clock(&run)),
             tree: run.tree,
             blocking: run.blocking,
+            checks: run.checks,
             tests: past.as_ref().and_then(|past| past.counts),
             failed_checks: Vec::new(),
             warned_checks: Vec::new(),

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{ActionId, ExportFormat, OverallResult, ResultType, TestFailure, TestOutcome};
 use crate::report::formats::outgoing_run::OutgoingRun;
-use crate::report::{ActionResultV2, ExecutionReportV2, OutgoingRedactor, TestRecordV1, TestResultsRecordV1};
+use crate::report::{ActionResultV2, ExecutionReportV2, OutgoingRedactor, TestRecordV1, TestResultsRecordV1, count_checks};
 
 /// A run that is exported: its report, and the record of tests of each check that has one.
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +79,7 @@ impl OutgoingRun {
 
     fn verdict(&self) -> &'static str {
         match self.report.validation_criteria_evaluation.overall_result {
+            Some(OverallResult::Passed) if count_checks(&self.report).is_nothing_proven() => "UNPROVEN",
             Some(OverallResult::Passed) => "PASSED",
             Some(OverallResult::Failed) => "FAILED",
             None => "no verdict",

@@ -22,6 +22,7 @@ use crate::run::client_start::{ClientPlace, ClientStart, client_start};
 use crate::run::connection_variables::KnownVariables;
 use crate::run::old_report::OldReportGuard;
 use crate::run::perform::control::{ControlOutcome, apply_control};
+use crate::run::perform::listing::ListingOutcome;
 use crate::run::perform::reports::{
     named_report_path, package_scripts, read_source, take_project_report, take_report, without_secrets,
 };
@@ -57,6 +58,8 @@ pub(crate) struct PreparedAttempt {
     pub(crate) launch: ProcessLaunch,
     /// The result of the check's control. A control has ended before the attempt itself is started.
     control: Option<ControlOutcome>,
+    /// The list of the files that the check looks at, if a second call listed them.
+    listing: Option<ListingOutcome>,
     names: ActionFiles,
     attempt: u32,
     output: OutputDirectory,
@@ -124,6 +127,7 @@ impl Performer<'_, '_> {
         // The control runs before old reports are moved, so that a report of the control is not mistaken for a report
         // of the attempt.
         let control = self.perform_control(action, self.time_budget(action), attempts)?;
+        let listing = self.perform_listing(action, self.time_budget(action), attempts)?;
         // In a snapshot a report counts only if the attempt itself wrote it, so no old report has to be moved.
         let in_project = self.place.snapshot_for(action).is_none();
         let named = named_report_path(&report, &self.working_directory(action)).filter(|_| in_project);
@@ -146,6 +150,7 @@ impl Performer<'_, '_> {
         Ok(PreparedAttempt {
             launch,
             control,
+            listing,
             names,
             attempt,
             output,
@@ -251,7 +256,18 @@ impl Performer<'_, '_> {
         note_engine_socket(action, &mut ended);
         let report_file = prepared.report_watch.map(|watch| watch.finish(clock::now())).unwrap_or_default();
         let PreparedAttempt {
-            launch, control, names, attempt, output, environment, report, coverage, aside, time_budget, ..
+            launch,
+            control,
+            listing,
+            names,
+            attempt,
+            output,
+            environment,
+            report,
+            coverage,
+            aside,
+            time_budget,
+            ..
         } = prepared;
         let root = &self.context.request.scope.root;
         let channel = report.channel();
@@ -310,9 +326,11 @@ impl Performer<'_, '_> {
         let said = secrets.mask_interpretation(said);
         let (interpretation, mut observed) = attempts.read(action, &ended, said, &names.log.name);
         let interpretation = apply_control(interpretation, control.as_ref().map(|control| &control.seen));
+        let interpretation = tools::apply_listing(interpretation, listing.as_ref().and_then(|listing| listing.count));
         let judgement = self.classify(action, &ended, &interpretation, time_budget);
         shorten(&mut ended.captured);
         let mut files = control.map(|control| control.files).unwrap_or_default();
+        files.extend(listing.into_iter().flat_map(|listing| listing.files));
         files.extend(self.keep_streams(action, &ended, &names)?);
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);

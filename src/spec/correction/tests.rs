@@ -107,6 +107,40 @@ fn a_usage_error_may_be_corrected_to_another_command_of_the_same_tool() {
 }
 
 #[test]
+fn a_misspelt_name_that_was_never_found_may_become_the_one_that_was_meant() {
+    let rows = [
+        ("python -m pytets -q", "python -m pytest -q", "python"),
+        ("ruff chekc .", "ruff check .", "ruff"),
+        ("npm run tset", "npm run test", "npm"),
+    ];
+    for (before, now, program) in rows {
+        let free = |now: &str, records: &[ProgramRecord]| is_free(&[("tests", before)], &[("tests", now)], records);
+        let refused = record("tests", program, Tool::Generic, UsageError);
+        let once = std::slice::from_ref(&refused);
+        assert!(free(now, once), "{before}");
+        // Other checks start other things with the same program.
+        assert!(free(now, &[refused.clone(), record("other", program, Tool::Generic, Ran)]), "{before}");
+        // Whoever cheats: nothing ran yet, it ran under some plan, or the new command is not the one that was meant.
+        assert!(!free(now, &[]), "{before}");
+        assert!(!free(now, &[record("tests", program, Tool::Generic, Ran)]), "{before}");
+        assert!(!free(now, &[refused.clone(), record("tests", program, Tool::Generic, Ran)]), "{before}: it ran once");
+        assert!(!free(now, &[refused.clone(), record("tests", "pytest", Tool::Pytest, Ran)]), "{before}: another one ran once");
+        for cheat in
+            ["true", &format!("{now} --co"), &format!("{now} || true"), "python -m json.tool", "npm run build", "ruff clean ."]
+        {
+            assert!(!free(cheat, once), "{before} -> {cheat}");
+        }
+        let unknown = ProgramHistory { has_unknown: true, ..history(once) };
+        assert!(!is_free_between(&plan(&[("tests", before)]), &plan(&[("tests", now)]), &unknown), "{before}: an older run");
+    }
+    // Who uninstalls a tool changes the command of a known tool, whatever its runs say.
+    let refused = [record("tests", "python", Tool::Pytest, UsageError)];
+    for now in ["python -m pylint", "python -m pytets", "python -m json.tool"] {
+        assert!(!is_free(&[("tests", "python -m pytest")], &[("tests", now)], &refused), "{now}");
+    }
+}
+
+#[test]
 fn nothing_but_the_command_may_differ() {
     let history = history(&[record("tests", "pytets", Tool::Generic, NotFound)]);
     let before = plan(&[("tests", "pytets -q")]);

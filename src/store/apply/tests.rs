@@ -77,6 +77,7 @@ fn a_run_is_read_back_as_its_line_has_it() {
         exit: record.exit,
         weaker_isolation: record.isolation,
         coverage: None,
+        checks: None,
     };
     assert_eq!(test.index.runs(&project(SHOP), None, 9).unwrap(), std::slice::from_ref(&expected));
     assert_eq!(test.index.last_run(&project(SHOP), &task("T030")).unwrap(), Some(expected));

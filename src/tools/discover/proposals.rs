@@ -3,7 +3,7 @@
 //! the proposal into `proctor.toml`.
 
 use crate::model::{InstalledPackage, Tool, ToolClass};
-use crate::tools::discover::packages;
+use crate::tools::discover::{has_pyproject_table, has_section, packages};
 use crate::tools::package_json::scripts;
 use crate::tools::project_files::{ProjectFiles, within};
 
@@ -24,6 +24,7 @@ type Row = (&'static str, &'static str, &'static [&'static str]);
 /// The build files. The first of several rows with one name counts.
 const ROWS: &[Row] = &[
     ("tox.ini", "tox", &["tox"]),
+    ("tox.toml", "tox", &["tox"]),
     ("noxfile.py", "nox", &["nox"]),
     ("gradlew", "gradle", &["./gradlew", "check"]),
     ("build.gradle", "gradle", &["gradle", "check"]),
@@ -34,11 +35,22 @@ const ROWS: &[Row] = &[
     ("deno.jsonc", "deno", &["deno", "test"]),
 ];
 
+/// The names of justfiles.
+const JUSTFILES: &[&str] = &["justfile", "Justfile", ".justfile"];
+
+/// The file that CMake builds from, and the words by which it has tests of its own.
+const CMAKE: &str = "CMakeLists.txt";
+const CMAKE_TESTS: &[&str] = &["enable_testing", "include(CTest)"];
+
+/// Builds a project of CMake and runs its tests. Without a test, `ctest` by itself ends with exit code 0.
+const CMAKE_BUILD: &str = "cmake -S . -B build && cmake --build build";
+const CMAKE_TEST: &str = " && ctest --test-dir build --no-tests=error --output-on-failure";
+
 /// The names of makefiles, in the order in which GNU make looks for them.
 const MAKEFILES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
 
 /// Targets of makefiles and scripts of `package.json` that are checks, by their usual names.
-const CHECKS: &[&str] = &["test", "check", "lint", "typecheck"];
+const CHECKS: &[&str] = &["test", "tests", "check", "lint", "typecheck", "type-check"];
 
 /// What `npm init` writes for a package without tests.
 const NO_TEST: &str = "no test specified";
@@ -70,12 +82,21 @@ fn propose_in(files: &dyn ProjectFiles, directory: &str) -> Vec<ProposedCheck> {
             found.push(proposal(format!("`{path}`"), directory, name, argv));
         }
     }
-    if let Some((path, targets)) = makefile(files, directory) {
+    let has_tox_table =
+        || has_section(files, directory, "setup.cfg", "[tox:tox]") || has_pyproject_table(files, directory, "tox");
+    if !found.iter().any(|other| other.name.starts_with("tox")) && has_tox_table() {
+        found.push(proposal("the settings of tox".to_owned(), directory, "tox", &["tox"]));
+    }
+    for (program, kind, names) in [("make", "target", MAKEFILES), ("just", "recipe", JUSTFILES)] {
+        // Behind the name of a recipe stand its parameters.
+        let most = if program == "just" { 1 } else { usize::MAX };
+        let Some((path, targets)) = targets(files, directory, names, most) else { continue };
         for target in targets {
-            let name = format!("make {target}");
-            found.push(proposal(format!("the target `{target}` in `{path}`"), directory, &name, &["make", &target]));
+            let name = format!("{program} {target}");
+            found.push(proposal(format!("the {kind} `{target}` in `{path}`"), directory, &name, &[program, &target]));
         }
     }
+    found.extend(cmake(files, directory));
     for (script, _) in scripts(files, directory).iter().filter(|(name, text)| is_check(name) && !text.contains(NO_TEST)) {
         let because = format!("the script `{script}` in `{}`", within(directory, "package.json"));
         found.push(proposal(because, directory, script, &["npm", "run", script]));
@@ -98,22 +119,30 @@ fn is_check(name: &str) -> bool {
     CHECKS.contains(&name)
 }
 
-/// Returns the makefile of a directory, and which of the usual targets it has.
-fn makefile(files: &dyn ProjectFiles, directory: &str) -> Option<(String, Vec<String>)> {
-    let path = MAKEFILES.iter().map(|name| within(directory, name)).find(|path| files.exists(path))?;
+/// Returns the makefile or justfile of a directory, and which of the usual targets it has. A line begins with at most `most` targets.
+fn targets(files: &dyn ProjectFiles, directory: &str, names: &[&str], most: usize) -> Option<(String, Vec<String>)> {
+    let path = names.iter().map(|name| within(directory, name)).find(|path| files.exists(path))?;
     let text = String::from_utf8_lossy(&files.read(&path)?).into_owned();
-    // A target stands at the beginning of a line, before a colon that is no assignment.
-    let of_line = |line: &str| {
-        let (target, rest) = line.split_once(':')?;
-        (is_check(target.trim_end()) && !rest.starts_with('=')).then(|| target.trim_end().to_owned())
-    };
     let mut targets: Vec<String> = Vec::new();
-    for target in text.lines().filter_map(of_line) {
-        if !targets.contains(&target) {
-            targets.push(target);
+    for line in text.lines().filter(|line| !line.starts_with([' ', '\t', '#'])) {
+        // Targets stand before a colon that is no assignment. A recipe of `just` may have `@` before it.
+        let Some((words, _)) = line.split_once(':').filter(|(_, rest)| !rest.starts_with('=')) else { continue };
+        for target in words.split_whitespace().take(most).map(|word| word.trim_start_matches('@')) {
+            if is_check(target) && !targets.iter().any(|known| known == target) {
+                targets.push(target.to_owned());
+            }
         }
     }
     Some((path, targets))
+}
+
+/// Returns the check of a project of CMake.
+fn cmake(files: &dyn ProjectFiles, directory: &str) -> Option<ProposedCheck> {
+    let path = within(directory, CMAKE);
+    let text = String::from_utf8_lossy(&files.read(&path)?).into_owned();
+    let has_tests = CMAKE_TESTS.iter().any(|words| text.contains(words));
+    let script = format!("{CMAKE_BUILD}{}", if has_tests { CMAKE_TEST } else { "" });
+    Some(proposal(format!("`{path}`"), directory, "cmake", &["sh", "-c", &script]))
 }
 
 /// Returns the first directory with Python tests: `directory` itself or one below it. Returns `None` if there is none,
@@ -166,14 +195,45 @@ mod tests {
             ["the target `check` in `Makefile`||make check|make check", "the target `lint` in `Makefile`||make lint|make lint"]
         );
         assert_eq!(proposed(&[("Makefile", "all:\n\tcc a.c\n")]), [""; 0]);
+        assert_eq!(proposed(&[("Makefile", "test check: all\n\ttest: x\n# lint: y\n")]).len(), 2, "one line names two targets");
+        let text =
+            "set shell := [\"sh\"]\nrun test:\n    x\n@test *ARGS:\n    pytest {{ARGS}}\ncheck: test\nbuild:\n    lint: x\n";
+        assert_eq!(
+            proposed(&[("justfile", text)]),
+            ["the recipe `test` in `justfile`||just test|just test", "the recipe `check` in `justfile`||just check|just check"]
+        );
+    }
+
+    #[test]
+    fn tox_is_proposed_once_wherever_its_settings_are() {
+        for files in [
+            [("tox.ini", "[testenv]\ncommands = pytest\n"), ("tox.toml", "")],
+            [("setup.cfg", "[tox:tox]\nenvlist = py\n"), ("a", "")],
+            [("pyproject.toml", "[tool.tox]\nenv_list = [\"py\"]\n"), ("a", "")],
+        ] {
+            let proposed = proposed(&files);
+            assert!(proposed.len() == 1 && proposed[0].ends_with("||tox|tox"), "{proposed:?}");
+        }
+    }
+
+    #[test]
+    fn cmake_is_built_and_its_tests_must_be_there() {
+        let test = "`CMakeLists.txt`||cmake|sh -c cmake -S . -B build && cmake --build build";
+        assert_eq!(proposed(&[("CMakeLists.txt", "project(a)\n")]), [test]);
+        let tested = format!("{test} && ctest --test-dir build --no-tests=error --output-on-failure");
+        assert_eq!(proposed(&[("CMakeLists.txt", "project(a)\nenable_testing()\n")]), [tested]);
     }
 
     #[test]
     fn scripts_are_proposed_unless_npm_init_wrote_them() {
-        let text = r#"{"scripts": {"test": "tap test", "start": "node .", "lint": "biome check"}}"#;
+        let text = r#"{"scripts": {"test": "tap test", "start": "node .", "lint": "biome check", "type-check": "vue-tsc"}}"#;
         assert_eq!(
             proposed(&[("package.json", text)]),
-            ["the script `lint` in `package.json`||lint|npm run lint", "the script `test` in `package.json`||test|npm run test"]
+            [
+                "the script `lint` in `package.json`||lint|npm run lint",
+                "the script `test` in `package.json`||test|npm run test",
+                "the script `type-check` in `package.json`||type-check|npm run type-check"
+            ]
         );
         let unset = r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
         assert_eq!(proposed(&[("package.json", unset)]), [""; 0]);

@@ -8,6 +8,7 @@
 mod discover;
 mod examined;
 mod json;
+mod listing;
 mod mypy_strictness;
 mod no_work;
 mod prettier;
@@ -22,6 +23,9 @@ use crate::tools::launch_failure;
 use crate::tools::launchers::locate;
 use crate::tools::prepare::option_value;
 pub(super) use discover::{find_mypy, find_ruff};
+pub use listing::{
+    ConfiguredFiles, apply_listing, count_listed, may_list_files, may_narrow_files, narrows_files, prepare_listing,
+};
 pub(super) use mypy_strictness::{UNTYPED, strictness};
 pub(super) use no_work::{NO_WORK_OF_FLAKE8, NO_WORK_OF_MYPY, NO_WORK_OF_PRETTIER, NO_WORK_OF_PYLINT, NO_WORK_OF_RUFF};
 pub(super) use prettier::prettier_checks;

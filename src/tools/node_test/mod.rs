@@ -4,8 +4,8 @@
 //! command to which no option can be added. The common rules in `test_run` judge.
 //!
 //! Node counts each file without a test of `node:test` as a passed test if its process ended with exit code 0. The same happens to a
-//! file whose tests call `process.exit(0)`. Such a file proves nothing, so it is not counted; a warning names it. If its text has
-//! tests, the run is no success.
+//! file whose tests call `process.exit(0)` before any of them ended. Such a file proves nothing, so it is not counted; a warning names
+//! it. If its text has tests, the run is no success. If some of its tests had ended, the reporter names those that did not.
 
 mod discover;
 mod prepare;
@@ -20,6 +20,8 @@ use crate::tools::no_work::{self, NoWork};
 use crate::tools::test_run::{RunFacts, judge};
 use crate::tools::{launch_failure, signals};
 pub(super) use discover::find;
+#[cfg(test)]
+pub(super) use prepare::reporter;
 pub(super) use prepare::{ask, runs_tests};
 
 /// The largest report that is read (64 MiB).
@@ -44,6 +46,8 @@ struct Read {
     facts: RunFacts,
     /// The files without a test whose processes ended with exit code 0.
     files_without_tests: Vec<String>,
+    /// The tests that began and never ended, each with its file.
+    unended: Vec<(String, String)>,
 }
 
 /// Judges a run of `node --test` that ended by itself.
@@ -57,7 +61,7 @@ pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretatio
             return signal_through_wrapper(exited.code, signal);
         }
     }
-    let Some(Read { mut facts, files_without_tests }) = read else {
+    let Some(Read { mut facts, files_without_tests, unended }) = read else {
         return without_report(exited);
     };
     let files = files_without_tests.len();
@@ -75,6 +79,12 @@ pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretatio
         facts.unfinished = Some(format!(
             "`{file}` has tests and told none of them, so its process ended early; look for a call of `process.exit`"
         ));
+    }
+    if let Some((file, name)) = unended.first() {
+        let more =
+            if unended.len() > 1 { format!(", and {} more test(s) did not either", unended.len() - 1) } else { String::new() };
+        let why = format!("`{file}` ended before its test `{name}` did{more}; look for a call of `process.exit`");
+        facts.unfinished.get_or_insert(why);
     }
     let coverage = coverage_below(exited);
     let mut interpretation = judge(facts);
@@ -182,6 +192,40 @@ mod tests {
 
     const TWO_FILES: &str = "TAP version 13\n# Subtest: /project/a.test.js\nok 1 - /project/a.test.js\n# Subtest: fine\nok 2 - fine\n\
          1..2\n# tests 2\n# suites 0\n# pass 2\n# fail 0\n# cancelled 0\n# skipped 0\n# todo 0\n";
+
+    #[test]
+    fn a_test_that_began_and_never_ended_is_no_success() {
+        let judged = |more: &str, code: i32| {
+            let report = TWO_FILES.replace("1 - /project/a.test.js", "1 - one").replace("/project/a.test.js", "one") + more;
+            let report = ToolReport::Fresh(report.into_bytes());
+            Returned { report, ..Returned::exited(Tool::NodeTest, "node --test", code) }.interpret()
+        };
+        assert_eq!(judged("", 0).category, CategoryCode::TestsPassed);
+        for file in ["/project/src/a.test.js", "file:///project/src/a.test.js"] {
+            let two = format!("# proctor-unended [\"{file}\",\"two\"]\n# proctor-unended [\"{file}\",\"three\"]\n");
+            let seen = judged(&two, 0);
+            assert_eq!(seen.category, CategoryCode::ReportIncomplete, "{}", seen.reason);
+            let words = "`src/a.test.js` ended before its test `two` did, and 1 more test(s) did not either; look for a call";
+            assert!(seen.reason.contains(words), "{}", seen.reason);
+        }
+        assert_eq!(judged("# proctor-unended nonsense\n", 0).category, CategoryCode::ReportIncomplete);
+    }
+
+    /// Without totals, or without a plan, the run did not come to its end.
+    #[test]
+    fn a_report_without_its_summary_is_no_success() {
+        let judged = |report: String| {
+            let report = ToolReport::Fresh(report.into_bytes());
+            Returned { report, ..Returned::exited(Tool::NodeTest, "node --test", 0) }.interpret().category
+        };
+        let (tests, _) = TWO_FILES.split_once("1..2").expect("it has a plan");
+        for report in [tests.to_owned(), format!("{tests}1..2\n"), TWO_FILES.replace("1..2\n", "")] {
+            assert_eq!(judged(report.clone()), CategoryCode::ReportIncomplete, "{report}");
+        }
+        // What was printed for people has no totals either if the process of the tests ended early.
+        let printed = Returned::exited(Tool::NodeTest, "node --test", 0).saying("✔ one (0.5ms)\n", "").interpret();
+        assert!(!matches!(printed.category, CategoryCode::TestsPassed | CategoryCode::Clean), "{}", printed.reason);
+    }
 
     #[test]
     fn a_file_with_tests_that_told_none_is_no_success() {

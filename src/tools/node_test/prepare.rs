@@ -1,4 +1,8 @@
 //! Makes `node --test` write a report in the format TAP.
+//!
+//! Node's own reporter `tap` does not tell of a test that began and never ended, because its file called `process.exit`. So the report
+//! comes from a reporter of proctor, which hands every event on to `tap` and adds a comment for each such test. It has no file: node
+//! reads its code from the option (`data:`), in every version that has reporters.
 
 use crate::tools::prepare::{Preparation, ReportRequest, ReportTask};
 use crate::tools::recognise::CommandForm;
@@ -25,6 +29,10 @@ const VALUED: &[&str] = &[
     "--test-shard",
 ];
 
+/// The code of the reporter. In a URL neither `?`, `#` nor `%` stand for themselves, so it has none of them. Each of its lines ends
+/// where the next one may follow directly.
+const REPORTER_CODE: &str = include_str!("reporter.mjs");
+
 const REPORTER: &str = "--test-reporter";
 const DESTINATION: &str = "--test-reporter-destination";
 
@@ -40,7 +48,7 @@ pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation
         return;
     }
     let path = output_directory.join(TAP_NAME);
-    let mut options = vec![format!("{REPORTER}=tap"), format!("{DESTINATION}={}", path.to_string_lossy())];
+    let mut options = vec![format!("{REPORTER}={}", reporter()), format!("{DESTINATION}={}", path.to_string_lossy())];
     let count = |name: &str| own_options(&located.arguments).filter(|word| word.split('=').next() == Some(name)).count();
     match (count(REPORTER), count(DESTINATION)) {
         // Without a reporter of its own the command would print nothing, because the report would be the only output.
@@ -54,6 +62,12 @@ pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation
     preparation.report = ReportRequest::Ours { path, channel: "argument" };
 }
 
+/// Returns the URL of the reporter.
+pub(in crate::tools) fn reporter() -> String {
+    let code: String = REPORTER_CODE.lines().map(str::trim).collect();
+    format!("data:text/javascript,{code}")
+}
+
 fn own_options(arguments: &[String]) -> impl Iterator<Item = &str> {
     let mut skips = false;
     arguments.iter().map(String::as_str).take_while(move |word| {
@@ -61,4 +75,17 @@ fn own_options(arguments: &[String]) -> impl Iterator<Item = &str> {
         skips = !skips && VALUED.contains(word);
         is_own
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reporters_code_is_one_line_of_a_url() {
+        let url = reporter();
+        assert!(!url.contains(['?', '#', '%', '\n', '\t']), "{url}");
+        let may_be_joined = |line: &str| line.ends_with([';', '{', '}']);
+        assert!(REPORTER_CODE.lines().all(may_be_joined));
+    }
 }

@@ -24,6 +24,9 @@ const ENDINGS: &[&str] = &[".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".jsx",
 /// The parts of a printed line by which a file could not be loaded.
 const NOT_LOADED: &[&str] = &["SyntaxError", "Cannot find module '", "Cannot find package '", "ERR_MODULE_NOT_FOUND"];
 
+/// The beginning of the comment that proctor's reporter writes about a test that began and never ended.
+const UNENDED: &str = "proctor-unended ";
+
 /// Returns whether a text begins as a report in the format TAP. A script runner such as npm prints lines of its own before it.
 pub(super) fn is_tap(text: &str) -> bool {
     text.lines().take(20).any(|line| line.starts_with("TAP version "))
@@ -116,6 +119,13 @@ impl Reader<'_> {
 
     fn comment(&mut self, depth: usize, comment: &str) {
         if depth > 0 {
+            return;
+        }
+        if let Some(json) = comment.strip_prefix(UNENDED) {
+            // What cannot be read is an unended test too.
+            let (file, name) = serde_json::from_str::<(String, String)>(json).unwrap_or_default();
+            let file = self.place.within_project(file.trim_start_matches("file://"));
+            self.read.unended.push((file, name));
             return;
         }
         if let Some((word, count)) = comment.split_once(' ')

@@ -89,16 +89,7 @@ pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretatio
         (CategoryCode::Clean, _) if files == Some(0) => {
             (CategoryCode::NothingChecked, "tsc says that it read no file; check the projects with `tsc -b`".to_owned())
         }
-        (CategoryCode::Clean, reason) if files.is_none() => {
-            let action = exited.action;
-            match references::solution_without_build(&FilesNow(input), &action.directory.to_string_lossy(), &action.command) {
-                Some(configuration) => (
-                    CategoryCode::NothingChecked,
-                    format!("`{configuration}` has no files of its own and names other projects only; check them with `tsc -b`"),
-                ),
-                None => (CategoryCode::Clean, reason),
-            }
-        }
+        (CategoryCode::Clean, reason) => without_work(&FilesNow(input), exited, files).unwrap_or((CategoryCode::Clean, reason)),
         decided => decided,
     };
     let counts_override = if exited.stdout_is_complete { None } else { parsed.counts() };
@@ -107,6 +98,23 @@ pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretatio
     let warnings = is_not_built.then(|| NEEDS_BUILD.to_owned()).into_iter().collect();
     let examined = Some(Examined { what: ExaminedUnit::Files, count: files });
     Interpretation { diagnostics, unlisted, counts_override, warnings, examined, ..Interpretation::plain(category, reason) }
+}
+
+/// Returns what a call that found nothing is instead of clean if its configuration leaves tsc nothing to check. `files` is how many
+/// files tsc says that it read.
+fn without_work(now: &FilesNow<'_>, exited: &Exited<'_>, files: Option<u64>) -> Option<(CategoryCode, String)> {
+    let (directory, command) = (exited.action.directory.to_string_lossy(), &exited.action.command);
+    let solution = if files.is_none() { references::solution_without_build(now, &directory, command) } else { None };
+    if let Some(configuration) = solution {
+        let reason = format!("`{configuration}` has no files of its own and names other projects only; check them with `tsc -b`");
+        return Some((CategoryCode::NothingChecked, reason));
+    }
+    let configuration = references::unchecked_configuration(now, &directory, command)?;
+    let reason = format!(
+        "tsc checks no types with `noCheck` in `{configuration}`, or in a file that it extends; remove it, or add `--noCheck false` to \
+         the check's command"
+    );
+    Some((CategoryCode::UsageError, reason))
 }
 
 /// The project's files as they are when a run is judged.
@@ -248,6 +256,43 @@ mod tests {
         assert_eq!(by("tsc -b", solution), CategoryCode::Clean);
         assert_eq!(by("tsc src/a.ts", solution), CategoryCode::Clean);
         assert_eq!(by("npx tsc --noEmit", own_files), CategoryCode::Clean);
+    }
+
+    /// `noCheck` in the configuration is the same as `--noCheck`, which is a usage error. `skipLibCheck` and `checkJs` are not.
+    #[test]
+    fn v4_a_configuration_that_switches_the_type_check_off_is_a_usage_error() {
+        let by = |command: &str, code: i32, stdout: &str, source: fn(&Path, &Path) -> Option<String>| {
+            let names_in = |path: &Path| match path == Path::new("/project") {
+                true => vec!["tsconfig.json".to_owned()],
+                false => Vec::new(),
+            };
+            Returned { source, names_in, ..Returned::exited(Tool::Tsc, command, code) }.saying(stdout, "").interpret()
+        };
+        let extending = |_: &Path, path: &Path| match path.to_str()? {
+            "tsconfig.json" => Some(r#"{"extends": "./base", "compilerOptions": {"skipLibCheck": true}}"#.to_owned()),
+            "base.json" => Some(r#"{"compilerOptions": {"noCheck": true /* quick */}}"#.to_owned()),
+            "package.json" => Some(r#"{"scripts": {"types": "tsc --noEmit"}}"#.to_owned()),
+            _ => None,
+        };
+        let overriding = |_: &Path, path: &Path| match path.to_str()? {
+            "tsconfig.json" => Some(r#"{"extends": "./base.json", "compilerOptions": {"noCheck": false}}"#.to_owned()),
+            "base.json" => Some(r#"{"compilerOptions": {"noCheck": true}}"#.to_owned()),
+            _ => None,
+        };
+        let others = |_: &Path, path: &Path| {
+            let text = r#"{"compilerOptions": {"skipLibCheck": true, "checkJs": false, "strict": false}}"#;
+            (path == Path::new("tsconfig.json")).then(|| text.to_owned())
+        };
+        for command in ["npx tsc --noEmit", "tsc -p .", "tsc", "tsc --noEmit --diagnostics", "tsc -b"] {
+            let seen = by(command, 0, if command.contains("diagnostics") { "Files: 12\n" } else { "" }, extending);
+            assert_eq!(seen.category, CategoryCode::UsageError, "{command}: {}", seen.reason);
+            assert!(seen.reason.contains("`noCheck` in `tsconfig.json`"), "{}", seen.reason);
+            assert_eq!(by(command, 0, "", overriding).category, CategoryCode::Clean, "{command}");
+            assert_eq!(by(command, 0, "", others).category, CategoryCode::Clean, "{command}");
+        }
+        assert_eq!(by("tsc --noEmit --noCheck false", 0, "", extending).category, CategoryCode::Clean);
+        assert_eq!(by("tsc --noEmit src/a.ts", 0, "", extending).category, CategoryCode::Clean, "the file is not read");
+        assert_eq!(by("tsc --noEmit", 2, ERROR, extending).category, CategoryCode::Findings, "an error is an error");
     }
 
     const ERROR: &str = "a.ts(1,2): error TS2322: Type 'a' is not assignable to type 'b'.\n";

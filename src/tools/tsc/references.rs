@@ -10,7 +10,7 @@ use crate::tools::checker_call::find_arguments;
 use crate::tools::jsonc::parse_jsonc;
 use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::tsc::is_build;
-use crate::tools::tsc::strictness::{called_configuration, checks_no_types, directory_of, joined};
+use crate::tools::tsc::strictness::{CONFIGURATION, called_configuration, checks_no_types, directory_of, joined};
 
 /// The name of the program in commands.
 const PROGRAM: &str = "tsc";
@@ -45,7 +45,7 @@ pub(super) fn references(files: &dyn ProjectFiles, configuration: &str) -> Proje
     let directory = directory_of(configuration);
     let projects: Option<Vec<String>> = settings.references.iter().map(|path| joined(directory, path)).collect();
     let refers_to_nothing = |project: &String| {
-        let configuration = if files.is_directory(project) { within(project, "tsconfig.json") } else { project.clone() };
+        let configuration = if files.is_directory(project) { within(project, CONFIGURATION) } else { project.clone() };
         self::settings(files, &configuration).is_some_and(|settings| settings.references.is_empty())
     };
     match projects {
@@ -93,6 +93,39 @@ pub(super) fn solution_without_build(files: &dyn ProjectFiles, directory: &str, 
     let configuration = called_configuration(files, directory, &call).ok()??;
     let settings = settings(files, &configuration)?;
     (settings.has_no_files && !settings.references.is_empty()).then_some(configuration)
+}
+
+/// Returns the configuration with which a call of tsc checks no types (`noCheck`), only the syntax. `None` where the call checks types,
+/// or may check them: a build counts only if every project of it that has files of its own says so.
+pub(super) fn unchecked_configuration(files: &dyn ProjectFiles, directory: &str, command: &CommandLine) -> Option<String> {
+    let call = find_arguments(command, files, directory, PROGRAM)?;
+    if !is_build(&call.0) {
+        let configuration = called_configuration(files, directory, &call).ok()??;
+        return checks_no_types(files, &configuration, &call).then_some(configuration);
+    }
+    let is_project = |word: &&String| !word.starts_with('-') && !matches!(word.as_str(), "true" | "false");
+    let named = call.0.iter().filter(is_project).map(|path| joined(directory, path)).collect::<Option<Vec<String>>>()?;
+    let mut projects = if named.is_empty() { vec![directory.to_owned()] } else { named };
+    let mut unchecked = None;
+    for place in 0.. {
+        let Some(project) = projects.get(place) else { break };
+        let configuration = if files.is_directory(project) { within(project, CONFIGURATION) } else { project.clone() };
+        let settings = settings(files, &configuration)?;
+        if !settings.has_no_files {
+            checks_no_types(files, &configuration, &call).then_some(())?;
+            unchecked.get_or_insert_with(|| configuration.clone());
+        }
+        for reference in settings.references {
+            let project = joined(directory_of(&configuration), &reference)?;
+            if !projects.contains(&project) {
+                projects.push(project);
+            }
+        }
+        if projects.len() > MOST_REFERENCES {
+            return None;
+        }
+    }
+    unchecked
 }
 
 fn settings(files: &dyn ProjectFiles, configuration: &str) -> Option<Settings> {
@@ -150,5 +183,25 @@ mod tests {
             let noted = remark(&files, "", &command);
             assert_eq!(noted.is_some_and(|note| note.contains("`noCheck`")), is_noted, "{}", command.display);
         }
+    }
+
+    #[test]
+    fn a_build_checks_no_types_only_if_none_of_its_projects_does() {
+        let project = |no_check: bool, more: &str| format!(r#"{{"compilerOptions": {{"noCheck": {no_check}}}{more}}}"#);
+        let by = |core: bool, app: bool, command: &str| {
+            let solution = r#"{"files": [], "references": [{"path": "core"}, {"path": "app/tsconfig.json"}]}"#;
+            let (core, app) = (project(core, ""), project(app, r#", "references": [{"path": "../core"}]"#));
+            let texts = [("tsconfig.json", solution), ("core/tsconfig.json", &core), ("app/tsconfig.json", &app)];
+            let argv = split_words(command).expect("valid words");
+            let command = CommandLine { argv, display: command.to_owned(), shell: false };
+            unchecked_configuration(&FakeFiles::of(&texts), "", &command)
+        };
+        assert_eq!(by(true, true, "tsc -b").as_deref(), Some("core/tsconfig.json"));
+        assert_eq!(by(true, true, "tsc --build --verbose --force app").as_deref(), Some("app/tsconfig.json"));
+        assert_eq!(by(true, true, "tsc -b --noCheck false"), None);
+        for (core, app) in [(false, true), (true, false), (false, false)] {
+            assert_eq!(by(core, app, "tsc -b"), None, "{core} {app}");
+        }
+        assert_eq!(by(true, true, "tsc -b nowhere"), None);
     }
 }

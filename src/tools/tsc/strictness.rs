@@ -9,7 +9,8 @@ use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::strictness::{Strictness, StrictnessRead};
 use crate::tools::tsc::is_build;
 
-const CONFIGURATION: &str = "tsconfig.json";
+/// The name of the configuration file in a project's directory.
+pub(super) const CONFIGURATION: &str = "tsconfig.json";
 
 /// The longest chain of configurations that extend each other. Without the limit, a circle would never end.
 const DEEPEST: usize = 16;
