@@ -193,7 +193,7 @@ fn a_change_of_the_checks_that_weakens_waits_for_a_person_who_is_shown_all_of_it
     for line in [
         "weakened: unit: timeout 6m instead of 20s",
         "weakened: lint is removed: true lint",
-        "strengthened: tests: before, longest time without output none instead of 5s",
+        "strengthened: tests: stricter now (the way back would be: longest time without output unlimited instead of 5s)",
         "neutral: unit is called tests now",
     ] {
         assert!(shown.contains(line), "{line}: {shown}");
@@ -205,7 +205,7 @@ fn a_change_of_the_checks_that_weakens_waits_for_a_person_who_is_shown_all_of_it
     // return to the first settings is a weakening.
     project.save("proctor.toml", &format!("{UNIT}{LINT}"));
     let back = project.proctor(["run"]).status(3);
-    assert!(back.stderr.contains("longest time without output none instead of 5s"), "{}", back.snapshot());
+    assert!(back.stderr.contains("longest time without output unlimited instead of 5s"), "{}", back.snapshot());
 }
 
 #[test]

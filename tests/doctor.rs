@@ -101,6 +101,18 @@ fn the_profile_is_printed_for_this_very_program() {
 }
 
 #[test]
+fn nothing_is_created_for_settings_that_nobody_approved() {
+    let project = Project::new().allowing_nothing();
+    let project =
+        project.toml("[sandbox]\nwritable = [\"../shared/made\", \"~/made\"]\n[[check]]\nname = \"a\"\ncommand = [\"true\"]\n");
+    let home = project.shared("home");
+    std::fs::create_dir_all(&home).expect("it is ours");
+    let project = project.env("HOME", &home);
+    project.proctor(["doctor"]).any_status();
+    assert!(!project.shared("made").exists() && !home.join("made").exists());
+}
+
+#[test]
 fn a_configuration_that_is_wrong_is_no_finding() {
     let output = Project::new().toml("[sandbox]\nmode = \"sometimes\"\n").proctor(["doctor", "--json"]).status(4);
     assert_eq!(output.json()["error"]["kind"], "SPECIFICATION_WRONG", "{}", output.snapshot());

@@ -423,6 +423,18 @@ fn a_configuration_and_a_file_of_variables_that_are_pipes_are_refused_at_once() 
 }
 
 #[test]
+fn a_configuration_of_a_tebibyte_is_refused_at_once() {
+    let project = Project::new();
+    let toml = File::create(project.path().join("proctor.toml")).expect("it is ours");
+    toml.set_len(1 << 40).expect("a file may have holes");
+    for command in ["run", "check", "plan", "status"] {
+        let said = project.proctor([command]).bound(Duration::from_secs(20)).any_status();
+        assert!(said.status != 0 || command == "status", "{command}: {}", said.snapshot());
+        assert!(format!("{}{}", said.stdout, said.stderr).contains("proctor.toml"), "{command}: {}", said.snapshot());
+    }
+}
+
+#[test]
 fn a_copy_with_a_file_of_a_tebibyte_is_verified_without_reading_it() {
     let project = Project::new().with_program(fake_tool()).toml("[[check]]\nname = \"a\"\ncommand = [\"fake-tool\"]\n");
     project.proctor(["run"]).success();

@@ -23,6 +23,15 @@ pub(crate) fn read(root: &Path, name: &str) -> Result<FileVariables, CommandErro
     })
 }
 
+/// Replaces the name of a file in the project by the file's real path, if a link on the way leads out of the project. A file outside
+/// of the project is asked for, whatever name it has in the project.
+pub(crate) fn name_what_a_link_leads_to(root: &Path, name: &mut String) {
+    let (Ok(real), Ok(root)) = (root.join(&name).canonicalize(), root.canonicalize()) else { return };
+    if Path::new(name).is_relative() && !real.starts_with(root) && !name.split('/').any(|part| part == "..") {
+        *name = real.to_string_lossy().into_owned();
+    }
+}
+
 fn parse(text: &str) -> Result<Vec<(String, String)>, (usize, String)> {
     let mut variables = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -55,6 +64,30 @@ fn unquote(value: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_out_of_the_project_is_named_by_what_it_leads_to() {
+        let place = tempfile::tempdir().expect("a directory");
+        let place = place.path().canonicalize().expect("it is there");
+        let root = place.join("project");
+        std::fs::create_dir_all(root.join("inner")).expect("made");
+        for file in [place.join("outside"), root.join("inner/file")] {
+            std::fs::File::create(file).expect("made");
+        }
+        for (link, target) in [(".env", "../outside"), ("up", ".."), (".inside", "inner/file")] {
+            std::os::unix::fs::symlink(target, root.join(link)).expect("linked");
+        }
+        let named = |name: &str| {
+            let mut name = name.to_owned();
+            name_what_a_link_leads_to(&root, &mut name);
+            name
+        };
+        let outside = place.join("outside").display().to_string();
+        assert_eq!([named(".env"), named("up/outside")], [outside.clone(), outside]);
+        for same in [".inside", "inner/file", "../outside", "/etc/hosts", "missing"] {
+            assert_eq!(named(same), same);
+        }
+    }
 
     #[test]
     fn lines_are_names_and_values_and_a_wrong_line_is_named() {

@@ -325,6 +325,16 @@ pub(crate) fn user_configuration() -> (Option<PathBuf>, Option<PathBuf>) {
     (base.map(|base| base.join("proctor").join("config.toml")), home)
 }
 
+/// Returns the path of the user's own configuration as messages show it: with `~` for HOME.
+pub(crate) fn shown_user_configuration() -> String {
+    let (path, home) = user_configuration();
+    let Some(path) = path else { return "~/.config/proctor/config.toml".to_owned() };
+    match home.and_then(|home| Some(path.strip_prefix(home).ok()?.to_owned())) {
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
+    }
+}
+
 /// Returns those of the named variables that cannot fill a placeholder, each with the reason.
 pub(crate) fn unusable_secrets(names: &[String]) -> BTreeMap<String, &'static str> {
     if names.is_empty() {

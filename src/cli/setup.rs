@@ -141,7 +141,8 @@ fn configuration_again(root: &Path, last: &mut LastSettings) -> Result<(Configur
     let mut configuration = unless_same(&mut last.project, text, read)?;
     let specification = &mut configuration.specification;
     specification.unusable = environment::unusable_secrets(&specification.from_environment);
-    if let Some(name) = &configuration.environment.env_file {
+    if let Some(name) = &mut configuration.environment.env_file {
+        env_file::name_what_a_link_leads_to(root, name);
         // Commands that run nothing need no such file. Whoever needs its variables reports why it cannot be read.
         configuration.environment.file_variables = env_file::read(root, name).ok();
     }

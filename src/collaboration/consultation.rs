@@ -25,9 +25,9 @@ use crate::project::ProjectError;
 use crate::project::Workspace;
 use crate::project::{ProjectScope, ProjectSettings};
 use crate::run::ended_not_started;
-use crate::sandbox::SandboxRequest;
 use crate::sandbox::isolation;
 use crate::sandbox::{ChildEnvironment, EnvironmentAdditions};
+use crate::sandbox::{MissingDirectories, SandboxRequest};
 
 /// The command-line programs of trackers. They are hidden from models in every directory of the search path.
 const TRACKERS: &[&str] = &["gh", "hub", "glab", "tea", "jira"];
@@ -220,6 +220,7 @@ impl Workspace {
             settings: &settings,
             own_caches: None,
             guarded: &[],
+            missing: MissingDirectories::Create,
         };
         let mut isolation = isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation)
             .map_err(ProjectError::Sandbox)?;

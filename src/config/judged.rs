@@ -19,7 +19,7 @@ pub const ENV_FILE_CONTENT: &str = "environment.env_file.content";
 pub const ENV_FILE: &str = "environment.env_file";
 
 /// The settings whose numbers are bytes.
-const SIZES: &[&str] = &["evidence.max_bytes", "sandbox.memory"];
+const SIZES: &[&str] = &["evidence.max_bytes", "sandbox.max_snapshot_bytes", "sandbox.memory"];
 
 /// A setting and the function that reads its value from the configuration.
 type Row = (&'static str, fn(&Configuration) -> SettingValue);
@@ -31,7 +31,7 @@ const ROWS: &[Row] = &[
     ("evidence.keep_days", |all| limit(all.evidence.limits.days.map(u64::from))),
     ("evidence.max_bytes", |all| limit(all.evidence.limits.bytes.map(|size| size.0))),
     ("environment.pass_environment", |all| list(&all.environment.pass_environment)),
-    (ENV_FILE, |all| text(all.environment.env_file.as_deref().unwrap_or_default())),
+    (ENV_FILE, |all| text(&without_dots(all.environment.env_file.as_deref().unwrap_or_default()))),
     ("sandbox.mode", |all| text(mode_word(all.sandbox.mode))),
     ("sandbox.writable", |all| list(&all.sandbox.writable)),
     ("sandbox.sockets", |all| list(&all.sandbox.sockets)),
@@ -123,6 +123,13 @@ pub fn written_value(key: &str, value: &SettingValue) -> String {
         SettingValue::Number(bytes) if SIZES.contains(&key) => SettingValue::Text(ByteSize(*bytes).to_string()).to_string(),
         SettingValue::Number(_) | SettingValue::Text(_) | SettingValue::List(_) => value.to_string(),
     }
+}
+
+/// Returns a path without parts that mean nothing, so that `./.env` is the same as `.env`.
+fn without_dots(path: &str) -> String {
+    let root = if path.starts_with('/') { "/" } else { "" };
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    format!("{root}{}", parts.join("/"))
 }
 
 fn list(entries: &[String]) -> SettingValue {
@@ -223,6 +230,12 @@ mod tests {
             }
         }
         assert_eq!(default_of("sandbox.mode"), Some(&text("auto")));
+    }
+
+    #[test]
+    fn one_file_of_variables_has_one_name() {
+        assert_eq!(["./.env", ".env", ".//./.env"].map(without_dots), [".env", ".env", ".env"]);
+        assert_eq!(["", "../.env", "/a/./b", "a/../.env"].map(without_dots), ["", "../.env", "/a/b", "a/../.env"]);
     }
 
     #[test]

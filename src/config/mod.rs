@@ -42,7 +42,7 @@ pub use lowered::lowered;
 pub use nearest::nearest;
 pub use paths::read_writes_pattern;
 pub use policy::strategy_word;
-pub use read::read;
+pub use read::{LONGEST_TEXT, read};
 pub use settings::{
     ActionSettings, ApprovalSettings, CachesMode, Check, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings,
     HomeAccess, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, ProtectionMode, QueueSettings, RuleOverride,

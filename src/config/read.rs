@@ -31,7 +31,7 @@ use crate::model::{
 const DEFAULT_FILE: &str = "proctor.toml";
 
 /// The longest text that is read, in bytes. A longer file was hardly written by hand, so it is refused.
-const LONGEST_TEXT: usize = 1 << 20;
+pub const LONGEST_TEXT: usize = 1 << 20;
 
 const MOST_PROBLEMS: usize = 100;
 

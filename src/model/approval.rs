@@ -182,8 +182,7 @@ pub struct UnapprovedPlan {
     pub task: TaskId,
     /// The file that the plan comes from, as in [`ApprovalRecord::file`].
     pub file: String,
-    /// Whether the only unapproved changes are changes of settings that give actions access to more of the machine.
-    pub opens_more: bool,
+    pub asks_for: AsksFor,
     /// What the plan and the settings weaken compared with what was approved, one sentence each.
     pub weakened: Vec<String>,
     /// The names of the settings and checks that `weakened` is about; empty if it is about the plan as a whole.
@@ -202,6 +201,28 @@ impl UnapprovedPlan {
     /// name of the task if there is no such setting or check.
     pub fn name_to_type(&self) -> &str {
         self.names.first().map_or_else(|| self.task.as_str(), String::as_str)
+    }
+}
+
+/// What a plan that waits for approval asks for, compared with what was approved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AsksFor {
+    /// The plan demands less, or the settings are weaker.
+    Less,
+    /// The only unapproved changes are changes of settings that give actions access to more of the machine.
+    More,
+    /// The same, in a project of which no settings were approved yet.
+    MoreAtFirst,
+}
+
+impl AsksFor {
+    /// Returns the verb with its objects, after a plan's name.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Less => "asks for less than was approved",
+            Self::More => "asks for more than was approved",
+            Self::MoreAtFirst => "asks for more than a project may without an approval",
+        }
     }
 }
 

@@ -84,8 +84,8 @@ pub use action_type::{ActionOutline, ActionType, UnknownActionType, WrittenActio
 pub use action_words::ActionWords;
 pub use advice::Advice;
 pub use approval::{
-    ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, CurrentApproval, FOUND_IN_PROJECT, PlanTerms, UnapprovedPlan,
-    approve_command, plan_subject,
+    ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, FOUND_IN_PROJECT, PlanTerms,
+    UnapprovedPlan, approve_command, plan_subject,
 };
 pub use approved_program::ApprovedProgram;
 pub use check_record::{
@@ -187,7 +187,7 @@ pub use test_history::{
 };
 pub use test_progress::{EndedTest, TestProgress};
 pub use time::{DurationMs, Timestamp};
-pub use tool::Tool;
+pub use tool::{NPM_SETTINGS_FILES, Tool};
 pub use tool_facts::{
     EvidenceNames, FindingFacts, FindingKind, InstalledPackage, JudgedBy, OneTest, PolicyCategory, PolicyOptions, ToolClass,
     WarningsExit,

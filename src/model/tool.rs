@@ -89,6 +89,9 @@ struct Row {
     loads_plugins: bool,
 }
 
+/// The files of a project that tell npm, pnpm and Yarn how to start programs. They lie in the directory of a check or above it.
+pub const NPM_SETTINGS_FILES: &[&str] = &[".npmrc", ".yarnrc", "pnpm-workspace.yaml"];
+
 const fn row(tool: Tool, word: &'static str, class: ToolClass) -> Row {
     Row {
         tool,

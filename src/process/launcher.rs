@@ -206,8 +206,12 @@ impl Launcher {
             let level = self.levels.best(start.child.isolation.strongest);
             if level > start.child.isolation.weakest {
                 let why = self.levels.obstacles(level).join("; ");
-                let failure =
-                    SpawnFailure::NotIsolated { why: format!("`sandbox.mode = \"require\"` wants namespaces, and {why}") };
+                // Only the settings ask for namespaces, unless there is a snapshot, which no weaker level can show to an action.
+                let wish = match start.child.isolation.snapshot {
+                    Some(_) => "a snapshot needs namespaces",
+                    None => "`sandbox.mode = \"require\"` wants namespaces",
+                };
+                let failure = SpawnFailure::NotIsolated { why: format!("{wish}, and {why}") };
                 return Ok(self.channel.send(&LauncherEvent::NotStarted { number, failure }, &[])?);
             }
             let obstacle = match self.start_fresh(level, start, &descriptors) {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::evidence::{Ledger, approving_signer};
 use crate::model::{
-    ActionId, AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, CurrentApproval, Digest, FOUND_IN_PROJECT,
+    ActionId, AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, Digest, FOUND_IN_PROJECT,
     JudgedSettings, LedgerBody, Plan, PlanOrigin, PlanTerms, ProgramHistory, ProjectId, ProtectedFiles, Sequence, TaskId,
     TreeDigest, UnapprovedPlan, plan_subject,
 };
@@ -467,7 +467,7 @@ impl ApprovalJudgement {
     }
 
     fn into_unapproved(self, plan: &Plan) -> UnapprovedPlan {
-        let opens_more = self.settings.opens_more && !self.weakens_plan() && self.left.is_empty();
+        let asks_for = if self.weakens_plan() || !self.left.is_empty() { AsksFor::Less } else { self.settings.asks_for };
         let held = self.known.as_ref().or(self.held_settings.as_ref());
         let needs_signature = held.is_some_and(|held| held.terms.approval.require_signature);
         let difference = match self.decision {
@@ -481,7 +481,7 @@ impl ApprovalJudgement {
             // A typed command runs under the settings of the project's own checks, so the question names their task.
             task: if is_typed { TaskId::default_task() } else { plan.task.clone() },
             file: file_of(plan).unwrap_or(CONFIGURATION_FILE).to_owned(),
-            opens_more,
+            asks_for,
             weakened: [self.settings.weakened, self.left, difference.weakened].concat(),
             names: [self.settings.names, difference.names].concat(),
             protected: Vec::new(),

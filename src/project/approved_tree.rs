@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::evidence::Store;
+use crate::evidence::{Store, read_regular_file};
 use crate::ignore::{IgnoreVerdict, Matcher, RulesFile};
 use crate::model::{EntryKind, ProjectId, TreePath};
 use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::workspace::Workspace;
 use crate::store;
-use crate::tree::{TreeIndex, changed_paths};
+use crate::tree::{MAX_RULES_BYTES, TreeIndex, changed_paths};
 
 /// The most files that are named in a question to a person. Further files are only counted.
 const NAMED: usize = 10;
@@ -121,7 +121,7 @@ fn left(before: &TreeIndex, now: &TreeIndex, root: &Path, settings: &ProjectSett
 fn matcher_with_rules(now: &TreeIndex, root: &Path, settings: &ProjectSettings) -> Option<Matcher> {
     let mut matcher = settings.new_matcher().ok()?;
     for path in now.rules_files().into_keys() {
-        let Ok(text) = std::fs::read(root.join(path.as_path())) else { continue };
+        let Ok(text) = read_regular_file(&root.join(path.as_path()), MAX_RULES_BYTES) else { continue };
         let Some(file) = RulesFile::named(path.name()) else { continue };
         let directory = path.parent().unwrap_or_else(TreePath::root);
         let _wrong_patterns = matcher.add_rules(&directory, file, &text);

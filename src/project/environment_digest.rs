@@ -28,7 +28,7 @@ use self::known_files::FileSurvey;
 pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
 pub(crate) use self::places::{EnvironmentSearch, environment_links, environments_of_programs};
 use crate::evidence::{BackgroundJob, BackgroundThread, open_regular_file};
-use crate::model::{Action, Digest, FileChangeKind, IdentityWriter, Plan, Tool, TreePath};
+use crate::model::{Action, Digest, FileChangeKind, IdentityWriter, NPM_SETTINGS_FILES, Plan, Tool, TreePath};
 use crate::process::{clock, resolve_program};
 use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use crate::sandbox::interpreter_of;
@@ -309,7 +309,7 @@ pub(crate) fn file_digest(path: &Path) -> Option<Digest> {
 /// Returns patterns for the names of configuration files; `*` matches any characters.
 fn configuration_patterns() -> impl Iterator<Item = &'static str> {
     let of_tools = Tool::ALL.into_iter().flat_map(|tool| tool.configuration().iter().copied());
-    CONFIGURATION.iter().copied().chain(of_tools)
+    CONFIGURATION.iter().chain(NPM_SETTINGS_FILES).copied().chain(of_tools)
 }
 
 /// Returns whether a file of this name pins package versions or configures tools.

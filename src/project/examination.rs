@@ -19,7 +19,7 @@ use crate::process::{
 use crate::project::error::ProjectError;
 use crate::sandbox::isolation;
 use crate::sandbox::{ChildEnvironment, EnvironmentAdditions};
-use crate::sandbox::{SandboxRequest, prepare_sandbox};
+use crate::sandbox::{MissingDirectories, SandboxRequest, prepare_sandbox};
 
 /// The isolation levels that may be unavailable. A process group is always available.
 const TRIED: [IsolationLevel; 3] = [IsolationLevel::Namespace, IsolationLevel::Cgroup, IsolationLevel::Landlock];
@@ -105,6 +105,7 @@ pub(super) fn trial_launch<'r>(
         settings: request.settings,
         own_caches: None,
         guarded: &[],
+        missing: MissingDirectories::Leave,
     })
     .map_err(ProjectError::Sandbox)?;
     Ok(move |strongest| LaunchRequest {

@@ -4,7 +4,7 @@
 //! What the user's own configuration allows needs no approval, and no approval records it.
 
 use crate::config::{ENV_FILE_CONTENT, opens_the_machine};
-use crate::model::{Digest, JudgedSettings, PlanSettings};
+use crate::model::{AsksFor, Digest, JudgedSettings, PlanSettings};
 use crate::spec::{WeakerSetting, first_settings, settings_by_rule, stricter_settings, unrecorded_env_file, weaker_settings};
 
 /// How the present settings compare with the approved ones.
@@ -16,8 +16,7 @@ pub(super) struct SettingsDecision {
     pub(super) names: Vec<String>,
     /// Where the present settings are stricter, one sentence each.
     pub(super) strengthened: Vec<String>,
-    /// Whether everything in `weakened` opens more of the machine to actions.
-    pub(super) opens_more: bool,
+    pub(super) asks_for: AsksFor,
     /// The settings that an approval without a person records; `None` if there are no present settings and none were
     /// approved.
     pub(super) by_rule: Option<JudgedSettings>,
@@ -38,7 +37,7 @@ pub(super) fn decide_settings(held: Option<&JudgedSettings>, settings: &PlanSett
             weakened: Vec::new(),
             names: Vec::new(),
             strengthened: Vec::new(),
-            opens_more: false,
+            asks_for: AsksFor::Less,
             by_rule,
             is_recorded: true,
         };
@@ -59,7 +58,11 @@ pub(super) fn decide_settings(held: Option<&JudgedSettings>, settings: &PlanSett
     }
     let opens = |setting: &WeakerSetting| now.values.get(&setting.key).is_some_and(|now| opens_the_machine(&setting.key, now));
     SettingsDecision {
-        opens_more: !weaker.is_empty() && weaker.iter().all(opens),
+        asks_for: match (!weaker.is_empty() && weaker.iter().all(opens), held) {
+            (false, _) => AsksFor::Less,
+            (true, Some(_)) => AsksFor::More,
+            (true, None) => AsksFor::MoreAtFirst,
+        },
         names: weaker.iter().map(|setting| setting.key.clone()).collect(),
         weakened: weaker.into_iter().map(|setting| setting.text).collect(),
         strengthened: if held.is_some() { stricter_settings(before, now) } else { Vec::new() },

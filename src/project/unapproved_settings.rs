@@ -61,7 +61,7 @@ fn find_unapproved(
     Ok(Some(UnapprovedPlan {
         task: TaskId::default_task(),
         file: CONFIGURATION_FILE.to_owned(),
-        opens_more: decision.opens_more,
+        asks_for: decision.asks_for,
         weakened,
         names,
         protected: Vec::new(),

@@ -43,9 +43,9 @@ use crate::run::run_plan::RunContext;
 use crate::run::stop_requests::{skip_reason, stop_reasons_for};
 use crate::sandbox::ChildEnvironment;
 use crate::sandbox::FailedAction;
-use crate::sandbox::SandboxRequest;
 use crate::sandbox::Secrets;
 use crate::sandbox::isolation;
+use crate::sandbox::{MissingDirectories, SandboxRequest};
 use crate::tools;
 use crate::tree::TreeIndex;
 use crate::verdict;
@@ -383,6 +383,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             settings: &settings,
             own_caches: Some(&own_caches),
             guarded: &guarded,
+            missing: MissingDirectories::Create,
         };
         isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)
     }

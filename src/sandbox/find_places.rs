@@ -14,7 +14,7 @@ use crate::sandbox::credentials::{CREDENTIAL_VARIABLES, CREDENTIALS, HiddenFrom}
 use crate::sandbox::path_cache::{Found, PathCache};
 use crate::sandbox::rules::{CACHE_VARIABLES, MEMORY, OVERLAY_HOME, PRIVATE, PRIVATE_TMPDIR, PathBase, RUN_TIME, RUN_TIME_DOORS};
 use crate::sandbox::visible::{EmptyPlaces, visible_paths};
-use crate::sandbox::{SandboxError, SandboxRequest};
+use crate::sandbox::{MissingDirectories, SandboxError, SandboxRequest};
 
 /// Finds all existing paths that a rule names for one action.
 pub(super) fn find_places(request: &SandboxRequest<'_>) -> Result<FoundPlaces, SandboxError> {
@@ -91,7 +91,7 @@ impl PlaceFinder<'_, '_> {
         // The user's own configuration says what projects may ask for. It stays read-only if a setting opens a directory
         // around it.
         for directory in self.bases(PathBase::Config) {
-            if self.is_opened(&directory) {
+            if self.request.missing == MissingDirectories::Create && self.is_opened(&directory) {
                 // A directory that is missing could be made by the action.
                 let _not_made = std::fs::create_dir(directory.join("proctor"));
             }
@@ -192,11 +192,27 @@ impl PlaceFinder<'_, '_> {
     }
 
     fn caches(&mut self) {
-        let named = CACHE_VARIABLES.iter().filter_map(|name| path_in(self.request.environment, name));
-        let own = self.request.own_caches.map(Path::to_owned);
-        for path in own.into_iter().chain(named).collect::<BTreeSet<PathBuf>>() {
+        let request = self.request;
+        let named = CACHE_VARIABLES.iter().filter_map(|name| Some((*name, path_in(request.environment, name)?)));
+        let mut paths: BTreeSet<PathBuf> = request.own_caches.map(Path::to_owned).into_iter().collect();
+        paths.extend(named.filter(|(name, path)| self.may_name(name, path)).map(|(_, path)| path));
+        for path in paths {
             self.add(&path, PlaceRule::Cache, Access::Writable);
         }
+    }
+
+    /// Returns whether the variable `name` may open `path`. The value of a variable can come from the project's files, and those
+    /// open nothing: the path has to be one that the variable names where proctor runs, or lie in a place that the action may
+    /// write anyway.
+    fn may_name(&mut self, name: &str, path: &Path) -> bool {
+        if paths_in(self.request.ambient, name, None).iter().any(|of_user| of_user == path) {
+            return true;
+        }
+        let opened = self.request.settings.writable.iter().filter_map(|written| self.expand("writable", written).ok());
+        let own = self.request.own_caches.map(Path::to_owned).into_iter().chain(opened);
+        let own: Vec<PathBuf> = own.map(|path| real_path(&path)).chain([self.survey.project.clone()]).collect();
+        // The links are resolved first: a check can make a link in the project that leads out of it.
+        self.path_cache.real(path).is_some_and(|real| own.iter().any(|own| real.starts_with(own)))
     }
 
     fn settings(&mut self) -> Result<(), SandboxError> {
@@ -204,7 +220,7 @@ impl PlaceFinder<'_, '_> {
         for written in &settings.writable {
             let path = self.expand("writable", written)?;
             let path = self.checked("writable", &path)?;
-            if path.symlink_metadata().is_err() {
+            if self.request.missing == MissingDirectories::Create && path.symlink_metadata().is_err() {
                 std::fs::create_dir_all(&path).map_err(|source| SandboxError::Missing {
                     key: "writable",
                     path: path.clone(),

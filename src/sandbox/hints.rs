@@ -1,6 +1,7 @@
 //! Hints for people about a failed action: variables that were not passed on to it, writes that the isolation denied,
 //! and effects of the snapshot that it ran on.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::config::SandboxSettings;
@@ -8,6 +9,7 @@ use crate::model::{Access, Action, ActionPhase, EndedAction, PlanNote, Sandbox};
 use crate::sandbox::credentials::is_of_package_index;
 use crate::sandbox::denied_write::{WriteLimits, denied_writes};
 use crate::sandbox::environment::ChildEnvironment;
+use crate::sandbox::rules::CACHE_VARIABLES;
 use crate::sandbox::snapshot_effects::{is_write_to_git, snapshot_effects};
 
 /// A failed action, with what is needed to find out why it may have failed.
@@ -37,7 +39,10 @@ impl FailedAction<'_> {
         } else {
             (Vec::new(), output.clone())
         };
-        let messages = self.missed_variables(&output).into_iter().chain(self.denied_writes(&output_of_plain)).chain(effects);
+        let mut messages = self.missed_variables(&output);
+        messages.extend(self.denied_writes(&output_of_plain));
+        let unopened = self.unopened_caches(&messages);
+        let messages = messages.into_iter().chain(unopened).chain(effects);
         messages
             .chain(self.hidden_credentials(&output))
             .map(|message| PlanNote { subject: self.action.name.clone(), message })
@@ -71,6 +76,26 @@ impl FailedAction<'_> {
             is_directory: &Path::is_dir,
         };
         denied_writes(output, &limits)
+    }
+
+    /// Returns a hint for each variable that names a cache to which the action cannot write, because the value comes from the
+    /// project's files. Paths that `said` names already are left out.
+    fn unopened_caches(&self, said: &[String]) -> Vec<String> {
+        let Some(sandbox) = self.sandbox else { return Vec::new() };
+        let named = CACHE_VARIABLES.iter().filter_map(|name| {
+            let path = Path::new(self.environment.variables.get(OsStr::new(name))?);
+            let around = sandbox.places.iter().rev().find(|place| path.starts_with(&place.path));
+            let is_closed = around.is_none_or(|place| place.access == Access::ReadOnly);
+            (is_closed && path.is_absolute() && path.exists()).then(|| (name, path.display().to_string()))
+        });
+        let named = named.filter(|(_, path)| !said.iter().any(|message| message.contains(path)));
+        named
+            .map(|(name, path)| {
+                format!(
+                    "`{name}` of the project's files names `{path}`, which only `writable` opens: if the command has to write there, put `writable = [{path:?}]` in `[sandbox]`"
+                )
+            })
+            .collect()
     }
 
     /// Returns a hint if a prerequisite could not fetch packages, and credentials of package indexes were hidden from it.

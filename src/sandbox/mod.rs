@@ -63,10 +63,19 @@ pub(crate) struct SandboxRequest<'a> {
     pub(crate) own_caches: Option<&'a Path>,
     /// Files and directories of the project that the action may only read, as absolute paths.
     pub(crate) guarded: &'a [PathBuf],
+    pub(crate) missing: MissingDirectories,
 }
 
-/// Computes an action's view of the file system. It creates directories that the settings name and caches that tools
-/// expect, if they are missing.
+/// What becomes of directories that the settings name and that are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MissingDirectories {
+    Create,
+    /// Nobody may have approved the settings, so nothing is created.
+    Leave,
+}
+
+/// Computes an action's view of the file system. It creates directories that the settings name and that are missing, if the request
+/// says so.
 ///
 /// The function looks up the paths in the rules and lists no directory trees, so it is fast enough to run before each
 /// action.

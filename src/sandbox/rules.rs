@@ -95,7 +95,8 @@ pub(super) const OWN_CACHE_VARIABLES: &[(&[&str], &str)] = &[
 ];
 
 /// Variables in the command's environment that name cache directories, which are made writable: the project's own, and
-/// those that the user or the settings chose. The caches of the home that no variable names are read-only.
+/// those that the user chose. A value that only the project's files give makes nothing writable beside the project
+/// (`PlaceFinder::may_name`). The caches of the home that no variable names are read-only.
 pub(super) const CACHE_VARIABLES: &[&str] = &[
     "XDG_CACHE_HOME",
     "PIP_CACHE_DIR",

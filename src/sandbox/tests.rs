@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::config::{Configuration, HomeAccess, ProtectionMode, SandboxSettings};
 use crate::model::{Access, ActionPhase, PackageCredentials, Sandbox};
 use crate::project::testing::action;
-use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
+use crate::sandbox::{MissingDirectories, SandboxError, SandboxRequest, prepare_sandbox};
 
 /// A small file system for a test: `home`, the project in `home/src/shop`, the store in `home/.local/state/proctor`,
 /// and the program `bin/tool`. `$TMPDIR` is the whole directory, so an action sees only the paths that a rule names.
@@ -22,6 +22,7 @@ struct World {
     ambient: BTreeMap<OsString, OsString>,
     settings: SandboxSettings,
     guarded: Vec<PathBuf>,
+    missing: MissingDirectories,
     phase: ActionPhase,
     program: PathBuf,
     project: &'static str,
@@ -40,6 +41,7 @@ impl World {
             ambient: BTreeMap::new(),
             settings: Configuration::default().sandbox,
             guarded: Vec::new(),
+            missing: MissingDirectories::Create,
             phase: ActionPhase::Step,
             program: root.join("bin/tool"),
             project: PROJECT,
@@ -68,7 +70,14 @@ impl World {
         path
     }
 
+    /// Sets a variable where proctor runs, and passes it on.
     fn variable(&mut self, name: &str, relative: &str) {
+        self.ambient(name, relative);
+        self.variable_of_project(name, relative);
+    }
+
+    /// Sets a variable of the action that proctor itself does not have, as the project's files can.
+    fn variable_of_project(&mut self, name: &str, relative: &str) {
         let value = relative.split(':').map(|path| self.path(path));
         self.environment.insert(name.into(), std::env::join_paths(value).expect("no colons"));
     }
@@ -92,6 +101,7 @@ impl World {
             settings: &self.settings,
             own_caches: None,
             guarded: &self.guarded,
+            missing: self.missing,
         })
     }
 
@@ -339,6 +349,36 @@ fn the_caches_of_the_home_are_read_and_only_those_that_a_variable_names_are_writ
 }
 
 #[test]
+fn a_variable_that_the_project_sets_opens_nothing_beside_the_project_and_what_is_writable() {
+    let mut world = World::new();
+    for place in ["home/.config/systemd/user", "home/other/.git/hooks", "home/shared/cache", "secrets"] {
+        world.directory(place);
+    }
+    world.directory("home/src/shop/cache");
+    symlink(world.path("home/.config"), world.path("home/src/shop/link")).expect("linked");
+    world.ambient("PIP_CACHE_DIR", "home/other");
+    for name in ["XDG_CACHE_HOME", "PIP_CACHE_DIR", "GOCACHE"] {
+        for place in ["home/.config", "home/other/.git/hooks", "home/src/shop/link", "home/src/shop/../../.config"] {
+            world.variable_of_project(name, place);
+            assert_eq!(world.access("home/.config/systemd/user"), Access::ReadOnly, "{name}={place}");
+            assert_eq!(world.access("home/other/.git/hooks"), Access::ReadOnly, "{name}={place}");
+        }
+        world.variable_of_project(name, "home/src/shop/cache");
+        assert_eq!(world.access("home/src/shop/cache"), Access::Writable, "{name}");
+    }
+    world.variable_of_project("XDG_CACHE_HOME", "home/shared/cache");
+    assert_eq!(world.access("home/shared/cache"), Access::ReadOnly);
+    world.settings.writable = vec!["~/shared".to_owned()];
+    assert_eq!(world.access("home/shared/cache"), Access::Writable);
+    for name in ["PYTHONPATH", "PATH", "JAVA_HOME", "HOME"] {
+        world.variable_of_project(name, "secrets");
+        assert_eq!(world.access("secrets"), private("tmpdir"), "{name}");
+    }
+    world.variable("PYTHONPATH", "secrets");
+    assert_eq!(world.access("secrets"), Access::ReadOnly, "the user has chosen it");
+}
+
+#[test]
 fn a_cache_that_would_open_the_store_secrets_or_home_is_none() {
     let mut world = World::new();
     world.directory("home/.ssh/cache");
@@ -353,7 +393,9 @@ fn a_cache_that_would_open_the_store_secrets_or_home_is_none() {
         world.variable("XDG_CACHE_HOME", place);
         assert_eq!(world.access(place), expected, "XDG_CACHE_HOME={place}");
     }
-    world.environment.insert("GOCACHE".into(), "/proc".into());
+    for variables in [&mut world.environment, &mut world.ambient] {
+        variables.insert("GOCACHE".into(), "/proc".into());
+    }
     assert_eq!(access_of(&world.prepare(), Path::new("/proc/1")), Access::ReadOnly);
 }
 

@@ -35,9 +35,9 @@ pub(super) fn visible_paths(
         looking.program(&interpreter, &mut paths);
     }
     for name in VISIBLE_VARIABLES {
-        paths.extend(paths_in(request.environment, name, Some(request.directory)));
+        paths.extend(looking.named_paths(request, project, name));
     }
-    for directory in paths_in(request.environment, "PATH", Some(request.directory)) {
+    for directory in looking.named_paths(request, project, "PATH") {
         paths.push(looking.prefix_of(&directory));
     }
     // Node searches for packages in every parent directory.
@@ -81,6 +81,15 @@ struct VisiblePathFinder<'e> {
 }
 
 impl VisiblePathFinder<'_> {
+    /// Returns the paths in a variable that it also has where proctor runs, and those in the project. The value can come from
+    /// the project's files, which show nothing that is hidden or private otherwise.
+    fn named_paths(&mut self, request: &SandboxRequest<'_>, project: &Path, name: &str) -> Vec<PathBuf> {
+        let of_user = paths_in(request.ambient, name, Some(request.directory));
+        let mut named = paths_in(request.environment, name, Some(request.directory));
+        named.retain(|path| of_user.contains(path) || self.path_cache.real(path).is_some_and(|real| real.starts_with(project)));
+        named
+    }
+
     /// Adds the files of a program: the program itself, and the installations that contain it before and after links
     /// are resolved.
     fn program(&mut self, program: &Path, paths: &mut Vec<PathBuf>) {

@@ -12,6 +12,7 @@ mod digest;
 mod files;
 mod init;
 mod made;
+mod new_actions;
 mod no_checks;
 mod policy;
 mod propose_triggers;

@@ -8,6 +8,7 @@ use globset::GlobBuilder;
 
 use crate::config::{ENV_FILE, ENV_FILE_CONTENT, WeakerWhen, default_of, missing, opens_the_machine, weaker_when, written_value};
 use crate::model::{JudgedSettings, SettingValue};
+use crate::spec::weakening::stricter;
 
 /// A setting that is weaker than the approved value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +54,11 @@ pub fn stricter_settings(before: &JudgedSettings, now: &JudgedSettings) -> Vec<S
     // A setting of which any change is weaker is so in both directions.
     let is_both = |one: &WeakerSetting| weaker_when(&one.key).is_some_and(|when| when.is_symmetric());
     let weaker = weaker_settings(now, before, &JudgedSettings::default()).into_iter().filter(|one| !is_both(one));
-    weaker.map(|setting| format!("before, {}", setting.text)).collect()
+    let text = |setting: WeakerSetting| {
+        let way_back = setting.text.strip_prefix(&format!("{}: ", setting.key)).unwrap_or(&setting.text);
+        format!("{}: {}", setting.key, stricter(way_back))
+    };
+    weaker.map(text).collect()
 }
 
 /// Returns the settings with which a project is compared that has no approved settings: the present ones, except that a
@@ -111,11 +116,18 @@ fn weakening(
     })
 }
 
-/// Returns whether an entry of a list matches one of the patterns that the user's own configuration allows.
+/// Returns whether an entry of a list is one of those that the user's own configuration allows, or matches one as a pattern. `*` alone
+/// allows every entry. No other pattern matches a path with a part that leads elsewhere than it reads: `..`, `.`, or none as in
+/// `~/.cache/`.
 fn is_allowed(entry: &str, allowed: Option<&SettingValue>) -> bool {
     let Some(SettingValue::List(patterns)) = allowed else { return false };
+    let below = entry.strip_prefix('/').unwrap_or(entry);
+    let is_plain = !below.split('/').any(|part| matches!(part, "" | "." | ".."));
     let matches = |pattern: &String| {
-        pattern == entry || GlobBuilder::new(pattern).build().is_ok_and(|glob| glob.compile_matcher().is_match(entry))
+        let glob = || GlobBuilder::new(pattern).literal_separator(true).build();
+        matches!(pattern.as_str(), "*" | "**")
+            || pattern == entry
+            || (is_plain && glob().is_ok_and(|glob| glob.compile_matcher().is_match(entry)))
     };
     patterns.iter().any(matches)
 }

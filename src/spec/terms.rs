@@ -9,7 +9,7 @@ use crate::model::{
     TaskCriteria, ToolPolicy,
 };
 use crate::spec::digest::canonical;
-use crate::spec::word_difference::VARIABLE;
+use crate::spec::word_difference::{VARIABLE, YES};
 
 /// An approval records at most this many characters of an action's command. People read them to see what was approved.
 const SHOWN: usize = 120;
@@ -137,7 +137,7 @@ fn collect_parts(name: String, value: &Value, parts: &mut BTreeMap<String, Strin
             return;
         }
         Value::Null | Value::Bool(false) => return,
-        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(true) => YES.to_owned(),
         Value::Number(number) => number.to_string(),
         Value::String(text) => text.clone(),
         Value::Array(values) if values.is_empty() => return,

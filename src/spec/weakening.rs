@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use crate::config::{Configuration, duration_text};
 use crate::model::{
-    ActionId, ActionPhase, ActionTerms, ApprovalTerms, ApprovedProgram, BlockOn, ByteSize, OnProtectedChange, OnSurvivors,
-    PlanTerms, Reuse, ToolPolicy,
+    ActionId, ActionTerms, ApprovalTerms, ApprovedProgram, BlockOn, ByteSize, OnProtectedChange, OnSurvivors, PlanTerms, Reuse,
+    ToolPolicy,
 };
+use crate::spec::new_actions::asked_of_new_actions;
 use crate::spec::propose_triggers::has_proposed_triggers;
 use crate::spec::word_difference::differing_parts;
 use crate::tools::{differs_in_neutral_words_only, recognise};
@@ -67,8 +68,7 @@ pub fn weakenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     found.extend(PLAN_RULES.iter().flat_map(|rule| rule(before, now)));
     found.extend(other_signers(before, now));
     found.extend(output_of_others(before, now));
-    found.extend(writes_of_new_actions(before, now));
-    found.extend(new_work_in_project(before, now));
+    found.extend(asked_of_new_actions(before, now));
     found
 }
 
@@ -94,12 +94,17 @@ pub fn strengthenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
             None => found.push(format!("{} is added: {}", label(id, new), new.shown)),
             Some(old) => {
                 let texts = ACTION_RULES.iter().flat_map(|rule| rule(new, old));
-                found.extend(texts.map(|text| format!("{}: before, {text}", label(id, new))));
+                found.extend(texts.map(|text| format!("{}: {}", label(id, new), stricter(&text))));
             }
         }
     }
-    found.extend(PLAN_RULES.iter().flat_map(|rule| rule(now, before)).map(|text| format!("before, {text}")));
+    found.extend(PLAN_RULES.iter().flat_map(|rule| rule(now, before)).map(|text| stricter(&text)));
     found
+}
+
+/// Returns how something is stricter, of which only the words for the way back are known.
+pub(super) fn stricter(way_back: &str) -> String {
+    format!("stricter now (the way back would be: {way_back})")
 }
 
 /// Returns, in words, which actions have a new name. A new name does not make a verdict easier.
@@ -130,13 +135,15 @@ fn is_same(one: &ActionTerms, other: &ActionTerms) -> bool {
     one.does == other.does || (one.does_with_found.is_some() && one.does_with_found == other.does_with_found)
 }
 
-fn label<'a>(id: &'a ActionId, action: &'a ActionTerms) -> &'a str {
+pub(super) fn label<'a>(id: &'a ActionId, action: &'a ActionTerms) -> &'a str {
     action.name.as_deref().unwrap_or(id.as_str())
 }
 
 fn action_weakenings(label: &str, old: &ActionTerms, new: &ActionTerms, may_fail: bool) -> Vec<String> {
     let longer_by_rule = is_moderate(old, new).then(|| old.timeout_ms.max(new.timeout_ms));
-    let old = &ActionTerms { timeout_ms: longer_by_rule.unwrap_or(old.timeout_ms), ..old.clone() };
+    let idle_timeout_ms =
+        if is_idle_time_moderate(old, new) { old.idle_timeout_ms.max(new.idle_timeout_ms) } else { old.idle_timeout_ms };
+    let old = &ActionTerms { timeout_ms: longer_by_rule.unwrap_or(old.timeout_ms), idle_timeout_ms, ..old.clone() };
     let texts = does_something_else(old, new, may_fail).into_iter();
     let texts = texts.chain(ACTION_RULES.iter().flat_map(|rule| rule(old, new)));
     texts.map(|text| format!("{label}: {text}")).collect()
@@ -181,6 +188,11 @@ fn is_moderate(old: &ActionTerms, new: &ActionTerms) -> bool {
     u128::from(new.timeout_ms) <= u128::from(old.timeout_ms.saturating_mul(2)).max(default)
 }
 
+/// Returns whether an action may be silent for at most twice the approved time, as [`is_moderate`] says it of the time-out.
+fn is_idle_time_moderate(old: &ActionTerms, new: &ActionTerms) -> bool {
+    matches!((old.idle_timeout_ms, new.idle_timeout_ms), (Some(old), Some(new)) if new <= old.saturating_mul(2))
+}
+
 /// Returns the terms that an approval without a person records: those of the new plan, but with the approved time-outs where
 /// the new ones are longer, so that a time-out cannot be doubled again and again. What was found of a program when its
 /// command was approved stays on record while the command names the same program, and the tree of the first approval always.
@@ -189,6 +201,9 @@ pub fn terms_by_rule(before: &PlanTerms, now: PlanTerms) -> PlanTerms {
     for (id, action) in &mut terms.actions {
         if let Some(old) = counterpart(id, &now.actions[id], &now, before) {
             action.timeout_ms = action.timeout_ms.min(old.timeout_ms);
+            if let (Some(old), Some(new)) = (old.idle_timeout_ms, action.idle_timeout_ms) {
+                action.idle_timeout_ms = Some(new.min(old));
+            }
             action.approved_on = old.approved_on;
             if names_same_program(old, action) {
                 action.program = ApprovedProgram::carried(old.program.as_ref(), action.program.as_ref());
@@ -280,7 +295,10 @@ fn survivors(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
 }
 
 fn fewer_triggers(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
-    if old.paths.is_empty() {
+    if new.paths.iter().any(|glob| glob == "**") {
+        return Vec::new();
+    }
+    if old.paths.is_empty() || old.paths.iter().any(|glob| glob == "**") {
         if has_proposed_triggers(new) {
             return Vec::new();
         }
@@ -308,35 +326,9 @@ fn more_writes(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
     said(&missing(&new.writes, &old.writes), |globs| format!("what it writes to these paths is copied to the project: {globs}"))
 }
 
-/// Reports new actions that may change files in the project. A new action without `writes` makes nothing weaker.
-fn writes_of_new_actions(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
-    let added = new.actions.iter().filter(|(id, action)| counterpart(id, action, new, old).is_none());
-    let texts = added.flat_map(|(id, action)| {
-        let globs: Vec<_> = action.writes.iter().collect();
-        said(&globs, |globs| format!("{}: what it writes to these paths is copied to the project: {globs}", label(id, action)))
-    });
-    texts.collect()
-}
-
 fn leaves_snapshot(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
     let is_weaker = !old.in_place && new.in_place;
     is_weaker.then(|| "it runs in the project itself and not on a snapshot any more".to_owned()).into_iter().collect()
-}
-
-/// Reports new actions that work in the project itself: prerequisites, services, clean-up, and checks without a snapshot.
-/// They can change what every later check reads.
-fn new_work_in_project(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
-    let added = new.actions.iter().filter(|(id, action)| counterpart(id, action, new, old).is_none());
-    let texts = added.filter_map(|(id, action)| {
-        let what = match action.phase {
-            Some(ActionPhase::Prerequisite) => "a new prerequisite",
-            Some(ActionPhase::Cleanup) => "a new clean-up",
-            Some(ActionPhase::Step) | None if action.in_place => "a new check",
-            Some(ActionPhase::Step) | None => return None,
-        };
-        Some(format!("{}: {what} works in the project itself: {}", label(id, action), action.shown))
-    });
-    texts.collect()
 }
 
 fn longer_suite(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
@@ -460,7 +452,7 @@ fn missing<'a, T: PartialEq>(all: &'a [T], there: &[T]) -> Vec<&'a T> {
     all.iter().filter(|one| !there.contains(one)).collect()
 }
 
-fn said<T: Display>(what: &[T], text: impl Fn(&str) -> String) -> Vec<String> {
+pub(super) fn said<T: Display>(what: &[T], text: impl Fn(&str) -> String) -> Vec<String> {
     let listed = what.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     (!what.is_empty()).then(|| text(&listed)).into_iter().collect()
 }
@@ -476,7 +468,7 @@ fn is_wider(old: Option<u64>, new: Option<u64>) -> bool {
 
 fn longer(what: &str, old: Option<u64>, new: Option<u64>) -> Option<String> {
     let text =
-        |limit: Option<u64>| limit.map_or_else(|| "none".to_owned(), |millis| duration_text(Duration::from_millis(millis)));
+        |limit: Option<u64>| limit.map_or_else(|| "unlimited".to_owned(), |millis| duration_text(Duration::from_millis(millis)));
     is_wider(old, new).then(|| format!("{what} {} instead of {}", text(new), text(old)))
 }
 

@@ -95,11 +95,26 @@ fn other_parts(before: &ActionWords, now: &ActionWords) -> Vec<String> {
                 (Some(_), Some(_)) => format!("the variable {variable} has another value"),
             });
         }
-        let text = |value: Option<&String>| value.map_or_else(|| "none".to_owned(), |value| quoted(value));
-        Some(format!("{name} {} instead of {}", text(new), text(old)))
+        let shown = PART_NAMES.iter().find(|(part, _)| part == name).map_or(name.as_str(), |(_, shown)| shown);
+        let text = |value: Option<&String>| value.map_or_else(|| "nothing".to_owned(), |value| quoted(value));
+        let is_on = |value: Option<&String>| value.is_some_and(|value| value == YES);
+        Some(if is_on(new) && old.is_none() {
+            format!("{shown} is on now")
+        } else if is_on(old) && new.is_none() {
+            format!("{shown} is off now")
+        } else {
+            format!("{shown} {} instead of {}", text(new), text(old))
+        })
     });
     texts.collect()
 }
+
+/// The value of a part that is on.
+pub(super) const YES: &str = "yes";
+
+/// The parts whose names say little to a person, each with the words of `proctor.toml` or of the reports.
+const PART_NAMES: &[(&str, &str)] =
+    &[("class", "the class of the check"), ("command.shell", "`shell`"), ("once.creates", "`creates`"), ("tool", "`tool`")];
 
 /// What the name of a part begins with if the part is a variable of the environment.
 pub(super) const VARIABLE: &str = "environment.";

@@ -36,6 +36,7 @@ mod neutral_words;
 mod no_work;
 mod node_test;
 mod node_tests;
+mod npm_settings;
 mod output_so_far;
 mod package_json;
 mod places;
@@ -75,6 +76,7 @@ pub use linter::{
 };
 pub use mending::{is_lock_file, judge_mended, runs_linter};
 pub use neutral_words::differs_in_neutral_words_only;
+pub use npm_settings::{deciding_npm_setting, judge_npm_setting};
 pub use output_so_far::OutputSoFar;
 pub(crate) use package_json::{script_name, scripts};
 pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};

@@ -17,7 +17,7 @@ use crate::tree::stamp::{EntryStamp, Trust};
 
 /// The most bytes of a rules file, such as `.gitignore`; a longer one counts as unreadable. git has no such bound, but
 /// an untrusted tree needs one.
-pub(super) const MAX_RULES_BYTES: u64 = 1024 * 1024;
+pub const MAX_RULES_BYTES: u64 = 1024 * 1024;
 
 /// The size of the buffer through which files are read and hashed, in bytes.
 pub(super) const BUFFER_BYTES: usize = 64 * 1024;

@@ -67,6 +67,7 @@ pub use changes::{ContentChange, content_changes};
 pub use checkout::{CheckoutError, check_out};
 pub use committed::{CommittedTree, committed_tree, committed_tree_within};
 pub use compare::{changed_paths, compare};
+pub use content::MAX_RULES_BYTES;
 pub use digest::{DigestedEntry, compute_directory_digest};
 pub use error::TreeError;
 pub use hints::TreeHints;

@@ -45,7 +45,7 @@ fn a_weaker_setting_is_refused_before_anything_runs_and_approved_at_a_terminal()
     error: task `default` of `proctor.toml` asks for more than was approved: nothing was run
       sandbox.mode: "off" instead of "auto"
       sandbox.visible: asks for more: ["~/.ssh"]
-      hint: take it back, or have a person approve it at a terminal: `proctor approve`. What your own projects may always ask for stands in `~/.config/proctor/config.toml`
+      hint: take it back, or have a person approve it at a terminal: `proctor approve`. What your own projects may always ask for stands in `<config>/proctor/config.toml`
     "#);
     // A typed command and a named check run under the same settings.
     let mut typed = project.watch([".", "--", "true"]);
@@ -83,6 +83,7 @@ fn a_first_run_opens_nothing_of_the_machine_by_itself() {
         let output = refused(&project, &["run"]);
         assert!(output.stderr.contains(said), "{}", output.snapshot());
         assert!(output.stderr.contains("proctor approve") && output.stderr.contains("config.toml"), "{}", output.snapshot());
+        assert!(output.stderr.contains("asks for more than a project may without an approval"), "{}", output.snapshot());
         project.save("proctor.toml", CHECK);
         project.proctor(["run"]).success();
         assert!(last_approval(&project)["terms"]["settings"].is_object());
@@ -174,6 +175,32 @@ fn new_work_in_the_project_itself_is_asked_for() {
         project.save("proctor.toml", &format!("{CHECK}[[check]]\nname = \"more\"\ncommand = \"true\"\n"));
         project.proctor(["run"]).success();
     }
+}
+
+#[test]
+fn a_file_of_variables_that_a_link_fetches_from_outside_is_asked_for_at_the_first_run() {
+    let project = project("[environment]\nenv_file = \".env\"\n");
+    let outside = project.root().join("outside.env");
+    fs::write(&outside, "TOKEN=of-the-user\n").expect("it is ours");
+    symlink(&outside, project.path().join(".env")).expect("it is ours");
+    let output = refused(&project, &["run"]);
+    assert!(output.stderr.contains(&format!("environment.env_file: {outside:?}")), "{}", output.snapshot());
+    fs::remove_file(project.path().join(".env")).expect("it is ours");
+    project.save(".env", "TOKEN=of-the-project\n");
+    project.proctor(["run"]).success();
+}
+
+/// A check that appends such a check to `proctor.toml` must not have it run by the next run.
+#[test]
+fn a_new_check_that_sets_variables_is_asked_for() {
+    let project = project("");
+    project.proctor(["run"]).success();
+    let more = "[[check]]\nname = \"more\"\ncommand = [\"true\"]\n";
+    project.save("proctor.toml", &format!("{CHECK}{more}environment = {{ PYTHONPATH = \"planted\" }}\n"));
+    let refused = project.proctor(["run"]).status(3);
+    assert!(refused.stderr.contains("more: a new check sets these variables: PYTHONPATH"), "{}", refused.snapshot());
+    project.save("proctor.toml", &format!("{CHECK}{more}"));
+    project.proctor(["run"]).success();
 }
 
 #[test]

@@ -205,3 +205,18 @@ fn t23_only_pytest_itself_can_have_a_control() {
         assert!(refused.stderr.contains("control"), "{}", refused.snapshot());
     }
 }
+
+/// npm starts every program with the shell that the project's `.npmrc` names.
+#[test]
+fn a_setting_of_npm_that_has_the_tool_not_started_is_no_success() {
+    let toml = "[[check]]\nname = \"types\"\ncommand = [\"./npx\", \"tsc\", \"--noEmit\"]\n";
+    let project = Project::new().toml(toml).executable("npx", "#!/bin/sh\nexit 0\n");
+    project.proctor(["run"]).success();
+    project.save(".npmrc", "save-exact=true\nscript-shell=/bin/true\n");
+    let report = project.proctor(["run"]).failure().report();
+    assert_eq!(code(&report), "INCONSISTENT", "{}", reason(&report));
+    assert!(reason(&report).contains("`script-shell=/bin/true` in `.npmrc`"), "{}", reason(&report));
+    assert!(configuration_changed(&report).iter().any(|file| file.contains(".npmrc")));
+    project.save(".npmrc", "save-exact=true\n");
+    project.proctor(["run"]).success();
+}

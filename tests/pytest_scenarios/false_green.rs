@@ -9,6 +9,9 @@ const BAD: &[u8] = b"def test_bad():\n    assert 1 == 2\n";
 /// A module in place of pytest that writes a report of one passed test.
 const FORGER: &[u8] = b"import sys\n\nfor word in sys.argv:\n    if word.startswith('--junitxml='):\n        with open(word.split('=', 1)[1], 'w') as file:\n            file.write('<testsuites><testsuite tests=\"1\"><testcase classname=\"test_a\" name=\"test_x\"/></testsuite></testsuites>')\n";
 
+/// A module that pytest imports: it forges the report and prints what pytest prints.
+const HIDING: &[u8] = b"import os\nimport sys\n\nfor word in sys.argv:\n    if word.startswith('--junitxml='):\n        with open(word.split('=', 1)[1], 'w') as file:\n            file.write('<testsuites><testsuite tests=\"1\"><testcase classname=\"test_a\" name=\"test_x\"/></testsuite></testsuites>')\nprint('============================= test session starts ==============================')\nprint('============================== 1 passed in 0.01s ===============================', flush=True)\nos._exit(0)\n";
+
 /// A `conftest.py` that takes the failures out of the written report and ends the process with 0.
 const REMOVER: &[u8] = b"import atexit\nimport os\nimport re\nimport sys\n\n\ndef remove():\n    path = next(word.split('=', 1)[1] for word in sys.argv if word.startswith('--junitxml='))\n    text = open(path).read()\n    text = re.sub('<failure.*?</failure>', '', text, flags=re.S).replace('failures=\"1\"', 'failures=\"0\"')\n    with open(path, 'w') as file:\n        file.write(text)\n    sys.stdout.flush()\n    os._exit(0)\n\n\natexit.register(remove)\n";
 
@@ -38,6 +41,8 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         ("test_a.py", BAD),
     ]),
     green("G2 V5 a local pytest.py writes a passing report", &["INCONSISTENT"], &[("pytest.py", FORGER), ("test_a.py", BAD)]),
+    green("G2 a local iniconfig.py writes a passing report", &["INCONSISTENT"], &[("iniconfig.py", HIDING), ("test_a.py", BAD)]),
+    green("G2 a local argparse.py writes a passing report", &["INCONSISTENT"], &[("argparse.py", HIDING), ("test_a.py", BAD)]),
     Scenario {
         environment: &[("PYTHONPATH", "vendor")],
         ..green("G2 V21 a pytest in PYTHONPATH writes a passing report", &["INCONSISTENT"], &[

@@ -119,6 +119,37 @@ fn a_cache_that_somebody_chose_is_used_and_written() {
     }
 }
 
+/// A stranger's clone must not write to the user's configuration because it calls that a cache.
+#[test]
+fn a_variable_of_the_projects_own_files_opens_no_directory_for_writing() {
+    for level in LEVELS {
+        let machine = machine();
+        let (home, state) = (machine.path().join("home"), machine.path().join("state"));
+        let units = home.join(".config/systemd/user");
+        for directory in [&units, &state] {
+            fs::create_dir_all(directory).expect("made");
+        }
+        let write = format!("echo evil > {0}/evil.service\necho evil > {0}/other.service\n", units.display());
+        let variable = |name: &str| format!("{name}={}", home.join(".config").display());
+        let attack = project(&write, &home, &state, level).file(".env", &format!("{}\n", variable("PIP_CACHE_DIR")));
+        let quoted = variable("XDG_CACHE_HOME").replacen('=', " = \"", 1);
+        let toml = format!(
+            "[environment]\nenv_file = \".env\"\n[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\nenvironment = {{ {quoted}\" }}\n"
+        );
+        attack.save("proctor.toml", &toml);
+        let run = attack.proctor(["run"]).any_status();
+        assert_eq!(files_below(&units), BTreeMap::new(), "{level}: {}", run.snapshot());
+        // A check that fails says which line opens the directory.
+        attack.save("script.sh", "exit 1\n");
+        let failed = attack.proctor(["run"]).status(1);
+        assert!(failed.stdout.contains("writable = [\""), "{level}: {}", failed.snapshot());
+        attack.save("proctor.toml", &format!("{toml}[sandbox]\nwritable = [\"~/.config\"]\n"));
+        attack.save("script.sh", &write);
+        attack.proctor(["run"]).success();
+        assert!(units.join("evil.service").exists(), "{level}: whoever opens the directory has it opened");
+    }
+}
+
 #[test]
 fn a_write_to_the_cache_of_the_home_names_the_line_that_allows_it() {
     let project = Project::new().toml("[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n");

@@ -13,7 +13,7 @@ use crate::cli::specification_arguments::ApproveOptions;
 use crate::cli::specification_files;
 use crate::cli::terminal;
 use crate::evidence::read_regular_text;
-use crate::model::{ApprovalWay, CommandExit, Plan, UnapprovedPlan, approve_command};
+use crate::model::{ApprovalWay, CommandExit, Plan, UnapprovedPlan, approve_command, shown_line};
 use crate::process::Control;
 use crate::project::{ApprovalQuestion, ApprovedBy, PersonPresence, ProjectScope, ProjectSettings, Workspace};
 
@@ -127,7 +127,8 @@ fn ask_for_name(unapproved: &UnapprovedPlan, control: &Control) -> bool {
     types(&screen::approval_prompt(unapproved), unapproved.name_to_type(), control)
 }
 
-/// Asks once, and returns whether the person typed exactly what is expected. Whatever was typed before the question was shown is no answer.
+/// Asks once, and returns whether the person typed what is expected, or what the screen shows for it: a name can have characters that
+/// are shown escaped. Whatever was typed before the question was shown is no answer.
 pub(super) fn types(question: &str, expected: &str, control: &Control) -> bool {
     terminal::forget_input();
     render::prompt(question);
@@ -135,5 +136,21 @@ pub(super) fn types(question: &str, expected: &str, control: &Control) -> bool {
     if answer.is_none() {
         render::end_prompt();
     }
-    answer.is_some_and(|answer| answer.strip_suffix('\n').unwrap_or(&answer) == expected)
+    answer.is_some_and(|answer| is_answer(answer.strip_suffix('\n').unwrap_or(&answer), expected))
+}
+
+fn is_answer(answer: &str, expected: &str) -> bool {
+    answer == expected || answer == shown_line(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_typed_as_it_is_or_as_it_is_shown() {
+        let name = "\u{26a0} tests\u{202e}";
+        assert!(is_answer(name, name) && is_answer(&shown_line(name), name) && shown_line(name) != name);
+        assert!(!is_answer("\u{26a0} tests", name) && !is_answer("", name));
+    }
 }

@@ -152,6 +152,10 @@ fn check_project(root: &Path, settings: &SpecificationSettings) -> Result<Vec<Fi
     match read_text(&path) {
         Ok(text) => {
             files.push(check_configuration(root, CONFIGURATION_FILE, &text)?);
+            if text.len() > config::LONGEST_TEXT {
+                // The search for specifications reads every file of the tree, and this one may have no end.
+                return Ok(files);
+            }
             configuration = config::read(&text, CONFIGURATION_FILE).unwrap_or_default();
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {}

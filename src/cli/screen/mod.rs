@@ -21,13 +21,14 @@ pub(crate) use self::history::{
 pub(crate) use self::project_status::{project_lines, project_status};
 pub(crate) use self::several_tasks::{TaskSummary, summary_lines, summary_words, task_heading};
 pub(crate) use self::unmet::unmet;
+use crate::cli::environment;
 use crate::cli::style::{Line, Style, Tone};
 use crate::daemon::{WayIntoProject, ignore_advice};
 use crate::git::read_git_index;
 use crate::model::{
-    ApprovalWay, ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult, OverallStatus,
-    PauseRecord, PlanNote, PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan,
-    approve_command, plan_subject, quoted_text,
+    ApprovalWay, AsksFor, ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult,
+    OverallStatus, PauseRecord, PlanNote, PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath,
+    UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use crate::project::{ProjectSettings, RecordedRun, UnmetDependency, decides_the_verdict};
 use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SnapshotV2, TestsModifiedV2, WrittenV2, count_checks};
@@ -345,36 +346,35 @@ pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
 /// that its settings open more; the following lines say where.
 pub(crate) fn not_approved(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
-    let first = if unapproved.opens_more {
-        format!("{subject} asks for more than was approved: nothing was run")
-    } else {
-        format!("{subject} asks for less than was approved: nothing was run")
-    };
+    let first = format!("{subject} {}: nothing was run", unapproved.asks_for.words());
     std::iter::once(first).chain(unapproved.weakened.iter().cloned()).collect()
 }
 
-/// Returns the lines for the person who approves a plan: what is weaker, which protected files changed, what is
-/// stricter, and which changes are neither weaker nor stricter.
+/// Returns the lines for the person who approves a plan: which changes are neither weaker nor stricter, what is stricter, which
+/// protected files changed, and what is weaker. What is weaker stands last, beside the question, so that nothing pushes it off the
+/// screen.
 pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
     let first = if unapproved.weakened.is_empty() {
         format!("protected files of {subject} are not what was approved")
-    } else if unapproved.opens_more {
-        format!("{subject} asks for more than was approved")
     } else {
-        format!("{subject} asks for less than was approved")
+        format!("{subject} {}", unapproved.asks_for.words())
     };
     let mut lines = vec![first];
-    for (word, texts) in [
-        ("weakened", &unapproved.weakened),
-        ("protected", &unapproved.protected),
-        ("strengthened", &unapproved.strengthened),
-        ("neutral", &unapproved.neutral),
+    for (word, texts, most) in [
+        ("neutral", &unapproved.neutral, SHOWN_HARMLESS),
+        ("strengthened", &unapproved.strengthened, SHOWN_HARMLESS),
+        ("protected", &unapproved.protected, usize::MAX),
+        ("weakened", &unapproved.weakened, usize::MAX),
     ] {
-        lines.extend(texts.iter().map(|text| format!("  {word}: {text}")));
+        lines.extend(texts.iter().take(most).map(|text| format!("  {word}: {text}")));
+        lines.extend(texts.len().checked_sub(most).filter(|more| *more > 0).map(|more| format!("  {word}: and {more} more")));
     }
     lines
 }
+
+/// The most changes of one kind that weaken nothing and are shown in a question; further ones are only counted.
+const SHOWN_HARMLESS: usize = 5;
 
 /// Returns the question under [`difference`], whose answer a person types on the same line.
 pub(crate) fn approval_prompt(unapproved: &UnapprovedPlan) -> String {
@@ -386,11 +386,18 @@ pub(crate) fn approval_prompt(unapproved: &UnapprovedPlan) -> String {
 pub(crate) fn approve_hint(unapproved: &UnapprovedPlan) -> String {
     let command = approve_command(&unapproved.task);
     match unapproved.way {
-        ApprovalWay::Answer if unapproved.opens_more => format!(
-            "take it back, or have a person approve it at a terminal: `{command}`. What your own projects may always ask for \
-             stands in `~/.config/proctor/config.toml`"
-        ),
-        ApprovalWay::Answer => format!("take it back, or have a person approve it at a terminal: `{command}`"),
+        ApprovalWay::Answer => {
+            let hint = format!("take it back, or have a person approve it at a terminal: `{command}`");
+            match unapproved.asks_for {
+                AsksFor::Less => hint,
+                AsksFor::More | AsksFor::MoreAtFirst => {
+                    format!(
+                        "{hint}. What your own projects may always ask for stands in `{}`",
+                        environment::shown_user_configuration()
+                    )
+                }
+            }
+        }
         ApprovalWay::Signature => {
             format!("take it back, or have it signed: `{command} --print > approval.json`, then `{command} --signature FILE.sig`")
         }
@@ -494,4 +501,30 @@ fn route(report: &ExecutionReportV2) -> Option<String> {
     // If the route is for another phase, it is only advice and does not move the task.
     let route = report.route.as_ref().filter(|route| route.phase == tdd.phase)?;
     Some(format!("{} → {}", tdd.phase.name(), node_words(route.next_node)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Many harmless changes must not push the one that matters off the screen.
+    #[test]
+    fn what_is_weakened_stands_last_and_harmless_changes_are_counted() {
+        let changes = |what: &str, count: usize| (1..=count).map(|number| format!("{what} {number}")).collect::<Vec<_>>();
+        let unapproved = UnapprovedPlan {
+            task: TaskId::default_task(),
+            file: "proctor.toml".to_owned(),
+            asks_for: AsksFor::Less,
+            weakened: changes("w", 7),
+            names: vec!["w".to_owned()],
+            protected: Vec::new(),
+            strengthened: changes("s", 60),
+            neutral: changes("n", 5),
+            way: ApprovalWay::Answer,
+        };
+        let lines = difference(&unapproved);
+        assert_eq!(lines.len(), 1 + 5 + (5 + 1) + 7);
+        assert_eq!((lines[6].as_str(), lines[11].as_str()), ("  strengthened: s 1", "  strengthened: and 55 more"));
+        assert_eq!(lines.last().map(String::as_str), Some("  weakened: w 7"));
+    }
 }

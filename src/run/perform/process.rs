@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::ProtectionMode;
-use crate::evidence::{OutputDirectory, ReportWatch, Slot};
+use crate::evidence::{OutputDirectory, ReportWatch, Slot, read_regular_text};
 use crate::model::{
     Action, ActionKind, ActionLimits, ActionPhase, CapturedOutput, ClientCall, ENGINE_SOCKET_OPEN, EndedAction, IsolationLevel,
     JudgedBy, PlanNote, ResultType, SpawnFailure, ToolReport,
@@ -38,6 +38,9 @@ const CLOCK_TOLERANCE: Duration = Duration::from_millis(500);
 
 /// How many launchers (the process that starts actions) are tried for an action that was not started yet.
 const LAUNCHERS: usize = 2;
+
+/// The most bytes of a file with settings of npm that are read.
+const NPM_SETTINGS_CAP: u64 = 1 << 20;
 
 /// A process that is ready to start: the request to the launcher (the process that starts an action's processes), the
 /// limits, and the files for the output.
@@ -319,7 +322,13 @@ impl Performer<'_, '_> {
         };
         let said = tools::name_what_hung(&input, tools::interpret(&input), &source);
         let seen = with_command_environment(action, &environment);
-        let said = tools::judge_hidden(said, root, tools::hiding_module(&seen, root, &self.working_directory(action), &names_in));
+        let hiding = tools::hiding_module(&seen, root, &self.working_directory(action), &names_in);
+        let said = tools::judge_hidden(said, root, hiding.as_ref());
+        let message = hiding.and_then(|hiding| hiding.note(root));
+        notes.extend(message.map(|message| PlanNote { subject: action.name.clone(), message }));
+        // npm follows a link, wherever it leads.
+        let followed = |path: &Path| source(path).or_else(|| read_regular_text(&root.join(path), NPM_SETTINGS_CAP).ok());
+        let said = tools::judge_npm_setting(said, tools::deciding_npm_setting(action, &action.directory, &followed));
         let said = tools::judge_mended(said, &changed);
         let mut said = tools::add_source_lines(said, &source);
         tools::add_test_bodies(&mut said.cases, &source);

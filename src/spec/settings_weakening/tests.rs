@@ -255,6 +255,29 @@ fn what_the_user_allows_is_not_asked_for_and_not_recorded() {
     assert_eq!(settings_by_rule(&before, &now), before);
 }
 
+/// `~/.cache/../.config` reads like a directory of `~/.cache`, and is none.
+#[test]
+fn a_pattern_of_the_user_allows_only_what_lies_where_it_says() {
+    let asked = |pattern: &str, entry: &str| {
+        let now = settings(&format!("[sandbox]\nwritable = [{entry:?}]\n"));
+        let allowed = [("sandbox.writable".to_owned(), SettingValue::List(vec![pattern.to_owned()]))];
+        !weaker_settings(&settings(""), &now, &JudgedSettings { values: allowed.into() }).is_empty()
+    };
+    for entry in ["~/.cache/../.config", "~/.cache/x/../../.config", "~/.cache/a/b", "~/.cache/..", "~/.cache/.", "~/.cache/"] {
+        assert!(asked("~/.cache/*", entry), "{entry}");
+    }
+    assert!(asked("~/**", "~/.cache/../.ssh") && asked("/srv/**", "/srv/../etc"));
+    for (pattern, entry) in [
+        ("~/.cache/*", "~/.cache/pip"),
+        ("~/**", "~/.cache/a/b"),
+        ("/srv/*", "/srv/x"),
+        ("../shared", "../shared"),
+        ("*", "/srv/../etc"),
+    ] {
+        assert!(!asked(pattern, entry), "{pattern} {entry}");
+    }
+}
+
 #[test]
 fn approvals_of_before_a_setting_was_there_hold_its_default() {
     let before = JudgedSettings::default();
@@ -271,6 +294,12 @@ fn sizes_are_shown_as_a_person_writes_them() {
     let settings = |key: &str, value: SettingValue| JudgedSettings { values: [(key.to_owned(), value)].into() };
     let off = || SettingValue::Text("off".to_owned());
     let rows = [
+        (
+            "sandbox.max_snapshot_bytes",
+            SettingValue::Number(2 << 30),
+            SettingValue::Number(1 << 20),
+            "sandbox.max_snapshot_bytes: \"1MiB\" instead of \"2GiB\"",
+        ),
         ("sandbox.memory", SettingValue::Number(256 << 20), off(), "sandbox.memory: \"off\" instead of \"256MiB\""),
         ("evidence.max_bytes", off(), SettingValue::Number(1), "evidence.max_bytes: \"1B\" instead of \"off\""),
         ("sandbox.processes", SettingValue::Number(64), off(), "sandbox.processes: \"off\" instead of 64"),

@@ -114,7 +114,10 @@ fn each_kind_of_weakening_is_named() {
             plan.steps[0].expected_exit_codes = vec![0, 1, 2]
         }),
         ("STEP.1: timeout 301s instead of 1m", |plan| plan.steps[0].timeout = Duration::from_secs(301)),
-        ("STEP.1: longest time without output none instead of 10s", |plan| plan.steps[0].idle_timeout = None),
+        ("STEP.1: longest time without output unlimited instead of 10s", |plan| plan.steps[0].idle_timeout = None),
+        ("STEP.1: longest time without output 21s instead of 10s", |plan| {
+            plan.steps[0].idle_timeout = Some(Duration::from_secs(21));
+        }),
         ("STEP.1: more output: no limit instead of 1kB", |plan| plan.steps[0].max_output = None),
         ("STEP.1: more output: 1001B instead of 1kB", |plan| plan.steps[0].max_output = Some(ByteSize(1001))),
         ("STEP.1: findings are not judged by a policy any more", |plan| plan.steps[0].policy = None),
@@ -136,7 +139,7 @@ fn each_kind_of_weakening_is_named() {
             plan.steps[0].on_survivors = OnSurvivors::Report;
         }),
         ("STEP.1: its runner need not fail a test that must fail any more", |plan| plan.steps[0].control = false),
-        ("timeout of the suite none instead of 10m", |plan| plan.timeout = None),
+        ("timeout of the suite unlimited instead of 10m", |plan| plan.timeout = None),
         ("a success condition is removed: STEP.1.exitCode === 0", |plan| criteria(plan).success.clear()),
         ("a success condition is removed: STEP.1.exitCode === 0", |plan| {
             criteria(plan).success[0].condition = "STEP.1.exitCode >= 0".to_owned();
@@ -174,6 +177,8 @@ fn what_asks_for_more_or_is_for_people_weakens_nothing() {
         |plan| plan.steps[0].expected_exit_codes.clear(),
         |plan| plan.steps[0].timeout = Duration::from_secs(59),
         |plan| plan.steps[0].idle_timeout = Some(Duration::from_secs(9)),
+        |plan| plan.steps[0].idle_timeout = Some(Duration::from_secs(20)),
+        |plan| plan.steps[0].paths = vec!["**".to_owned()],
         |plan| plan.steps[0].max_output = Some(ByteSize(999)),
         |plan| plan.steps[0].retry_attempts = 0,
         |plan| policy(plan).block_on = BlockOn::ErrorsAndWarnings,
@@ -273,6 +278,37 @@ fn found_of_own(before: impl Fn(&mut Plan), now: impl Fn(&mut Plan)) -> [Vec<Str
 
 type OwnRow = (fn(&mut Plan), fn(&mut Plan), [&'static [&'static str]; 3]);
 
+/// Silence may double once, and not again and again.
+#[test]
+fn a_longer_silence_by_rule_is_not_recorded() {
+    let before = plan_terms(&plan());
+    let mut longer = plan();
+    longer.steps[0].idle_timeout = Some(Duration::from_secs(20));
+    let recorded = super::terms_by_rule(&before, plan_terms(&longer));
+    assert_eq!(recorded.actions[&id("STEP.1")].idle_timeout_ms, Some(10_000));
+}
+
+#[test]
+fn a_new_check_that_sets_variables_is_asked_for() {
+    let [weaker, ..] = found_of_own(
+        |plan| drop(plan.steps.remove(0)),
+        |plan| {
+            plan.steps[0].environment.insert("PYTHONPATH".to_owned(), "planted".to_owned());
+        },
+    );
+    assert_eq!(weaker, ["unit: a new check sets these variables: PYTHONPATH"]);
+}
+
+#[test]
+fn all_paths_are_no_fewer_than_some_and_some_are_fewer_than_all() {
+    let some = |plan: &mut Plan| plan.steps[0].paths = vec!["src/**".to_owned()];
+    let all = |plan: &mut Plan| plan.steps[0].paths = vec!["**".to_owned()];
+    let [weaker, ..] = found_of_own(some, all);
+    assert_eq!(weaker, Vec::<String>::new());
+    let [weaker, stricter, _] = found_of_own(all, some);
+    assert_eq!((weaker, stricter), (vec!["unit: only these paths trigger it now: src/**".to_owned()], Vec::new()));
+}
+
 #[test]
 fn checks_of_a_project_are_told_apart_by_their_names_and_renamed_ones_by_what_they_do() {
     let rows: &[OwnRow] = &[
@@ -283,7 +319,7 @@ fn checks_of_a_project_are_told_apart_by_their_names_and_renamed_ones_by_what_th
         (
             |_| (),
             |plan| plan.steps[1].timeout = Duration::from_secs(59),
-            [&[], &["lint: before, timeout 1m instead of 59s"], &[]],
+            [&[], &["lint: stricter now (the way back would be: timeout 1m instead of 59s)"], &[]],
         ),
         (
             |_| (),
@@ -295,7 +331,7 @@ fn checks_of_a_project_are_told_apart_by_their_names_and_renamed_ones_by_what_th
             |plan| plan.steps[0].paths = vec!["b".to_owned(), "c".to_owned()],
             [
                 &["unit: these paths do not trigger it any more: a"],
-                &["unit: before, these paths do not trigger it any more: c"],
+                &["unit: stricter now (the way back would be: these paths do not trigger it any more: c)"],
                 &[],
             ],
         ),
@@ -309,7 +345,7 @@ fn checks_of_a_project_are_told_apart_by_their_names_and_renamed_ones_by_what_th
             |plan| plan.steps[0].writes = vec!["b".to_owned(), "c/**".to_owned()],
             [
                 &["unit: what it writes to these paths is copied to the project: c/**"],
-                &["unit: before, what it writes to these paths is copied to the project: a"],
+                &["unit: stricter now (the way back would be: what it writes to these paths is copied to the project: a)"],
                 &[],
             ],
         ),
@@ -366,7 +402,7 @@ fn who_approves_and_what_is_protected_can_be_weakened_like_anything_else() {
             |_| (),
             |now| now.protect = vec!["tests/**".to_owned()],
             &[],
-            &["before, these paths are not protected any more: tests/**"],
+            &["stricter now (the way back would be: these paths are not protected any more: tests/**)"],
         ),
         (
             |before| before.protect = vec!["tests/**".to_owned()],
@@ -387,7 +423,7 @@ fn who_approves_and_what_is_protected_can_be_weakened_like_anything_else() {
             |_| (),
             |now| (now.require_signature, now.signers) = (true, vec![signer("a")]),
             &[],
-            &["before, approvals need no signature any more"],
+            &["stricter now (the way back would be: approvals need no signature any more)"],
         ),
         (|_| (), |now| now.signers = vec![signer("a")], &["these keys may approve now: a (ssh-ed25519 a)"], &[]),
         // Removing keys is weaker, because a person who removes all other keys could then approve alone.

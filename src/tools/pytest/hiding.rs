@@ -1,7 +1,9 @@
-//! Finds a file of the project that Python imports in place of the real pytest.
+//! Finds a file of the project that Python imports in place of the real pytest, or of a module that pytest imports before it runs
+//! tests.
 //!
-//! `python -m pytest` searches the working directory first, and the directories of `PYTHONPATH` come before the installed packages
-//! for every form of the command. A `pytest.py` there prints and writes whatever it likes, so nothing of the run is pytest's.
+//! `python -m pytest` searches the working directory first, and the directories of `PYTHONPATH` come before the standard library and
+//! the installed packages for every form of the command. A `pytest.py` or `argparse.py` there prints and writes whatever it likes, so
+//! nothing of the run is pytest's.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -9,15 +11,144 @@ use crate::model::{Action, CategoryCode, Interpretation, Tool};
 use crate::tools::launchers::locate;
 use crate::tools::recognise::CommandForm;
 
-/// The modules that make up pytest. Each can be a file or a package.
-const MODULES: &[&str] = &["pytest", "_pytest"];
+/// The modules without which pytest does not start: its own, and those that it imports before it runs tests. Measured with
+/// `python -X importtime -m pytest` (Python 3.11, pytest 9.2): with an empty file in place of one of them, no test runs, so no honest
+/// project has such a file. Modules that Python itself imports earlier, or that are frozen in it, are not hidden by a file.
+const NEEDED: &[&str] = &[
+    "pytest",
+    "_pytest",
+    "pluggy",
+    "iniconfig",
+    "exceptiongroup",
+    "tomli",
+    "tomllib",
+    "py",
+    "argparse",
+    "ast",
+    "base64",
+    "bdb",
+    "bisect",
+    "cmd",
+    "codeop",
+    "collections",
+    "contextlib",
+    "copy",
+    "copyreg",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "dis",
+    "email",
+    "enum",
+    "fnmatch",
+    "functools",
+    "gettext",
+    "glob",
+    "heapq",
+    "importlib",
+    "inspect",
+    "keyword",
+    "locale",
+    "logging",
+    "math",
+    "numbers",
+    "opcode",
+    "operator",
+    "pathlib",
+    "pdb",
+    "platform",
+    "pprint",
+    "quopri",
+    "random",
+    "re",
+    "reprlib",
+    "select",
+    "selectors",
+    "shutil",
+    "string",
+    "struct",
+    "subprocess",
+    "tempfile",
+    "textwrap",
+    "threading",
+    "token",
+    "traceback",
+    "types",
+    "typing",
+    "unicodedata",
+    "unittest",
+    "urllib",
+    "warnings",
+    "weakref",
+    "xml",
+    "zlib",
+];
 
-/// Returns the path of a module of the project that hides the real pytest from an action's command. `directory` is the absolute
-/// directory in which the command runs, and `names` returns the names in a directory.
-pub fn hiding_module(action: &Action, root: &Path, directory: &Path, names: &dyn Fn(&Path) -> Vec<String>) -> Option<PathBuf> {
+/// The modules that pytest imports before it runs tests and does without if the file in their place is a harmless one. An honest
+/// project may have a file of such a name.
+const IMPORTED: &[&str] = &[
+    "array",
+    "bz2",
+    "calendar",
+    "code",
+    "csv",
+    "difflib",
+    "fcntl",
+    "hashlib",
+    "html",
+    "ipaddress",
+    "json",
+    "linecache",
+    "lzma",
+    "packaging",
+    "pygments",
+    "readline",
+    "shlex",
+    "signal",
+    "socket",
+    "tokenize",
+    "uuid",
+    "zipfile",
+];
+
+/// A module of the project that Python imports in place of one that pytest needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HidingModule {
+    path: PathBuf,
+    kind: HiddenModule,
+}
+
+/// What the module of the project hides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HiddenModule {
+    /// A module of [`NEEDED`].
+    Needed,
+    /// A module of [`IMPORTED`].
+    Imported,
+}
+
+/// Returns a module of the project that hides the real pytest, or a module that pytest imports, from an action's command.
+/// `directory` is the absolute directory in which the command runs, and `names` returns the names in a directory.
+pub fn hiding_module(
+    action: &Action,
+    root: &Path,
+    directory: &Path,
+    names: &dyn Fn(&Path) -> Vec<String>,
+) -> Option<HidingModule> {
     if action.tool != Tool::Pytest {
         return None;
     }
+    let find = |modules: &[&str]| find_module(modules, action, (root, directory), names);
+    let needed = find(NEEDED).map(|path| HidingModule { path, kind: HiddenModule::Needed });
+    needed.or_else(|| find(IMPORTED).map(|path| HidingModule { path, kind: HiddenModule::Imported }))
+}
+
+fn find_module(
+    modules: &[&str],
+    action: &Action,
+    (root, directory): (&Path, &Path),
+    names: &dyn Fn(&Path) -> Vec<String>,
+) -> Option<PathBuf> {
     let from_path = action.environment.get("PYTHONPATH").map(|path| path.split(':').map(|entry| directory.join(entry)));
     let first = searches_directory_first(action).then(|| directory.to_owned());
     let inside = |path: &PathBuf| path.starts_with(root);
@@ -31,7 +162,7 @@ pub fn hiding_module(action: &Action, root: &Path, directory: &Path, names: &dyn
         if found.iter().any(is_installed) {
             return None;
         }
-        MODULES.iter().find_map(|module| {
+        modules.iter().find_map(|module| {
             let file = format!("{module}.py");
             let package = place.join(module).join("__init__.py");
             let has_package =
@@ -41,20 +172,38 @@ pub fn hiding_module(action: &Action, root: &Path, directory: &Path, names: &dyn
     })
 }
 
-/// Returns a contradiction instead of a pass if a module of the project hid the real pytest.
-pub fn judge_hidden(interpretation: Interpretation, root: &Path, hiding: Option<PathBuf>) -> Interpretation {
-    let Some(hiding) = hiding.filter(|_| interpretation.category == CategoryCode::TestsPassed) else { return interpretation };
-    let shown = hiding.strip_prefix(root).unwrap_or(&hiding).display();
+/// Returns a contradiction instead of a pass if a module of the project hid the real pytest, or a module without which pytest does
+/// not start.
+pub fn judge_hidden(interpretation: Interpretation, root: &Path, hiding: Option<&HidingModule>) -> Interpretation {
+    let is_pass = interpretation.category == CategoryCode::TestsPassed;
+    let Some(hiding) = hiding.filter(|hiding| is_pass && hiding.kind == HiddenModule::Needed) else { return interpretation };
     let reason = format!(
-        "The report says that tests passed ({}), but `{shown}` of the project hides the real pytest, so the report is not pytest's; \
-         rename it",
-        interpretation.reason
+        "The report says that tests passed ({}), but `{}` of the project hides the real pytest or a module that pytest needs, so the \
+         report is not pytest's; rename it",
+        interpretation.reason,
+        hiding.shown(root)
     );
     Interpretation {
         category: CategoryCode::Inconsistent,
         reason,
         error_type: Some("PYTEST_HIDDEN".to_owned()),
         ..interpretation
+    }
+}
+
+impl HidingModule {
+    fn shown<'a>(&'a self, root: &Path) -> std::path::Display<'a> {
+        self.path.strip_prefix(root).unwrap_or(&self.path).display()
+    }
+
+    /// Returns the note about a module that pytest imports and does without; `None` if the module takes the pass back.
+    pub fn note(&self, root: &Path) -> Option<String> {
+        (self.kind == HiddenModule::Imported).then(|| {
+            let shown = self.shown(root);
+            format!(
+                "pytest imports `{shown}` of the project in place of Python's own module, before it runs tests: look what it does"
+            )
+        })
     }
 }
 
@@ -113,7 +262,9 @@ mod tests {
             files.iter().filter_map(below).filter_map(first).collect()
         };
         let found = hiding_module(&action, Path::new("/project"), Path::new("/project"), &names);
-        found.map(|path| path.display().to_string())
+        found.map(|module| {
+            format!("{}{}", if module.kind == HiddenModule::Imported { "noted " } else { "" }, module.path.display())
+        })
     }
 
     #[test]
@@ -126,6 +277,10 @@ mod tests {
             ("pytest", Some("vendor"), "vendor/pytest/__init__.py"),
             ("pytest", Some("/elsewhere:/project/./vendor"), "vendor/_pytest.py"),
             ("bash -c 'pytest -q'", Some(""), "pytest.py"),
+            ("python -m pytest tests", None, "iniconfig.py"),
+            ("python -m pytest tests", None, "pluggy/__init__.py"),
+            ("python -m pytest tests", None, "argparse.py"),
+            ("pytest", Some("src"), "src/typing.py"),
         ] {
             assert_eq!(hidden(command, path, &[file]), Some(format!("/project/{file}")), "{command} {path:?}");
         }
@@ -136,19 +291,30 @@ mod tests {
             ("python -m pytest", None, &["pytest/data.txt", "tests/pytest.py"]),
             ("pytest", Some("deps"), &["deps/pytest/__init__.py", "deps/pytest-9.2.0.dist-info/METADATA"]),
             ("pytest", Some("/elsewhere"), &["pytest.py"]),
+            ("pytest", None, &["argparse.py"]),
+            ("python -m pytest", None, &["src/types.py", "packaging/deb.sh", "statistics.py", "site.py", "queue.py"]),
         ] {
             assert_eq!(hidden(command, path, files), None, "{command} {path:?}");
+        }
+        for file in ["code.py", "calendar.py", "pygments/__init__.py"] {
+            assert_eq!(hidden("python -m pytest", None, &[file]), Some(format!("noted /project/{file}")));
         }
     }
 
     #[test]
     fn only_a_pass_is_taken_back() {
         let said = |category| Interpretation::plain(category, "1 passed");
-        let judged = |category| judge_hidden(said(category), Path::new("/p"), Some(PathBuf::from("/p/pytest.py")));
+        let module = |kind| HidingModule { path: PathBuf::from("/p/pytest.py"), kind };
+        let judged = |category| judge_hidden(said(category), Path::new("/p"), Some(&module(HiddenModule::Needed)));
         let taken = judged(CategoryCode::TestsPassed);
         assert_eq!(taken.category, CategoryCode::Inconsistent);
         assert!(taken.reason.contains("1 passed") && taken.reason.contains("`pytest.py`"), "{}", taken.reason);
         assert_eq!(judged(CategoryCode::TestsFailed), said(CategoryCode::TestsFailed));
-        assert_eq!(judge_hidden(said(CategoryCode::TestsPassed), Path::new("/p"), None).category, CategoryCode::TestsPassed);
+        for other in [None, Some(module(HiddenModule::Imported))] {
+            let kept = judge_hidden(said(CategoryCode::TestsPassed), Path::new("/p"), other.as_ref());
+            assert_eq!(kept.category, CategoryCode::TestsPassed);
+        }
+        assert!(module(HiddenModule::Imported).note(Path::new("/p")).is_some_and(|note| note.contains("`pytest.py`")));
+        assert_eq!(module(HiddenModule::Needed).note(Path::new("/p")), None);
     }
 }
