@@ -36,6 +36,7 @@ mod neutral_words;
 mod no_work;
 mod node_test;
 mod node_tests;
+mod option_spelling;
 mod output_so_far;
 mod package_json;
 mod places;
