@@ -50,7 +50,11 @@ fn node_test_is_found_by_its_script_and_judged_by_its_tests() {
     let failure = &tests["failures"][0];
     assert_eq!((&failure["testName"], &failure["testFile"]), (&json!("quotes > answers"), &json!("a.test.js")));
     assert_eq!((&failure["expected"], &failure["received"], &failure["line"]), (&json!("200"), &json!("404"), &json!(4)));
-    assert!(output.stdout.contains("run it alone: node --test '--test-name-pattern=answers$' a.test.js"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("run it alone: node --test '--test-name-pattern=^quotes( > |$)' a.test.js"),
+        "{}",
+        output.stdout
+    );
     project.save("a.test.js", &format!("{adds}test('ends', () => {{ process.exit(0); }});\n"));
     assert_eq!(outcome(&project.proctor(["run"]).failure()).0, "REPORT_INCOMPLETE", "node ended with exit code 0");
     project.save("b.test.js", adds);

@@ -85,12 +85,19 @@ pub(crate) fn concurrency(plan: &Plan, limits: ConcurrencyLimits) -> Concurrency
 /// `--noEmit`, and a linter does that corrects what it finds.
 pub(crate) fn role_of(check: &Action) -> CheckRole {
     let has_word = |word: &str| check.command.argv.iter().any(|argument| argument.split_whitespace().any(|one| one == word));
+    // tsc takes one dash or two, and upper or lower case.
+    let has_option = |option: &str| {
+        let is_it = |word: &str| {
+            word.starts_with('-') && word.trim_start_matches('-').eq_ignore_ascii_case(option.trim_start_matches('-'))
+        };
+        check.command.argv.iter().any(|argument| argument.split_whitespace().any(is_it))
+    };
     let corrects = || check.tool.findings().and_then(|facts| facts.fix_option).is_some_and(has_word);
     match check.class {
         ToolClass::Test => CheckRole::Test,
         ToolClass::Generic => CheckRole::Builder,
         ToolClass::Validation if check.tool == Tool::Compile || corrects() => CheckRole::Builder,
-        ToolClass::Validation if check.tool.writes_without().is_some_and(|option| !has_word(option)) => CheckRole::Builder,
+        ToolClass::Validation if check.tool.writes_without().is_some_and(|option| !has_option(option)) => CheckRole::Builder,
         ToolClass::Validation => CheckRole::Validation,
     }
 }
@@ -241,6 +248,7 @@ mod tests {
             (Tool::Review, "reviewer", CheckRole::Builder),
             (Tool::Compile, "cargo check", CheckRole::Builder),
             (Tool::Tsc, "tsc --noEmit -p .", CheckRole::Validation),
+            (Tool::Tsc, "tsc -noemit -p .", CheckRole::Validation),
             (Tool::Tsc, "tsc -b", CheckRole::Builder),
             (Tool::Tsc, "npm run types", CheckRole::Builder),
             (Tool::Mypy, "mypy src", CheckRole::Validation),

@@ -38,6 +38,8 @@ pub(crate) struct WriteLimits<'a> {
     /// The present `[sandbox]` settings; the advice adds to them.
     pub(crate) settings: &'a SandboxSettings,
     pub(crate) is_directory: &'a dyn Fn(&Path) -> bool,
+    /// Returns a path without links; `None` if nothing is there.
+    pub(crate) without_links: &'a dyn Fn(&Path) -> Option<PathBuf>,
 }
 
 /// A change of the settings that would have allowed a denied write.
@@ -55,7 +57,7 @@ pub(crate) fn denied_writes(output: &str, limits: &WriteLimits<'_>) -> Vec<Strin
     let mut seen = BTreeSet::new();
     let mut denied: Vec<(PathBuf, MissingPermission)> = Vec::new();
     for (line, marker) in output.lines().filter_map(|line| message(line, limits.level)).take(MOST_LINES) {
-        for path in named_paths(line, marker).iter().map(|path| plain(&limits.directory.join(path))) {
+        for path in named_paths(line, marker).iter().map(|path| limits.beyond_links(plain(&limits.directory.join(path)))) {
             let Some(opening) = limits.opening_for(&path, line) else { continue };
             if denied.len() < MOST_PLACES && seen.insert(opening.clone()) {
                 denied.push((path, opening));
@@ -66,6 +68,13 @@ pub(crate) fn denied_writes(output: &str, limits: &WriteLimits<'_>) -> Vec<Strin
 }
 
 impl WriteLimits<'_> {
+    /// Returns where a path of the project really lies: its `node_modules` may be a link to another directory.
+    fn beyond_links(&self, path: PathBuf) -> PathBuf {
+        let above = || path.ancestors().take_while(|above| above.starts_with(self.project_root) && *above != self.project_root);
+        let real = above().find_map(|above| Some((self.without_links)(above)?.join(path.strip_prefix(above).ok()?)));
+        real.unwrap_or(path)
+    }
+
     /// Returns the change of the settings that would allow the write to `path`; `None` if the write was not denied, or
     /// if no setting can allow it.
     fn opening_for(&self, path: &Path, line: &str) -> Option<MissingPermission> {
@@ -247,12 +256,25 @@ mod tests {
             home: Some(Path::new(HOME)),
             settings: &settings,
             is_directory: &|path| [HOME, "/data", "/data/sub", "/"].map(Path::new).contains(&path),
+            without_links: &|path| {
+                let linked = path.strip_prefix(Path::new(PROJECT).join("node_modules")).ok()?;
+                linked.as_os_str().is_empty().then(|| PathBuf::from("/data/node_modules"))
+            },
         };
         denied_writes(output, &limits)
     }
 
     fn hints(output: &str) -> Vec<String> {
         hints_at(IsolationLevel::Namespace, &[], output)
+    }
+
+    #[test]
+    fn a_write_below_a_link_of_the_project_names_the_directory_behind_the_link() {
+        let output = format!("Error: EROFS: read-only file system, mkdir '{PROJECT}/node_modules/.vite-temp'");
+        let said = hints(&output);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains(r#"writable = ["/data/node_modules"]"#), "{said:?}");
+        assert!(hints(&format!("Error: EROFS: read-only file system, mkdir '{PROJECT}/other/x'")).is_empty());
     }
 
     #[test]

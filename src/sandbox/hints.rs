@@ -74,6 +74,7 @@ impl FailedAction<'_> {
             home: self.home,
             settings: self.settings,
             is_directory: &Path::is_dir,
+            without_links: &|path| path.canonicalize().ok(),
         };
         denied_writes(output, &limits)
     }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::model::CommandLine;
 use crate::shell::{command_row, is_assignment, join_words, script_of};
+use crate::tools::option_spelling::is_same_option;
 use crate::tools::package_json::{LAUNCHERS, RUNNERS, handed_on, script_name, scripts};
 use crate::tools::project_files::ProjectFiles;
 
@@ -196,13 +197,13 @@ fn name_of(word: &str) -> &str {
 }
 
 impl CheckerCall {
-    /// Returns the value of an option. The letter case of its name matters only in the form `--name=value`. If the
-    /// option is repeated, the last value counts.
+    /// Returns the value of an option. Upper and lower case, and one and two dashes, are the same as for tsc, but not in the form
+    /// `--name=value`. If the option is repeated, the last value counts.
     pub(super) fn value(&self, names: &[&str]) -> Option<&str> {
         let joined = |word: &str| names.iter().find_map(|name| word.strip_prefix(name)?.strip_prefix('=').map(str::len));
         let mut found = None;
         for (index, word) in self.0.iter().enumerate() {
-            if names.iter().any(|name| word.eq_ignore_ascii_case(name)) {
+            if names.iter().any(|name| is_same_option(word, name)) {
                 found = self.0.get(index + 1).map(String::as_str);
             } else if let Some(length) = joined(word) {
                 found = Some(&word[word.len() - length..]);
@@ -214,7 +215,7 @@ impl CheckerCall {
     /// Returns the value of a flag: `false` if the next word is `false`, otherwise `true`; `None` without the flag. If
     /// the flag is repeated, its last place counts.
     pub(super) fn flag(&self, name: &str) -> Option<bool> {
-        let position = self.0.iter().rposition(|word| word.eq_ignore_ascii_case(name))?;
+        let position = self.0.iter().rposition(|word| is_same_option(word, name))?;
         Some(self.0.get(position + 1).is_none_or(|value| value != "false"))
     }
 
@@ -246,6 +247,15 @@ mod tests {
         ] {
             assert_eq!(of(line, &files), expected.map(|call| CheckerCall(words(call))), "{line}");
         }
+    }
+
+    #[test]
+    fn one_dash_and_two_begin_the_same_option() {
+        let call = CheckerCall(words("-Project app -noCheck --STRICT false"));
+        assert_eq!(
+            (call.value(&["-p", "--project"]), call.flag("--noCheck"), call.flag("--strict")),
+            (Some("app"), Some(true), Some(false))
+        );
     }
 
     #[test]

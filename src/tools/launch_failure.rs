@@ -56,6 +56,20 @@ const ROWS: &[Row] = &[
     missing(For::Known, &["npm", "Missing script:"], "name a script that `npm run` lists"),
     missing(For::Known, &["ERR_PNPM_NO_SCRIPT"], "name a script of package.json"),
     Row {
+        codes: Codes::AnyFailure,
+        tools: For::Known,
+        words: &["node: OpenSSL configuration error"],
+        category: CategoryCode::NotStarted,
+        advice: "mend the OpenSSL configuration that Node.js reads (`OPENSSL_CONF`)",
+    },
+    Row {
+        codes: Codes::Only(9),
+        tools: For::Known,
+        words: &["node: ", " is not allowed in NODE_OPTIONS"],
+        category: CategoryCode::NotStarted,
+        advice: "correct the variable `NODE_OPTIONS`",
+    },
+    Row {
         // npm's code for a file that it cannot read.
         codes: Codes::Only(254),
         tools: For::All,
@@ -141,6 +155,8 @@ mod tests {
             (Tool::Pytest, 1, "Command not found: pytest", CategoryCode::ToolNotFound),
             (Tool::Pytest, 2, "error: Failed to spawn: `pytest`\n  Caused by: No such file", CategoryCode::ToolNotFound),
             (Tool::Pytest, 127, "sh: 1: pytest: not found", CategoryCode::ToolNotFound),
+            (Tool::Tsc, 13, "node: OpenSSL configuration error:\n80BC418AED7F0000:error:07000064", CategoryCode::NotStarted),
+            (Tool::Tsc, 9, "node: --nope is not allowed in NODE_OPTIONS", CategoryCode::NotStarted),
             (Tool::Pytest, 126, "sh: 1: ./pytest: Permission denied", CategoryCode::NotStarted),
             (Tool::Tsc, 1, "This is not the tsc command you are looking for", CategoryCode::ToolNotFound),
             (Tool::Tsc, 1, "npm error 404 Not Found - GET", CategoryCode::ToolNotFound),

@@ -37,6 +37,7 @@ mod no_work;
 mod node_test;
 mod node_tests;
 mod npm_settings;
+mod option_spelling;
 mod output_so_far;
 mod package_json;
 mod places;

@@ -6,6 +6,8 @@
 use crate::model::{CategoryCode, Interpretation};
 use crate::tools::interpret::Exited;
 use crate::tools::launchers::locate;
+use crate::tools::option_spelling::OptionSpelling;
+use crate::tools::subcommands::subcommand;
 use crate::tools::table::row_of;
 
 /// The words in a tool's arguments with which the tool does not do its checks.
@@ -15,6 +17,10 @@ pub(super) struct NoWork {
     pub(super) options: &'static [&'static str],
     /// Pairs of lists: an option of the first list has the same effect as `options`, but only together with an option of the second.
     pub(super) options_with: &'static [(&'static [&'static str], &'static [&'static str])],
+    /// Pairs of lists: an option of the first list has the same effect as `options`, unless an option of the second is there.
+    pub(super) options_without: &'static [(&'static [&'static str], &'static [&'static str])],
+    /// Options with the same effect as `options`, but only for one subcommand.
+    pub(super) options_of_subcommand: &'static [(&'static str, &'static [&'static str])],
     /// Options behind `--` with the same effect as `options`, for a tool that hands these on to the programs that it starts.
     pub(super) after_separator: &'static [&'static str],
     /// Subcommands that do something else than the checks.
@@ -24,8 +30,8 @@ pub(super) struct NoWork {
     pub(super) allow_no_files: &'static [&'static str],
     /// Whether the tool reads further arguments from the file behind an `@`. They may be any of these.
     pub(super) has_response_files: bool,
-    /// Whether the tool reads its options without regard to upper and lower case.
-    pub(super) ignores_case: bool,
+    /// How the tool lets its options be spelled.
+    pub(super) spelling: OptionSpelling,
     /// Whether a call with one of these words counts as a call of the tool, whatever the rest of its arguments is. `false` for a tool
     /// that shares its program with others: `node server.js --version` runs no tests.
     pub(super) names_the_tool: bool,
@@ -35,11 +41,13 @@ pub(super) struct NoWork {
 pub(super) const NONE: NoWork = NoWork {
     options: &[],
     options_with: &[],
+    options_without: &[],
+    options_of_subcommand: &[],
     after_separator: &[],
     subcommands: &[],
     allow_no_files: &[],
     has_response_files: false,
-    ignores_case: false,
+    spelling: OptionSpelling::Exact,
     names_the_tool: true,
 };
 
@@ -50,15 +58,25 @@ impl NoWork {
             let is_with = self.find_option(with, arguments).is_some();
             self.find_option(options, arguments).filter(|_| is_with)
         };
+        let find_without = |(options, without): &(&[&str], &[&str])| {
+            let is_with = self.find_option(without, arguments).is_some();
+            self.find_option(options, arguments).filter(|_| !is_with)
+        };
+        let find_of_subcommand = |(name, options): &(&str, &[&str])| {
+            let is_called = subcommand(arguments) == Some(*name);
+            self.find_option(options, arguments).filter(|_| is_called)
+        };
         let option = self.find_option(self.options, arguments);
         let option = option.or_else(|| self.options_with.iter().find_map(find_with));
+        let option = option.or_else(|| self.options_without.iter().find_map(find_without));
+        let option = option.or_else(|| self.options_of_subcommand.iter().find_map(find_of_subcommand));
         let behind = arguments.iter().skip_while(|word| *word != "--").find(|word| self.after_separator.contains(&word.as_str()));
         let option = option.or_else(|| behind.cloned());
-        let subcommand = || {
+        let idle_subcommand = || {
             let word = arguments.iter().find(|word| !word.starts_with('-'))?;
             self.subcommands.contains(&word.as_str()).then(|| word.clone())
         };
-        option.or_else(subcommand)
+        option.or_else(idle_subcommand)
     }
 
     // Returns the argument that names a file with further arguments.
@@ -72,9 +90,8 @@ impl NoWork {
         let mut words = arguments.iter().take_while(|word| *word != "--").peekable();
         while let Some(word) = words.next() {
             let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
-            let is_named = |option: &&str| if self.ignores_case { option.eq_ignore_ascii_case(name) } else { *option == name };
             let is_off = value == Some("false") || words.peek().is_some_and(|next| *next == "false");
-            if options.iter().any(is_named) && !is_off {
+            if options.iter().any(|option| self.spelling.is_named(name, option)) && !is_off {
                 return Some(name.to_owned());
             }
         }
@@ -152,6 +169,31 @@ mod tests {
         (Tool::Ruff, "ruff check --stdin-filename a.py -", "All checks passed!\n"),
         (Tool::Ruff, "ruff check --statistics --exit-zero .", "1\tF401\t[*] unused-import\n"),
         (Tool::Ruff, "ruff check -s -e .", ""),
+        (Tool::Tsc, "tsc -noCheck", ""),
+        (Tool::Tsc, "tsc -showConfig", "{}\n"),
+        (Tool::Tsc, "tsc -listfilesonly", "a.ts\n"),
+        (Tool::Tsc, "tsc -version", "Version 5.9.3\n"),
+        (Tool::Tsc, "tsc --v", "Version 5.9.3\n"),
+        (Tool::Tsc, "tsc -v", "Version 5.9.3\n"),
+        (Tool::Tsc, "tsc -b -dry", ""),
+        (Tool::Tsc, "tsc -build -clean", ""),
+        (Tool::Tsc, "tsc --b -noCheck", ""),
+        (Tool::Eslint, "eslint --fix-dry-run .", ""),
+        (Tool::Eslint, "eslint -hc x.js", ""),
+        (Tool::Ruff, "ruff check --diff .", ""),
+        (Tool::Ruff, "ruff -q check --diff", ""),
+        (Tool::Ruff, "ruff check -es .", ""),
+        (Tool::Ruff, "ruff check --exit-zero -qs .", ""),
+        (Tool::Ruff, "ruff check -nh", ""),
+        (Tool::Mypy, "mypy -vV", "mypy 2.4.1\n"),
+        (Tool::Mypy, "mypy -vc pass", "Success: no issues found in 1 source file\n"),
+        (Tool::Mypy, "mypy --versi", "mypy 2.4.1\n"),
+        (Tool::Flake8, "flake8 --vers", "7.5.0\n"),
+        (Tool::Flake8, "flake8 --exit-zero -qq .", ""),
+        (Tool::Flake8, "flake8 --exit-z -q .", "./a.py\n"),
+        (Tool::Flake8, "flake8 -vqj4 --exit-zero .", "./a.py\n"),
+        (Tool::Pylint, "pylint --list-ext", "pylint.extensions.bad_builtin\n"),
+        (Tool::Pylint, "pylint -vh", ""),
         (Tool::Mypy, "mypy -c pass", "Success: no issues found in 1 source file\n"),
         (Tool::Tsc, "tsc @arguments", ""),
         (Tool::Ruff, "ruff check . --show-settings", "Resolved settings for: a.py\n"),
@@ -185,7 +227,18 @@ mod tests {
             (Tool::Tsc, "tsc -d --outDir out"),
             (Tool::Tsc, "tsc --listFilesOnly false"),
             (Tool::Tsc, "tsc --noEmit --noCheck false"),
+            (Tool::Tsc, "tsc -b -v"),
+            (Tool::Tsc, "tsc -build -verbose"),
+            (Tool::Tsc, "tsc -noCheck false"),
             (Tool::Eslint, "eslint -- -v"),
+            (Tool::Eslint, "eslint -cvh.js ."),
+            (Tool::Ruff, "ruff format --diff ."),
+            (Tool::Ruff, "ruff check -e ."),
+            (Tool::Flake8, "flake8 -q ."),
+            (Tool::Flake8, "flake8 -jh ."),
+            (Tool::Mypy, "mypy -mVc"),
+            (Tool::Mypy, "mypy --verb ."),
+            (Tool::Pylint, "pylint -dh a.py"),
             (Tool::Ruff, "ruff check rule"),
             (Tool::Tsc, "bash -c 'tsc --version && tsc -p .'"),
             (Tool::Ruff, "bash -c 'ruff --version; ruff check .'"),

@@ -244,6 +244,24 @@ mod tests {
             ),
             (
                 Tool::Vitest,
+                "vitest run --reporter=junit --outputFile=o.xml",
+                "vitest run --reporter=junit --outputFile.junit=o.xml --reporter=json --outputFile.json=/out/report.json",
+                None,
+            ),
+            (
+                Tool::Vitest,
+                "vitest run --reporter default --reporter junit --outputFile o.xml a.test.ts",
+                "vitest run --reporter default --reporter junit --outputFile.junit o.xml a.test.ts --reporter=json --outputFile.json=/out/report.json",
+                None,
+            ),
+            (
+                Tool::Vitest,
+                "vitest run --reporter=junit --reporter=json --outputFile.json=own.json --outputFile.junit=o.xml",
+                "vitest run --reporter=junit --reporter=json --outputFile.json=own.json --outputFile.junit=o.xml",
+                Some("own.json"),
+            ),
+            (
+                Tool::Vitest,
                 "vitest run --reporter json --outputFile=own.json",
                 "vitest run --reporter json --outputFile=own.json",
                 Some("own.json"),

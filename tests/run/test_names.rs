@@ -102,7 +102,7 @@ fn the_name_of_a_failed_test_runs_it_in_real_pytest() {
         assert!(pasted(&[name]).contains("\n1 failed in "), "{name}: {}", pasted(&[name]));
     }
     let alone = output.stdout.lines().find_map(|line| line.trim().strip_prefix("run it alone: ")).expect("a command");
-    let expected = format!("cd back && {} -m pytest tests/test_stock.py::", python.display());
+    let expected = format!("cd back && {} -m pytest -p no:cacheprovider tests/test_stock.py::", python.display());
     assert!(alone.replace('\'', "").starts_with(&expected), "{alone}");
     let said = Command::new("sh").args(["-c", alone]).current_dir(project.path()).output().expect("a shell starts");
     assert!(String::from_utf8_lossy(&said.stdout).contains("1 failed"), "{alone}");

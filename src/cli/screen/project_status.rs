@@ -4,7 +4,8 @@ use crate::api::{DoingV1, HealthV1, ProjectStatusV1, ProjectV1, StateV1, TaskSta
 use crate::cli::error::indented;
 use crate::cli::style::{Line, Style, Tone};
 use crate::model::{
-    Digest, IsolationLevel, OverallResult, Serving, StaleReason, TaskId, TreeDigest, approve_command, checks_sentence,
+    CheckStanding, CheckState, Digest, IsolationLevel, OverallResult, Serving, StaleReason, TaskId, TreeDigest, approve_command,
+    checks_sentence,
 };
 
 /// At most this many changed paths are shown.
@@ -112,6 +113,9 @@ fn because(task: &TaskStatusV1) -> Option<String> {
     let text = match task.state {
         StateV1::Fresh | StateV1::ConfigurationWrong | StateV1::SpecificationWrong => return None,
         StateV1::Running | StateV1::Queued => return last_verdict(task),
+        StateV1::Stale if each_passed_here(task) => {
+            "each check passed on this tree, and no report covers them all: `proctor wait --fresh` writes it".to_owned()
+        }
         StateV1::Stale => {
             let what = match task.outdated {
                 Some(StaleReason::Tree) | None => "files have changed",
@@ -150,6 +154,13 @@ fn because(task: &TaskStatusV1) -> Option<String> {
         StateV1::NoVerdict => format!("nothing was judged yet: `proctor run --task {}`", task.task),
     };
     Some(text)
+}
+
+/// Returns whether each check passed on the present tree, in different runs, so that the last verdict is about another tree.
+fn each_passed_here(task: &TaskStatusV1) -> bool {
+    let passed = |check: &CheckStanding| check.state == CheckState::Fresh && check.result == Some(OverallResult::Passed);
+    let is_about_tree = matches!(task.outdated, Some(StaleReason::Tree | StaleReason::Checks) | None);
+    is_about_tree && !task.checks.is_empty() && task.checks.iter().all(passed)
 }
 
 fn last_verdict(task: &TaskStatusV1) -> Option<String> {
@@ -210,6 +221,30 @@ mod tests {
             checks: Vec::new(),
             problems: Vec::new(),
             failures: None,
+        }
+    }
+
+    #[test]
+    fn checks_that_each_passed_on_this_tree_are_not_called_changed() {
+        let check = |name: &str, state, result| CheckStanding {
+            name: name.to_owned(),
+            state,
+            result: Some(result),
+            tree: None,
+            run_id: None,
+            files_since: None,
+        };
+        let passed = |name| check(name, CheckState::Fresh, OverallResult::Passed);
+        let mut both = task(StateV1::Stale, None);
+        both.checks = vec![passed("web"), passed("py")];
+        assert!(because(&both).is_some_and(|text| text.starts_with("each check passed on this tree")), "{:?}", because(&both));
+        for other in [
+            check("py", CheckState::Fresh, OverallResult::Failed),
+            check("py", CheckState::Stale, OverallResult::Passed),
+            check("py", CheckState::NoResult, OverallResult::Passed),
+        ] {
+            both.checks[1] = other;
+            assert!(because(&both).is_some_and(|text| text.starts_with("files have changed since")), "{:?}", because(&both));
         }
     }
 

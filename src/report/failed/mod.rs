@@ -8,6 +8,7 @@ mod cause;
 mod excerpt;
 mod last_output;
 mod rerun;
+mod rerun_options;
 
 use std::borrow::Cow;
 

@@ -3,6 +3,7 @@
 
 use crate::model::{OneTest, TestFailure, Tool, is_hidden_character};
 use crate::report::ActionResultV2;
+use crate::report::failed::rerun_options::kept_options;
 use crate::shell::split_words;
 
 /// The characters, in addition to letters and digits, that a shell leaves as they are.
@@ -42,9 +43,13 @@ fn arguments(one_test: OneTest, (program, directory): (&str, &str), failure: &Te
         OneTest::NamePattern => {
             let file = failure.test_file.as_deref()?;
             let name = failure.stable_name();
-            let own_name = name.rsplit(" > ").next().unwrap_or_default();
-            // A test's name may stand behind the names of its suites, so the pattern has no beginning.
-            let by_name = format!("--test-name-pattern={}$", escaped_pattern(own_name));
+            // Node looks at the outermost test first: it skips a test whose name the pattern does not have, and with it all that is
+            // in it. The name of a test may itself have ` > `.
+            let pattern = match name.split_once(" > ") {
+                Some((outermost, _)) => format!("^{}( > |$)", escaped_pattern(outermost)),
+                None => format!("^{}$", escaped_pattern(name)),
+            };
+            let by_name = format!("--test-name-pattern={pattern}");
             let by_name = if *name == *file { None } else { Some(by_name) };
             by_name.into_iter().chain([from_directory(file, directory)]).collect()
         }
@@ -67,7 +72,8 @@ fn is_option(argument: &str) -> bool {
     ["-t", "-run", "--", "--exact"].contains(&argument) || argument.starts_with("--test-name-pattern=")
 }
 
-/// Returns how a command names one test, and the words of the command up to its test runner.
+/// Returns how a command names one test, and the words of the command without those that choose tests; `None` if an option is not
+/// known.
 fn program(command: &str) -> Option<(OneTest, String)> {
     if command.chars().any(|character| "$`\\|&;<>~#\n".contains(character)) {
         return None;
@@ -75,15 +81,16 @@ fn program(command: &str) -> Option<(OneTest, String)> {
     // A quoted word, such as the value of `-k`, is one word.
     let words = split_words(command)?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    if let Some(found) = called_by_several_words(&words) {
-        return Some(found);
+    if let Some((tool, end)) = called_by_several_words(&words) {
+        return program_of_several_words(&words, tool, end);
     }
     let found = words.iter().enumerate().find_map(|(position, word)| {
         let name = word.rsplit('/').next().unwrap_or(word);
         let is_named = |tool: &Tool| tool.word() == name || tool.beside_python().contains(&name);
-        Some((position, Tool::ALL.into_iter().filter(is_named).find_map(Tool::one_test)?))
+        let tool = Tool::ALL.into_iter().filter(is_named).find(|tool| tool.one_test().is_some())?;
+        Some((position, tool, tool.one_test()?))
     });
-    let (position, one_test) = found?;
+    let (position, tool, one_test) = found?;
     let subcommand = match one_test {
         OneTest::NodeId => None,
         OneTest::FileAndPattern { subcommand } => subcommand,
@@ -94,26 +101,33 @@ fn program(command: &str) -> Option<(OneTest, String)> {
     if words[..position].iter().any(is_script) {
         return None;
     }
-    Some((one_test, joined(words.into_iter().take(position + 1).chain(subcommand))))
+    let kept = kept_options(tool, &words[position + 1..])?;
+    Some((one_test, joined(words[..=position].iter().copied().chain(subcommand).chain(kept.iter().map(String::as_str)))))
 }
 
-/// Returns the same for a tool that is called by several words, such as `cargo test`.
-fn called_by_several_words(words: &[&str]) -> Option<(OneTest, String)> {
+/// Finds a tool that is called by several words, such as `cargo test`, and the end of these words.
+fn called_by_several_words(words: &[&str]) -> Option<(Tool, usize)> {
     let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
     let calls = |tool: Tool| tool.calls().iter().map(move |call| (tool, *call));
-    let (tool, end) = Tool::ALL.into_iter().flat_map(calls).find_map(|(tool, call)| {
+    Tool::ALL.into_iter().flat_map(calls).find_map(|(tool, call)| {
         let is_call = |window: &[&str]| name(window[0]) == call[0] && window[1..] == call[1..];
         let start = words.windows(call.len()).position(is_call)?;
         Some((tool, start + call.len()))
-    })?;
+    })
+}
+
+/// Returns the same as [`program`] for a tool that is called by the words up to `end`.
+fn program_of_several_words(words: &[&str], tool: Tool, end: usize) -> Option<(OneTest, String)> {
     let one_test = tool.one_test()?;
-    let kept = match one_test {
+    match one_test {
         // The options of Cargo choose what is built, so a test may be missing without them.
-        OneTest::ExactName if words.contains(&"--") => return None,
-        OneTest::ExactName => words.len(),
-        OneTest::NodeId | OneTest::FileAndPattern { .. } | OneTest::NamePattern | OneTest::RunPattern => end,
-    };
-    Some((one_test, joined(words[..kept].iter().copied())))
+        OneTest::ExactName if words.contains(&"--") => None,
+        OneTest::ExactName => Some((one_test, joined(words.iter().copied()))),
+        OneTest::NodeId | OneTest::FileAndPattern { .. } | OneTest::NamePattern | OneTest::RunPattern => {
+            let kept = kept_options(tool, &words[end..])?;
+            Some((one_test, joined(words[..end].iter().copied().chain(kept.iter().map(String::as_str)))))
+        }
+    }
 }
 
 fn joined<'w>(words: impl Iterator<Item = &'w str>) -> String {
@@ -202,7 +216,14 @@ mod tests {
             ("python -m pytest -q tests", Some("python -m pytest")),
             (".venv/bin/pytest", Some(".venv/bin/pytest")),
             ("npx vitest --run", Some("npx vitest run")),
-            ("npx jest --ci", Some("npx jest")),
+            ("npx jest --ci", Some("npx jest --ci")),
+            ("pytest --doctest-modules -o pythonpath=src -q src", Some("pytest --doctest-modules -o pythonpath=src")),
+            ("pytest -c cfg/pytest.ini -p plug -m slow", Some("pytest -c cfg/pytest.ini -p plug -m slow")),
+            ("pytest --option-of-the-project tests", None),
+            ("vitest run --typecheck", Some("vitest run --typecheck")),
+            ("jest --config 'a b.js'", Some("jest --config 'a b.js'")),
+            ("node --test --import tsx test", Some("node --test --import tsx")),
+            ("go test -tags integration ./...", Some("go test -tags integration")),
             ("python -m pytest -k 'not slow and (a or b)' 'tests/test_a.py::test_x[1]'", Some("python -m pytest")),
             ("'my env/bin/pytest' -q", Some("'my env/bin/pytest'")),
             ("cargo test 'a b'", Some("cargo test 'a b'")),
@@ -228,7 +249,8 @@ mod tests {
                 .map(|arguments| format!("{program} {}", arguments.join(" ")))
         };
         for (command, name, expected) in [
-            ("node --test", "quotes > refuses (7)", r"node --test --test-name-pattern=refuses \(7\)$ a.test.js"),
+            ("node --test", "quotes > refuses (7)", "node --test --test-name-pattern=^quotes( > |$) a.test.js"),
+            ("node --test", "refuses (7)", r"node --test --test-name-pattern=^refuses \(7\)$ a.test.js"),
             ("node --test", "a.test.js", "node --test a.test.js"),
             ("cargo test", "tests::adds", "cargo test -- --exact tests::adds"),
             ("cargo nextest run", "shop::api tests::adds", "cargo nextest run -- --exact tests::adds"),

@@ -108,6 +108,11 @@ pub(in crate::tools) fn max_warnings(arguments: &[String]) -> Option<u32> {
     value.and_then(|value| value.parse().ok())
 }
 
+/// Returns the paths in eslint's arguments. The value of an option that is not known here counts as a path.
+pub(super) fn paths(arguments: &[String]) -> Vec<String> {
+    kept_arguments(arguments).1
+}
+
 fn kept_arguments(arguments: &[String]) -> (Vec<String>, Vec<String>) {
     let (mut options, mut paths) = (Vec::new(), Vec::new());
     let mut words = arguments.iter();

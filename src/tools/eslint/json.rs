@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::model::{Diagnostic, FindingLevel, Fix};
-use crate::tools::eslint::Output;
+use crate::tools::eslint::{IGNORED, Output};
 use crate::tools::gathered::Gathered;
 use crate::tools::places::Place;
 
@@ -81,7 +81,7 @@ impl File {
 
     // ESLint lists an ignored file that the command names, with this warning as its only message.
     fn is_ignored(&self) -> bool {
-        matches!(self.messages.as_slice(), [only] if only.rule_id.is_none() && only.message.starts_with("File ignored"))
+        matches!(self.messages.as_slice(), [only] if only.rule_id.is_none() && only.message.starts_with(IGNORED))
     }
 }
 

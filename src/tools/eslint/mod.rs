@@ -11,13 +11,15 @@ mod json;
 mod prepare;
 mod stylish;
 
-use crate::model::{CategoryCode, DiagnosticSummary, Examined, ExaminedUnit, FindingLevel, Interpretation};
+use crate::model::{CategoryCode, Diagnostic, DiagnosticSummary, Examined, ExaminedUnit, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
 use crate::tools::interpret::Exited;
 use crate::tools::launch_failure;
 use crate::tools::launchers::locate;
 use crate::tools::no_work::{self, NoWork};
+use crate::tools::option_spelling::OptionSpelling;
 use crate::tools::prepare::option_value;
+use call::paths;
 pub(super) use call::{max_warnings, script_max_warnings};
 pub(super) use discover::find;
 pub(super) use prepare::ask;
@@ -39,7 +41,10 @@ pub(super) const NO_WORK: NoWork = NoWork {
         "--stdin-filename",
         "--suppress-all",
         "--suppress-rule",
+        // Findings that can be fixed are left out, and the files keep them.
+        "--fix-dry-run",
     ],
+    spelling: OptionSpelling::Joined { valued: "cfo" },
     allow_no_files: &["--pass-on-no-patterns", "--no-error-on-unmatched-pattern", "--no-warn-ignored"],
     ..no_work::NONE
 };
@@ -47,6 +52,9 @@ pub(super) const NO_WORK: NoWork = NoWork {
 const FORMAT_OPTIONS: &[&str] = &["-f", "--format"];
 const FILE_OPTIONS: &[&str] = &["-o", "--output-file"];
 const READABLE_FORMATS: &[&str] = &["stylish", "json"];
+
+/// The beginning of the warning in place of findings in a file that the command names and the configuration ignores.
+const IGNORED: &str = "File ignored";
 
 const TOO_MANY_WARNINGS: &str = "ESLint found too many warnings";
 
@@ -91,7 +99,13 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     // missing from the counts.
     let stated = output.stated.filter(|stated| (stated.errors, stated.warnings) != (counted.errors, counted.warnings));
     let counts = stated.unwrap_or(counted);
-    let (category, reason) = decide(exited, &output, counts);
+    let (category, reason) = match decide(exited, &output, counts) {
+        (CategoryCode::Findings, _) if exited.code == 0 && output.files.is_none() && names_only_ignored(&output, &arguments) => (
+            CategoryCode::NothingChecked,
+            "ESLint ignored every file that it was given; correct the paths or what the configuration ignores".to_owned(),
+        ),
+        decided => decided,
+    };
     let mut warnings = Vec::new();
     if output.suppressed > 0 {
         warnings.push(format!("{} finding(s) are suppressed by comments in the code", output.suppressed));
@@ -115,6 +129,11 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
 fn read(exited: &Exited<'_>, arguments: &[String]) -> Result<Output, Box<Interpretation>> {
     let wants_json = asks_for_json(exited.action) || option_value(arguments, FORMAT_OPTIONS) == Some("json");
     let failed = exited.code != 0 && exited.code != 1;
+    let file = option_value(arguments, FILE_OPTIONS);
+    if let (Some(file), false, true) = (file, failed, exited.stdout_is_complete && exited.stdout.trim().is_empty()) {
+        let reason = format!("ESLint wrote its findings to `{file}`, which is not read; remove `-o`");
+        return Err(unreadable(CategoryCode::ReportUnreadable, &reason));
+    }
     if let Some(text) = json::find(&exited.stdout, wants_json) {
         return match json::parse(text, exited.place) {
             Ok(output) => Ok(output),
@@ -138,11 +157,21 @@ fn read(exited: &Exited<'_>, arguments: &[String]) -> Result<Output, Box<Interpr
         let reason = format!("ESLint's format `{format}` is not read; use `stylish` or `json`");
         return Err(unreadable(CategoryCode::ReportUnreadable, &reason));
     }
-    if let (Some(file), false) = (option_value(arguments, FILE_OPTIONS), failed) {
-        let reason = format!("ESLint wrote its findings to `{file}`, which is not read; remove -o");
+    if let (Some(file), false) = (file, failed) {
+        let reason = format!("ESLint wrote its findings to `{file}`, which is not read; remove `-o`");
         return Err(unreadable(CategoryCode::ReportUnreadable, &reason));
     }
     Ok(stylish::parse(&exited.stdout, exited.place))
+}
+
+// Returns whether ESLint's only findings are that it ignored as many files as the command names. For a directory, or for a pattern that
+// ESLint resolves itself, it does not say which files it ignored.
+fn names_only_ignored(output: &Output, arguments: &[String]) -> bool {
+    let found = &output.diagnostics.listed;
+    let is_ignored = |found: &Diagnostic| found.line.is_none() && found.rule_id.is_none() && found.message.starts_with(IGNORED);
+    let paths = paths(arguments);
+    let is_plain = |path: &String| !path.contains(['*', '?', '[', '{', '$', '`']);
+    found.iter().all(is_ignored) && paths.len() <= found.len() && paths.iter().all(is_plain)
 }
 
 fn unreadable(category: CategoryCode, reason: &str) -> Box<Interpretation> {
@@ -217,6 +246,32 @@ mod tests {
 
     fn ended(code: i32, stdout: &str, stderr: &str) -> Interpretation {
         Returned::exited(Tool::Eslint, "npx eslint .", code).saying(stdout, stderr).interpret()
+    }
+
+    #[test]
+    fn only_ignored_files_are_nothing_checked() {
+        let ignored = |name: &str| {
+            format!(
+                "\n/project/{name}\n  0:0  warning  File ignored because of a matching ignore pattern. Use \"--no-ignore\" to disable file ignore settings\n"
+            )
+        };
+        let one = format!("{}\n✖ 1 problem (0 errors, 1 warning)\n\n", ignored("a.js"));
+        let both = format!("{}{}\n✖ 2 problems (0 errors, 2 warnings)\n\n", ignored("a.js"), ignored("b.js"));
+        for (command, stdout, expected) in [
+            ("eslint a.js", &one, CategoryCode::NothingChecked),
+            ("eslint -c x.js a.js", &one, CategoryCode::NothingChecked),
+            ("eslint a.js b.js", &both, CategoryCode::NothingChecked),
+            ("eslint a.js b.js", &one, CategoryCode::Findings),
+            ("eslint a.js src", &one, CategoryCode::Findings),
+            ("sh -c 'eslint *.js'", &both, CategoryCode::Findings),
+        ] {
+            assert_eq!(Returned::exited(Tool::Eslint, command, 0).saying(stdout, "").interpret().category, expected, "{command}");
+        }
+        let too_many = "ESLint found too many warnings (maximum: 0).\n";
+        let failed = Returned::exited(Tool::Eslint, "eslint --max-warnings 0 a.js", 1).saying(&one, too_many).interpret();
+        assert_eq!(failed.category, CategoryCode::Findings);
+        let written = Returned::exited(Tool::Eslint, "eslint -f json -o o.json .", 0).interpret();
+        assert!(written.reason.contains("wrote its findings to `o.json`, which is not read; remove `-o`"), "{}", written.reason);
     }
 
     #[test]

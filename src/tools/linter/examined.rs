@@ -18,7 +18,9 @@ pub(super) fn ruff(exited: &Exited<'_>) -> Option<u64> {
     }
     let verbose =
         || exited.stderr.lines().rev().find_map(|line| line.split_once("Checked ")?.1.split_once(" files in")?.0.parse().ok());
-    formatted(exited.stdout.lines().next_back()?.trim()).or_else(verbose)
+    // With `--diff`, the line stands on standard error.
+    let last = |text: &str| formatted(text.lines().next_back()?.trim());
+    last(&exited.stdout).or_else(|| last(&exited.stderr)).or_else(verbose)
 }
 
 // Reads `1 file would be reformatted, 2 files already formatted`.

@@ -15,6 +15,7 @@ mod prettier;
 mod printed;
 mod rows;
 mod ruff;
+mod unread;
 
 use crate::model::{CategoryCode, DiagnosticSummary, Examined, ExaminedUnit, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
@@ -22,6 +23,7 @@ use crate::tools::interpret::Exited;
 use crate::tools::launch_failure;
 use crate::tools::launchers::locate;
 use crate::tools::prepare::option_value;
+use crate::tools::subcommands::subcommand;
 pub(super) use discover::{find_mypy, find_ruff};
 pub use listing::{
     ConfiguredFiles, apply_listing, count_listed, may_list_files, may_narrow_files, narrows_files, prepare_listing,
@@ -75,7 +77,13 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
 }
 
 fn read(linter: &Linter, exited: &Exited<'_>, arguments: &[String]) -> Result<Output, Box<Interpretation>> {
-    let format = option_value(arguments, linter.format_options);
+    // Ruff's formatter reads none of these variables.
+    let reads_variables = subcommand(arguments) != Some("format");
+    let of_variable = |name: Option<&str>| name.filter(|_| reads_variables).and_then(|name| variable(exited, name));
+    let format =
+        option_value(arguments, linter.format_options).map(str::to_owned).or_else(|| of_variable(linter.format_variable));
+    let format = format.as_deref();
+    let file = option_value(arguments, linter.file_options).map(str::to_owned).or_else(|| of_variable(linter.file_variable));
     let wants_json = ruff::asks_for_json(exited.action) || format == Some("json");
     let ended_well = linter.is_finding_code(exited.code) || exited.code == 0;
     let name = linter.name;
@@ -84,7 +92,10 @@ fn read(linter: &Linter, exited: &Exited<'_>, arguments: &[String]) -> Result<Ou
     {
         return Ok(Output { diagnostics: read, stated: None });
     }
-    if wants_json && ended_well && launch_failure::find(exited).is_none() {
+    let is_empty = exited.stdout_is_complete && exited.stdout.trim().is_empty();
+    let is_empty_json = linter.has_empty_json && is_empty && exited.code == 0;
+    let is_in_file = file.is_some() && is_empty;
+    if wants_json && ended_well && !is_empty_json && !is_in_file && launch_failure::find(exited).is_none() {
         let (category, reason) = if exited.stdout_is_complete {
             let reason =
                 format!("Exit code {}, but {name}'s JSON cannot be read; find what else prints to its output", exited.code);
@@ -101,8 +112,9 @@ fn read(linter: &Linter, exited: &Exited<'_>, arguments: &[String]) -> Result<Ou
         let reason = format!("{name}'s format `{format}` is not read; use `{}`", linter.readable_formats.join("` or `"));
         return Err(Box::new(Interpretation::plain(CategoryCode::ReportUnreadable, reason)));
     }
-    if let (Some(file), true) = (option_value(arguments, linter.file_options), ended_well) {
-        let reason = format!("{name} wrote its findings to `{file}`, which is not read; remove that option");
+    if let (Some(file), true) = (file, ended_well) {
+        let reason =
+            format!("{name} wrote its findings to `{file}`, which is not read; remove the option or variable that says so");
         return Err(Box::new(Interpretation::plain(CategoryCode::ReportUnreadable, reason)));
     }
     Ok((linter.read)(exited, arguments))
@@ -127,6 +139,7 @@ fn decide(linter: &Linter, exited: &Exited<'_>, output: &Output, arguments: &[St
             format!("{name} was given a path that is not there{}; correct it", output.diagnostics.named()),
         );
     }
+    let unread = if code == 0 && !found { (linter.unread)(exited, arguments) } else { None };
     let is_told_to = || arguments.iter().any(|argument| argument == "--exit-zero");
     match code {
         0 if found && (linter.zero == ZeroMeans::NothingGrave || is_told_to()) => findings(),
@@ -134,6 +147,13 @@ fn decide(linter: &Linter, exited: &Exited<'_>, output: &Output, arguments: &[St
             let named = output.diagnostics.named();
             (CategoryCode::Inconsistent, format!("Exit code 0, but {name}'s output holds findings{named}; look for `|| true`"))
         }
+        0 if unread.is_some() => (
+            CategoryCode::Inconsistent,
+            format!(
+                "Exit code 0, but {name} printed what is not understood and may be findings: `{}`; use one of the formats that are read",
+                unread.unwrap_or_default()
+            ),
+        ),
         0 if !exited.stdout_is_complete || !exited.stderr_is_complete => {
             (CategoryCode::OutputTooLarge, format!("{name} printed more than is interpreted; check fewer files at a time"))
         }
@@ -158,6 +178,13 @@ fn decide(linter: &Linter, exited: &Exited<'_>, output: &Output, arguments: &[St
         }
         _ => (CategoryCode::UnknownExit, format!("{name} has no exit code {code}; see the end of its log")),
     }
+}
+
+/// Returns the value of a variable that the check or its command sets.
+fn variable(exited: &Exited<'_>, name: &str) -> Option<String> {
+    let value = |word: &str| word.strip_prefix(name)?.strip_prefix('=').map(|value| value.trim_matches(['\'', '"']).to_owned());
+    let words = exited.action.command.argv.iter().flat_map(|word| word.split_whitespace());
+    words.filter_map(value).last().or_else(|| exited.action.environment.get(name).cloned())
 }
 
 /// Returns the line that names the problem: the last line of a traceback, otherwise the first line that begins with

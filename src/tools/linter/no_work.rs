@@ -1,9 +1,13 @@
 //! The calls of the linters that check nothing and end with exit code 0.
 
 use crate::tools::no_work::{NONE, NoWork};
+use crate::tools::option_spelling::OptionSpelling;
 
-pub(in crate::tools) const NO_WORK_OF_MYPY: NoWork =
-    NoWork { options: &["-V", "--version", "-h", "--help", "-c", "--command"], ..NONE };
+pub(in crate::tools) const NO_WORK_OF_MYPY: NoWork = NoWork {
+    options: &["-V", "--version", "-h", "--help", "-c", "--command"],
+    spelling: OptionSpelling::JoinedAndShortened { valued: "Omnpc" },
+    ..NONE
+};
 
 pub(in crate::tools) const NO_WORK_OF_RUFF: NoWork = NoWork {
     options: &[
@@ -21,11 +25,20 @@ pub(in crate::tools) const NO_WORK_OF_RUFF: NoWork = NoWork {
     ],
     // The findings are not printed one by one, and the exit code does not tell of them either.
     options_with: &[(&["--statistics", "--silent", "-s"], &["--exit-zero", "-e"])],
+    // It shows the findings that can be fixed, and is silent about all others.
+    options_of_subcommand: &[("check", &["--diff"])],
     subcommands: &["rule", "config", "linter", "version", "help"],
+    spelling: OptionSpelling::Joined { valued: "o" },
     ..NONE
 };
 
-pub(in crate::tools) const NO_WORK_OF_FLAKE8: NoWork = NoWork { options: &["--version", "-h", "--help", "--bug-report"], ..NONE };
+pub(in crate::tools) const NO_WORK_OF_FLAKE8: NoWork = NoWork {
+    options: &["--version", "-h", "--help", "--bug-report"],
+    // Only the names of files are printed, or nothing, and the exit code does not tell of findings either.
+    options_with: &[(&["-q", "--quiet"], &["--exit-zero"])],
+    spelling: OptionSpelling::JoinedAndShortened { valued: "j" },
+    ..NONE
+};
 
 pub(in crate::tools) const NO_WORK_OF_PYLINT: NoWork = NoWork {
     options: &[
@@ -42,11 +55,13 @@ pub(in crate::tools) const NO_WORK_OF_PYLINT: NoWork = NoWork {
         "--generate-rcfile",
         "--generate-toml-config",
     ],
+    spelling: OptionSpelling::JoinedAndShortened { valued: "defijrs" },
     ..NONE
 };
 
 pub(in crate::tools) const NO_WORK_OF_PRETTIER: NoWork = NoWork {
     options: &["-v", "--version", "-h", "--help", "--support-info", "--find-config-path", "--file-info"],
     allow_no_files: &["--no-error-on-unmatched-pattern"],
+    spelling: OptionSpelling::Joined { valued: "" },
     ..NONE
 };

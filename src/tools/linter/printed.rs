@@ -7,6 +7,7 @@ use crate::tools::interpret::Exited;
 use crate::tools::linter::Output;
 use crate::tools::located::{Located, arrow, located};
 use crate::tools::places::Place;
+use crate::tools::subcommands::{has_any, subcommand};
 
 /// Reads mypy's lines, for example `a.py:6:12: error: message  [code]`. A note after an error is added to that error if
 /// both are about the same file.
@@ -85,8 +86,21 @@ fn pylint_message(rest: &str) -> Option<(&str, Option<&str>, &str)> {
 
 /// Reads Ruff's lines, for example `a.py:1:8: F401 [*] message`, its messages with `--> a.py:1:8` on the next line, and
 /// its formatter's messages.
-pub(super) fn ruff(exited: &Exited<'_>, _: &[String]) -> Output {
+pub(super) fn ruff(exited: &Exited<'_>, arguments: &[String]) -> Output {
     let mut diagnostics = Gathered::default();
+    if subcommand(arguments) == Some("format") && has_any(arguments, &["--diff"]) {
+        let mut before = "";
+        for line in lines(&exited.stdout) {
+            // `--- a.py` and `+++ a.py` begin the difference of a file.
+            let old = before.strip_prefix("--- ");
+            if let Some(file) = line.strip_prefix("+++ ").filter(|new| Some(*new) == old) {
+                diagnostics.push(reformatted(exited.place.within_project(file.trim())));
+            }
+            before = line;
+        }
+        unparsed(exited).for_each(|found| diagnostics.push(found));
+        return Output { diagnostics, stated: None };
+    }
     let mut head = None;
     for line in lines(&exited.stdout) {
         if let Some(at) = arrow(line) {

@@ -4,7 +4,7 @@
 use crate::model::{Diagnostic, Tool};
 use crate::tools::gathered::Gathered;
 use crate::tools::interpret::Exited;
-use crate::tools::linter::{Output, examined, json, prettier, printed};
+use crate::tools::linter::{Output, examined, json, prettier, printed, unread};
 
 /// The meaning of exit code 0 when the output contains findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,10 +36,15 @@ pub(super) struct Linter {
     pub(super) readable_formats: &'static [&'static str],
     /// Options that write the findings to a file instead of standard output.
     pub(super) file_options: &'static [&'static str],
+    /// Variables that set the output format, and the file for the findings, if no option does.
+    pub(super) format_variable: Option<&'static str>,
+    pub(super) file_variable: Option<&'static str>,
     /// Reads the findings from the text output that is meant for people.
     pub(super) read: fn(&Exited<'_>, &[String]) -> Output,
     /// Reads the findings from JSON; the function returns `None` if the output is not the tool's JSON.
     pub(super) read_json: Option<fn(&Exited<'_>) -> Option<Gathered>>,
+    /// Whether the tool's JSON is empty, without `[]`, if there are no findings.
+    pub(super) has_empty_json: bool,
     pub(super) finding_codes: FindingCodes,
     /// Exit codes for a wrong command line or configuration. Some tools also use them for a file that does not parse,
     /// so findings in the output take precedence.
@@ -55,6 +60,9 @@ pub(super) struct Linter {
     pub(super) refusal: fn(&Exited<'_>) -> Option<String>,
     /// Returns how many files the tool says that it checked; `None` if it does not say it.
     pub(super) examined: fn(&Exited<'_>) -> Option<u64>,
+    /// Returns a printed line that tells of findings, or that is not understood, where no finding was read and exit code 0 does not
+    /// prove that there is none.
+    pub(super) unread: fn(&Exited<'_>, &[String]) -> Option<String>,
     /// Returns a message that does not change the result, but that people should see.
     pub(super) remark: fn(&Exited<'_>) -> Option<String>,
 }
@@ -68,8 +76,11 @@ const ROWS: [Linter; 5] = [
         format_options: &["-O", "--output"],
         readable_formats: &["text", "json"],
         file_options: &[],
+        format_variable: None,
+        file_variable: None,
         read: printed::mypy,
         read_json: Some(json::mypy),
+        has_empty_json: true,
         finding_codes: FindingCodes::Only(&[1]),
         usage_codes: &[2],
         zero: ZeroMeans::NothingFound,
@@ -77,6 +88,7 @@ const ROWS: [Linter; 5] = [
         crash_words: &["INTERNAL ERROR", "Traceback (most recent call last)"],
         refusal: |_| None,
         examined: examined::mypy,
+        unread: |_, _| None,
         remark: mypy_remark,
     },
     Linter {
@@ -85,8 +97,11 @@ const ROWS: [Linter; 5] = [
         format_options: &["--output-format", "--format"],
         readable_formats: &["full", "concise", "text", "json"],
         file_options: &["-o", "--output-file"],
+        format_variable: Some("RUFF_OUTPUT_FORMAT"),
+        file_variable: Some("RUFF_OUTPUT_FILE"),
         read: printed::ruff,
         read_json: Some(json::ruff),
+        has_empty_json: false,
         finding_codes: FindingCodes::Only(&[1]),
         usage_codes: &[2],
         zero: ZeroMeans::NothingFound,
@@ -94,6 +109,7 @@ const ROWS: [Linter; 5] = [
         crash_words: &["panicked at", "This indicates a bug in Ruff"],
         refusal: |_| None,
         examined: examined::ruff,
+        unread: unread::with_exit_zero,
         remark: |_| None,
     },
     Linter {
@@ -102,8 +118,11 @@ const ROWS: [Linter; 5] = [
         format_options: &["--format"],
         readable_formats: &["default", "pylint"],
         file_options: &["--output-file"],
+        format_variable: None,
+        file_variable: None,
         read: printed::flake8,
         read_json: None,
+        has_empty_json: false,
         finding_codes: FindingCodes::Only(&[1]),
         usage_codes: &[2],
         zero: ZeroMeans::NothingFound,
@@ -111,6 +130,7 @@ const ROWS: [Linter; 5] = [
         crash_words: TRACEBACK,
         refusal: |exited| FLAKE8_REFUSALS.iter().find_map(|words| line_with(&exited.stderr, words)),
         examined: |_| None,
+        unread: unread::with_exit_zero,
         remark: |_| None,
     },
     Linter {
@@ -119,8 +139,11 @@ const ROWS: [Linter; 5] = [
         format_options: &["-f", "--output-format"],
         readable_formats: &["text", "colorized", "parseable", "json"],
         file_options: &["--output"],
+        format_variable: None,
+        file_variable: None,
         read: printed::pylint,
         read_json: Some(json::pylint),
+        has_empty_json: false,
         // Pylint's bits: 1 fatal, 2 error, 4 warning, 8 refactor, 16 convention.
         finding_codes: FindingCodes::Bits { all: 31, errors: 3 },
         usage_codes: &[32],
@@ -129,6 +152,7 @@ const ROWS: [Linter; 5] = [
         crash_words: TRACEBACK,
         refusal: |exited| line_with(&exited.stdout, "Command line or configuration file:"),
         examined: |_| None,
+        unread: unread::pylint,
         remark: |_| None,
     },
     Linter {
@@ -137,8 +161,11 @@ const ROWS: [Linter; 5] = [
         format_options: &[],
         readable_formats: &[],
         file_options: &[],
+        format_variable: None,
+        file_variable: None,
         read: prettier::read,
         read_json: None,
+        has_empty_json: false,
         finding_codes: FindingCodes::Only(&[1]),
         usage_codes: &[2],
         zero: ZeroMeans::NothingFound,
@@ -146,6 +173,7 @@ const ROWS: [Linter; 5] = [
         crash_words: &[],
         refusal: prettier::refusal,
         examined: |_| None,
+        unread: |_, _| None,
         remark: |_| None,
     },
 ];

@@ -122,8 +122,17 @@ pub(super) fn missing_module(message: &str) -> Option<String> {
 fn name(test: &Test, exited: &Exited<'_>) -> String {
     let separator = if exited.action.tool == Tool::Vitest { " > " } else { " › " };
     let file = exited.place.within_directory(&test.file);
-    let titles = test.ancestors.iter().chain([&test.title]).map(String::as_str);
+    let titles = titles_below(file, &test.ancestors).iter().chain([&test.title]).map(String::as_str);
     std::iter::once(file).chain(titles).collect::<Vec<_>>().join(separator)
+}
+
+/// Returns the titles of the `describe` blocks. In the report about types (`--typecheck`), Vitest puts the file before them, but it does
+/// not print it twice.
+pub(super) fn titles_below<'t>(file: &str, ancestors: &'t [String]) -> &'t [String] {
+    match ancestors {
+        [first, rest @ ..] if first == file => rest,
+        all => all,
+    }
 }
 
 /// Returns a test's name in the tool's report, which is also what the option `-t` compares with.

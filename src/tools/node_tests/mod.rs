@@ -100,6 +100,15 @@ pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretat
         if let Some(results) = &mut interpretation.test_results {
             results.further = further;
         }
+        if let Some(warning) = new_snapshots(tally, exited) {
+            interpretation.warnings.push(warning);
+        }
+        if tally.reruns > 0 {
+            interpretation.warnings.push(format!(
+                "{} test(s) were run more than once (retry); one that passes only when it is repeated is flaky",
+                tally.reruns
+            ));
+        }
         // Where tests failed too, the reason names those.
         if category == CategoryCode::TestsFailed
             && let Some(error) = words::unhandled(exited).filter(|_| unhandled_errors > 0)
@@ -108,6 +117,20 @@ pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretat
         }
     }
     interpretation
+}
+
+// Says what becomes of snapshots that this run stored: what a check on a snapshot of the project writes does not reach the project, so
+// the next run would store them again and compare nothing.
+fn new_snapshots(tally: &Tally, exited: &Exited<'_>) -> Option<String> {
+    let added = tally.snapshots.added;
+    let is_kept = exited.action.writes.iter().any(|pattern| pattern.contains("__snapshots__") || pattern.contains(".snap"));
+    let fate = if is_kept {
+        "`writes` keeps them, and the next run compares with them"
+    } else {
+        "unless the check runs in the project itself, they are dropped, and no run ever compares anything: commit them, or keep them with \
+         `writes = [\"**/__snapshots__/**\"]`"
+    };
+    (added > 0).then(|| format!("{added} snapshot(s) were written, and nothing was compared with them; {fate}"))
 }
 
 fn state_of(report: &ToolReport, place: Place<'_>) -> ReportState {

@@ -2,6 +2,7 @@
 //! lines of source code are only printed.
 
 use crate::tools::interpret::Exited;
+use crate::tools::node_tests::failures::titles_below;
 use crate::tools::node_tests::tally::{Tally, Test};
 
 /// The messages of at most this many failed tests are completed.
@@ -31,7 +32,7 @@ pub(super) fn complete_messages(tally: &mut Tally, exited: &Exited<'_>) {
 
 /// Returns the heading of a failed test without the word before it: `a.test.js > group > title`.
 pub(super) fn heading(file: &str, ancestors: &[String], title: &str) -> String {
-    let titles = ancestors.iter().map(String::as_str).chain([title]);
+    let titles = titles_below(file, ancestors).iter().map(String::as_str).chain([title]);
     std::iter::once(file).chain(titles).collect::<Vec<_>>().join(" > ")
 }
 
@@ -78,5 +79,12 @@ mod tests {
         assert_eq!(below("adds", "AssertionError: something else"), None);
         assert_eq!(below("absent", "AssertionError: expected 1 to be 2"), None);
         assert_eq!(printed_below(STDERR, "a.test.js > other", "Error: no sku"), None);
+    }
+
+    #[test]
+    fn the_file_that_the_report_about_types_puts_before_the_titles_is_named_once() {
+        let ancestors = ["a.test-d.ts", "types"].map(str::to_owned);
+        assert_eq!(heading("a.test-d.ts", &ancestors, "is number"), "a.test-d.ts > types > is number");
+        assert_eq!(heading("b.test.ts", &ancestors, "is number"), "b.test.ts > a.test-d.ts > types > is number");
     }
 }

@@ -42,6 +42,20 @@ pub(super) struct ReportTotals {
     pub(super) success: bool,
     /// Whether the run was interrupted; only Jest writes this.
     pub(super) was_interrupted: bool,
+    /// The stored snapshots, with which tests compare values.
+    pub(super) snapshots: Snapshots,
+}
+
+/// How the stored snapshots stand after the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Snapshots {
+    /// How many were stored by this run, so that nothing was compared with them.
+    #[serde(default)]
+    pub(super) added: u64,
+    /// How many belong to no test that ran.
+    #[serde(default)]
+    pub(super) unchecked: u64,
 }
 
 /// One test file, with the results of its tests.
@@ -139,12 +153,14 @@ impl<'de> Visitor<'de> for DocumentReader<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ReportTotals, A::Error> {
         let (mut total, mut failed, mut success, mut interrupted, mut has_files) = (None, None, None, None, false);
+        let mut snapshots = None;
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "numTotalTests" => once(&mut total, "numTotalTests", map.next_value()?)?,
                 "numFailedTests" => once(&mut failed, "numFailedTests", map.next_value()?)?,
                 "success" => once(&mut success, "success", map.next_value()?)?,
                 "wasInterrupted" => once(&mut interrupted, "wasInterrupted", map.next_value()?)?,
+                "snapshot" => once(&mut snapshots, "snapshot", map.next_value()?)?,
                 "testResults" if has_files => return Err(A::Error::duplicate_field("testResults")),
                 "testResults" => {
                     has_files = true;
@@ -163,6 +179,7 @@ impl<'de> Visitor<'de> for DocumentReader<'_> {
             num_failed_tests: failed.ok_or_else(|| A::Error::missing_field("numFailedTests"))?,
             success: success.ok_or_else(|| A::Error::missing_field("success"))?,
             was_interrupted: interrupted.unwrap_or_default(),
+            snapshots: snapshots.unwrap_or_default(),
         })
     }
 }
@@ -225,7 +242,10 @@ impl<'de> Visitor<'de> for AssertionsReader {
             *read.counts.entry(outcome).or_default() += 1;
             read.has_failed |= test.status == FAILED;
             read.todo += u64::from(test.status == PLANNED);
-            read.reruns += test.invocations.unwrap_or_default().saturating_sub(1);
+            // Vitest keeps the messages of the attempts that failed before one passed.
+            let was_repeated =
+                outcome == TestOutcome::Passed && test.failure_messages.as_ref().is_some_and(|all| !all.is_empty());
+            read.reruns += test.invocations.unwrap_or_default().saturating_sub(1).max(u64::from(was_repeated));
             let is_failed = outcome == TestOutcome::Failed;
             let length = test.text_length();
             let has_room = if is_failed { failed < LISTED_TESTS } else { read.kept.len() < LISTED_TESTS };

@@ -28,6 +28,14 @@ const RULES: &[Rule] = &[
         reason: nothing_found,
     },
     Rule {
+        fits: |seen| is_missing(seen) && seen.exited.code == 1 && words::denied_write(seen.exited).is_some(),
+        category: CategoryCode::NotStarted,
+        reason: |seen| {
+            let words = words::denied_write(seen.exited).unwrap_or_default();
+            format!("{} could not write what it needs before the first test: {words}; let it write there", name(seen))
+        },
+    },
+    Rule {
         fits: |seen| is_missing(seen) && seen.exited.code == 1 && words::refusal(seen.exited).is_some(),
         category: CategoryCode::UsageError,
         reason: |seen| {
@@ -147,6 +155,14 @@ const RULES: &[Rule] = &[
         fits: |seen| seen.exited.code == 1,
         category: CategoryCode::FailedOutsideTests,
         reason: |seen| {
+            let unchecked = seen.tally().map_or(0, |tally| tally.snapshots.unchecked);
+            if unchecked > 0 && words::fails_for_obsolete(seen.exited) {
+                return format!(
+                    "Exit code 1, but no test failed ({}): {unchecked} stored snapshot(s) belong to no test any more (obsolete); remove \
+                     them with `-u`",
+                    counted(seen)
+                );
+            }
             let words = words::complaint(seen.exited).map_or_else(String::new, |line| format!(": {line}"));
             format!(
                 "Exit code 1, but no test failed ({}){words}; look for a reporter or a global tear-down that failed in the log",
@@ -162,7 +178,11 @@ const RULES: &[Rule] = &[
             seen.exited.code == 0 && said(seen, proved)
         },
         category: CategoryCode::TestsPassed,
-        reason: counted,
+        reason: |seen| {
+            let added = seen.tally().map_or(0, |tally| tally.snapshots.added);
+            let written = if added > 0 { format!("; {added} snapshot(s) written and not compared") } else { String::new() };
+            format!("{}{written}", counted(seen))
+        },
     },
 ];
 
@@ -203,6 +223,12 @@ fn missing_reason(seen: &Seen<'_>) -> String {
     if words::says_exit_called(seen.exited) {
         return format!(
             "Exit code {code} without a test report, which proves nothing: a test ends the process with `process.exit`; remove that"
+        );
+    }
+    if let Some(file) = words::report_elsewhere(seen.exited) {
+        return format!(
+            "Exit code {code}, but Vitest wrote its JSON report to `{file}`: `outputFile` in its configuration is one path for all \
+             reporters; name its reporter, as in `outputFile: {{ junit: 'FILE' }}`"
         );
     }
     let words = words::complaint(seen.exited).map_or_else(String::new, |line| format!(": {line}"));

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use crate::model::{LISTED_TESTS, TestCounts, TestOutcome};
 use crate::tools::ansi::strip;
-use crate::tools::node_tests::report::{self, FAILED, File, KEPT_TEXT};
+use crate::tools::node_tests::report::{self, FAILED, File, KEPT_TEXT, Snapshots};
 use crate::tools::places::Place;
 
 /// Jest's status of a file in which only selected tests ran.
@@ -33,6 +33,8 @@ pub(super) struct Tally {
     pub(super) todo: u64,
     /// How many times a test was run again.
     pub(super) reruns: u64,
+    /// The stored snapshots, with which tests compare values.
+    pub(super) snapshots: Snapshots,
     focused: bool,
     /// How many tests have each outcome, whether they are kept or not.
     outcomes: BTreeMap<TestOutcome, u64>,
@@ -83,6 +85,7 @@ impl Tally {
         let totals = report::read_each(report, &mut |file| tally.add(file, place))?;
         tally.success = totals.success;
         tally.interrupted = totals.was_interrupted;
+        tally.snapshots = totals.snapshots;
         let count = |outcome| tally.outcomes.get(&outcome).copied().unwrap_or_default();
         let failed = count(TestOutcome::Failed);
         tally.agrees = (tally.total(), failed) == (totals.num_total_tests, totals.num_failed_tests);

@@ -29,6 +29,9 @@ const CONFIGURATION_FILES: &[&str] = &["jest.config.", "vitest.config.", "vite.c
 /// Headings of errors that belong to no test in the report.
 const UNHANDLED: &[&str] = &["Unhandled Rejection", "Unhandled Error", "Uncaught Exception"];
 
+/// The beginning of Jest's line about its report, which is the last one of a run with any result.
+const WRITTEN_TO: &str = "Test results written to:";
+
 /// The message that Jest or Vitest prints when a test calls `process.exit`.
 const EXIT_CALLED: &str = "process.exit called with";
 
@@ -47,6 +50,13 @@ pub(super) fn refusal<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     let names_configuration = lines(exited).take(3).any(|line| CONFIGURATION_FILES.iter().any(|name| line.contains(name)));
     let error = || lines(exited).find(|line| line.contains("Error: "));
     names_configuration.then(error).flatten()
+}
+
+/// Returns the message of a start that failed because a file could not be written. Vitest writes its configuration, translated, to
+/// `node_modules/.vite-temp`.
+pub(super) fn denied_write<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+    let says_so = |line: &str| ["Error: EROFS: ", "Error: EACCES: "].iter().any(|words| line.contains(words));
+    lines(exited).any(|line| line.contains("Startup Error")).then(|| lines(exited).find(|line| says_so(line))).flatten()
 }
 
 /// Returns the printed message of an error that belongs to no test in the report.
@@ -77,7 +87,7 @@ pub(super) fn says_exit_called(exited: &Exited<'_>) -> bool {
 /// where a script did not hand the request for a report on to Jest, so then it proves nothing.
 pub(super) fn bailed(exited: &Exited<'_>) -> Option<String> {
     let was_asked = locate(&exited.action.command.argv).recognition.form == CommandForm::Direct;
-    let ended_at_once = was_asked && complaint(exited).is_some_and(|line| line.starts_with("Ran all test suites"));
+    let ended_at_once = was_asked && last_line(exited).is_some_and(|line| line.starts_with("Ran all test suites"));
     let is_bail = |line: &str| {
         let counts = line.strip_prefix("Test Suites:").filter(|counts| counts.contains(" failed"));
         counts.is_some_and(|counts| counts.contains(" of ") || ended_at_once)
@@ -107,9 +117,26 @@ pub(super) fn coverage_of(line: &str) -> Option<Coverage> {
     is_sensible.then_some(Coverage { percent, required })
 }
 
-/// Returns the last line of standard error that is not blank.
-pub(super) fn complaint<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+fn last_line<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     exited.stderr.lines().map(str::trim).rfind(|line| !line.is_empty())
+}
+
+/// Returns the last line of standard error that is not blank. Where a stack stands at the end, this is the line above it.
+pub(super) fn complaint<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+    let is_frame = |line: &str| line.starts_with("at ") || line.starts_with("Node.js v");
+    let is_said = |line: &&str| !line.is_empty() && !is_frame(line) && !line.starts_with(WRITTEN_TO);
+    exited.stderr.lines().map(str::trim).rfind(is_said)
+}
+
+/// Returns whether Jest fails because of stored snapshots that no test uses. It does so with `--ci`.
+pub(super) fn fails_for_obsolete(exited: &Exited<'_>) -> bool {
+    lines(exited).any(|line| line.starts_with("Snapshots:") && line.contains(" obsolete"))
+        && !exited.stderr.lines().any(|line| line.trim_start().starts_with("at "))
+}
+
+/// Returns where Vitest says that it wrote the JSON report.
+pub(super) fn report_elsewhere<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+    lines(exited).filter_map(|line| line.strip_prefix("JSON report written to ")).last()
 }
 
 fn lines<'a>(exited: &'a Exited<'_>) -> impl Iterator<Item = &'a str> {

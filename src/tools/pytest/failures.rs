@@ -111,6 +111,9 @@ pub(super) fn traced_files(test: &Test, place: Place<'_>) -> Vec<PathBuf> {
 
 fn error_line(mark: &Mark) -> String {
     let message = mark.message.lines().next().unwrap_or_default().trim();
+    if let Some(error) = doctest_error(&mark.message) {
+        return error;
+    }
     if message.contains(MISSING_FIXTURE)
         && let Some(line) = mark.text.lines().find_map(|line| line.strip_prefix("E "))
     {
@@ -121,6 +124,24 @@ fn error_line(mark: &Mark) -> String {
     }
     let fallback = || mark.text.lines().rfind(|line| !line.trim().is_empty()).map(str::trim);
     exception_lines(mark.text.lines()).last().or_else(fallback).unwrap_or(message).to_owned()
+}
+
+/// Returns what a doctest expected and got, or its exception. pytest's message begins with the source lines, each with its number.
+fn doctest_error(message: &str) -> Option<String> {
+    let last = message.trim_end().lines().next_back()?;
+    if !last.ends_with(": DocTestFailure") && !last.ends_with(": UnexpectedException") {
+        return None;
+    }
+    if let Some(error) = message.lines().find_map(|line| line.strip_prefix("UNEXPECTED EXCEPTION: ")) {
+        return Some(error.trim().to_owned());
+    }
+    let below = |heading: &str| {
+        let lines = message.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| line.starts_with("    "));
+        lines.map(str::trim).collect::<Vec<_>>().join(" ")
+    };
+    let (expected, received) = (below("Expected:"), below("Got:"));
+    let quoted = |text: String| if text.is_empty() { "nothing".to_owned() } else { format!("`{text}`") };
+    (!expected.is_empty() || !received.is_empty()).then(|| format!("expected {}, got {}", quoted(expected), quoted(received)))
 }
 
 /// Returns the exceptions in a traceback, which pytest writes as `E   Name: message`. Deeper indented lines are source
@@ -193,6 +214,24 @@ mod tests {
         let mark = Mark { kind: MarkKind::Error, message: message.to_owned(), text: text.to_owned(), is_expected: false };
         let element = Element { class: class.to_owned(), name: name.to_owned(), marks: vec![mark], ..Element::default() };
         Test { elements: vec![element], outcome: TestOutcome::Error, node_id: None }
+    }
+
+    #[test]
+    fn a_doctest_says_what_it_expected_and_not_the_number_of_its_first_line() {
+        for (message, expected) in [
+            ("002 \n003     >>> f()\nExpected:\n    2\nGot:\n    1\n\n/p/m.py:3: DocTestFailure", Some("expected `2`, got `1`")),
+            (
+                "009 \n010     >>> g()\nUNEXPECTED EXCEPTION: KeyError('x')\nTraceback (most recent call last):\n\n/p/m.py:10: UnexpectedException",
+                Some("KeyError('x')"),
+            ),
+            (
+                "002 \n003     >>> f()\nExpected nothing\nGot:\n    1\n\n/p/m.py:3: DocTestFailure",
+                Some("expected nothing, got `1`"),
+            ),
+            ("assert 1 == 2", None),
+        ] {
+            assert_eq!(doctest_error(message).as_deref(), expected, "{message}");
+        }
     }
 
     #[test]

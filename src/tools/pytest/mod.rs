@@ -122,7 +122,7 @@ fn further(tally: &Tally, printed: &[(u64, &str)]) -> FurtherTestCounts {
         expected_failures: tally.expected_failures,
         unexpected_passes: printed(&["xpassed"]).min(tally.counts.passed),
         deselected: printed(&["deselected"]),
-        reruns: printed(&["rerun", "reruns"]).max(tally.reruns),
+        reruns: printed(&["rerun", "reruns", "retried"]).max(tally.reruns),
         ..FurtherTestCounts::default()
     }
 }

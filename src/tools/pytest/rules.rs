@@ -155,7 +155,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: |seen| {
             let words = complaint(seen);
             format!(
-                "Exit code {} without a test report, which proves nothing{words}; look for an early exit (`os._exit`, `sys.exit` in a conftest, a local `pytest.py`), `-p no:junitxml`, or a crash",
+                "Exit code {} without a test report, which proves nothing{words}; look for an early exit (`os._exit`, `sys.exit` in a conftest, a local `pytest.py`), `-p no:junitxml` (also in `addopts`), or a crash",
                 seen.code
             )
         },
@@ -205,6 +205,12 @@ pub(super) const RULES: &[Rule] = &[
                 Some(SessionProblem::Another) => "pytest printed the end of its session and then another session",
                 Some(SessionProblem::Silent) | None => "pytest printed nothing at all",
             };
+            if seen.session_problem() == Some(SessionProblem::Silent) {
+                return format!(
+                    "The report says {counts}, but {printed}; look for a `conftest.py` or a test that starts pytest again and ends the \
+                     process (`os._exit`); `-p no:terminal` belongs in the check's command, not in `addopts`"
+                );
+            }
             format!(
                 "The report says {counts}, but {printed}; look for a `conftest.py` or a test that starts pytest again and ends the \
                  process (`os._exit`)"

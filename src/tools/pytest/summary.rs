@@ -5,7 +5,7 @@
 const REMARKS: &[(&[&str], &str)] = &[
     (&["warning", "warnings"], "pytest counted {} warning(s); its log lists them"),
     (&["xpassed"], "{} test(s) that are expected to fail passed (XPASS)"),
-    (&["rerun", "reruns"], "{} rerun(s): a test that passes only when it is repeated is flaky"),
+    (&["rerun", "reruns", "retried"], "{} rerun(s): a test that passes only when it is repeated is flaky"),
 ];
 
 /// Returns the remarks that follow from pytest's last line, for example from `1 passed, 3 warnings in 0.02s`.
@@ -58,7 +58,7 @@ fn counts_of(line: &str) -> Option<Printed> {
         match word {
             "passed" | "xpassed" => printed.passed += count,
             "failed" | "error" | "errors" => printed.failed += count,
-            "skipped" | "xfailed" | "deselected" | "warning" | "warnings" | "rerun" | "reruns" => {}
+            "skipped" | "xfailed" | "deselected" | "warning" | "warnings" | "rerun" | "reruns" | "retried" => {}
             _ => return None,
         }
     }

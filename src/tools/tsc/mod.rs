@@ -16,6 +16,7 @@ use crate::tools::gathered::Gathered;
 use crate::tools::interpret::{Exited, Input};
 use crate::tools::launch_failure;
 use crate::tools::no_work::{self, NoWork};
+use crate::tools::option_spelling::{OptionSpelling, is_same_option};
 use crate::tools::places::Place;
 use crate::tools::prepare::{Preparation, ReportTask};
 use crate::tools::project_files::ProjectFiles;
@@ -23,15 +24,19 @@ pub(super) use discover::find;
 pub(super) use references::remark;
 pub(super) use strictness::strictness;
 
-/// The calls of tsc that check nothing and end with exit code 0. `-d` means `--declaration` unless tsc builds (`-b`). With `--noCheck`
-/// tsc only translates: no type is checked.
+/// The calls of tsc that check nothing and end with exit code 0. `-d` means `--declaration` unless tsc builds (`-b`), and `-v` means
+/// `--verbose` if it does. With `--noCheck` tsc only translates: no type is checked.
 pub(super) const NO_WORK: NoWork = NoWork {
-    options: &["-v", "--version", "-h", "--help", "-?", "--all", "--showConfig", "--listFilesOnly", "--init", "--noCheck"],
-    options_with: &[(&["--dry", "-d", "--clean"], &["-b", "--build"])],
+    options: &["--version", "-h", "--help", "-?", "--all", "--showConfig", "--listFilesOnly", "--init", "--noCheck"],
+    options_with: &[(&["--dry", "-d", "--clean"], BUILD_OPTIONS)],
+    options_without: &[(&["-v"], BUILD_OPTIONS)],
     has_response_files: true,
-    ignores_case: true,
+    spelling: OptionSpelling::AnyCaseAndDashes,
     ..no_work::NONE
 };
+
+/// The options that make tsc build projects with the projects they refer to.
+const BUILD_OPTIONS: &[&str] = &["-b", "--build"];
 
 /// tsc's documented codes for failures: errors without output (1), errors with output (2), an invalid project, a
 /// reference cycle.
@@ -65,7 +70,7 @@ pub(super) fn diagnostics(text: &str, place: Place<'_>) -> Vec<Diagnostic> {
 
 /// Returns whether these arguments make tsc build projects with the projects they refer to.
 fn is_build(arguments: &[String]) -> bool {
-    arguments.iter().any(|word| word.eq_ignore_ascii_case("-b") || word.eq_ignore_ascii_case("--build"))
+    arguments.iter().any(|word| BUILD_OPTIONS.iter().any(|option| is_same_option(word, option)))
 }
 
 /// Requires a snapshot for a discovered build: `tsc -b` writes files, and it must not write them into the project.
