@@ -5,6 +5,7 @@ use crate::model::{CategoryCode, Examined, ExaminedUnit, Interpretation};
 use crate::tools::advise::advise_exit;
 use crate::tools::interpret::Exited;
 use crate::tools::printed_tests::PrintedTotals;
+use crate::tools::table::REFUSED_SUBCOMMANDS;
 use crate::tools::{launch_failure, printed_tests, signals};
 
 /// Judges a plain command: an expected exit code is a success, and any other code is a failure. Exit code 0 is no
@@ -47,11 +48,6 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let advice = advise_exit(&exited.action.command.display, code, &expected, (&exited.stdout, &exited.stderr));
     Interpretation { advice, ..Interpretation::plain(CategoryCode::UnexpectedExit, reason) }
 }
-
-/// How programs with subcommands say that there is no such one: the program, its exit code, and the beginning of the line with `%` for
-/// the subcommand. Each row was seen on the program itself. With a subcommand that exists the command would be one of a known tool.
-const REFUSED_SUBCOMMANDS: &[(&str, i32, &str)] =
-    &[("ruff", 2, "error: unrecognized subcommand '%'"), ("cargo", 101, "error: no such command: `%`")];
 
 /// Returns the line with which a known program says that it has no such subcommand.
 fn refused_subcommand<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {

@@ -256,6 +256,11 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     row(Tool::Generic, &[], |exited, _| generic::interpret(exited)),
 ];
 
+/// How programs with subcommands say that there is no such one: the program, its exit code, and the beginning of the line with `%` for
+/// the subcommand. Each row was seen on the program itself. With a subcommand that exists the command would be one of a known tool.
+pub(super) const REFUSED_SUBCOMMANDS: &[(&str, i32, &str)] =
+    &[("ruff", 2, "error: unrecognized subcommand '%'"), ("cargo", 101, "error: no such command: `%`")];
+
 /// [`row_of`] uses the tool's position in the enum `Tool` as the index, so the rows must stand in the enum's order.
 const _: () = {
     let mut place = 0;

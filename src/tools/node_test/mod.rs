@@ -20,8 +20,6 @@ use crate::tools::no_work::{self, NoWork};
 use crate::tools::test_run::{RunFacts, judge};
 use crate::tools::{launch_failure, signals};
 pub(super) use discover::find;
-#[cfg(test)]
-pub(super) use prepare::reporter;
 pub(super) use prepare::{ask, runs_tests};
 
 /// The largest report that is read (64 MiB).
@@ -183,6 +181,9 @@ fn coverage_below(exited: &Exited<'_>) -> Option<(String, Coverage)> {
     let (percent, required) = (numbers.next()?, numbers.next()?);
     Some((text.to_owned(), Coverage { percent, required })).filter(|_| percent.is_finite() && required.is_finite())
 }
+
+#[cfg(test)]
+pub(super) use prepare::reporter;
 
 #[cfg(test)]
 mod tests {
