@@ -26,10 +26,7 @@ const NEEDED: &[&str] = &[
     "argparse",
     "ast",
     "base64",
-    "bdb",
     "bisect",
-    "cmd",
-    "codeop",
     "collections",
     "contextlib",
     "copy",
@@ -55,7 +52,6 @@ const NEEDED: &[&str] = &[
     "opcode",
     "operator",
     "pathlib",
-    "pdb",
     "platform",
     "pprint",
     "quopri",
@@ -84,13 +80,16 @@ const NEEDED: &[&str] = &[
     "zlib",
 ];
 
-/// The modules that pytest imports before it runs tests and does without if the file in their place is a harmless one. An honest
-/// project may have a file of such a name.
+/// The modules that pytest imports before it runs tests and does without if the file in their place is a harmless one, and those that
+/// only some versions import. An honest project may have a file of such a name.
 const IMPORTED: &[&str] = &[
     "array",
+    "bdb",
     "bz2",
     "calendar",
+    "cmd",
     "code",
+    "codeop",
     "csv",
     "difflib",
     "fcntl",
@@ -101,6 +100,7 @@ const IMPORTED: &[&str] = &[
     "linecache",
     "lzma",
     "packaging",
+    "pdb",
     "pygments",
     "readline",
     "shlex",
