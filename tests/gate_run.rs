@@ -180,6 +180,11 @@ fn the_hook_is_written_where_git_looks_for_it() {
     git(&project, &["config", "core.hooksPath", "my hooks"]);
     project.proctor(["gate", "--install", "pre-push"]).success();
     assert!(project.path().join("my hooks/pre-push").exists());
+    git(&project, &["config", "extensions.worktreeConfig", "true"]);
+    git(&project, &["config", "--worktree", "core.hooksPath", "of this worktree"]);
+    project.proctor(["gate", "--install", "pre-push"]).success();
+    assert!(project.path().join("of this worktree/pre-push").exists());
+    git(&project, &["config", "--worktree", "--unset", "core.hooksPath"]);
     git(&project, &["config", "--unset", "core.hooksPath"]);
     fs::write(project.root().join("home/.gitconfig"), "[core]\n\thooksPath = ~/hooks\n").expect("it is ours");
     // A directory of all repositories is nobody's own.

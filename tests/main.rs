@@ -41,6 +41,7 @@ mod freshness;
 mod full_disk;
 mod fuzzed;
 mod gate;
+mod gate_hostile;
 mod gate_run;
 mod gate_trust;
 mod git_objects;

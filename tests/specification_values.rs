@@ -42,6 +42,17 @@ pub(crate) fn with_words() -> String {
     text(&document(json!([command("echo {{WORD}}", json!({}))])))
 }
 
+/// Returns a specification of T117 with these commands as its steps.
+pub(crate) fn with_commands(commands: &[&str]) -> String {
+    let step = |(place, one): (usize, &&str)| {
+        let mut step = command(one, json!({}));
+        step["actionId"] = json!(format!("STEP.{}", place + 1));
+        step["timeout"] = json!(20_000);
+        step
+    };
+    text(&document(commands.iter().enumerate().map(step).collect()))
+}
+
 fn text(document: &Value) -> String {
     serde_json::to_string_pretty(document).expect("JSON")
 }

@@ -52,6 +52,45 @@ fn a_fault_is_told_with_its_file_and_what_to_do() {
 }
 
 #[test]
+fn a_link_in_the_place_of_a_directory_of_the_store_is_the_fault_and_nothing_goes_through_it() {
+    for (name, is_opened) in [
+        ("evidence", false),
+        ("ledger", false),
+        ("keys", false),
+        ("locks", false),
+        ("runs", true),
+        ("run", true),
+        ("project", true),
+        ("file", false),
+    ] {
+        let project = with_a_run();
+        let (run, state) = (project.store().run_directory("default"), project.root().join("state/proctor"));
+        let place = match name {
+            "run" => run.clone(),
+            "file" => {
+                fs::read_dir(state.join("ledger")).expect("it is there").next().expect("a ledger").expect("it is there").path()
+            }
+            "runs" => run.parent().expect("it is in one").to_owned(),
+            "project" => run.ancestors().nth(3).expect("it is in one").to_owned(),
+            name => state.join(name),
+        };
+        let aside = project.shared("aside");
+        fs::rename(&place, &aside).expect("it is ours");
+        std::os::unix::fs::symlink(&aside, &place).expect("it is ours");
+        let document = project.proctor(["verify", "--json"]).status(6).json();
+        let faults = document["faults"].as_array().expect("a list");
+        let shown = place.strip_prefix(&state).expect("it is in the store").to_str().expect("text");
+        assert_eq!((&faults[0]["kind"], &faults[0]["file"]), (&"notAFile".into(), &shown.into()), "{name}: {document}");
+        assert_eq!(faults.iter().filter(|fault| fault["kind"] == "runMissing").count(), 0, "{name}: {document}");
+        if !["run", "file"].contains(&name) {
+            let refused = project.proctor(["run"]).status(6).stderr;
+            assert!(refused.contains("is not followed"), "{name}: {refused}");
+        }
+        assert_eq!(project.proctor(["log"]).any_status().status == 0, is_opened, "{name}");
+    }
+}
+
+#[test]
 fn a_run_that_goes_on_is_no_fault() {
     let project = Project::new().with_program(fake_tool());
     let (ready, go) = (project.shared("ready"), project.shared("go"));

@@ -19,7 +19,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 /// Examples:
 ///   proctor gate
 ///   proctor gate HEAD~1 --json
-///   proctor gate my-branch --policy-from origin/main
+///   proctor gate my-branch --policy-from refs/remotes/origin/main
 ///   proctor gate --run
 ///   proctor gate --from-notes
 ///   proctor gate --from-bundle attested.json --signers ~/who-attests

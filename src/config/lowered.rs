@@ -1,10 +1,11 @@
 //! Compares the configuration of a commit with that of a trusted commit: what the commit asks less for, or asks in another way.
 
 use crate::config::judged::{judged_settings, weaker_when};
-use crate::config::settings::{ActionSettings, Check, Configuration, Prerequisite};
+use crate::config::settings::{ActionSettings, Check, Configuration, Prerequisite, ProtectionMode};
 
 /// Returns the names of the settings, checks and prerequisites with which `commit` may be easier to prove than with `trusted`, sorted.
-/// Further checks, and settings that are stricter, are not among them.
+/// Settings that are stricter are not among them, nor are further checks, unless they work in the project itself: like prerequisites,
+/// services and clean-ups, those can change what every other check reads.
 pub fn lowered(trusted: &Configuration, commit: &Configuration) -> Vec<String> {
     let mut names = Vec::new();
     let (before, now) = (judged_settings(trusted).values, judged_settings(commit).values);
@@ -31,6 +32,7 @@ pub fn lowered(trusted: &Configuration, commit: &Configuration) -> Vec<String> {
             names.push(format!("prerequisite `{}`", prerequisite.action.name.value));
         }
     }
+    names.extend(new_work_in_project(trusted, commit));
     let others = [
         ("policy", trusted.policy != commit.policy),
         ("approval", trusted.approval != commit.approval),
@@ -43,6 +45,36 @@ pub fn lowered(trusted: &Configuration, commit: &Configuration) -> Vec<String> {
     names.extend(others.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned()));
     names.sort();
     names.dedup();
+    names
+}
+
+/// Returns the prerequisites, services, clean-ups and checks of the commit that work in the project, or have files copied to it, and that
+/// the trusted side does not have like that. Other wordings of what it has by the same name are among the lowered ones already.
+fn new_work_in_project(trusted: &Configuration, commit: &Configuration) -> Vec<String> {
+    let name = |action: &ActionSettings| action.name.value.clone();
+    let mut names = Vec::new();
+    for prerequisite in &commit.prerequisites {
+        if !trusted.prerequisites.iter().any(|other| name(&other.action) == name(&prerequisite.action)) {
+            let what = if prerequisite.service.is_some() { "service" } else { "prerequisite" };
+            names.push(format!("a new {what} `{}`", name(&prerequisite.action)));
+        }
+    }
+    for cleanup in &commit.cleanup {
+        match trusted.cleanup.iter().find(|other| name(other) == name(cleanup)) {
+            None => names.push(format!("a new clean-up `{}`", name(cleanup))),
+            Some(other) if plain_action(other) != plain_action(cleanup) => names.push(format!("clean-up `{}`", name(cleanup))),
+            Some(_) => {}
+        }
+    }
+    for check in &commit.checks {
+        let is_new = !trusted.checks.iter().any(|other| name(&other.action) == name(&check.action));
+        let works_there = check.in_place || commit.sandbox.snapshot == ProtectionMode::Off;
+        if is_new && works_there {
+            names.push(format!("a new check `{}`, which works in the project itself", name(&check.action)));
+        } else if is_new && !check.writes.is_empty() {
+            names.push(format!("a new check `{}`, of which files are copied to the project", name(&check.action)));
+        }
+    }
     names
 }
 
@@ -92,6 +124,33 @@ mod tests {
         let read = |text: &str| read(text, "proctor.toml").expect("a right text");
         let written = lowered(&read(""), &read("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n"));
         assert_eq!(written, ["the checks are written, and the trusted commit has them found"]);
+    }
+
+    #[test]
+    fn what_works_in_the_project_is_named_where_it_is_new() {
+        let prerequisite = "[[prerequisite]]\nname = \"p\"\ncommand = [\"make\", \"p\"]\n";
+        let cleanup = "[[cleanup]]\nname = \"c\"\ncommand = [\"make\", \"c\"]\n";
+        let check = "[[check]]\nname = \"d\"\ncommand = [\"make\", \"d\"]\n";
+        for (added, expected) in [
+            (prerequisite.to_owned(), "a new prerequisite `p`"),
+            (format!("{prerequisite}service = true\n"), "a new service `p`"),
+            (cleanup.to_owned(), "a new clean-up `c`"),
+            (format!("{check}snapshot = \"off\"\n"), "a new check `d`, which works in the project itself"),
+            (format!("{check}writes = [\"d/**\"]\n"), "a new check `d`, of which files are copied to the project"),
+        ] {
+            assert_eq!(names(|text| format!("{added}{text}")), [expected], "{added}");
+        }
+        let read = |text: &str| read(text, "proctor.toml").expect("a right text");
+        assert_eq!(lowered(&read(cleanup), &read(&cleanup.replace("\"c\"]", "\"d\"]"))), ["clean-up `c`"]);
+        assert_eq!(
+            lowered(&read(&format!("{prerequisite}{cleanup}")), &read(&format!("{cleanup}{prerequisite}"))),
+            Vec::<String>::new()
+        );
+        let in_place = "[sandbox]\nsnapshot = \"off\"\n[[check]]\nname = \"a\"\ncommand = [\"true\"]\n";
+        assert_eq!(
+            lowered(&read(in_place), &read(&format!("{in_place}{check}"))),
+            ["a new check `d`, which works in the project itself"]
+        );
     }
 
     #[test]

@@ -113,6 +113,9 @@ pub enum EvidenceError {
         run_id: RunId,
         problem: SealedFileProblem,
     },
+    /// A link, or something else, is in the place of a directory of the store. It is never followed.
+    #[error("`{}` is no directory of the store: a link, or something else, is in its place, and is not followed", path.display())]
+    NotADirectory { path: PathBuf },
     /// A run directory contains an entry that is not a regular file.
     #[error("`{}` is no regular file and was not put there by proctor", path.display())]
     Foreign { path: PathBuf },
@@ -165,7 +168,8 @@ impl EvidenceError {
             | Self::LedgerOffset { .. }
             | Self::LedgerGone { .. }
             | Self::LedgerSegment { .. }
-            | Self::LedgerChanged { .. } => true,
+            | Self::LedgerChanged { .. }
+            | Self::NotADirectory { .. } => true,
             Self::LedgerLine { problem, .. } => !matches!(problem, LineProblem::UnknownSchema(_)),
             Self::File { .. }
             | Self::Name { .. }
@@ -214,6 +218,10 @@ impl EvidenceError {
             Self::AnchoredEarlier { .. } => "anchor the ledger again, or export the run without `--anchor`",
             Self::NotAsSealed { .. } => {
                 "`proctor verify RUN` says what else was changed; put the file back from a backup or an export"
+            }
+            Self::NotADirectory { .. } => {
+                "find out who put it there, and put the directory back; `proctor verify` says what is missing. To keep a store elsewhere, \
+                 set XDG_STATE_HOME"
             }
             Self::Foreign { .. } => "move it elsewhere; only proctor writes into its store",
         }

@@ -55,7 +55,11 @@ impl RunDirectory {
     /// open in this process.
     pub fn create(lock: &ProjectLock, task: &TaskId, run_id: &RunId) -> Result<Self, EvidenceError> {
         let is_open = lock.begin_run(OpenRun { task: task.clone(), run_id: run_id.clone() })?;
-        create_directories(&lock.store().runs_directory(lock.project(), task))?;
+        let runs = lock.store().runs_directory(lock.project(), task);
+        create_directories(&runs)?;
+        if !lock.store().has_directory(&runs) {
+            return Err(EvidenceError::NotADirectory { path: runs });
+        }
         let path = lock.store().run_directory(lock.project(), task, run_id);
         lock.create_directory(&path)?;
         Ok(Self {

@@ -8,6 +8,8 @@ use crate::evidence::{BackgroundThread, EvidenceError};
 use crate::model::{ProjectId, RunId, TaskId};
 
 const DIRECTORIES: [&str; 4] = ["evidence", "ledger", "locks", "log"];
+/// The directories that contain evidence or guard it; nobody else may even list them.
+pub(super) const GUARDED: [&str; 4] = ["evidence", "ledger", "locks", "keys"];
 
 /// The store of one user: `$XDG_STATE_HOME/proctor`. Its directories have mode 0700, its files 0600 or, once sealed,
 /// 0400.
@@ -29,10 +31,25 @@ pub fn agents_directory(store_root: &Path) -> PathBuf {
 }
 
 impl Store {
-    /// Opens the store at `root` and creates missing directories.
+    /// Opens the store at `root` and creates missing directories. `root` itself may be a link, which is the user's own.
+    ///
+    /// # Errors
+    /// When a link is in the place of a directory with evidence: whoever made it would choose what is read and where runs are sealed.
     pub fn open(root: &Path) -> Result<Self, EvidenceError> {
-        for name in DIRECTORIES {
-            create_directories(&root.join(name))?;
+        for path in GUARDED.map(|name| root.join(name)) {
+            if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+                return Err(EvidenceError::NotADirectory { path });
+            }
+        }
+        Self::open_to_verify(root)
+    }
+
+    /// Opens the store as [`Self::open`] does, also where links are in the place of directories. The caller must report them.
+    pub fn open_to_verify(root: &Path) -> Result<Self, EvidenceError> {
+        for path in DIRECTORIES.map(|name| root.join(name)) {
+            if path.symlink_metadata().is_err() {
+                create_directories(&path)?;
+            }
         }
         make_private(root)?;
         Ok(Self { root: root.to_owned(), background: BackgroundThread::default() })
@@ -41,6 +58,16 @@ impl Store {
     /// Returns the directory that contains the whole store.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns whether a path of the store leads to a directory without a link on the way from the store's directory to it.
+    pub(super) fn has_directory(&self, path: &Path) -> bool {
+        let below = path.strip_prefix(&self.root).unwrap_or(path);
+        let mut place = self.root.clone();
+        below.components().all(|component| {
+            place.push(component);
+            place.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+        })
     }
 
     /// Returns the thread that syncs files while a run goes on.

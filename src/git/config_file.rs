@@ -88,6 +88,18 @@ impl GitConfig {
         names
     }
 
+    /// Returns these values with those of another file after them.
+    pub(super) fn followed_by(mut self, later: Self) -> Self {
+        self.values.extend(later.values);
+        self
+    }
+
+    /// Returns whether a key is set to a true value.
+    pub(super) fn is_true(&self, section: &str, key: &str) -> bool {
+        let value = self.value(section, None, key).unwrap_or_default().to_ascii_lowercase();
+        matches!(value.as_str(), "true" | "yes" | "on" | "1")
+    }
+
     pub(super) fn has_value(&self, section: &str, subsection: Option<&str>, key: &str) -> bool {
         self.value(section, subsection, key).is_some()
     }

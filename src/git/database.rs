@@ -1,9 +1,11 @@
 //! The objects of a repository, each in a file of its own ("loose") or in a pack (gitrepository-layout(5), `objects`).
 
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_zlib_with_limit};
@@ -146,11 +148,36 @@ fn add_with_loans(directory: GitDirectory, depth: u32, directories: &mut Vec<Git
     directories.push(directory);
     let lines = lenders.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     for line in lines.filter(|_| depth > 0) {
-        if let Ok(lender) = GitDirectory::open(&path.join(Path::new(line))) {
+        if let Ok(lender) = GitDirectory::open(&path.join(unquoted(line))) {
             add_with_loans(lender, depth - 1, directories)?;
         }
     }
     Ok(())
+}
+
+/// Returns the path in a line of `info/alternates`. A path in double quotes has escapes as in C.
+fn unquoted(line: &str) -> PathBuf {
+    let Some(quoted) = line.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else { return PathBuf::from(line) };
+    let (mut path, mut bytes) = (Vec::new(), quoted.bytes());
+    while let Some(byte) = bytes.next() {
+        let escaped = if byte == b'\\' { bytes.next() } else { None };
+        path.push(match escaped {
+            None => byte,
+            Some(b'a') => 7,
+            Some(b'b') => 8,
+            Some(b't') => b'\t',
+            Some(b'n') => b'\n',
+            Some(b'v') => 11,
+            Some(b'f') => 12,
+            Some(b'r') => b'\r',
+            Some(digit @ b'0'..=b'3') => {
+                let digits = [digit, bytes.next().unwrap_or(b'0'), bytes.next().unwrap_or(b'0')];
+                digits.iter().fold(0, |value: u8, digit| value.wrapping_mul(8).wrapping_add(digit.wrapping_sub(b'0')))
+            }
+            Some(other) => other,
+        });
+    }
+    PathBuf::from(OsString::from_vec(path))
 }
 
 fn open_packs(objects: &GitDirectory, packs: &mut Vec<Pack>) -> Result<(), ObjectProblem> {
@@ -189,4 +216,22 @@ fn read_loose(objects: &GitDirectory, id: ObjectId) -> Result<Option<GitObject>,
         if error.status == TINFLStatus::HasMoreOutput { ObjectProblem::TooLarge } else { ObjectProblem::Damaged }
     })?;
     GitObject::parse(&bytes).ok_or(ObjectProblem::Damaged).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_a_lender_may_be_quoted() {
+        for (line, path) in [
+            ("/a b/objects", "/a b/objects"),
+            ("\"/a\\tb\\\"c\\\\/objects\"", "/a\tb\"c\\/objects"),
+            ("\"/\\303\\251/objects\"", "/é/objects"),
+            ("\"\\", "\"\\"),
+        ] {
+            assert_eq!(unquoted(line), PathBuf::from(path), "{line}");
+        }
+        assert_eq!(unquoted("\"\\3\""), PathBuf::from(OsString::from_vec(vec![0o300])));
+    }
 }

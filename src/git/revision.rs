@@ -21,6 +21,8 @@ const MOST_COMMITS: usize = 10_000;
 const USUAL_DEFAULTS: [&str; 2] = ["main", "master"];
 /// The places in which a short name of a reference is looked for, in git's order. `*` stands for the name.
 const PLACES: [&str; 5] = ["refs/*", "refs/tags/*", "refs/heads/*", "refs/remotes/*", "refs/remotes/*/HEAD"];
+/// The only place of a name that begins with `refs/`.
+const WHOLE_NAME: [&str; 1] = ["*"];
 /// The references that every worktree has for itself.
 const OF_ONE_WORKTREE: [&str; 3] = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
 
@@ -38,6 +40,14 @@ pub enum RevisionError {
     Syntax { revision: String },
     #[error("`{revision}` is the beginning of more than one commit's name")]
     Ambiguous { revision: String },
+    /// A short name of references that name different commits, or that begins another commit's name too. Whoever can push one of them must
+    /// not choose which is meant.
+    #[error("`{revision}` means more than one commit: {}", names.join(", "))]
+    SeveralMeanings {
+        revision: String,
+        /// The full names of the references, and the hash of the commit whose name begins like this.
+        names: Vec<String>,
+    },
     #[error("commit {commit} has no parent number {number}")]
     NoParent {
         /// The commit's hash in hexadecimal digits.
@@ -81,6 +91,24 @@ impl GitStorage {
             }
             error
         })
+    }
+
+    /// Returns the revision with the full name of its reference, such as `refs/remotes/origin/main~2` for `origin/main~2`. What names no
+    /// reference, or asks for an upstream, is returned as it is.
+    ///
+    /// # Errors
+    /// When the revision is not understood, has several meanings, or a reference cannot be read.
+    pub fn with_full_name(&self, revision: &str) -> Result<String, RevisionError> {
+        let (name, upstream, _) = split(revision)?;
+        let is_other =
+            upstream == Upstream::Asked || matches!(name, "HEAD" | "@") || ObjectId::parse(&name.to_ascii_lowercase()).is_some();
+        let found = if is_other { None } else { self.find_reference(name)? };
+        Ok(found.map_or_else(|| revision.to_owned(), |(full, _)| format!("{}{}", full.as_str(), &revision[name.len()..])))
+    }
+
+    /// Returns whether a name begins with the name of a remote repository, as `origin/main` does.
+    pub fn begins_with_remote(&self, name: &str) -> bool {
+        self.config.remotes().iter().any(|remote| name.strip_prefix(remote).is_some_and(|rest| rest.starts_with('/')))
     }
 
     fn resolve_in_whole_clone(&self, revision: &str) -> Result<ObjectId, RevisionError> {
@@ -267,15 +295,34 @@ impl GitStorage {
                 Ok(GitObject { .. }) => Ok(id),
             };
         }
-        let full = name.starts_with("refs/").then(|| name.to_owned());
-        let places = PLACES.iter().map(|place| place.replacen('*', name, 1));
-        for place in full.into_iter().chain(places) {
-            let Ok(reference) = ReferenceName::parse(&place) else { continue };
+        match self.find_reference(name)? {
+            Some((_, id)) => Ok(id),
+            None => self.find_abbreviated(name),
+        }
+    }
+
+    /// Finds the reference that a name means. A name below `refs/` means this one alone.
+    fn find_reference(&self, name: &str) -> Result<Option<(ReferenceName, ObjectId)>, RevisionError> {
+        let places = if name.starts_with("refs/") { &WHOLE_NAME[..] } else { &PLACES[..] };
+        let mut found = Vec::new();
+        for place in places {
+            let Ok(reference) = ReferenceName::parse(&place.replacen('*', name, 1)) else { continue };
             if let Some(id) = self.read(&reference)? {
-                return Ok(id);
+                found.push((reference, id));
             }
         }
-        self.find_abbreviated(name)
+        let commit = |id: ObjectId| self.peel(id).map_or(id, |(commit, _)| commit);
+        let Some((_, first)) = found.first() else { return Ok(None) };
+        let is_one = found.iter().all(|(_, id)| commit(*id) == commit(*first));
+        let abbreviated = match self.find_abbreviated(name) {
+            Ok(id) if commit(id) != commit(*first) => Some(id.hex()),
+            Ok(_) | Err(_) => None,
+        };
+        if is_one && abbreviated.is_none() {
+            return Ok(found.into_iter().next());
+        }
+        let names = found.iter().map(|(reference, _)| reference.as_str().to_owned()).chain(abbreviated).collect();
+        Err(RevisionError::SeveralMeanings { revision: name.to_owned(), names })
     }
 
     /// Reads a reference of this working tree or of the whole repository.

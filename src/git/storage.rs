@@ -45,7 +45,13 @@ impl GitStorage {
             return Err(GitReadError::Format { what });
         }
         let objects = ObjectDatabase::open(&common)?;
-        Ok(Self { git_directory, common, objects, config: GitConfig::parse(&config), work_tree: None })
+        let mut config = GitConfig::parse(&config);
+        if config.is_true("extensions", "worktreeconfig") {
+            // git reads this file last, so it counts more.
+            let own = git_directory.text("config.worktree", LONGEST_CONFIG)?.unwrap_or_default();
+            config = config.followed_by(GitConfig::parse(&own));
+        }
+        Ok(Self { git_directory, common, objects, config, work_tree: None })
     }
 
     /// Names the root of the working tree, so that submodules are found that are checked out in it.
@@ -121,8 +127,8 @@ impl GitStorage {
 
     /// Returns whether the repository's own configuration asks git to change line endings when it checks files out.
     pub fn converts_line_endings(&self) -> bool {
-        let value = |key| self.config.value("core", None, key).unwrap_or_default().to_ascii_lowercase();
-        matches!(value("autocrlf").as_str(), "true" | "yes" | "on" | "1") || value("eol") == "crlf"
+        let eol = self.config.value("core", None, "eol").unwrap_or_default();
+        self.config.is_true("core", "autocrlf") || eol.eq_ignore_ascii_case("crlf")
     }
 }
 

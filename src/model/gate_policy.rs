@@ -26,6 +26,29 @@ pub struct GatePolicy {
     pub signers: Option<String>,
 }
 
+impl GatePolicy {
+    /// Returns whether everything that this policy accepts is also accepted by the other one.
+    pub fn asks_no_less_than(&self, other: &Self) -> bool {
+        let has_all = |more: &[String], fewer: &[String]| fewer.iter().all(|one| more.contains(one));
+        // No named check means every check, and no named platform any one.
+        let checks = other.checks == self.checks
+            || (self.checks.is_empty() || has_all(&self.checks, &other.checks)) && !other.checks.is_empty();
+        let age = match (self.max_age, other.max_age) {
+            (_, None) => true,
+            (Some(own), Some(other)) => own <= other,
+            (None, Some(_)) => false,
+        };
+        other.tasks.iter().all(|task| self.tasks.contains(task))
+            && checks
+            && self.isolation <= other.isolation
+            && age
+            && has_all(&self.platforms, &other.platforms)
+            && (self.fresh_caches || !other.fresh_caches)
+            && has_all(&other.ignored_inputs, &self.ignored_inputs)
+            && (self.signers.is_none() || self.signers == other.signers)
+    }
+}
+
 /// What somebody claims about a run on a commit's tree: this store's ledger, or a signed statement of somebody else. A claim is
 /// judged by a policy alone, wherever it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]

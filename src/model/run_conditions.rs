@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The most paths that [`IgnoredFiles`] names. More are counted, and a commit whose run had more is not proved by it.
 pub const MOST_IGNORED_NAMED: usize = 200;
 
+/// The most rewritten files that [`RunConditions`] names. One is enough to know that a run says nothing of its tree.
+pub const MOST_REWRITTEN_NAMED: usize = 20;
+
 /// What the results of a run may depend on beside the tree that was tested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -22,6 +25,10 @@ pub struct RunConditions {
     /// The caches that tools found; `None` if that is not known, because a check worked in the project itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caches: Option<CachesSeen>,
+    /// The files of the tree that a step changed or removed in its copy and that other steps saw like that, so that their results are
+    /// about other content than the tree's. At most [`MOST_REWRITTEN_NAMED`], relative to the project's root.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewritten: Vec<String>,
 }
 
 /// The ignored files that checks could read. They belong to no tree, and a clone of the commit lacks them. Installed packages,
@@ -106,7 +113,13 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_left_out_of_the_ledger() {
-        let conditions = RunConditions { platform: "linux-x86_64".to_owned(), directory: None, ignored: None, caches: None };
+        let conditions = RunConditions {
+            platform: "linux-x86_64".to_owned(),
+            directory: None,
+            ignored: None,
+            caches: None,
+            rewritten: Vec::new(),
+        };
         assert_eq!(serde_json::to_string(&conditions).unwrap(), r#"{"platform":"linux-x86_64"}"#);
     }
 }

@@ -273,6 +273,14 @@ impl CheckPlace {
         }
     }
 
+    /// Returns the files of the tree that a step rewrote in its copy, and that other steps saw like that.
+    pub(crate) fn rewritten(&self) -> Vec<String> {
+        match self {
+            Self::Snapshot(snapshot) => snapshot.rewritten(),
+            Self::Project | Self::InPlace(_) => Vec::new(),
+        }
+    }
+
     /// Copies the files that `writes` of the checks names to the project. Without a snapshot nothing is copied, because
     /// the checks wrote in the project itself.
     pub(crate) fn copy_out(

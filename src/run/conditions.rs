@@ -34,7 +34,8 @@ impl IgnoredBefore {
             (Self::Listed(ignored), _) => (ignored, None),
         };
         let platform = RunConditions::platform_here();
-        RunConditions { platform, directory: directory_in_repository(&request.scope.root), ignored, caches }
+        let (directory, rewritten) = (directory_in_repository(&request.scope.root), place.rewritten());
+        RunConditions { platform, directory, ignored, caches, rewritten }
     }
 }
 

@@ -54,6 +54,7 @@ mod refuse;
 mod repeat_after_death;
 mod reuse;
 mod review;
+mod rewritten_files;
 mod run_plan;
 mod schedule;
 mod seen_layers;

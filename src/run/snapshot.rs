@@ -1,26 +1,26 @@
 //! The snapshot of one run: what its checks see in place of the project, and what they write there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::config::CachesMode;
 use crate::evidence::read_boot_id;
 use crate::model::{
-    Action, ActionId, ActionPhase, ByteSize, CachesSeen, EndedAction, EntryKind, EnvironmentMount, IgnoredFiles, ProjectId,
-    Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
+    Action, ActionId, ActionPhase, ByteSize, CachesSeen, EndedAction, EnvironmentMount, IgnoredFiles, MOST_REWRITTEN_NAMED, Plan,
+    PlanOrigin, ProjectId, Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
 };
-use crate::process::{Layers, WrittenChange, WrittenEntry, written_entries};
+use crate::process::{Layers, WrittenChange, written_entries};
 use crate::project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, decides_the_verdict, is_by_product};
 use crate::report::{CachesV2, SnapshotV2, WrittenV2};
 use crate::run::bytecode::RunBytecode;
 use crate::run::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
 use crate::run::followed_file::SeenFiles;
 use crate::run::kept_files::{KeptFiles, KeptOutcome};
+use crate::run::rewritten_files::{changed_in_tree, note_of_rewritten, originals_of};
 use crate::run::seen_layers::SeenLayers;
 use crate::run::written_configuration::WrittenConfiguration;
-use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError, digest_of};
+use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 use crate::tools::is_lock_file;
-use crate::tree::TreeIndex;
 
 /// The most written entries that a report lists. Further entries are only counted.
 const LISTED: usize = 20;
@@ -44,6 +44,8 @@ pub(crate) struct RunSnapshot {
     written_count: u64,
     kept: KeptFiles,
     configuration: WrittenConfiguration,
+    /// The files of the tree that a step rewrote in its copy, and that other steps saw like that.
+    rewritten: BTreeSet<String>,
     /// The file with the keys that may approve, relative to the project; `None` if the settings name none.
     signers: Option<String>,
 }
@@ -63,9 +65,35 @@ enum SnapshotUsers {
 pub(crate) struct NotedWrites {
     /// Why the check's kept cache was dropped; `None` if it was not.
     pub(crate) dropped_cache: Option<String>,
-    /// The files of the project's tree whose content in the action's copy is not that of the tree anymore. Only a linter or
-    /// formatter has any.
+    /// The files of the project's tree for whose change a linter or formatter fails. Their content in its copy is not that of the tree
+    /// any more.
     pub(crate) changed: Vec<TreePath>,
+    /// What people are told of other checks' changes of the tree's files; `None` if there are none.
+    pub(crate) rewritten: Option<String>,
+}
+
+/// What becomes of a change that a check makes to a file of the project's tree, in the check's own copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TreeChange {
+    /// The check fails: it is a linter or formatter.
+    Fails,
+    /// Later checks see the file as it is in the tree, so that their results are about the tree.
+    TakenBack,
+    /// Later steps see the change, because the steps of a specification work on one copy. The run proves nothing of the tree.
+    PassedOn,
+}
+
+impl TreeChange {
+    fn of(action: &Action, is_linter: bool, plan: &Plan) -> Option<Self> {
+        if action.phase != ActionPhase::Step {
+            return None;
+        }
+        Some(match plan.origin {
+            _ if is_linter => Self::Fails,
+            PlanOrigin::Specification => Self::PassedOn,
+            PlanOrigin::Configured | PlanOrigin::Discovered | PlanOrigin::CommandLine => Self::TakenBack,
+        })
+    }
 }
 
 /// A place from which a file is read: a directory, and a path below it.
@@ -99,6 +127,7 @@ impl RunSnapshot {
             written_count: 0,
             kept: KeptFiles::default(),
             configuration: WrittenConfiguration::default(),
+            rewritten: BTreeSet::new(),
             signers: request.settings.allowed_signers.clone(),
         })
     }
@@ -213,15 +242,19 @@ impl RunSnapshot {
         })
     }
 
+    /// Returns the files of the tree that a step rewrote in its copy, and that other steps saw like that.
+    pub(super) fn rewritten(&self) -> Vec<String> {
+        self.rewritten.iter().take(MOST_REWRITTEN_NAMED).cloned().collect()
+    }
+
     /// Notes the files that an action wrote, and lets later actions see these files, except the action's caches. No
-    /// process of the action is left. `is_linter` says that the action may change no file of the project's tree: later actions,
-    /// and later attempts of this one, do not see what it changed.
+    /// process of the action is left. `is_linter` says that the action fails if it changed a file of the project's tree.
     pub(crate) fn note_written(
         &mut self,
         (action, ended): (&Action, &EndedAction),
         mount: &SnapshotMount,
         sandbox: Option<&Sandbox>,
-        (settings, is_linter): (&ProjectSettings, bool),
+        (settings, plan, is_linter): (&ProjectSettings, &Plan, bool),
     ) -> std::io::Result<NotedWrites> {
         let places = sandbox.iter().flat_map(|sandbox| sandbox.places.iter().map(|place| place.path.as_path()));
         let mounted = places.chain(mount.environments.iter().map(|environment| environment.path.as_path()));
@@ -231,13 +264,37 @@ impl RunSnapshot {
         let entries = written_entries(&mount.written.upper, &skipped)?;
         self.kept.note((action, &ended.end, &mount.written.upper), &entries, settings);
         if entries.is_empty() {
-            return Ok(NotedWrites { dropped_cache, changed: Vec::new() });
+            return Ok(NotedWrites { dropped_cache, ..NotedWrites::default() });
         }
-        let mut changed = if is_linter { changed_in_tree(&self.base.tree, &mount.written.upper, &entries)? } else { Vec::new() };
-        changed.retain(|path| !is_lock_file(path));
+        let tree_change = TreeChange::of(action, is_linter, plan);
+        let changed = match tree_change {
+            Some(_) => changed_in_tree(&self.base.tree, &mount.written.upper, &entries)?,
+            None => Vec::new(),
+        };
+        let mut noted = NotedWrites { dropped_cache, ..NotedWrites::default() };
         self.bytecode.note_written(&action.id, &self.base, &entries);
-        if changed.is_empty() {
-            self.layers.keep(&mount.written, &action.id);
+        match tree_change {
+            // A package manager's notes are no reason to fail, but they are not the tree's either.
+            Some(TreeChange::Fails) if changed.iter().any(|path| !is_lock_file(path)) => {
+                noted.changed = changed.into_iter().filter(|path| !is_lock_file(path)).collect();
+            }
+            Some(TreeChange::Fails | TreeChange::TakenBack) if !changed.is_empty() => {
+                self.layers.keep(&mount.written, &action.id);
+                let originals = originals_of(&self.base.tree, &changed);
+                self.layers.lay_over(&self.base.copies, &originals, &action.id)?;
+                noted.rewritten = Some(note_of_rewritten(&changed, "no other check sees that"));
+            }
+            Some(TreeChange::PassedOn) if !changed.is_empty() => {
+                self.layers.keep(&mount.written, &action.id);
+                if plan.steps.len() > 1 || action.retry_attempts > 0 {
+                    self.rewritten.extend(changed.iter().map(ToString::to_string));
+                    let consequence = "other steps see that, so the run proves nothing of the commit (`proctor gate`)";
+                    noted.rewritten = Some(note_of_rewritten(&changed, consequence));
+                }
+            }
+            Some(TreeChange::Fails | TreeChange::TakenBack | TreeChange::PassedOn) | None => {
+                self.layers.keep(&mount.written, &action.id);
+            }
         }
         self.configuration.note_written(action, mount.written.upper.clone(), &entries);
         let signers = self.signers.as_deref();
@@ -260,7 +317,7 @@ impl RunSnapshot {
                 self.written.push(WrittenV2 { action_id, path, bytes, kept: false, not_kept: None });
             }
         }
-        Ok(NotedWrites { dropped_cache, changed })
+        Ok(noted)
     }
 
     /// Copies what `writes` of the checks names to the project. No process of the run is left.
@@ -339,33 +396,6 @@ impl RunSnapshot {
         written.truncate(LISTED);
         written
     }
-}
-
-/// Returns the files and links of the tree that an action removed from its copy, or whose content there is another one. `upper` is
-/// the layer with what the action wrote.
-fn changed_in_tree(tree: &TreeIndex, upper: &Path, entries: &[WrittenEntry]) -> std::io::Result<Vec<TreePath>> {
-    let layer = Layers::new(vec![upper.to_owned()]);
-    let mut changed = Vec::new();
-    for entry in entries {
-        let Some(before) = tree.lookup(&entry.path) else { continue };
-        let is_same = match entry.change {
-            WrittenChange::WroteFile { .. } => match layer.open_file(&entry.path)? {
-                Some((_, mut file)) => Some(digest_of(&mut file)?) == before.digest,
-                None => false,
-            },
-            // What was made again in the directory has an entry of its own.
-            WrittenChange::ReplacedDirectory => {
-                let is_made_again = |path: &TreePath| entries.iter().any(|other| other.path == *path);
-                let mut below = tree.below(&entry.path).filter(|one| one.kind != EntryKind::Directory);
-                below.all(|one| is_made_again(&one.path))
-            }
-            WrittenChange::MadeOther | WrittenChange::Removed => false,
-        };
-        if !is_same {
-            changed.push(entry.path.clone());
-        }
-    }
-    Ok(changed)
 }
 
 /// Returns whether a file decides how the project is judged. A directory of the project that is called `.git` is a by-product,

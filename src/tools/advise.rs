@@ -5,7 +5,7 @@ use crate::model::{
     Advice, CategoryCode, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileObservation, FileState, FileValidation, FoundFile,
     HttpRequest, PortHolder, SystemFault,
 };
-use crate::tools::file_validation::{kind_on_disk, quoted};
+use crate::tools::file_validation::{kind_on_disk, quoted, shortened};
 use crate::tools::http_answer::{expected_status, is_expected};
 use crate::tools::json_schema::check_schema;
 
@@ -100,10 +100,15 @@ fn wanted(request: &HttpRequest) -> String {
 }
 
 fn body_excerpt(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&body[..body.len().min(BODY_SHOWN * 8)]);
+    let read = &body[..body.len().min(BODY_SHOWN * 8)];
+    let text = String::from_utf8_lossy(read);
     let words = text.split(|character: char| character.is_whitespace() || character.is_control());
-    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= BODY_SHOWN { line } else { line.chars().take(BODY_SHOWN).chain("…".chars()).collect() }
+    let mut words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    if read.len() < body.len() && words.len() > 1 {
+        // The last word may be cut.
+        words.pop();
+    }
+    shortened(&words.join(" "), BODY_SHOWN)
 }
 
 /// Returns what to do about a file that is not as it must be. `nearest` is the path in the project that is most like the path of a

@@ -137,8 +137,17 @@ fn literal(part: &[u8]) -> String {
 
 /// Returns a text shortened to one line of at most [`QUOTED`] characters; a longer text ends with `…` behind them.
 pub(super) fn quoted(text: &str) -> String {
-    let line = text.replace('\n', "\\n");
-    if line.chars().count() <= QUOTED { line } else { line.chars().take(QUOTED).chain("…".chars()).collect() }
+    shortened(text, QUOTED).replace('\n', "\\n")
+}
+
+/// Returns at most so many characters of a text, and `…` where it is longer. No word is cut: reports take secrets out by their shape, and a
+/// part of a secret has none.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
+    let is_between_words = |character: char| character.is_whitespace() || "\"'`,;<>()[]{}".contains(character);
+    let is_whole = text[end..].starts_with(is_between_words);
+    let kept = if is_whole { &text[..end] } else { text[..end].trim_end_matches(|character| !is_between_words(character)) };
+    format!("{kept}…")
 }
 
 pub(super) fn sentence(problem: &SchemaProblem) -> String {
@@ -153,6 +162,19 @@ mod tests {
 
     use super::*;
     use crate::model::{Digest, Timestamp};
+
+    #[test]
+    fn a_text_is_never_cut_inside_of_a_word() {
+        let token = format!("ghp_{}", "a".repeat(32));
+        let said = quoted(&format!("curl --silent --header 'Authorization: {token}' https://me:{token}@example.org/{token}"));
+        assert!(said.starts_with("curl --silent") && said.contains(&token) && said.ends_with("…"), "{said}");
+        for before in 0..90 {
+            let said = quoted(&format!("{} {token} and what comes then", "a ".repeat(before / 2)));
+            assert_eq!(said.contains("ghp_"), said.contains(&token), "{said}");
+        }
+        assert_eq!(quoted(&token.repeat(3)), "…");
+        assert_eq!(quoted("two\nlines"), "two\\nlines");
+    }
 
     const TEXT: &[u8] = b"export class QuoteService {\n  total(): number { return 42 }\n}\n";
 

@@ -4,6 +4,8 @@
 use jsonschema::PatternOptions;
 use serde_json::Value;
 
+use crate::tools::file_validation::shortened;
+
 /// The largest document that is checked, in bytes. Parsed values take about ten times as much memory.
 const DOCUMENT_CAP: usize = 8 * 1024 * 1024;
 /// An error names at most this many violations.
@@ -61,10 +63,7 @@ pub fn without_mark(document: &[u8]) -> &[u8] {
 }
 
 fn bounded(text: &str) -> String {
-    if text.chars().count() <= WIDTH {
-        return text.to_owned();
-    }
-    text.chars().take(WIDTH).chain("…".chars()).collect()
+    shortened(text, WIDTH)
 }
 
 #[cfg(test)]

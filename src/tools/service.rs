@@ -6,6 +6,7 @@ use crate::model::{
     StreamExcerpt,
 };
 use crate::tools::ansi::plain_text;
+use crate::tools::file_validation::shortened;
 use crate::tools::interpret::{Input, interpret};
 use crate::tools::signals;
 
@@ -154,7 +155,7 @@ fn port_of_line(line: &str) -> Option<u16> {
 fn last_line(stream: &StreamExcerpt) -> Option<String> {
     let text = plain_text(&stream.shortened());
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-    Some(line.chars().take(QUOTED).collect())
+    Some(shortened(line, QUOTED))
 }
 
 fn lower_first(text: &str) -> String {

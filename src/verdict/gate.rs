@@ -314,6 +314,7 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::UntrackedInputs { .. }
         | GateReason::UnknownInputs { .. }
         | GateReason::NewlyIgnored { .. }
+        | GateReason::TreeRewritten { .. }
         | GateReason::KeptCaches { .. }
         | GateReason::UnknownOrigin { .. }
         | GateReason::UntrustedSigner { .. }
@@ -383,6 +384,9 @@ fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateR
     let age = rules.now.as_millis().saturating_sub(origin.ended.as_millis());
     if policy.max_age.is_some_and(|most| u128::try_from(age).is_ok_and(|age| age > most.as_millis())) {
         return Some(GateReason::TooOld { run: run(), ended: origin.ended });
+    }
+    if let Some(conditions) = origin.conditions.as_ref().filter(|conditions| !conditions.rewritten.is_empty()) {
+        return Some(GateReason::TreeRewritten { run: run(), paths: conditions.rewritten.clone() });
     }
     let caches = origin.conditions.as_ref().and_then(|conditions| conditions.caches);
     if policy.fresh_caches && caches != Some(CachesSeen::Fresh) {

@@ -39,6 +39,8 @@ pub enum GateReason {
     UnknownInputs { run: RunId },
     /// The checks could read files that the trusted commit has, and that the judged commit does not have but ignores.
     NewlyIgnored { run: RunId, paths: Vec<String> },
+    /// A step changed or removed files of the tree, and other steps saw that.
+    TreeRewritten { run: RunId, paths: Vec<String> },
     /// The policy asks for results without caches of earlier runs.
     KeptCaches { run: RunId },
     /// A result was reused, and the run that carried the check out is not known.
@@ -79,6 +81,10 @@ impl fmt::Display for GateReason {
                 let paths = listed(paths, 0);
                 write!(formatter, "{run} could read files that the trusted commit has and this one ignores: {paths}")
             }
+            Self::TreeRewritten { run, paths } => {
+                let paths = listed(paths, 0);
+                write!(formatter, "in {run} a step rewrote files of the tree, and other steps saw that: {paths}")
+            }
             Self::KeptCaches { run } => {
                 write!(
                     formatter,
@@ -112,6 +118,7 @@ impl GateReason {
             Self::UntrackedInputs { .. } => "untracked-inputs",
             Self::UnknownInputs { .. } => "unknown-inputs",
             Self::NewlyIgnored { .. } => "newly-ignored",
+            Self::TreeRewritten { .. } => "tree-rewritten",
             Self::KeptCaches { .. } => "kept-caches",
             Self::UnknownOrigin { .. } => "unknown-origin",
             Self::UntrustedSigner { .. } => "foreign",

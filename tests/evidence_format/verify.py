@@ -4,8 +4,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 NOTHING, REPORT, PEM = hashlib.sha256(b"").hexdigest(), "execution-report.json", "-----BEGIN PUBLIC KEY-----\n(.*?)-----END PUBLIC KEY-----"
 TIME, RUN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.A), re.compile(r"exec-\d{8}T\d{6}\.\d{3}Z-\d{6,}", re.A)
 PROJECT, TASK, faults = re.compile(r"[\w.-]+-[0-9a-f]{8}"), re.compile(r"(?!\.\.?$)[\w.-]+"), []
-TYPES = ["https://in-toto.io/attestation/test-result/v0.1", "https://slsa.dev/provenance/v1"]
-TOP = "ledger keys evidence locks state.db trees approved-trees environments snapshots copying out scratch archiving workflows replaced-links reserve log"
+TYPES, FIELDS = ["https://in-toto.io/attestation/test-result/v0.1", "https://slsa.dev/provenance/v1"], ["endorsement", "key", "keyId", "ledgers", "made", "number", "previous", "publicKey", "schema", "signature"]
+TOP = "ledger keys evidence locks state.db trees approved-trees environments snapshots copying out scratch archiving workflows replaced-links reserve log hooks agents"
 def need(ok, text):
     if not ok: raise ValueError(text)
 def attempt(where, step, *arguments):
@@ -27,9 +27,9 @@ def canonical(value):  # RFC 8785
     if isinstance(value, (str, bool)) or value is None: return json.dumps(value, ensure_ascii=False)
     text = repr(float(value))
     return format(decimal.Decimal(text).normalize(), "f") if 1e-6 <= abs(float(value)) < 1e21 else re.sub(r"e([+-])0*", r"e\1", text) if value else "0"
-def read(path, of=lambda file: file.read()):  # a regular file, and no link
+def read(path, of=lambda file: file.read(1 << 30), most=1 << 30):  # a regular file, and no link
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-        return of(file) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else need(False, "is not a file")
+        return of(file) if stat.S_ISREG((at := os.fstat(file.fileno())).st_mode) and at.st_size <= most else need(False, "is not a file, or too large")
 def digest(file): return hashlib.file_digest(file, "sha256").hexdigest()
 def listed(path, wanted=True):  # the names in a directory that is no link
     return [] if not wanted and not os.path.lexists(path) else sorted(os.listdir(path)) if stat.S_ISDIR(os.lstat(path).st_mode) else need(0, path + ": no directory")
@@ -39,8 +39,8 @@ class Key:  # its record is well formed, signed by its own key, and follows upon
         self.number, self.id, self.raw = self.says["number"], self.says["keyId"], b64(self.says["publicKey"][12:], 51)[19:]
         self.message, ssh = pae("application/vnd.proctor.key+json", compact(self.says)), field(b"ssh-ed25519") + field(self.raw)
         self.ssh, self.pem = ("ssh-ed25519 " + base64.b64encode(ssh).decode(), base64.b64encode(bytes.fromhex("302a300506032b6570032100") + self.raw).decode())
-        named = sha(b'{"keytype":"ed25519","keyval":{"public":"%s"},"scheme":"ed25519"}' % self.raw.hex().encode())
-        need((self.hashed or record["schema"] == "proctor-key-v1") and self.ssh == self.says["publicKey"] and self.id == named, f"key {self.number}: its id")
+        need(sorted([*self.says, *record.keys() - {"checkpoints"}]) == FIELDS and {name for at in self.says["ledgers"].values() for name in at} <= {"sequence", "hash"}, "other keys")
+        need((self.hashed or record["schema"] == "proctor-key-v1") and self.ssh == self.says["publicKey"] and self.id == sha(b'{"keytype":"ed25519","keyval":{"public":"%s"},"scheme":"ed25519"}' % self.raw.hex().encode()), "its id")
         need((self.number, self.says["previous"]) == (before.number + 1 if before else 1, before and before.id), f"key {self.number}: is not the next one")
         need(self.signed(b64(record["signature"]), self.message) and (self.endorsement is None or before.signed(b64(self.endorsement), self.message)), "no signature")
     def signed(self, signature, message): return Ed25519PublicKey.from_public_bytes(self.raw).verify(signature, message) is None  # or raises InvalidSignature
@@ -77,7 +77,7 @@ def run(path, body, key):  # a run's directory against its line
         names[re.sub(r"\\(.)", lambda m: {"n": "\n", "r": "\r"}.get(m[1], m[1]), name) if flag else name] = value
     need(sha(sums) == body["manifestHash"] and len(names) == sums.count(b"\n") and [*names] == sorted(names, key=os.fsencode), where + ": SHA256SUMS")
     faults.extend(f"{where}: {name} is missing or was added" for name in {*listed(path)} ^ {*names, "SHA256SUMS"})
-    for name, value in names.items(): attempt(f"{where}: {name}", lambda: need(read(f"{path}/{name}", digest) == value, "has another digest"))
+    for name, value in names.items(): attempt(f"{where}: {name}", lambda: need(read(f"{path}/{name}", digest, 1 << 36) == value, "has another digest"))
     report, document = read(f"{path}/{REPORT}"), parse(read(f"{path}/{REPORT}"))
     plain = {name: value for name, value in document["authenticity"].items() if name not in ("reportHash", "signature")}
     need(body["reportHash"] == document["authenticity"]["reportHash"] == sha(canonical(document | {"authenticity": plain}).encode()), "the report's hash")
@@ -107,14 +107,14 @@ def unpacked(path, dir, inner, archive, step):  # extracts an archive whose memb
         names = re.findall(rf"(?m)^-\S+ +\S+ +\d+ \S+ \S+ ({dir})/{inner}[^/\n]+$", members)
         need(not done.returncode and not done.stderr and len(names) == members.count("\n") and len({*names}) == 1, "is no archive of files in one directory")
         step(f"{place}/{names[0]}", names[0])
-    with tempfile.TemporaryDirectory() as place: read(path, extracted)
+    with tempfile.TemporaryDirectory() as place: read(path, extracted, 1 << 36)
 def stored_run(path, body, key, state):
     need(body, "does not belong there")
     if state == "sealed": run(path, body, key)
     else: unpacked(path, re.escape(body["runId"]), "", state, lambda place, name: run(place, body, key))
 def fill(data, path, start, end):  # puts a segment in the place of zero bytes
     stream, old = zlib.decompressobj(), bytes(data[start:end])
-    new = stream.decompress(read(path), end - start + 1)
+    new = stream.decompress(read(path), len(old) + 1)
     need(stream.eof and not stream.unused_data and len(new) == len(old) == end - start > 0 and new[-1] == 10 and data[start - 1:start] in (b"", b"\n"), "wrong")
     data[start:end] = bytes(byte or put for byte, put in zip(old, new))
 def effects(body, kind, number, project, runs, record, before):  # what a line says of runs and keys
@@ -155,7 +155,7 @@ def store(path):
     found = [name for name in listed(path + "/keys", False) if re.fullmatch(r"key-\d{4}\.json", name)]
     keys, projects = chain([parse(read(f"{path}/keys/{name}")) for name in found]), {}
     need(all((key.endorsement or key.number == 1) and found[key.number - 1] == "key-%04d.json" % key.number for key in keys), "a key is not endorsed, or its name")
-    expected = {"": {*TOP.split(), "state.db-wal", "state.db-shm"}, "keys": {*found, *("private-%s.pem" % key.id[:16] for key in keys[-1:])}}
+    expected = {"": {*TOP.split(), *(name for name in listed(path) if re.match(r"state\.db|checkpoints\.db|examination-", name))}, "keys": {*found, *("private-%s.pem" % key.id[:16] for key in keys[-1:])}}
     for name in listed(path + "/ledger"):
         file = re.fullmatch(rf"({PROJECT.pattern})(\.torn-\d+|\.jsonl(\.(\d{{12}})-(\d{{12}})\.zlib)?)", name) or need(False, f"ledger/{name} is a stray")
         if not file[2].startswith(".torn"): projects.setdefault(file[1], []).extend([(name, file[4], file[5])] if file[3] else [])

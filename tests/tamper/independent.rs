@@ -113,6 +113,41 @@ fn an_independent_verifier_agrees_on_every_store() {
 }
 
 #[test]
+fn an_independent_verifier_knows_every_name_of_a_store_and_every_key_of_a_record_and_reads_no_endless_file() {
+    let made = Made::get();
+    let victim = made.copy();
+    for directory in ["hooks", "agents"] {
+        std::fs::create_dir(victim.root().join(directory)).expect("it is ours");
+    }
+    for file in ["checkpoints.db", "checkpoints.db-wal", "examination-1", "state.db-shm-aside"] {
+        std::fs::write(victim.root().join(file), "").expect("it is ours");
+    }
+    assert_eq!((victim.verify().len(), is_store_verified(&victim)), (0, true));
+    for name in ["hook", "agents.db", "examinations"] {
+        let victim = made.copy();
+        std::fs::write(victim.root().join(name), "").expect("it is ours");
+        assert_eq!((victim.verify().len(), is_store_verified(&victim)), (1, false), "{name}");
+    }
+    let record = victim.root().join("keys/key-0001.json");
+    let text = std::fs::read_to_string(&record).expect("it is there");
+    let put = |text: &str| {
+        std::fs::remove_file(&record).expect("it is ours");
+        std::fs::write(&record, text).expect("it is ours");
+    };
+    for (from, to) in [("{", "{\"other\":1,"), ("\"key\": {", "\"key\": {\"other\":1,")] {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text);
+        put(&changed);
+        assert!(!victim.verify().is_empty() && !is_store_verified(&victim), "{to}");
+    }
+    put(&text);
+    assert!(is_store_verified(&victim));
+    let endless = std::fs::File::options().write(true).open(&record).expect("it is ours");
+    endless.set_len(1 << 40).expect("it takes no room");
+    assert!(!victim.verify().is_empty() && !is_store_verified(&victim));
+}
+
+#[test]
 fn an_independent_verifier_agrees_on_some_exports() {
     they_agree_on_exports(SAMPLE);
 }

@@ -219,9 +219,11 @@ fn refuse_merged_names(checks: &[ClaimedCheck], run: &RunId, redactor: &Outgoing
 /// named, because a policy could not judge them by another name.
 fn without_places(mut claim: GateClaim, redactor: &OutgoingRedactor) -> GateClaim {
     let of_origin = |origin: &mut ClaimOrigin| {
-        if let Some(ignored) = origin.conditions.as_mut().and_then(|conditions| conditions.ignored.as_mut()) {
+        let Some(conditions) = &mut origin.conditions else { return };
+        if let Some(ignored) = &mut conditions.ignored {
             ignored.unname(|path| redactor.redact(path) == path);
         }
+        conditions.rewritten.iter_mut().for_each(|path| *path = redactor.redact(path));
     };
     of_origin(&mut claim.origin);
     for check in claim.checks.iter_mut().flatten() {

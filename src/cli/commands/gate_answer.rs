@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::cli::commands::gate_errors::WHOLE_CLONE;
+use crate::cli::commands::gate_errors::{WHOLE_CLONE, reading_hint};
 use crate::cli::commands::gate_notes::{NotesAsked, RefusedAttestation};
+use crate::cli::commands::gate_policy::WEAKER_THAN_DEFAULTS;
 use crate::cli::commands::gate_run::is_mended_by_a_run;
 use crate::cli::style::{Line, Style, Tone};
 use crate::config::duration_text;
@@ -169,9 +170,12 @@ impl GateAnswer {
                     self.revision
                 ));
             }
-            commands.push(
-                "let whoever keeps the trusted branch take the change first, or name what you trust: --policy-from".to_owned(),
-            );
+            commands.push(if self.lowered.iter().any(|one| one == WEAKER_THAN_DEFAULTS) {
+                "name what you trust: --policy-from REV|FILE; the first push to an empty repository is `git push --no-verify`"
+                    .to_owned()
+            } else {
+                "let whoever keeps the trusted branch take the change first, or name what you trust: --policy-from".to_owned()
+            });
         }
         commands
     }
@@ -191,11 +195,19 @@ impl GateAnswer {
                     .to_owned()
             }
             GateReason::NewlyIgnored { .. } => "`proctor gate --run` runs the checks without these files; or commit them".to_owned(),
+            GateReason::TreeRewritten { .. } => {
+                "`proctor show` names the step; let it work on a copy of the files (`$TMPDIR`), or commit what it makes".to_owned()
+            }
             GateReason::UntrustedSigner { .. } => {
                 "let whoever keeps the trusted branch name the key in the file of `signers`, or run the checks here".to_owned()
             }
             GateReason::NotRun | GateReason::ChecksNotRun(_) if self.converts_line_endings => {
                 "`git config core.autocrlf input` and a new checkout give the files the commit's line endings; then `proctor run`"
+                    .to_owned()
+            }
+            GateReason::NotRun if self.was_run => {
+                "the run on a checkout says nothing of the commit's content: where a prerequisite changes tracked files, commit what it makes, or \
+                 let it write to ignored files; what else happened stands above"
                     .to_owned()
             }
             GateReason::NotRun
@@ -263,7 +275,8 @@ fn refusal_hint(refusal: &CommitRefusal) -> &'static str {
         }
         CommitRefusal::OddConfiguration { .. } => "commit `proctor.toml` as a regular file",
         CommitRefusal::LackingClone { .. } => WHOLE_CLONE,
-        CommitRefusal::OddEntry { .. } | CommitRefusal::Git(_) => "`git fsck` says what is wrong with the repository",
+        CommitRefusal::OddEntry { .. } => "`git fsck` says what is wrong with the repository",
+        CommitRefusal::Git(error) => reading_hint(error),
     }
 }
 

@@ -19,7 +19,26 @@ pub(super) fn from_opening_error(error: &GitReadError) -> CommandError {
         | GitReadError::NotAFile { .. }
         | GitReadError::TooLong { .. } => CommandExit::Usage,
     };
-    CommandError::of(exit, error).hint("`git fsck` says what is wrong with the repository")
+    CommandError::of(exit, error).hint(reading_hint(error))
+}
+
+/// Returns what to do where a repository cannot be read.
+pub(super) fn reading_hint(error: &GitReadError) -> &'static str {
+    match error {
+        GitReadError::Format { .. } => {
+            "`proctor status` judges a checkout; `git clone` from a repository with SHA-1 objects and plain references can be gated"
+        }
+        GitReadError::Linked { .. } => "name the project by a checkout whose `.git` has no links in it: --project DIR",
+        GitReadError::Object { problem: ObjectProblem::Kind, .. } => {
+            "name a commit, or a tag of one: `git cat-file -t REV` says what it is"
+        }
+        GitReadError::NoObjects { .. } | GitReadError::NotAFile { .. } => {
+            "`git rev-parse --git-dir` says where the repository is"
+        }
+        GitReadError::Name(_) | GitReadError::TooLong { .. } | GitReadError::Object { .. } | GitReadError::Unreadable { .. } => {
+            "`git fsck` says what is wrong with the repository"
+        }
+    }
 }
 
 /// Converts an error of reading a repository into a command error. What a shallow or partial clone lacks is no damage.
@@ -41,6 +60,7 @@ pub(super) fn from_revision_error(storage: &GitStorage, error: &RevisionError) -
         RevisionError::NothingCommitted => "commit something first",
         RevisionError::Syntax { .. } => "`git rev-parse REV` prints the full name of a commit, which can be used in its place",
         RevisionError::Ambiguous { .. } => "write more digits of the name",
+        RevisionError::SeveralMeanings { .. } => "write the full name of the one that you mean; `git show-ref` lists them",
         RevisionError::NoParent { .. } => "`git log` shows the commits before it",
         RevisionError::NoUpstream { .. } => "`git branch --set-upstream-to=origin/BRANCH` sets one",
     };

@@ -17,7 +17,7 @@ use crate::cli::gate_arguments::{GateHook, GateOptions};
 use crate::cli::render;
 use crate::cli::terminal;
 use crate::evidence::{find_git_location, read_regular_text};
-use crate::git::ObjectId;
+use crate::git::{GitReadError, ObjectId, ObjectProblem};
 use crate::model::CommandExit;
 use crate::project::ProjectRepository;
 use crate::verdict::worst_state;
@@ -147,6 +147,10 @@ pub(super) fn answer(options: &GateOptions, root: &Path, environment: &Environme
     let style = opening::style(environment);
     let mut states = Vec::new();
     for reference in references {
+        if let Err(GitReadError::Object { problem: ObjectProblem::Kind, .. }) = repository.storage.peel(reference.commit) {
+            render::note(&format!("{} names no commit, so there is nothing to judge", reference.local));
+            continue;
+        }
         let revision = reference.commit.hex();
         let branch = reference.local.strip_prefix("refs/heads/");
         let question = GateQuestion {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::cli::commands::gate_errors::from_git_read_error;
+use crate::cli::commands::gate_policy::is_in_own_repository;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::gate_arguments::GateOptions;
@@ -13,7 +14,7 @@ use crate::evidence::{
     ReadAttestation, find_git_location, parse_attestation_bundle, read_attestation_notes, read_regular_file,
 };
 use crate::git::ObjectId;
-use crate::model::{ClaimSigner, CommandExit, GateClaim, Timestamp, TreeDigest};
+use crate::model::{ClaimSigner, CommandExit, GateClaim, Timestamp, TreeDigest, TreePath};
 use crate::project::{GateSigners, ProjectRepository};
 use crate::spec::{self, StatementSigners};
 use crate::verdict::{GateReason, GateRules, judge_gate};
@@ -133,8 +134,10 @@ pub(super) fn read(
 ) -> Result<Attested, CommandError> {
     let storage = &repository.storage;
     let (mut found, mut reader) = (Attested::default(), AttestationReader::default());
+    // A note on a tree also has what was attested of other projects in it, which says nothing of this one.
+    let is_of_sibling = |of_tree: ObjectId, below: &TreePath| of_tree == git_tree && *below != repository.below;
     let refusal = |claim: &CommitClaim, signer: &ClaimSigner| {
-        if claim.git_tree != git_tree || claim.tree != tree || claim.below != repository.below {
+        if claim.git_tree != git_tree || claim.tree != tree {
             Some(AttestationRefusal::AnotherTree)
         } else if is_ahead(claim.latest_end(), now) {
             Some(AttestationRefusal::FutureDated)
@@ -151,13 +154,13 @@ pub(super) fn read(
                 ReadAttestation::Summary => {}
                 ReadAttestation::Refused(refusal) => found.refuse(&refusal),
                 ReadAttestation::Accepted(accepted) => match signers.named_signer(accepted.key, now) {
-                    _ if accepted.git_tree != git_tree || accepted.below != repository.below => {
-                        found.refuse(&AttestationRefusal::AnotherTree);
-                    }
+                    _ if is_of_sibling(accepted.git_tree, &accepted.below) => {}
+                    _ if accepted.git_tree != git_tree => found.refuse(&AttestationRefusal::AnotherTree),
                     _ if is_ahead(accepted.accepted, now) => found.refuse(&AttestationRefusal::FutureDated),
                     Some(name) => found.accepted.push((name, *accepted)),
                     None => found.refuse(&AttestationRefusal::Foreign { key: accepted.key }),
                 },
+                ReadAttestation::Claim(claim) if is_of_sibling(claim.git_tree, &claim.below) => {}
                 ReadAttestation::Claim(claim) => {
                     let signer = signers.signer(claim.key, claim.latest_end());
                     match refusal(&claim, &signer) {
@@ -219,9 +222,8 @@ pub(super) fn signers_of_file(environment: &Environment, root: &Path, named: &Pa
     // Whoever makes the commit must not choose who is trusted. A link is followed, because the person chose it.
     let real = |path: &Path| path.canonicalize().ok();
     let work_tree = find_git_location(root).and_then(|location| real(&location.work_tree));
-    if let (Some(work_tree), Some(path)) = (work_tree, real(&path))
-        && path.starts_with(work_tree)
-    {
+    let is_in_work_tree = work_tree.zip(real(&path)).is_some_and(|(work_tree, path)| path.starts_with(work_tree));
+    if is_in_work_tree || is_in_own_repository(&path, root) {
         let message = "lies in the working tree, where a commit decides what it says".to_owned();
         return Err(
             wrong(CommandExit::Usage, message).hint("put it elsewhere, or name it by `signers` of the trusted commit's `[gate]`")

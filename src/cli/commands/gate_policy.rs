@@ -20,6 +20,9 @@ use crate::tree::CommitRefusal;
 /// The largest policy file, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 
+/// What is said of a commit whose `[gate]` is weaker than proctor's defaults, where nothing trusted is known.
+pub(super) const WEAKER_THAN_DEFAULTS: &str = "its [gate] accepts more than proctor's defaults, and nothing trusted is known";
+
 /// The side that a policy comes from.
 pub(super) enum Trusted {
     /// A commit: the upstream of the branch, the default branch of the remote repository, or the one that was named.
@@ -89,7 +92,8 @@ impl Trusted {
             }
             Self::File { path, .. } => format!("[gate] of the file `{}`", path.display()),
             Self::Defaults => {
-                "proctor's defaults, because no upstream and no default branch of a remote is known; --policy-from names what you trust"
+                "proctor's defaults, and what the commit's [gate] asks beyond them, because no upstream and no default branch of a remote is \
+                 known; --policy-from names what you trust"
                     .to_owned()
             }
         }
@@ -126,13 +130,29 @@ pub(super) fn trusted(
         // Whoever can put a file into the checkout, or a tag into the repository, must not choose which of the two is meant.
         Ok(_) if is_file => Err(CommandError::new(CommandExit::Usage, format!("`{named}` is a file and names a commit too"))
             .hint(format!("write `./{named}` for the file, or the full name of the reference, such as `refs/heads/{named}`"))),
-        Ok(commit) => of_commit(repository, named.to_owned(), commit, TrustedBecause::Named),
+        Ok(commit) => {
+            let name = storage.with_full_name(named).map_err(|error| from_revision_error(storage, &error))?;
+            refuse_instead_of_remote(storage, named, &name)?;
+            of_commit(repository, name, commit, TrustedBecause::Named)
+        }
         Err(RevisionError::Unknown { .. } | RevisionError::Syntax { .. }) if is_file => {
             refuse_own_file(&path, root)?;
             of_file(path)
         }
         Err(error) => Err(from_revision_error(storage, &error).hint("a file can be named too")),
     }
+}
+
+/// Refuses a tag or a branch that is called like a branch of a remote repository which is not fetched: whoever pushed it must not choose
+/// the policy.
+fn refuse_instead_of_remote(storage: &GitStorage, named: &str, full: &str) -> Result<(), CommandError> {
+    let is_of_remote = full == named || full.starts_with("refs/remotes/") || !storage.begins_with_remote(named);
+    if is_of_remote {
+        return Ok(());
+    }
+    let message = format!("`{named}` is no branch of the remote repository here, but {full}");
+    Err(CommandError::new(CommandExit::Usage, message)
+        .hint(format!("fetch the branch and name `refs/remotes/{named}`; or name `{full}` if you mean it")))
 }
 
 /// Returns the reference of a remote repository that is trusted; `None` if none is known.
@@ -225,18 +245,23 @@ fn default_branch(storage: &GitStorage, remote: Option<String>) -> Result<Option
 
 /// Refuses a file of a working tree of the project's own repository: what is checked out there may be of the commit that is judged.
 fn refuse_own_file(path: &Path, root: &Path) -> Result<(), CommandError> {
-    let own = find_git_location(root).map(|location| location.common_directory);
-    let target = path.canonicalize().ok();
-    let above =
-        [path.parent().and_then(|above| above.canonicalize().ok()), target.and_then(|target| Some(target.parent()?.to_owned()))];
-    let is_own = |above: &PathBuf| own.is_some() && find_git_location(above).map(|location| location.common_directory) == own;
-    if !above.iter().flatten().any(is_own) {
+    if !is_in_own_repository(path, root) {
         return Ok(());
     }
     let message =
         format!("`{}` is in a working tree of this repository, where a commit can choose its own policy", path.display());
     Err(CommandError::new(CommandExit::Usage, message)
         .hint("keep the file outside of the repository, or name a commit that has it as `proctor.toml`: --policy-from REV"))
+}
+
+/// Returns whether a file, or what a link leads to, is in any working tree of the project's own repository.
+pub(super) fn is_in_own_repository(path: &Path, root: &Path) -> bool {
+    let own = find_git_location(root).map(|location| location.common_directory);
+    let target = path.canonicalize().ok();
+    let above =
+        [path.parent().and_then(|above| above.canonicalize().ok()), target.and_then(|target| Some(target.parent()?.to_owned()))];
+    let is_own = |above: &PathBuf| own.is_some() && find_git_location(above).map(|location| location.common_directory) == own;
+    above.iter().flatten().any(is_own)
 }
 
 /// Compares a commit's configuration, plan and specifications with the trusted side.
@@ -255,7 +280,10 @@ pub(super) fn compare(
         }
         Trusted::Defaults => {
             let defaults = Configuration::default().gate;
-            let lowered = if own.gate == defaults { Vec::new() } else { vec!["gate".to_owned()] };
+            if own.gate.asks_no_less_than(&defaults) {
+                return Ok(Compared { policy: own.gate.clone(), rules: own, lowered: Vec::new() });
+            }
+            let lowered = vec![WEAKER_THAN_DEFAULTS.to_owned()];
             return Ok(Compared { policy: defaults, rules: own, lowered });
         }
     };

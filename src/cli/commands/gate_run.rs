@@ -104,6 +104,7 @@ pub(super) fn is_mended_by_a_run(reason: &GateReason) -> bool {
         | GateReason::UnknownSuccess { .. }
         | GateReason::UntrustedSigner { .. } => true,
         GateReason::Failed { .. }
+        | GateReason::TreeRewritten { .. }
         | GateReason::Weaker { .. }
         | GateReason::PersonNeeded { .. }
         | GateReason::OnPlatform { .. } => false,

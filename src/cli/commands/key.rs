@@ -151,6 +151,7 @@ pub(super) fn from_evidence_error(error: &EvidenceError) -> CommandError {
         | EvidenceError::LedgerGone { .. }
         | EvidenceError::LedgerSegment { .. }
         | EvidenceError::LedgerChanged { .. }
+        | EvidenceError::NotADirectory { .. }
         | EvidenceError::NotAsSealed { .. }
         | EvidenceError::NotSigned { .. }
         | EvidenceError::NotInLedger { .. }

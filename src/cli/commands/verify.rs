@@ -15,7 +15,7 @@ use crate::cli::setup;
 use crate::evidence::{
     AcceptedKeys, Anchor, ConsistencyProof, EvidenceFault, FaultKind, KeyRing, LedgerLog, MANIFEST_NAME, Store,
     VerificationResult, VerificationScope, VerifiedKeys, check_consistency_proof, check_store_access, check_store_entries,
-    find_registered_project, find_replaced_link, is_archive_name, list_projects, names_a_key, open_regular_file,
+    find_registered_project, find_replaced_link, is_archive_name, list_projects, name_links, names_a_key, open_regular_file,
     projects_with_evidence, read_key_ring, read_regular_file, read_regular_text, sort_by_cause, verify_copy, verify_keys,
     verify_project,
 };
@@ -148,11 +148,12 @@ fn verify_store_steadily(options: &VerifyOptions, environment: &Environment) -> 
     let verify = || verify_store(options, environment);
     let mut total = verify_steadily(environment.state_root(), verify, |total: &mut Total| &mut total.sum.faults)?;
     total.sum.faults.extend(access);
+    name_links(environment.state_root(), &mut total.sum.faults);
     Ok(total)
 }
 
 fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
-    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
+    let store = Store::open_to_verify(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
     let mut total = Total::default();
     if options.what.is_none() {
         total.sum.faults.extend(check_store_entries(&store));
@@ -236,10 +237,13 @@ fn project(
     environment: &Environment,
 ) -> Result<ProjectId, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
-    let by_ledger = find_registered_project(store, &root).map_err(|error| from_evidence_error(&error))?;
     // A missing or unreadable ledger does not name its project, but the index may.
     let by_index = || index.and_then(|index| index.project_at(&root.to_string_lossy()).ok().flatten());
-    by_ledger.or_else(by_index).ok_or_else(|| {
+    let found = match find_registered_project(store, &root) {
+        Ok(by_ledger) => by_ledger.or_else(by_index),
+        Err(error) => Some(by_index().ok_or_else(|| from_evidence_error(&error))?),
+    };
+    found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))
             .hint("`proctor verify --all` verifies everything there is")
     })

@@ -232,6 +232,7 @@ pub(super) mod tests {
                 directory: None,
                 ignored: Some(ignored),
                 caches: None,
+                rewritten: Vec::new(),
             }),
         }
     }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::evidence::ledger_file::is_segment_of;
+use crate::evidence::store::GUARDED;
 use crate::evidence::verification::check_run::check_access;
 use crate::evidence::verification::inspect::{InspectedEntry, InspectionDepth, OwnerAndMode, inspect_entries, inspect_entry};
 use crate::evidence::verification::{EvidenceFault, FaultKind};
@@ -14,8 +15,6 @@ const DIRECTORY_MODE: u32 = 0o700;
 /// The bits of a mode that let somebody else write.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// Directories of the store that contain evidence or guard it; nobody else may even list them.
-const GUARDED: [&str; 4] = ["evidence", "ledger", "locks", "keys"];
 /// Other entries that proctor makes in the store: caches, work under way, states of agents' sessions, its log.
 const OTHERS: [&str; 14] = [
     "agents",
@@ -60,6 +59,7 @@ pub fn check_store_entries(store: &Store) -> Vec<EvidenceFault> {
             (InspectedEntry::Directory(access), true) if name != "keys" => {
                 faults.extend(check_access(&path, *access, DIRECTORY_MODE, owner));
             }
+            // `check_guarded` reports what is no directory.
             (_, true) => {}
             (_, false) if OTHERS.contains(&name.as_str()) || BEGINNINGS.iter().any(|start| name.starts_with(start)) => {
                 faults.extend(access_of(&entry).and_then(|access| check_not_writable(&path, access)));

@@ -86,7 +86,7 @@ fault_kinds! {
     SignatureWrong "signatureWrong" "it is not a signature of these bytes by the key that was in use then" COMPARE;
     StatementsWrong "statementsWrong" "they are not the two statements of this run" COMPARE;
     StatementDisagrees "statementDisagrees" "what is attested is not what was sealed" COMPARE;
-    LedgerMissing "ledgerMissing" "the project has evidence, but no ledger" LEDGER;
+    LedgerMissing "ledgerMissing" "the ledger is missing" LEDGER;
     LineUnreadable "lineUnreadable" "a line was changed after it was written, or another version of proctor wrote it" LEDGER;
     LineSequence "lineSequence" "lines are missing, doubled or moved" LEDGER;
     LineChain "lineChain" "the line before it was changed or is another one than when it was written" LEDGER;
@@ -138,7 +138,7 @@ fault_kinds! {
 }
 
 impl FaultKind {
-    /// Returns how near a fault is to a cause: 0 for the keys that everything else is checked with, then the ledger, then files of runs,
+    /// Returns how near a fault is to a cause: 0 for links and for the keys that everything else is checked with, then the ledger, then files of runs,
     /// then what only follows from these, such as links and the index.
     fn distance_from_cause(self) -> u8 {
         match self {
@@ -147,7 +147,9 @@ impl FaultKind {
             | Self::KeyUnproven
             | Self::KeyNotEndorsed
             | Self::KeyHistoryMissing
-            | Self::KeyHistoryWrong => 0,
+            | Self::KeyHistoryWrong
+            // What is behind a link is not looked at, so much else follows from it.
+            | Self::NotAFile => 0,
             Self::LedgerMissing
             | Self::LineUnreadable
             | Self::LineSequence
@@ -179,7 +181,6 @@ impl FaultKind {
             | Self::FileChanged
             | Self::FileUnlisted
             | Self::FileUnreadable
-            | Self::NotAFile
             | Self::SecondName
             | Self::WrongMode
             | Self::WrongOwner

@@ -14,6 +14,7 @@
 mod check_anchor;
 mod check_keys;
 mod check_ledger;
+mod check_links;
 mod check_pruned;
 mod check_purge;
 mod check_report;
@@ -34,6 +35,7 @@ mod verify_copy;
 mod verify_store;
 
 pub use check_anchor::{check_anchor, check_consistency_proof};
+pub use check_links::name_links;
 pub use check_store::{check_store_access, check_store_entries};
 pub use fault::{EvidenceFault, FaultKind, sort_by_cause};
 pub use unfinished::{UnfinishedKind, UnfinishedWork};

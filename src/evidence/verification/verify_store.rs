@@ -8,6 +8,7 @@ use crate::evidence::keys::{KeyRing, is_temporary_key_file, key_files, keys_dire
 use crate::evidence::names::run_from_archive_name;
 use crate::evidence::verification::check_keys::{check_key_lines, check_keys, check_takeover_lines};
 use crate::evidence::verification::check_ledger::{ParsedLedger, check_ledger};
+use crate::evidence::verification::check_links::{check_guarded, name_links};
 use crate::evidence::verification::check_pruned::{PrunedRemainder, check_pruned};
 use crate::evidence::verification::check_run::{CheckedRun, RunSigner, check_access, check_file, check_run};
 use crate::evidence::verification::check_segments::put_segments_in;
@@ -74,8 +75,14 @@ pub struct VerifiedKeys {
     pub unfinished: Vec<UnfinishedWork>,
 }
 
-/// Verifies the keys of a store.
+/// Verifies the keys of a store, and that no link is in the place of a directory with evidence.
 pub fn verify_keys(store: &Store) -> Result<VerifiedKeys, EvidenceError> {
+    let mut found = verify_key_files(store)?;
+    found.faults.extend(check_guarded(store.root()));
+    Ok(found)
+}
+
+fn verify_key_files(store: &Store) -> Result<VerifiedKeys, EvidenceError> {
     let base = Path::new("keys");
     let found = inspect_directory(&keys_directory(store), |name| name.ends_with(".pem") || is_temporary_key_file(name));
     match read_key_ring(store) {
@@ -168,7 +175,7 @@ pub fn verify_project(
     for record in ledger.runs.values().filter(|(_, record)| is_wanted(&record.task, &record.run_id)).map(|(_, record)| record) {
         let directory = store.run_directory(project, &record.task, &record.run_id);
         let is_archived_or_pruned = ledger.pruned.contains(&record.run_id) || ledger.archived.contains_key(&record.run_id);
-        if !is_archived_or_pruned && !is_real_directory(store, &directory) {
+        if !is_archived_or_pruned && !store.has_directory(&directory) {
             result.faults.push(EvidenceFault::new(
                 FaultKind::RunMissing,
                 relative(store, &directory),
@@ -186,6 +193,7 @@ pub fn verify_project(
     if !is_busy {
         result.separate_unfinished(store, project, &ledger);
     }
+    name_links(store.root(), &mut result.faults);
     sort_by_cause(&mut result.faults);
     result.unfinished.sort();
     result.unsigned.sort();
@@ -481,14 +489,4 @@ fn paths_removed_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<P
         }
     }
     places.iter().map(|place| relative(store, place)).collect()
-}
-
-/// Returns whether a path leads to a directory without a link on the way from the store's directory to it.
-fn is_real_directory(store: &Store, path: &Path) -> bool {
-    let below = path.strip_prefix(store.root()).unwrap_or(path);
-    let mut place = store.root().to_owned();
-    below.components().all(|component| {
-        place.push(component);
-        place.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
-    })
 }

@@ -26,6 +26,7 @@ fn origin(number: u64) -> ClaimOrigin {
         directory: Some(String::new()),
         ignored: Some(IgnoredFiles::default()),
         caches: Some(CachesSeen::Kept),
+        rewritten: Vec::new(),
     };
     ClaimOrigin {
         run: RunId::new(NOW, number),

@@ -1,0 +1,63 @@
+//! Files of the project's tree that a check changed or removed in its own copy: which they are, and what is said of them. What becomes of
+//! them decides `snapshot`.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use crate::model::{EntryKind, TreePath};
+use crate::process::{Layers, WrittenChange, WrittenEntry};
+use crate::snapshot::digest_of;
+use crate::tree::{TreeEntry, TreeIndex};
+
+/// The most files that a note names.
+const NAMED: usize = 5;
+
+/// Returns the files and links of the tree that an action removed from its copy, or whose content or permission to execute there is
+/// another one. `upper` is the layer with what the action wrote.
+pub(super) fn changed_in_tree(tree: &TreeIndex, upper: &Path, entries: &[WrittenEntry]) -> io::Result<Vec<TreePath>> {
+    let layer = Layers::new(vec![upper.to_owned()]);
+    let mut changed = Vec::new();
+    for entry in entries {
+        let Some(before) = tree.lookup(&entry.path) else { continue };
+        let is_same = match entry.change {
+            WrittenChange::WroteFile { .. } => match layer.open_file(&entry.path)? {
+                Some((_, mut file)) => has_kind(&file, before.kind)? && Some(digest_of(&mut file)?) == before.digest,
+                None => false,
+            },
+            // What was made again in the directory has an entry of its own.
+            WrittenChange::ReplacedDirectory if before.kind == EntryKind::Directory => {
+                let is_made_again = |path: &TreePath| entries.iter().any(|other| other.path == *path);
+                let mut below = tree.below(&entry.path).filter(|one| one.kind != EntryKind::Directory);
+                below.all(|one| is_made_again(&one.path))
+            }
+            WrittenChange::ReplacedDirectory | WrittenChange::MadeOther | WrittenChange::Removed => false,
+        };
+        if !is_same {
+            changed.push(entry.path.clone());
+        }
+    }
+    Ok(changed)
+}
+
+fn has_kind(file: &File, kind: EntryKind) -> io::Result<bool> {
+    let is_executable = file.metadata()?.permissions().mode() & 0o100 != 0;
+    Ok(match kind {
+        EntryKind::Executable => is_executable,
+        EntryKind::File => !is_executable,
+        EntryKind::Directory | EntryKind::Link => false,
+    })
+}
+
+/// Returns the tree's entries at these paths and below them, a directory before its contents.
+pub(super) fn originals_of(tree: &TreeIndex, changed: &[TreePath]) -> Vec<TreeEntry> {
+    changed.iter().flat_map(|path| tree.below(path)).collect()
+}
+
+/// Returns what people are told of changed files. `consequence` says what became of them.
+pub(super) fn note_of_rewritten(changed: &[TreePath], consequence: &str) -> String {
+    let named: Vec<String> = changed.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
+    let more = if changed.len() > NAMED { format!(" and {} more", changed.len() - NAMED) } else { String::new() };
+    format!("changed files of the project in its own copy ({}{more}): {consequence}", named.join(", "))
+}

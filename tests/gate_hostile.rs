@@ -1,0 +1,168 @@
+//! What somebody who may push could do to be judged by less: names of references, work in the project, files that a check rewrites.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::common::{Project, proctor};
+use crate::gate::{CHECKS, commit, gate, git, in_repository, reasons};
+
+/// Makes a bare repository of the project and fetches its branch.
+fn with_origin(project: &Project) {
+    let origin = project.shared("origin").to_str().expect("text").to_owned();
+    git(project, &["clone", "--quiet", "--bare", ".", &origin]);
+    git(project, &["remote", "add", "origin", &origin]);
+    git(project, &["fetch", "--quiet", "origin"]);
+}
+
+#[test]
+fn a_tag_that_is_called_like_the_trusted_branch_does_not_choose_the_policy() {
+    let project = in_repository();
+    with_origin(&project);
+    commit(&project, "proctor.toml", "[[check]]\nname = \"there\"\ncommand = [\"cat\", \"shop.txt\"]\n");
+    project.approve();
+    project.proctor(["run"]).success();
+    git(&project, &["tag", "origin/main"]);
+    let refused = project.proctor(["gate", "--policy-from", "origin/main"]).status(2).stderr;
+    assert!(refused.contains("refs/tags/origin/main, refs/remotes/origin/main"), "{refused}");
+    project.proctor(["gate", "origin/main"]).status(2);
+    let document = gate(&project, &["--policy-from", "refs/remotes/origin/main"], 3);
+    assert_eq!(document["lowered"], json!(["check `good`"]));
+    // A full name means this one alone.
+    git(&project, &["tag", "refs/remotes/origin/other"]);
+    project.proctor(["gate", "--policy-from", "refs/remotes/origin/other"]).status(2);
+    // The same where the branch is not fetched.
+    git(&project, &["update-ref", "-d", "refs/remotes/origin/main"]);
+    let refused = project.proctor(["gate", "--policy-from", "origin/main"]).status(2).stderr;
+    assert!(refused.contains("refs/tags/origin/main"), "{refused}");
+    gate(&project, &["--policy-from", "refs/tags/origin/main"], 0);
+    // Two names of one commit mean the same.
+    git(&project, &["tag", "main"]);
+    let document = gate(&project, &["main", "--policy-from", "main"], 0);
+    assert!(document["policy"]["from"].as_str().is_some_and(|from| from.contains("refs/tags/main")), "{document}");
+}
+
+#[test]
+fn a_prerequisite_that_only_the_commit_has_is_named_and_not_run() {
+    let project = in_repository();
+    with_origin(&project);
+    git(&project, &["branch", "--quiet", "--set-upstream-to=origin/main"]);
+    let planted = format!("{CHECKS}[[prerequisite]]\nname = \"lint\"\ncommand = [\"touch\", \"planted\"]\n");
+    commit(&project, "proctor.toml", &planted);
+    let document = gate(&project, &["--run"], 3);
+    assert_eq!(document["lowered"], json!(["a new prerequisite `lint`"]));
+    assert_eq!(document["required"][0]["runs"], json!([]), "{document}");
+}
+
+#[test]
+fn what_a_check_rewrites_is_taken_back_for_the_checks_after_it_and_new_files_are_passed_on() {
+    let project = in_repository();
+    let before = "[[check]]\nname = \"format\"\ncommand = [\"sh\", \"-c\", \"BEFORE\"]\n";
+    let with = |command: &str, after: &str| {
+        project.save("proctor.toml", &format!("{}{after}{CHECKS}", before.replace("BEFORE", command)));
+        project.approve();
+        project.proctor(["run"]).any_status()
+    };
+    commit(&project, "src/a.txt", "a\n");
+    commit(&project, "shop.txt", "bad\n");
+    let ran = with("echo good > shop.txt", "");
+    assert_eq!(ran.status, 1, "{}", ran.stdout);
+    assert!(ran.stdout.contains("`shop.txt`"), "{}", ran.stdout);
+    commit(&project, "shop.txt", "good\n");
+    let sees =
+        "[[check]]\nname = \"sees\"\ncommand = [\"sh\", \"-c\", \"test -f made && test -f src/new && test -f src/a.txt\"]\n";
+    for command in [
+        "echo good > shop.txt; touch made src/new",
+        "rm shop.txt; touch made src/new",
+        "rm -r src shop.txt; mkdir src shop.txt; touch made src/new shop.txt/in",
+        "touch made src/new; chmod 755 shop.txt; ln -sf /dev/null src/a.txt",
+    ] {
+        let ran = with(command, sees);
+        assert_eq!(ran.status, 0, "{command}: {}", ran.stdout);
+        assert_eq!(
+            ran.stdout.contains("no other check sees that"),
+            !command.starts_with("echo good"),
+            "{command}: {}",
+            ran.stdout
+        );
+    }
+}
+
+#[test]
+fn steps_that_rewrite_the_tree_for_each_other_prove_nothing() {
+    let project = Project::new();
+    git(&project, &["init", "--quiet"]);
+    project.save("proctor.toml", "[gate]\ntasks = [\"T117\"]\n");
+    project.save("shop.txt", "bad\n");
+    commit(
+        &project,
+        "spec/a.test-specification.json",
+        &crate::specification_values::with_commands(&["sed -i s/bad/good/ shop.txt", "grep -q good shop.txt"]),
+    );
+    project.proctor(["run", "--task", "T117"]).success();
+    let document = gate(&project, &["--policy-from", "HEAD"], 3);
+    assert_eq!(document["required"][0]["words"], json!(["tree-rewritten"]), "{document}");
+    assert!(reasons(&document)[0].ends_with(": `shop.txt`"), "{document}");
+    project.proctor(["attest", "--policy-from", "HEAD"]).status(3);
+}
+
+#[test]
+fn where_nothing_is_trusted_a_stricter_gate_is_used_and_a_weaker_one_is_named() {
+    let project = in_repository();
+    let settings = |text: &str| commit(&project, "proctor.toml", &format!("{CHECKS}[gate]\n{text}\n"));
+    settings("max_age = \"720h\"\nisolation = \"process-group\"");
+    project.proctor(["run"]).success();
+    gate(&project, &[], 0);
+    settings("fresh_caches = true");
+    project.proctor(["run"]).success();
+    assert_eq!(gate(&project, &[], 3)["required"][0]["words"], json!(["kept-caches"]));
+    project.proctor(["run", "--fresh-caches"]).success();
+    gate(&project, &[], 0);
+    settings("checks = [\"there\"]");
+    project.proctor(["run"]).success();
+    let told = project.proctor(["gate"]).status(3).stdout;
+    assert!(told.contains("nothing trusted is known") && told.contains("git push --no-verify"), "{told}");
+    gate(&project, &["--policy-from", "HEAD"], 0);
+}
+
+#[test]
+fn a_tag_of_a_file_keeps_no_push_back_and_a_worktree_s_signers_are_a_commit_s_own() {
+    let project = in_repository();
+    project.proctor(["run"]).success();
+    let blob = git(&project, &["rev-parse", "HEAD:shop.txt"]).stdout.trim().to_owned();
+    let pushed = format!("refs/tags/file {blob} refs/tags/file {}\n", "0".repeat(40));
+    let list = format!("printf '%s' '{pushed}' | \"$0\" gate --pushed");
+    let shell = ["-c", list.as_str(), proctor().to_str().expect("text")];
+    let told = project.command(Path::new("sh"), shell).success();
+    assert!(told.stderr.contains("refs/tags/file names no commit"), "{}", told.stderr);
+    let other = project.shared("other");
+    git(&project, &["worktree", "add", "--quiet", "--detach", other.to_str().expect("text")]);
+    fs::write(other.join("signers"), "").expect("it is ours");
+    let signers = other.join("signers");
+    project.proctor(["gate", "--from-notes", "--signers", signers.to_str().expect("text")]).status(2);
+}
+
+#[test]
+fn what_was_attested_of_another_project_in_the_same_tree_is_passed_over() {
+    let project = Project::new();
+    git(&project, &["init", "--quiet"]);
+    for directory in ["one", "two"] {
+        project.save(&format!("{directory}/proctor.toml"), CHECKS);
+        commit(&project, &format!("{directory}/shop.txt"), "good\n");
+    }
+    project.proctor(["run", "one"]).success();
+    project.proctor(["attest", "--project", "one"]).success();
+    gate(&project, &["--project", "one", "--from-notes"], 0);
+    let document = gate(&project, &["--project", "two", "--from-notes"], 5);
+    assert_eq!(document["refusedAttestations"], json!([]), "{document}");
+}
+
+#[test]
+fn a_prerequisite_that_changes_the_tree_is_named_as_what_keeps_a_commit_from_being_proved() {
+    let project = in_repository();
+    let prerequisite = "[[prerequisite]]\nname = \"makes\"\ncommand = [\"sh\", \"-c\", \"echo more >> shop.txt\"]\n";
+    commit(&project, "proctor.toml", &format!("{CHECKS}{prerequisite}"));
+    let told = project.proctor(["gate", "--run"]).status(5).stdout;
+    assert!(told.contains("a prerequisite changes tracked files") && !told.contains("check the commit out"), "{told}");
+}
