@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use CacheKind::{Content, TimeOrder, TimeOrderOfOutputs};
 
 use crate::ignore::class::{IgnoredClass, class_of};
-use crate::model::NameRule::{self, Ends, Is};
+use crate::model::NameRule::{self, Begins, Ends, Is};
+use crate::model::TreePath;
 
 /// How a tool finds out that its cache is out of date. This decides when proctor must drop a kept cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -57,6 +58,22 @@ pub const CACHES_IN_ENVIRONMENTS: &[CacheInEnvironment] = &[
     CacheInEnvironment { name: ".tmp", shows_live: false },
 ];
 
+/// The files in caches by which a tool decides which tests it runs, each with the name of its directory if that matters. Such a
+/// file is never kept from one run to the next: a check whose last run failed would otherwise test less in its next run, and pass.
+const CHOICES_OF_TESTS: &[(Option<&str>, NameRule)] = &[
+    // `pytest --last-failed` and `pytest --stepwise`, in `.pytest_cache/v/cache`. Without the file, all tests are run.
+    (Some("cache"), Is("lastfailed")),
+    (Some("cache"), Is("stepwise")),
+    // `jest --onlyFailures`, in the directory that `cacheDirectory` names. Without the file, Jest finds no test and fails.
+    (None, Begins("perf-cache-")),
+];
+
+/// Returns whether the file of a cache at this path decides which tests a tool runs.
+pub fn chooses_tests(path: &TreePath) -> bool {
+    let is_in = |name: &str| path.parent().is_some_and(|parent| parent.name() == name.as_bytes());
+    CHOICES_OF_TESTS.iter().any(|(directory, rule)| rule.matches(path.name()) && directory.is_none_or(is_in))
+}
+
 impl CacheKind {
     /// Returns whether the tool compares times: it takes an input for unchanged if the input is older than the cache.
     pub fn compares_by_time(self) -> bool {
@@ -97,6 +114,15 @@ mod tests {
         for (name, kind) in kinds {
             assert_eq!(cache_kind(name.as_bytes()), kind, "{name}");
         }
+    }
+
+    #[test]
+    fn a_record_of_failed_tests_is_told_from_the_rest_of_a_cache() {
+        let chooses = |path: &str| chooses_tests(&TreePath::try_from(path).unwrap());
+        let choices = [".pytest_cache/v/cache/lastfailed", "a/.pytest_cache/v/cache/stepwise", ".cache/jest/perf-cache-1f"];
+        assert!(choices.iter().all(|path| chooses(path)));
+        let others = [".pytest_cache/v/cache/nodeids", "target/debug/stepwise", "lastfailed", ".cache/jest/haste-map-1f"];
+        assert!(!others.iter().any(|path| chooses(path)));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::path::Path;
 use crate::evidence::{Store, read_regular_file};
 use crate::ignore::{IgnoreVerdict, Matcher, RulesFile};
 use crate::model::{EntryKind, ProjectId, TreePath};
+use crate::project::hidden_files::{hidden_files, is_on_disk};
 use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::workspace::Workspace;
 use crate::store;
@@ -96,8 +97,8 @@ fn has_same_paths(one: &TreeIndex, other: &TreeIndex) -> bool {
     !changed_paths(one, other).iter().any(is_in_one_only)
 }
 
-/// Returns the files of `before` that have left the tree `now`: files that are still on disk and do not belong to
-/// `now`, and files that are gone from disk and that the ignore rules of `now` would leave out.
+/// Returns the files of `before` that have left the tree `now`: files that are still on disk and do not belong to the tree, and
+/// files that are gone from disk and that the ignore rules of `now` would leave out.
 fn left(before: &TreeIndex, now: &TreeIndex, root: &Path, settings: &ProjectSettings) -> Vec<TreePath> {
     let is_file = |path: &TreePath| before.lookup(path).is_some_and(|entry| entry.kind != EntryKind::Directory);
     // A file that cannot be read belongs to the tree, and the run reports it.
@@ -108,25 +109,24 @@ fn left(before: &TreeIndex, now: &TreeIndex, root: &Path, settings: &ProjectSett
     if gone.is_empty() {
         return gone;
     }
-    let matcher = matcher_with_rules(now, root, settings);
-    let is_out = |path: &TreePath| {
-        // The path may lead through a symbolic link that took the place of a directory.
-        root.join(path.as_path()).exists()
-            || matcher.as_ref().is_none_or(|matcher| matcher.decide(path, false).verdict == IgnoreVerdict::Out)
-    };
-    gone.into_iter().filter(is_out).collect()
+    let Ok(matcher) = settings.new_matcher() else { return gone };
+    let (on_disk, removed): (Vec<_>, Vec<_>) = gone.into_iter().partition(|path| is_on_disk(root, path));
+    let mut left = hidden_files(now, on_disk, root, &matcher);
+    let matcher = with_rules(matcher, now, root);
+    left.extend(removed.into_iter().filter(|path| matcher.decide(path, false).verdict == IgnoreVerdict::Out));
+    left.sort();
+    left
 }
 
-/// Returns a matcher with the ignore files that were applied to the tree; `None` if a pattern of the settings is wrong.
-fn matcher_with_rules(now: &TreeIndex, root: &Path, settings: &ProjectSettings) -> Option<Matcher> {
-    let mut matcher = settings.new_matcher().ok()?;
+/// Returns the matcher with the ignore files that were applied to the tree.
+fn with_rules(mut matcher: Matcher, now: &TreeIndex, root: &Path) -> Matcher {
     for path in now.rules_files().into_keys() {
         let Ok(text) = read_regular_file(&root.join(path.as_path()), MAX_RULES_BYTES) else { continue };
         let Some(file) = RulesFile::named(path.name()) else { continue };
         let directory = path.parent().unwrap_or_else(TreePath::root);
         let _wrong_patterns = matcher.add_rules(&directory, file, &text);
     }
-    Some(matcher)
+    matcher
 }
 
 fn texts(paths: &[TreePath]) -> Vec<String> {

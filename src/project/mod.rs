@@ -26,6 +26,7 @@ mod examination;
 mod freshness;
 mod gate;
 mod gate_signers;
+mod hidden_files;
 mod ignored_files;
 mod kept_paths;
 mod known_approvals;

@@ -144,7 +144,7 @@ impl ProjectCopies {
             self.copies.insert(scope.project.clone(), known);
         }
         let known = self.copies.get_mut(&scope.project).expect("it was inserted if it was missing");
-        let now = time_of_copying(directory);
+        let now = known.time_of_copying(directory);
         match known.tree.bring_up_to(index, now) {
             Ok(CopyOutcome::Current) => {}
             Ok(CopyOutcome::Moved(paths)) => return Ok(Ok(CopiesOutcome::Moved(paths))),
@@ -176,7 +176,8 @@ impl CopiesOfProject {
                 return Ok(Ok(CopiesOutcome::Moved(moved)));
             }
             let outputs = &self.settings.outputs;
-            let copied = self.inputs.bring_inputs_up_to(&index, time_of_copying(directory), &|path| outputs.contains(path));
+            let now = self.time_of_copying(directory);
+            let copied = self.inputs.bring_inputs_up_to(&index, now, &|path| outputs.contains(path));
             let inputs = index.digest();
             let links = environment_links(&index).into_iter();
             let environment_links = links.map(|path| self.root.join(path.as_path())).collect();
@@ -201,6 +202,14 @@ impl CopiesOfProject {
 }
 
 impl CopiesOfProject {
+    /// Returns the earliest modification time for copied files with new content: the present time, but not earlier than the
+    /// newest file in a kept cache or in one of the copies, even if the clock was set back. So a tool that compares file times
+    /// notices that such a file changed.
+    fn time_of_copying(&self, directory: &Path) -> Timestamp {
+        let newest = [KeptCaches::newest(directory), self.tree.newest(), self.inputs.newest()].into_iter().flatten();
+        newest.fold(clock::now(), Timestamp::max)
+    }
+
     /// Reads the present ignored inputs. Known inputs are read again whatever the hints say, because events miss some
     /// changes of a file's content. New inputs are looked for only where the hints say.
     fn read_inputs(&mut self) -> Result<TreeIndex, ProjectError> {
@@ -220,14 +229,6 @@ impl CopiesOfProject {
         self.unread_inputs = TreeHints::nothing();
         Ok(index)
     }
-}
-
-/// Returns the modification time for copied files with new content: the present time, but not earlier than the newest
-/// file in a kept cache, even if the clock was set back. So a tool that compares file times with its cache notices that
-/// such a file changed.
-fn time_of_copying(directory: &Path) -> Timestamp {
-    let now = clock::now();
-    KeptCaches::newest(directory).map_or(now, |newest| now.max(newest))
 }
 
 /// Returns the paths that show that the project changed between the reading of the tree and the reading of the ignored

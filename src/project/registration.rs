@@ -171,6 +171,10 @@ impl Workspace {
     /// path would otherwise read what a check wrote there. Returns what a person should know.
     pub(crate) fn restore_link(&self, scope: &ProjectScope, settings: &ProjectSettings) -> Option<String> {
         let name = settings.link.as_ref()?;
+        if !scope.root.is_dir() {
+            // The whole project is gone, and the run says so.
+            return None;
+        }
         let target = self.store.project_directory(&scope.project);
         Some(match evidence::restore_project_link(&self.store, &scope.root, name, &target) {
             Ok(LinkRepair::NotNeeded) => return None,

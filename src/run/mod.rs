@@ -40,6 +40,7 @@ mod judge_and_seal;
 mod kept_files;
 mod log_follower;
 mod missing_directories;
+mod missing_root;
 mod nearest_file;
 mod old_report;
 mod order;

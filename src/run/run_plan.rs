@@ -16,6 +16,7 @@ use crate::run::conditions::IgnoredBefore;
 use crate::run::environment::{LookedTwice, SurveyProgress};
 use crate::run::guarded_files::GuardedFiles;
 use crate::run::judge_and_seal::{RunEnd, prerequisites_met};
+use crate::run::missing_root::require_root;
 use crate::run::order::{order_checks, order_setting};
 use crate::run::perform::{Performer, RunningService, ServiceStart, configured_files};
 use crate::run::prerequisite;
@@ -222,6 +223,7 @@ impl Workspace {
                 ledger,
             );
         }
+        require_root(&request.scope.root, &performed)?;
         let once = known.finish(index);
         self.remember_digests(&request.scope.project, &once.surveyed)?;
         let again = self.begin_second_survey(request, index, &once);

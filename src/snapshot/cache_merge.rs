@@ -16,7 +16,7 @@ use nix::sys::stat::{FchmodatFlags, FileStat, Mode, fchmod, fchmodat, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use serde::{Deserialize, Serialize};
 
-use crate::ignore::{CacheKind, cache_kind};
+use crate::ignore::{CacheKind, cache_kind, chooses_tests};
 use crate::model::{Timestamp, TreePath};
 use crate::process::is_opaque;
 use crate::snapshot::entries::{OWNER, format, mode_of, names_in, stat_of, there};
@@ -131,6 +131,9 @@ impl CacheArea<'_> {
         (path, kind): (&TreePath, CacheKind),
         depth: usize,
     ) -> Result<(), MergeFailure> {
+        if chooses_tests(path) {
+            return Ok(self.remove_at(to, path)?);
+        }
         let name = CString::new(path.name()).map_err(io::Error::from)?;
         let stat = stat_of(from, &name)?;
         let own = cache_kind(path.name()).unwrap_or(CacheKind::Content);

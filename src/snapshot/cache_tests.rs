@@ -303,3 +303,26 @@ fn the_time_of_copying_is_later_than_every_kept_file() {
     let newest = KeptCaches::newest(scene.root.path()).expect("a time");
     assert!(SystemTime::UNIX_EPOCH + Duration::from_millis(newest.as_millis().unsigned_abs()) > modified);
 }
+
+/// `pytest --last-failed` would otherwise run only the tests that failed in the last run.
+#[test]
+fn a_record_of_failed_tests_is_never_kept() {
+    let scene = Scene::new();
+    let record = scene.root.path().join("caches").join(&key("check").0.hex()[..32]).join("record");
+    let write = || {
+        ["lastfailed", "stepwise", "nodeids"].iter().for_each(|name| scene.write(&format!(".pytest_cache/v/cache/{name}"), "1"));
+        fs::create_dir_all(scene.root.path().join("packages/.cache/jest")).expect("a directory");
+        fs::write(scene.root.path().join("packages/.cache/jest/perf-cache-1f"), "1").expect("a file");
+    };
+    write();
+    scene.merge();
+    assert_eq!(scene.seen(), [".pytest_cache/v/cache/nodeids=1"]);
+    write();
+    scene.merge();
+    assert_eq!(scene.seen(), [".pytest_cache/v/cache/nodeids=1"]);
+    // An earlier version of proctor kept such files. Its records have no number of the rules.
+    let text = fs::read_to_string(&record).expect("a record");
+    assert!(text.contains("\"format\":1,"), "{text}");
+    fs::write(&record, text.replace("\"format\":1,", "")).expect("a record");
+    assert_eq!(scene.seen(), Vec::<String>::new());
+}

@@ -9,7 +9,6 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
@@ -22,8 +21,9 @@ use nix::sys::time::{TimeSpec, TimeValLike as _};
 use nix::unistd::{AccessFlags, UnlinkatFlags, faccessat, geteuid, symlinkat, unlinkat};
 use sha2::{Digest as _, Sha256};
 
-use crate::model::{Digest, EntryKind, Timestamp, TreePath};
+use crate::model::{Digest, EntryKind, TreePath};
 use crate::snapshot::SnapshotError;
+use crate::snapshot::copy_times::{CopiedTimes, FileToTime, plan_times, second_of};
 use crate::tree::{open_below, open_root};
 
 /// The size of the buffer for copying files, in bytes.
@@ -34,25 +34,6 @@ const KEPT_MODE: libc::mode_t = 0o777;
 
 /// The mode bits that the owner always has on a directory of the copy. Otherwise the copy could not be updated later.
 pub(super) const OWNER: Mode = Mode::S_IRWXU;
-
-/// Which modification times the files of the copy get.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CopiedTimes {
-    /// The time of the project's file, but no later than this time. This suffices for a new copy, because no tool has a
-    /// cache for it yet.
-    AtMost(Timestamp),
-    /// Exactly this time. Tools such as make and `tsc -b` compare the times of inputs with those of outputs kept from
-    /// earlier runs, so a changed input must be newer. The project's own time could be older, because the file may have
-    /// been saved during a run.
-    Now(Timestamp),
-}
-
-/// How much older than usual an aged file of the copy is. No source file has a time that is older than that of an aged file, so a
-/// tool such as make, which compares the times of files, never takes an aged file for one that was made from the present sources.
-const AGE: Duration = Duration::from_hours(40 * 365 * 24);
-
-/// The earliest time that an aged file gets, in seconds since 1970: 2 January 1980. A ZIP archive cannot hold an earlier one.
-const OLDEST: i64 = 315_619_200;
 
 /// Decides for each path of a copy whether its file is aged.
 pub(super) type IsAged<'a> = &'a (dyn Fn(&TreePath) -> bool + Sync);
@@ -65,11 +46,34 @@ pub(super) struct Copier<'a> {
     next: AtomicU64,
     times: CopiedTimes,
     is_aged: IsAged<'a>,
-    /// The latest second, since 1970, of the time of a removed file. A file that is put where nothing is gets a later time, because
-    /// a removed file may have been there.
-    removed: i64,
+    given: GivenTimes,
     /// The removed files by their paths, as far as it is known that another file is put there.
     replaced: BTreeMap<TreePath, FileStat>,
+}
+
+/// What is known about the times of the files that are and were in a copy.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct GivenTimes {
+    /// The latest time that a file of the copy got, in nanoseconds since 1970. `None` if it is unknown and not in the future.
+    pub(super) newest: Option<i64>,
+    /// The latest second, since 1970, of the time of a removed file. A file that is put where nothing is gets a later time, because
+    /// a removed file may have been there.
+    pub(super) removed: i64,
+}
+
+/// An entry of the project that is to be copied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EntryToPut<'c> {
+    pub(super) path: &'c TreePath,
+    pub(super) kind: EntryKind,
+    /// The digest that the index names.
+    pub(super) digest: Option<Digest>,
+    /// When the project's file was last modified, in nanoseconds since 1970, by the index.
+    pub(super) modified: i64,
+    /// The size of the project's file in bytes, by the index.
+    pub(super) size: u64,
+    /// The time that the copy gets, in nanoseconds since 1970. See [`Copier::plan_times`].
+    pub(super) time: i64,
 }
 
 /// The result of copying one entry.
@@ -87,18 +91,40 @@ impl<'a> Copier<'a> {
         base: &Path,
         incoming: &Path,
         (times, is_aged): (CopiedTimes, IsAged<'a>),
-        removed: i64,
+        given: GivenTimes,
     ) -> io::Result<Self> {
         let (project, base, incoming) = (open_root(project)?, open_root(base)?, open_root(incoming)?);
-        Ok(Self { project, base, incoming, next: AtomicU64::new(0), times, is_aged, removed, replaced: BTreeMap::new() })
+        Ok(Self { project, base, incoming, next: AtomicU64::new(0), times, is_aged, given, replaced: BTreeMap::new() })
+    }
+
+    /// Decides the times of the files and links that are put. What they replace must have been removed before.
+    pub(super) fn plan_times(&mut self, files: &mut [EntryToPut<'_>]) {
+        let to_time = |file: &EntryToPut<'_>| {
+            let is_aged = (self.is_aged)(file.path);
+            FileToTime { modified: file.modified, is_aged, taken: self.taken(file, is_aged) }
+        };
+        let to_time: Vec<FileToTime> = files.iter().map(to_time).collect();
+        let planned = plan_times(self.times, self.given.newest, &to_time);
+        self.given.newest = planned.newest;
+        files.iter_mut().zip(planned.times).for_each(|(file, time)| file.time = time);
+    }
+
+    /// Returns the second from which the time of a copied file must be told apart: that of the replaced file, if the sizes are
+    /// equal, or else that of a removed file.
+    fn taken(&self, file: &EntryToPut<'_>, is_aged: bool) -> Option<i64> {
+        match (self.replaced.get(file.path), self.times) {
+            (Some(replaced), _) => (replaced.st_size.cast_unsigned() == file.size).then_some(replaced.st_mtime),
+            (None, CopiedTimes::From(_)) if !is_aged => Some(self.given.removed),
+            (None, CopiedTimes::From(_) | CopiedTimes::AtMost(_)) => None,
+        }
     }
 
     /// Copies one entry and replaces what is at its path in the copy. The parent directory must exist in the copy.
-    pub(super) fn put(&self, path: &TreePath, kind: EntryKind, expected: Option<Digest>) -> io::Result<Copied> {
-        match kind {
-            EntryKind::Directory => self.put_directory(path),
-            EntryKind::Link => self.put_link(path, expected),
-            EntryKind::File | EntryKind::Executable => self.put_file(path, kind, expected),
+    pub(super) fn put(&self, entry: &EntryToPut<'_>) -> io::Result<Copied> {
+        match entry.kind {
+            EntryKind::Directory => self.put_directory(entry.path),
+            EntryKind::Link => self.put_link(entry),
+            EntryKind::File | EntryKind::Executable => self.put_file(entry),
         }
     }
 
@@ -106,21 +132,24 @@ impl<'a> Copier<'a> {
     /// put at the path afterwards.
     pub(super) fn remove(&mut self, path: &TreePath, is_put_again: bool) -> io::Result<()> {
         let Some((directory, name)) = there(self.parent(&self.base, path))? else { return Ok(()) };
-        if let (Some(stat), CopiedTimes::Now(now)) = (there(stat_of(&directory, &name))?, self.times) {
-            match (format(&stat), is_put_again) {
-                (libc::S_IFREG, true) => drop(self.replaced.insert(path.clone(), stat)),
-                (libc::S_IFREG, false) => self.removed = self.removed.max(stat.st_mtime),
-                // The files in a removed directory are not looked at. The present second stands for the times of all
-                // of them.
-                (_, _) => self.removed = self.removed.max(now.as_millis() / 1_000),
-            }
+        if let (Some(stat), CopiedTimes::From(now)) = (there(stat_of(&directory, &name))?, self.times) {
+            let removed = match (format(&stat), is_put_again) {
+                (libc::S_IFREG, true) => {
+                    self.replaced.insert(path.clone(), stat);
+                    i64::MIN
+                }
+                (libc::S_IFREG, false) => stat.st_mtime,
+                // The files in a removed directory are not looked at. The latest second that any file can have stands for
+                // the times of all of them.
+                (_, _) => self.given.newest.map_or(i64::MIN, second_of).max(now.as_millis() / 1_000),
+            };
+            self.given.removed = self.given.removed.max(removed);
         }
         remove_entry(&directory, &name)
     }
 
-    /// Returns the latest second of the time of a removed file.
-    pub(super) fn removed(&self) -> i64 {
-        self.removed
+    pub(super) fn given(&self) -> GivenTimes {
+        self.given
     }
 
     fn put_directory(&self, path: &TreePath) -> io::Result<Copied> {
@@ -148,26 +177,24 @@ impl<'a> Copier<'a> {
         Ok(Copied::AsDigested)
     }
 
-    fn put_link(&self, path: &TreePath, expected: Option<Digest>) -> io::Result<Copied> {
+    fn put_link(&self, &EntryToPut { path, digest, time, .. }: &EntryToPut<'_>) -> io::Result<Copied> {
         let Some((directory, name)) = there(self.parent(&self.project, path))? else { return Ok(Copied::Moved) };
         let target = match readlinkat(&directory, name.as_c_str()) {
             Err(Errno::EINVAL | Errno::ENOENT) => return Ok(Copied::Moved),
             target => target?,
         };
-        if Some(Digest::of(target.as_bytes())) != expected {
+        if Some(Digest::of(target.as_bytes())) != digest {
             return Ok(Copied::Moved);
         }
         let (copy, name) = self.parent(&self.base, path)?;
         remove_entry(&copy, &name)?;
         symlinkat(target.as_os_str(), &copy, name.as_c_str())?;
-        if let Some(stat) = there(stat_of(&directory, &name))? {
-            let time = self.time_of(path, &stat);
-            utimensat(&copy, name.as_c_str(), &time, &time, UtimensatFlags::NoFollowSymlink)?;
-        }
+        let time = TimeSpec::nanoseconds(time);
+        utimensat(&copy, name.as_c_str(), &time, &time, UtimensatFlags::NoFollowSymlink)?;
         Ok(Copied::AsDigested)
     }
 
-    fn put_file(&self, path: &TreePath, kind: EntryKind, expected: Option<Digest>) -> io::Result<Copied> {
+    fn put_file(&self, &EntryToPut { path, kind, digest: expected, time, .. }: &EntryToPut<'_>) -> io::Result<Copied> {
         let Some((directory, name)) = there(self.parent(&self.project, path))? else { return Ok(Copied::Moved) };
         // A link or a pipe may have replaced the entry. A link must not be followed, and opening a pipe must not block.
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
@@ -180,16 +207,12 @@ impl<'a> Copier<'a> {
             return Ok(Copied::Moved);
         }
         let (to, to_name) = self.parent(&self.base, path)?;
-        let replaced = there(stat_of(&to, &to_name))?.filter(|replaced| format(replaced) == libc::S_IFREG);
-        let replaced = replaced.or_else(|| self.replaced.get(path).copied());
         let new = CString::new(self.next.fetch_add(1, Ordering::Relaxed).to_string())?;
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
         let mut copy = File::from(openat(&self.incoming, new.as_c_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
         let finished = copy_and_digest(&mut live, &mut copy).and_then(|digest| {
-            let is_own = stat.st_uid == geteuid().as_raw();
-            let may_write = is_own || faccessat(&directory, name.as_c_str(), AccessFlags::W_OK, AtFlags::AT_EACCESS).is_ok();
-            fchmod(&copy, mode_of_copy(&stat, may_write))?;
-            let time = self.told_apart((path, self.time_of(path, &stat)), stat.st_size, replaced.as_ref());
+            fchmod(&copy, mode_of_copy(&stat, may_write(&directory, &name, &stat)))?;
+            let time = TimeSpec::nanoseconds(time);
             futimens(&copy, &time, &time)?;
             Ok(digest)
         });
@@ -207,30 +230,30 @@ impl<'a> Copier<'a> {
         Ok(Copied::AsDigested)
     }
 
-    fn time_of(&self, path: &TreePath, stat: &FileStat) -> TimeSpec {
-        let of = |time: Timestamp| TimeSpec::milliseconds(time.as_millis());
-        let own = TimeSpec::new(stat.st_mtime, stat.st_mtime_nsec);
-        let time = match self.times {
-            CopiedTimes::AtMost(newest) => own.min(of(newest)),
-            CopiedTimes::Now(now) => of(now),
-        };
-        if (self.is_aged)(path) { (time - TimeSpec::from_duration(AGE)).max(TimeSpec::new(OLDEST, 0)) } else { time }
-    }
-
-    /// Returns the time for a copied file of this size that replaces another file or follows a removed one. mypy compares whole
-    /// seconds and sizes, so a file of the same size must not have a time in the same second.
-    fn told_apart(&self, (path, time): (&TreePath, TimeSpec), size: libc::off_t, replaced: Option<&FileStat>) -> TimeSpec {
-        let taken = match (replaced, self.times) {
-            (Some(replaced), _) if replaced.st_size == size => replaced.st_mtime,
-            (None, CopiedTimes::Now(_)) if !(self.is_aged)(path) => self.removed,
-            (Some(_) | None, _) => return time,
-        };
-        if taken >= time.tv_sec() { TimeSpec::new(taken + 1, 0) } else { time }
-    }
-
     fn parent(&self, root: &OwnedFd, path: &TreePath) -> io::Result<(OwnedFd, CString)> {
         let parent = path.parent().unwrap_or_default();
         Ok((open_below(root.as_fd(), parent.as_bytes())?, CString::new(path.name())?))
+    }
+
+    /// Gives the copy of a file or directory the permissions that the project's file or directory has now. Does nothing if
+    /// one of them is missing or of another kind.
+    pub(super) fn take_mode(&self, path: &TreePath) -> io::Result<()> {
+        let Some((live, name)) = there(self.parent(&self.project, path))? else { return Ok(()) };
+        let Some((copy, _)) = there(self.parent(&self.base, path))? else { return Ok(()) };
+        let (live_stat, copied) = (there(stat_of(&live, &name))?, there(stat_of(&copy, &name))?);
+        let Some((live_stat, copied)) = live_stat.zip(copied).filter(|(live, copied)| format(live) == format(copied)) else {
+            return Ok(());
+        };
+        let mode = match format(&copied) {
+            libc::S_IFREG => mode_of_copy(&live_stat, may_write(&live, &name, &live_stat)),
+            libc::S_IFDIR => mode_of(&live_stat) | OWNER,
+            _ => return Ok(()),
+        };
+        if mode != mode_of(&copied) {
+            // Nobody else writes to the copy, so the entry has not become a link since.
+            fchmodat(&copy, name.as_c_str(), mode, FchmodatFlags::FollowSymlink)?;
+        }
+        Ok(())
     }
 }
 
@@ -341,6 +364,12 @@ pub(super) fn mode_of(stat: &FileStat) -> Mode {
 fn mode_of_copy(stat: &FileStat, may_write: bool) -> Mode {
     let mode = mode_of(stat);
     if may_write { mode } else { mode.difference(Mode::S_IWUSR | Mode::S_IWGRP | Mode::S_IWOTH) }
+}
+
+/// Returns whether this user may write a file of the project.
+fn may_write(directory: &OwnedFd, name: &CString, stat: &FileStat) -> bool {
+    let is_own = stat.st_uid == geteuid().as_raw();
+    is_own || faccessat(directory, name.as_c_str(), AccessFlags::W_OK, AtFlags::AT_EACCESS).is_ok()
 }
 
 fn kind_of(stat: &FileStat) -> EntryKind {

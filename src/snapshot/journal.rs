@@ -13,6 +13,7 @@ use crate::tree::TreeIndex;
 const JOURNAL: &str = "journal";
 const INDEX: &str = "index";
 const BOOT: &str = "boot";
+const NEWEST: &str = "newest";
 const NEW: &str = "index.new";
 
 /// The record of the saved index, and of the paths that changed in the copy after it was saved.
@@ -85,6 +86,7 @@ impl Journal {
     /// Starts an empty journal. Until an index is saved, the content of the copy counts as unknown.
     pub(super) fn begin(&mut self, boot: &str) -> io::Result<()> {
         remove_if_there(&self.directory.join(INDEX))?;
+        remove_if_there(&self.directory.join(NEWEST))?;
         self.file()?.set_len(0)?;
         self.noted = 0;
         let mut file = File::create(self.directory.join(BOOT))?;
@@ -95,6 +97,17 @@ impl Journal {
     fn remember(&mut self) -> io::Result<()> {
         self.left = LeftFiles::read(&self.directory)?;
         Ok(())
+    }
+
+    /// Returns the recorded latest time of a file of the copy, in nanoseconds since 1970.
+    pub(super) fn newest(&self) -> Option<i64> {
+        fs::read_to_string(self.directory.join(NEWEST)).ok()?.parse().ok()
+    }
+
+    /// Records the latest time of a file of the copy. A process that knows a later time has recorded the paths of the files that
+    /// it copies, so these files get new times if it dies while it writes.
+    pub(super) fn note_newest(&self, newest: i64) -> io::Result<()> {
+        File::create(self.directory.join(NEWEST))?.write_all(newest.to_string().as_bytes())
     }
 
     /// Records paths before they are changed in the copy.

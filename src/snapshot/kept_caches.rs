@@ -40,6 +40,10 @@ const MAX_ENTRIES: u64 = 300_000;
 /// The most caches of one check: an analyser that is run in each package of a large repository makes some hundreds.
 const MAX_ROOTS: usize = 2_000;
 
+/// The number of the present rules by which caches are kept. Under the rules of number 0, a file that decides which tests a tool runs
+/// was kept too.
+const FORMAT: u32 = 1;
+
 /// A cache that no run has used for this time is removed. Its check has probably been removed or changed.
 const UNUSED: Duration = Duration::from_hours(30 * 24);
 
@@ -87,6 +91,9 @@ pub struct CacheSource<'a> {
 /// What a kept cache holds, and on what it depends.
 #[derive(Debug, Serialize, Deserialize)]
 struct CacheRecord {
+    /// By which rules the cache was kept. A cache that was kept by older rules is not used.
+    #[serde(default)]
+    format: u32,
     boot: String,
     conditions: CacheConditions,
     /// See [`CacheSource::earlier`]; only for caches whose tools compare by the order of times.
@@ -305,13 +312,14 @@ impl LaidCache {
 
 impl CacheRecord {
     fn new(boot: &str, conditions: &CacheConditions) -> Self {
-        let (boot, conditions) = (boot.to_owned(), conditions.clone());
-        Self { boot, conditions, earlier: None, kept_at: 0, size: CacheSize::default(), areas: BTreeMap::new() }
+        let (format, boot, conditions) = (FORMAT, boot.to_owned(), conditions.clone());
+        Self { format, boot, conditions, earlier: None, kept_at: 0, size: CacheSize::default(), areas: BTreeMap::new() }
     }
 
-    /// Reads the record of a cache; `None` if there is none, or it cannot be understood.
+    /// Reads the record of a cache; `None` if there is none, if it cannot be understood, or if the cache was kept by older rules.
     fn read(directory: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(directory.join(RECORD)).ok()?).ok()
+        let record: Self = serde_json::from_slice(&fs::read(directory.join(RECORD)).ok()?).ok()?;
+        (record.format == FORMAT).then_some(record)
     }
 
     fn write(&self, directory: &Path) -> io::Result<()> {

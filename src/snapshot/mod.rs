@@ -19,6 +19,7 @@
 //! index       what the copy held when this was saved (the format of a saved tree index)
 //! journal     paths that were changed in the copy since, each ended by NUL
 //! boot        the kernel's id of the boot in which all this was written
+//! newest      the latest time of a file of the copy, if it was in the future when the file got it
 //! generation  counts the changes of the copy that a tool which compares times cannot see (see `generation.rs`)
 //! ```
 //!
@@ -49,6 +50,7 @@ mod cache_search;
 mod cache_tests;
 mod copy_out;
 mod copy_out_record;
+mod copy_times;
 mod entries;
 mod error;
 mod generation;

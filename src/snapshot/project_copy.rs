@@ -10,10 +10,11 @@ use std::thread;
 
 use crate::model::{Digest, EntryKind, Timestamp, TreePath};
 use crate::snapshot::SnapshotError;
-use crate::snapshot::entries::{Copied, CopiedTimes, Copier, IsAged, empty_directory};
+use crate::snapshot::copy_times::{CopiedTimes, millisecond_after};
+use crate::snapshot::entries::{Copied, Copier, EntryToPut, GivenTimes, IsAged, empty_directory};
 use crate::snapshot::generation::CopyGeneration;
 use crate::snapshot::journal::Journal;
-use crate::tree::{ContentChange, TreeIndex, content_changes};
+use crate::tree::{ContentChange, TreeIndex, content_changes, possible_mode_changes};
 
 const BASE: &str = "base";
 const INCOMING: &str = "incoming";
@@ -41,8 +42,7 @@ pub struct ProjectCopy {
     /// Paths at which the content of the copy is unknown.
     doubtful: BTreeSet<TreePath>,
     boot: String,
-    /// The latest second, since 1970, of the time of a file that this process removed from the copy.
-    removed: i64,
+    given: GivenTimes,
 }
 
 /// The result of updating a copy to an index.
@@ -63,7 +63,8 @@ impl ProjectCopy {
         [BASE, INCOMING].iter().try_for_each(|name| fs::create_dir_all(directory.join(name))).map_err(failed)?;
         let (journal, left) = Journal::open(directory, root, boot).map_err(failed)?;
         let (index, doubtful) = left.map_or_else(Default::default, |left| (Some(left.index), left.doubtful));
-        Ok(Self { directory: directory.to_owned(), journal, index, doubtful, boot: boot.to_owned(), removed: 0 })
+        let given = GivenTimes { newest: journal.newest(), removed: 0 };
+        Ok(Self { directory: directory.to_owned(), journal, index, doubtful, boot: boot.to_owned(), given })
     }
 
     /// Closes the files of the copy until it is used again.
@@ -76,10 +77,16 @@ impl ProjectCopy {
         self.directory.join(BASE)
     }
 
+    /// Returns a time that is later than that of every file of the copy. `None` if no file has a time in the future.
+    pub fn newest(&self) -> Option<Timestamp> {
+        self.given.newest.map(millisecond_after)
+    }
+
     /// Updates the copy to the content of `index`. Files are copied from the project; a file is accepted only if its
     /// digest is the one in the index.
     ///
-    /// `now` is the modification time of changed files in the copy. It must be later than the end of the last run.
+    /// `now` is the earliest modification time of changed files in the copy. It must be later than the end of the last run. The
+    /// changed files get the permissions and the order of times that they have in the project.
     ///
     /// # Errors
     ///
@@ -121,7 +128,9 @@ impl ProjectCopy {
             begun.map_err(|source| SnapshotError::Copy { path: self.directory.clone(), source })?;
         }
         let steps = self.steps_to(index);
+        let modes = self.index.as_ref().map(|known| possible_mode_changes(known, index)).unwrap_or_default();
         if steps.is_empty() {
+            self.take_modes(index.root(), &modes)?;
             // The content is equal, but the times of files may differ. The new index makes the next comparison faster,
             // because it shares directories with later indexes.
             self.index = Some(index.clone());
@@ -142,11 +151,12 @@ impl ProjectCopy {
             let next = known.map_or(CopyGeneration::new(now), CopyGeneration::after_removal);
             next.write(&self.directory).map_err(failed)?;
         }
-        let times = if is_new { CopiedTimes::AtMost(now) } else { CopiedTimes::Now(now) };
-        let outcome = self.follow(index.root(), &steps, (times, is_aged));
+        let times = if is_new { CopiedTimes::AtMost(now) } else { CopiedTimes::From(now) };
+        let outcome = self.follow(index, &steps, (times, is_aged));
         // Every path that was to be changed counts as doubtful until its new content is verified, also if the copying failed.
         self.doubtful.extend(steps.paths().cloned());
         let moved = outcome?;
+        self.take_modes(index.root(), &modes)?;
         self.doubtful.clone_from(&moved);
         self.index = Some(index.clone());
         let is_worth_it =
@@ -203,6 +213,7 @@ impl ProjectCopy {
 
     fn begin_anew(&mut self) -> Result<(), SnapshotError> {
         self.doubtful.clear();
+        self.given = GivenTimes::default();
         let emptied = self.journal.begin(&self.boot);
         let emptied =
             emptied.and_then(|()| [BASE, INCOMING].iter().try_for_each(|name| empty_directory(&self.directory.join(name))));
@@ -228,38 +239,71 @@ impl ProjectCopy {
     /// Performs the steps on the copy. Returns the paths at which the project has changed since the index was made.
     fn follow(
         &mut self,
-        root: &Path,
+        index: &TreeIndex,
         steps: &CopySteps,
         times: (CopiedTimes, IsAged<'_>),
     ) -> Result<BTreeSet<TreePath>, SnapshotError> {
         let base = self.base();
         let at = |path: &TreePath, source| SnapshotError::Copy { path: base.join(path.as_path()), source };
-        if let Err(source) = fs::metadata(root) {
-            return Err(SnapshotError::Project { path: root.to_owned(), source });
-        }
-        let incoming = self.directory.join(INCOMING);
-        // An earlier process that died may have left partly written files. They are removed first.
-        let emptied = empty_directory(&incoming).and_then(|()| Copier::open(root, &base, &incoming, times, self.removed));
-        let mut copier = emptied.map_err(|source| at(&TreePath::root(), source))?;
+        let mut copier = self.open_copier(index.root(), times)?;
         for path in &steps.removed {
             copier.remove(path, steps.put.contains_key(path)).map_err(|source| at(path, source))?;
         }
-        self.removed = copier.removed();
         let (mut moved, mut files) = (BTreeSet::new(), Vec::new());
         // The paths are sorted, so a directory comes before its contents.
-        for (path, (kind, digest)) in &steps.put {
+        for (path, &(kind, digest)) in &steps.put {
+            let (modified, size) = index.modified_and_size(path).unwrap_or_default();
+            let entry = EntryToPut { path, kind, digest, modified, size, time: 0 };
             if is_below_any(path, &moved) {
                 // The parent directory could not be made because the project changed, so this path is reported as
                 // changed too.
                 moved.insert(path.clone());
-            } else if *kind != EntryKind::Directory {
-                files.push((path, *kind, *digest));
-            } else if copier.put(path, *kind, *digest).map_err(|source| at(path, source))? == Copied::Moved {
+            } else if kind != EntryKind::Directory {
+                files.push(entry);
+            } else if copier.put(&entry).map_err(|source| at(path, source))? == Copied::Moved {
                 moved.insert(path.clone());
             }
         }
+        copier.plan_times(&mut files);
+        self.note_times(copier.given(), times.0)?;
         moved.extend(put_files(&copier, &files).map_err(|(path, source)| at(path, source))?);
         Ok(moved)
+    }
+
+    /// Gives the copies of files and directories the permissions that the project has. This needs no journal: the next process
+    /// finds the same differences between the saved index and the project, and reads the permissions again.
+    fn take_modes(&self, root: &Path, paths: &[TreePath]) -> Result<(), SnapshotError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let copier = self.open_copier(root, (CopiedTimes::AtMost(Timestamp::from_millis(0)), &|_| false))?;
+        let failed = |path: &TreePath, source| SnapshotError::Copy { path: self.base().join(path.as_path()), source };
+        paths.iter().try_for_each(|path| copier.take_mode(path).map_err(|source| failed(path, source)))
+    }
+
+    fn open_copier<'a>(&self, root: &Path, times: (CopiedTimes, IsAged<'a>)) -> Result<Copier<'a>, SnapshotError> {
+        if let Err(source) = fs::metadata(root) {
+            return Err(SnapshotError::Project { path: root.to_owned(), source });
+        }
+        let (base, incoming) = (self.base(), self.directory.join(INCOMING));
+        // An earlier process that died may have left partly written files. They are removed first.
+        let opened = empty_directory(&incoming).and_then(|()| Copier::open(root, &base, &incoming, times, self.given));
+        opened.map_err(|source| SnapshotError::Copy { path: base, source })
+    }
+
+    /// Remembers the times that files get now, also for the next process if they lie in the future. That process begins with its
+    /// present time.
+    fn note_times(&mut self, given: GivenTimes, times: CopiedTimes) -> Result<(), SnapshotError> {
+        let is_later = given.newest > self.given.newest;
+        self.given = given;
+        let CopiedTimes::From(now) = times else { return Ok(()) };
+        match given.newest {
+            Some(newest) if is_later && millisecond_after(newest).as_millis() > now.as_millis() + 1 => {
+                let noted = self.journal.note_newest(newest);
+                noted.map_err(|source| SnapshotError::Copy { path: self.directory.clone(), source })
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 }
 
@@ -281,14 +325,12 @@ impl CopySteps {
     }
 }
 
-type File<'c> = (&'c TreePath, EntryKind, Option<Digest>);
-
 /// Copies files and links. Returns the paths at which the project has changed since the index was made.
-fn put_files<'c>(copier: &Copier<'_>, files: &[File<'c>]) -> Result<Vec<TreePath>, (&'c TreePath, io::Error)> {
-    let put = |(path, kind, digest): &File<'c>| match copier.put(path, *kind, *digest) {
+fn put_files<'c>(copier: &Copier<'_>, files: &[EntryToPut<'c>]) -> Result<Vec<TreePath>, (&'c TreePath, io::Error)> {
+    let put = |file: &EntryToPut<'c>| match copier.put(file) {
         Ok(Copied::AsDigested) => Ok(None),
-        Ok(Copied::Moved) => Ok(Some((*path).clone())),
-        Err(error) => Err((*path, error)),
+        Ok(Copied::Moved) => Ok(Some(file.path.clone())),
+        Err(error) => Err((file.path, error)),
     };
     if files.len() < HELP_FROM {
         return files.iter().filter_map(|file| put(file).transpose()).collect();

@@ -161,6 +161,76 @@ fn a_changed_file_is_younger_than_everything_an_earlier_run_has_written() {
     assert_eq!(modified("b.py"), past);
 }
 
+/// make takes a product for up to date if it is not older than its source.
+#[test]
+fn files_that_change_between_two_looks_keep_the_order_of_their_times() {
+    let scene = Scene::new(&[("source", "one"), ("product", "one"), ("twin", "one"), ("other", "one")]);
+    let start = now();
+    let second = Timestamp::from_millis(start.as_millis() / 1_000 * 1_000);
+    let set = |name: &str, milliseconds: u64| {
+        let time = UNIX_EPOCH + Duration::from_millis(second.as_millis().unsigned_abs() + milliseconds);
+        fs::File::open(scene.path(name)).and_then(|file| file.set_modified(time)).expect("a time");
+    };
+    let modified = |name: &str| scene.base().join(name).metadata().expect("a file").modified().expect("a time");
+    let mut copy = scene.open();
+    let mut follow = |copy: &mut ProjectCopy, milliseconds| {
+        let at = Timestamp::from_millis(second.as_millis() + milliseconds);
+        assert_eq!(copy.bring_up_to(&scene.look(), at).expect("a copy"), CopyOutcome::Current);
+    };
+    ["source", "product", "twin", "other"].iter().for_each(|name| set(name, 1));
+    follow(&mut copy, 2);
+    // The product was made from a source that was saved again afterwards. The product has the size and the second of the one
+    // before, so it gets a later second; the source has another size.
+    for (name, text, milliseconds) in [("product", "two", 10), ("twin", "two", 10), ("source", "changed", 20)] {
+        scene.write(name, text);
+        set(name, milliseconds);
+    }
+    follow(&mut copy, 30);
+    assert!(modified("source") > modified("product"));
+    assert_eq!(modified("product"), modified("twin"));
+    // The product lies in the future now, and the source is saved before that time comes.
+    scene.write("other", "changed");
+    follow(&mut copy, 40);
+    assert!(modified("other") > modified("source"));
+    let mut copy = scene.open();
+    assert_eq!(copy.newest().expect("a time").as_millis() / 1_000, second.as_millis() / 1_000 + 1);
+    scene.write("source", "saved again");
+    follow(&mut copy, 50);
+    assert!(modified("source") > modified("other"), "by another process");
+}
+
+#[test]
+fn a_change_of_permissions_reaches_the_copy() {
+    let scene = Scene::new(&[("id", "key"), ("d/a", "one"), ("d/x.log", ""), (".gitignore", "*.log\n")]);
+    let set = |name: &str, mode| fs::set_permissions(scene.path(name), Permissions::from_mode(mode)).expect("a mode");
+    let mode = |name: &str| scene.base().join(name).metadata().expect("an entry").mode() & 0o777;
+    set("id", 0o644);
+    let mut copy = scene.open();
+    let mut index = scene.look();
+    copy.bring_up_to(&index, now()).expect("a copy");
+    assert_eq!(mode("id"), 0o644);
+    let before = scene.base().join("id").metadata().expect("a file").modified().expect("a time");
+    for (wanted, of_directory) in [(0o600, 0o750), (0o640, 0o700)] {
+        set("id", wanted);
+        set("d", of_directory);
+        // An ignored file comes, so the times of the directory change too.
+        fs::write(scene.path(&format!("d/{wanted}.log")), "").expect("a file");
+        index = index.rescan(&matcher(), now()).expect("a tree");
+        assert_eq!(copy.bring_up_to(&index, now()).expect("a copy"), CopyOutcome::Current);
+        assert_eq!((mode("id"), mode("d")), (wanted, of_directory));
+    }
+    // Another process knows only the saved index, and content changes in the same look.
+    set("id", 0o400);
+    set("d", 0o555);
+    scene.write("other", "new");
+    scene.open().bring_up_to(&scene.look(), now()).expect("a copy");
+    assert_eq!((mode("id"), mode("d")), (0o400, 0o755), "the owner can always change a directory of the copy");
+    set("d", 0o755);
+    scene.open().bring_up_to(&scene.look(), now()).expect("a copy");
+    let after = scene.base().join("id").metadata().expect("a file").modified().expect("a time");
+    assert_eq!(after, before, "the content is the same");
+}
+
 /// mypy takes a file for unchanged if size and whole second are the same.
 #[test]
 fn two_contents_of_one_size_never_have_times_in_one_second() {

@@ -17,7 +17,7 @@ use crate::tree::index::TreeIndex;
 use crate::tree::listing::{is_directory, is_link, open_below, open_root, stat_entry, to_c_name};
 use crate::tree::node::{Content, Directory, IssueEntry, Node};
 use crate::tree::read::{DirectoryToRead, EntryRead, TreeReader, environment, is_too_deep, push_name, to_content};
-use crate::tree::stamp::EntryStamp;
+use crate::tree::stamp::DirectoryStamp;
 use crate::tree::walk::walk;
 
 /// The new state of those entries of a directory that were read again, by their names.
@@ -117,7 +117,7 @@ impl Renewal<'_> {
         touched: &HintedPaths,
     ) -> io::Result<Option<Arc<Directory>>> {
         let directory = open_below(self.look.root.as_fd(), &place.path)?;
-        let stamp = EntryStamp::of(&fstat(&directory)?);
+        let stamp = DirectoryStamp::of(&fstat(&directory)?);
         let rules = previous.rules.as_ref().map(|rules| &rules.compiled);
         let scope = self.look.matcher.narrow(&place.above, place.membership, rules);
         let mut changes = Changes::new();
@@ -187,7 +187,7 @@ impl Renewal<'_> {
 fn merge_changes(
     previous: &Arc<Directory>,
     mut changes: Changes,
-    stamp: EntryStamp,
+    stamp: DirectoryStamp,
     membership: TreeMembership,
 ) -> Arc<Directory> {
     let mut aside: Vec<IssueEntry> =

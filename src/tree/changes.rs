@@ -1,12 +1,12 @@
-//! Lists the steps by which a copy of the tree of one index becomes a copy of the tree of a later index. Only content and kind
-//! of the entries count, and not their inodes and times.
+//! Lists the steps by which a copy of the tree of one index becomes a copy of the tree of a later index. Content and kind of the
+//! entries count, and not their inodes and times. Where only the stamp of an entry differs, its permissions may have changed.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::model::{Digest, EntryKind, TreePath};
 use crate::tree::index::TreeIndex;
-use crate::tree::node::{Directory, Node};
+use crate::tree::node::{Content, Directory, LeafKind, Node};
 
 /// One step by which a copy of the earlier tree becomes a copy of the later tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,4 +72,36 @@ fn compare_nodes(before: Option<&Node>, after: Option<&Node>, parent: &TreePath,
         let known = before.and_then(|node| node.content.directory()).filter(|_| stays_directory);
         compare_directories(known, below, &path, changes);
     }
+}
+
+/// Returns the files and directories of both trees whose permissions may differ although their content is equal: their stamps
+/// differ or are unknown. The digest of a tree does not name permissions, apart from whether the owner may execute a file.
+pub fn possible_mode_changes(before: &TreeIndex, after: &TreeIndex) -> Vec<TreePath> {
+    let mut found = Vec::new();
+    let mut waiting = vec![(TreePath::root(), &before.top, &after.top)];
+    while let Some((path, before, after)) = waiting.pop() {
+        if Arc::ptr_eq(before, after) {
+            continue;
+        }
+        let is_known = before.stamp.is_some() && before.stamp == after.stamp;
+        if !is_known && !path.is_root() && after.digest.is_some() {
+            found.push(path.clone());
+        }
+        // Both lists are sorted by name.
+        let mut known = before.nodes.iter().peekable();
+        for node in &after.nodes {
+            while known.next_if(|known| known.name < node.name).is_some() {}
+            let Some(known) = known.next_if(|known| known.name == node.name) else { continue };
+            match (&known.content, &node.content) {
+                (Content::Leaf(old), Content::Leaf(new)) => {
+                    if old != new && (old.kind, old.digest) == (new.kind, new.digest) && new.kind != LeafKind::Link {
+                        found.push(path.join(&node.name));
+                    }
+                }
+                (Content::Directory(old), Content::Directory(new)) => waiting.push((path.join(&node.name), old, new)),
+                (Content::Leaf(_) | Content::Directory(_) | Content::Unreadable(..), _) => {}
+            }
+        }
+    }
+    found
 }

@@ -151,14 +151,24 @@ impl TreeIndex {
 
     /// Returns the entry at a path, if one belongs to the tree.
     pub fn lookup(&self, path: &TreePath) -> Option<TreeEntry> {
+        let (kind, digest) = self.node(path)?.entry()?;
+        Some(TreeEntry { path: path.clone(), kind, digest })
+    }
+
+    /// Returns when the file or link at a path was last modified, in nanoseconds since 1970, and its size in bytes.
+    pub fn modified_and_size(&self, path: &TreePath) -> Option<(i64, u64)> {
+        let stamp = self.node(path)?.content.leaf()?.stamp;
+        Some((stamp.modified, stamp.size))
+    }
+
+    fn node(&self, path: &TreePath) -> Option<&Node> {
         let (mut directory, mut found) = (Some(&self.top), None);
         for name in path.as_bytes().split(|byte| *byte == b'/') {
             let node = directory?.find(name)?;
             directory = node.content.directory();
             found = Some(node);
         }
-        let (kind, digest) = found?.entry()?;
-        Some(TreeEntry { path: path.clone(), kind, digest })
+        found
     }
 }
 

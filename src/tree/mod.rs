@@ -63,7 +63,7 @@ mod tests;
 mod unchanged;
 mod walk;
 
-pub use changes::{ContentChange, content_changes};
+pub use changes::{ContentChange, content_changes, possible_mode_changes};
 pub use checkout::{CheckoutError, check_out};
 pub use committed::{CommittedTree, committed_tree, committed_tree_within};
 pub use compare::{changed_paths, compare};

@@ -8,7 +8,7 @@ use crate::ignore::{DirectoryRules, RulesFile, TreeMembership};
 use crate::model::{Digest, EntryKind, TreeIssueKind};
 use crate::tree::digest::{DigestedEntry, compute_directory_digest};
 use crate::tree::named::SearchedNames;
-use crate::tree::stamp::{EntryStamp, Trust};
+use crate::tree::stamp::{DirectoryStamp, EntryStamp, Trust};
 
 /// A directory of the index: its entries that belong to the tree, sorted by the names' bytes. A directory is never
 /// changed: an update makes a new one.
@@ -20,9 +20,9 @@ pub(super) struct Directory {
     pub(super) rules: Option<Arc<KnownRules>>,
     /// The entries that are reported as issues (such as sockets and pipes) and have no node, sorted by name.
     pub(super) aside: Box<[IssueEntry]>,
-    /// The directory's identity and times when it was read. `None` if the index was loaded from disk. The next index keeps
-    /// this stamp if the directory's entries are the same and the directory was not replaced.
-    pub(super) stamp: Option<EntryStamp>,
+    /// The directory's identity, times and permissions when it was read. `None` if the index was loaded from disk. The next index
+    /// keeps this stamp if the directory's entries and permissions are the same and the directory was not replaced.
+    pub(super) stamp: Option<DirectoryStamp>,
     /// The directory's digest; `None` if nothing in the directory belongs to the tree, so that the directory is left
     /// out of the tree's digest.
     pub(super) digest: Option<Digest>,
@@ -101,7 +101,7 @@ impl Directory {
         nodes: Vec<Node>,
         rules: Option<Arc<KnownRules>>,
         mut aside: Vec<IssueEntry>,
-        stamp: Option<EntryStamp>,
+        stamp: Option<DirectoryStamp>,
         membership: TreeMembership,
     ) -> Self {
         aside.sort();
@@ -153,14 +153,14 @@ impl Directory {
         nodes: Vec<Node>,
         rules: Option<Arc<KnownRules>>,
         aside: Vec<IssueEntry>,
-        stamp: EntryStamp,
+        stamp: DirectoryStamp,
         membership: TreeMembership,
     ) -> Arc<Self> {
         let is_passed = membership == TreeMembership::Passed;
         if self.is_environment || self.is_passed != is_passed || !self.consists_of(&nodes, rules.as_ref(), &aside) {
             return Arc::new(Self::new(nodes, rules, aside, Some(stamp), membership));
         }
-        if self.stamp.is_some_and(|known| !known.is_replaced_by(stamp)) {
+        if self.stamp.is_some_and(|known| known.mode == stamp.mode && !known.entry.is_replaced_by(stamp.entry)) {
             return Arc::clone(self);
         }
         let nodes = nodes.into_boxed_slice();
@@ -188,7 +188,7 @@ impl Directory {
 
     /// Returns whether this directory was replaced or renamed before the other index was made.
     pub(super) fn is_replaced_by(&self, later: &Self) -> bool {
-        self.stamp.zip(later.stamp).is_some_and(|(stamp, later)| stamp.is_replaced_by(later))
+        self.stamp.zip(later.stamp).is_some_and(|(stamp, later)| stamp.entry.is_replaced_by(later.entry))
     }
 
     pub(super) fn find(&self, name: &[u8]) -> Option<&Node> {

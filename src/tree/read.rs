@@ -16,7 +16,7 @@ use crate::model::{EntryKind, Timestamp, TreeIssueKind, TreePath};
 use crate::tree::content::{BUFFER_BYTES, file_kind, format, read_file, read_link, read_rules};
 use crate::tree::listing::{Listing, is_directory, list, open_below, stat_entry};
 use crate::tree::node::{Content, Directory, IssueEntry, KnownRules, Leaf, LeafKind, Node};
-use crate::tree::stamp::{EntryStamp, Trust};
+use crate::tree::stamp::{DirectoryStamp, EntryStamp, Trust};
 
 /// The deepest directory that is read; deeper ones count as unreadable. This protects against trees that are made to
 /// exhaust the stack.
@@ -60,7 +60,7 @@ pub(super) struct DirectoryRead {
     pub(super) rules: Option<Arc<KnownRules>>,
     pub(super) aside: Vec<IssueEntry>,
     /// The directory's identity and times before its entries were read.
-    pub(super) stamp: EntryStamp,
+    pub(super) stamp: DirectoryStamp,
     pub(super) membership: TreeMembership,
     /// Whether this is a virtual environment, whose entries are left out.
     pub(super) is_environment: bool,
@@ -117,7 +117,7 @@ impl TreeReader<'_> {
 
     fn try_to_read(&self, place: &DirectoryToRead, buffer: &mut Vec<u8>) -> io::Result<(DirectoryRead, RulesReading)> {
         let directory = open_below(self.root.as_fd(), &place.path)?;
-        let stamp = EntryStamp::of(&fstat(&directory)?);
+        let stamp = DirectoryStamp::of(&fstat(&directory)?);
         let (directory, listing) = list(directory)?;
         let (mut path, above, membership, previous) =
             (place.path.clone(), &place.above, place.membership, place.previous.clone());

@@ -27,6 +27,23 @@ pub(crate) struct EntryStamp {
     pub(crate) changed: i64,
 }
 
+/// The stamp of a directory, and its permissions.
+///
+/// Entries that come and go change the times of a directory as a change of its permissions does, so the times do not show a change of
+/// permissions for certain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DirectoryStamp {
+    pub(super) entry: EntryStamp,
+    /// The mode as `stat` has it, with the file type.
+    pub(super) mode: u32,
+}
+
+impl DirectoryStamp {
+    pub(super) fn of(stat: &FileStat) -> Self {
+        Self { entry: EntryStamp::of(stat), mode: stat.st_mode }
+    }
+}
+
 /// Whether an equal stamp proves equal content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
