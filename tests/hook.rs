@@ -89,6 +89,13 @@ fn a_lie_is_blocked_the_mended_truth_passes_and_an_idle_turn_is_left_alone() {
     assert_eq!(report, expected);
     // An agent cannot call its own block wrong.
     project.proctor(["hook", "wrong"]).status(3);
+    assert_eq!(
+        project.proctor(["hook", "wrong"]).at_terminal().ended().status,
+        3,
+        "this process started the hooks, as an agent does"
+    );
+    // A person's terminal is none that an agent started.
+    fs::remove_dir_all(project.root().join("state/proctor/agents")).expect("an agent was registered");
     let mut terminal = project.proctor(["hook", "wrong"]).at_terminal();
     terminal.wait_for("anything else says nothing: ", std::time::Duration::from_secs(30));
     terminal.press("wrong\n");
