@@ -1,6 +1,7 @@
 //! Tests `proctor hook`: the settings of agents on disk, and the answers of the real program to what agents send.
 
 mod codex;
+mod old_failures;
 mod turns;
 
 use std::fs;
@@ -86,7 +87,19 @@ fn a_lie_is_blocked_the_mended_truth_passes_and_an_idle_turn_is_left_alone() {
     let report = project.proctor(["hook", "report", "--json"]).success().json();
     let expected = json!({"turns": 2, "blocks": 1, "blocksThenGreen": 1, "refutedClaims": 1, "wrongBlocks": 0});
     assert_eq!(report, expected);
-    project.proctor(["hook", "wrong"]).success();
+    // An agent cannot call its own block wrong.
+    project.proctor(["hook", "wrong"]).status(3);
+    assert_eq!(
+        project.proctor(["hook", "wrong"]).at_terminal().ended().status,
+        3,
+        "this process started the hooks, as an agent does"
+    );
+    // A person's terminal is none that an agent started.
+    fs::remove_dir_all(project.root().join("state/proctor/agents")).expect("an agent was registered");
+    let mut terminal = project.proctor(["hook", "wrong"]).at_terminal();
+    terminal.wait_for("anything else says nothing: ", std::time::Duration::from_secs(30));
+    terminal.press("wrong\n");
+    assert_eq!(terminal.ended().status, 0);
     project.proctor(["hook", "wrong"]).status(2);
     assert!(project.proctor(["hook", "report"]).success().stdout.contains("1 block called wrong"));
     daemon.interrupt();
@@ -223,7 +236,8 @@ fn hooks_are_installed_once_and_uninstalled_to_the_last_byte() {
             let shown = project.proctor(["hook", "install", agent, flag]).success().stdout;
             assert!(shown.contains("  +") && shown.contains(&format!("--agent {agent}")), "{shown}");
             let text = fs::read_to_string(&path).expect("it was made");
-            project.proctor(["hook", "install", agent, flag]).success();
+            let again = project.proctor(["hook", "install", agent, flag]).success();
+            assert!(!again.stderr.contains("answered twice"), "{}", again.stderr);
             assert_eq!(fs::read_to_string(&path).expect("it is there"), text, "twice is once");
             assert!(project.proctor(["hook", "status"]).success().stdout.contains(&format!("{}  installed", path.display())));
             project.proctor(["hook", "uninstall", agent, flag]).success();
@@ -296,6 +310,22 @@ fn settings_that_are_not_certain_are_refused_and_never_changed() {
         nix::unistd::chown(&path, Some(nix::unistd::Uid::from_raw(12345)), None).expect("root may");
         refused(&project, &path, "belongs to the user 12345");
     }
+}
+
+#[test]
+fn hooks_in_both_places_and_hooks_that_are_switched_off_are_named() {
+    let project = registered();
+    project.proctor(["hook", "install", "claude", "--project"]).success();
+    let both = project.proctor(["hook", "install", "claude", "--user"]).success();
+    assert!(both.stderr.contains("`proctor hook uninstall claude --project`"), "{}", both.stderr);
+    project.proctor(["hook", "uninstall", "claude", "--project"]).success();
+    let path = project.root().join("home/.claude/settings.json");
+    let text = fs::read_to_string(&path).expect("it was made");
+    fs::write(&path, text.replacen('{', "{\n  \"disableAllHooks\": true,", 1)).expect("it is ours");
+    let status = project.proctor(["hook", "status"]).success().stdout;
+    assert!(status.contains("installed, but switched off: `disableAllHooks` is true"), "{status}");
+    let again = project.proctor(["hook", "install", "claude"]).success();
+    assert!(again.stderr.contains("switches the hooks off"), "{}", again.stderr);
 }
 
 #[test]

@@ -15,7 +15,7 @@ const FAILING: &str = "def test_it():\n    assert 1 == 2\n";
 const EMPTY: &str = "# no tests yet\n";
 
 /// Returns a project whose only check is pytest, with `settings` after it in `proctor.toml`.
-fn project(settings: &str) -> Project {
+pub(crate) fn project(settings: &str) -> Project {
     let python = python_plain();
     let check = format!("[[check]]\nname = \"tests\"\ncommand = [{:?}, \"-m\", \"pytest\", \"-q\"]\n", python.to_string_lossy());
     Project::new().toml(&format!("{check}{settings}"))

@@ -58,7 +58,7 @@ pub(crate) enum HookVerb {
         #[arg(long)]
         json: bool,
     },
-    /// Say that the last block in this project was wrong; `report` counts it
+    /// Say at a terminal that the last block in this project was wrong; `report` counts it
     Wrong,
 }
 

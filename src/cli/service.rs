@@ -27,7 +27,11 @@ pub(crate) struct ServedProject {
 /// Asks the service that serves this store, whatever its runtime directory is; `None` if no service listens, or if it does not
 /// answer properly.
 pub(crate) fn ask_if_listening<A: DeserializeOwned>(environment: &Environment, path: &str) -> Option<A> {
-    match Client::new(&socket_of_service(environment)?).ask::<A>(MethodV1::Get, path, AT_ONCE) {
+    ask_within(environment, path, AT_ONCE)
+}
+
+fn ask_within<A: DeserializeOwned>(environment: &Environment, path: &str, within: Duration) -> Option<A> {
+    match Client::new(&socket_of_service(environment)?).ask::<A>(MethodV1::Get, path, within) {
         Ok(answer) => Some(answer),
         Err(ClientError::Absent { .. }) => None,
         Err(error) => {
@@ -40,7 +44,11 @@ pub(crate) fn ask_if_listening<A: DeserializeOwned>(environment: &Environment, p
 /// Returns a client of the service and the service's projects; `None` if no service listens, or if it does not answer
 /// properly.
 pub(crate) fn listening(environment: &Environment) -> Option<(Client, Vec<ProjectV1>)> {
-    let answer = ask_if_listening::<ProjectsV1>(environment, "/v1/projects")?;
+    listening_within(environment, AT_ONCE)
+}
+
+fn listening_within(environment: &Environment, within: Duration) -> Option<(Client, Vec<ProjectV1>)> {
+    let answer = ask_within::<ProjectsV1>(environment, "/v1/projects", within)?;
     Some((Client::new(&socket_of_service(environment)?), answer.projects))
 }
 
@@ -64,7 +72,12 @@ fn socket_of_service(environment: &Environment) -> Option<PathBuf> {
 
 /// Returns the service if it watches the project at `root`.
 pub(crate) fn serving(environment: &Environment, root: &Path) -> Option<ServedProject> {
-    let (client, projects) = listening(environment)?;
+    serving_within(environment, root, AT_ONCE)
+}
+
+/// The same for a caller that has less time.
+pub(crate) fn serving_within(environment: &Environment, root: &Path, within: Duration) -> Option<ServedProject> {
+    let (client, projects) = listening_within(environment, within)?;
     let root = root.to_string_lossy();
     let project = projects.into_iter().find(|project| project.serving == Serving::Served && project.root == root)?;
     Some(ServedProject { client, project })

@@ -38,6 +38,12 @@ pub(super) struct ClaimLanguage {
     pub(super) label: &'static str,
     /// Words that open a clause about another time or another state: "at the base commit, all tests pass" is no claim.
     pub(super) opening: &'static str,
+    /// A clause that may stand before a comma and the claim: a main clause ("I fixed it, all tests pass") or a word such as "done". Any
+    /// other clause may be a condition or an exception ("apart from one, all tests pass").
+    pub(super) clause: &'static str,
+    /// Words between such a comma and the claim that join main clauses, as "and": the clause before them is no condition. Empty where the
+    /// language is written without spaces.
+    pub(super) joins: &'static str,
     /// Words in a claim by which it is only about a part of the tests: "unit tests", or a bare number of tests. Such a claim counts only with
     /// a word of [`Self::total`] in it.
     pub(super) partial: &'static str,

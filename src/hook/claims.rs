@@ -9,7 +9,8 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::hook::claim_words::{ClaimLanguage, LANGUAGES};
-use crate::model::{Digest, Tool, ToolClass};
+use crate::hook::own_words::{NARROW_RUN, QUOTATION, WHOLE_SUITE, own_words, split_sentences};
+use crate::model::Digest;
 
 /// What a claim is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -42,21 +43,54 @@ const MOST_OCCURRENCES: usize = 8;
 
 /// Returns the last claim of a message, or `None` if it makes none. Code, quoted text and quoted lines are left out.
 pub fn find_claim(message: &str) -> Option<Claim> {
-    let mut start = message.len().saturating_sub(LONGEST_SEARCHED);
-    while !message.is_char_boundary(start) {
-        start += 1;
-    }
-    let plain = own_words(&message[start..]);
+    let plain = own_words(end_of(message));
     let sentences = split_sentences(&plain);
-    let has_narrow_run = plain.contains(NARROW_RUN);
+    let runs = NamedRuns::of(&plain);
     let claims = sentences.iter().enumerate().rev();
-    let (place, found) = claims.filter_map(|(place, sentence)| Some((place, claim_in(sentence, has_narrow_run)?))).next()?;
+    let (place, found) = claims.filter_map(|(place, sentence)| Some((place, claim_in(sentence, runs)?))).next()?;
     let (earlier, later) = (&sentences[..place], &sentences[place + 1..]);
     if is_taken_back(compiled(found.language), earlier, later) {
         return None;
     }
     let phrase = found.phrase.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_PHRASE).collect();
     Some(Claim { subject: found.subject, phrase, message: Digest::of(message.as_bytes()) })
+}
+
+/// What a message says of test runs.
+#[derive(Clone, Copy)]
+struct NamedRuns {
+    /// Whether it names a command that runs a part of the tests.
+    has_narrow: bool,
+    /// Whether it speaks of tests at all.
+    has_any: bool,
+}
+
+impl NamedRuns {
+    fn of(plain: &str) -> Self {
+        let lower = plain.to_lowercase();
+        let words = [NARROW_RUN.trim(), WHOLE_SUITE.trim(), "tests", "suite", "specs", "pytest"];
+        let has_any = words.iter().any(|word| lower.contains(word));
+        Self { has_narrow: plain.contains(NARROW_RUN), has_any }
+    }
+}
+
+/// Returns whether a message says that something fails now, or was not run, and makes no claim.
+pub fn find_admission(message: &str) -> bool {
+    let plain = own_words(end_of(message));
+    let admits = |sentence: &String| {
+        let is_question = sentence.trim_end().ends_with(['?', '？']);
+        !is_question && (0..LANGUAGES.len()).any(|position| admits_failure(compiled(position), sentence))
+    };
+    find_claim(message).is_none() && split_sentences(&plain).iter().any(admits)
+}
+
+/// Returns the part of a message that is searched.
+fn end_of(message: &str) -> &str {
+    let mut start = message.len().saturating_sub(LONGEST_SEARCHED);
+    while !message.is_char_boundary(start) {
+        start += 1;
+    }
+    &message[start..]
 }
 
 /// A claim in one sentence.
@@ -69,11 +103,14 @@ struct FoundClaim {
 
 /// Returns whether another sentence of the message says that something fails or was not run, or a later one takes the claim back.
 fn is_taken_back(language: &CompiledLanguage, earlier: &[String], later: &[String]) -> bool {
-    let admits = |sentence: &String| {
-        let sentence = language.mended.get().replace_all(sentence, " ");
-        sentence.contains(FAILURE_MARKS) || language.admits.get().is_match(&language.harmless.get().replace_all(&sentence, " "))
-    };
+    let admits = |sentence: &String| admits_failure(language, sentence);
     earlier.iter().chain(later).any(admits) || later.iter().any(|sentence| language.corrects.get().is_match(sentence))
+}
+
+/// Returns whether a sentence says that something fails now or was not run.
+fn admits_failure(language: &CompiledLanguage, sentence: &str) -> bool {
+    let sentence = language.mended.get().replace_all(sentence, " ");
+    sentence.contains(FAILURE_MARKS) || language.admits.get().is_match(&language.harmless.get().replace_all(&sentence, " "))
 }
 
 /// Marks by which a line says that something failed.
@@ -100,6 +137,8 @@ struct CompiledLanguage {
     tail: LazyPattern,
     label: LazyPattern,
     opening: LazyPattern,
+    clause: LazyPattern,
+    joins: LazyPattern,
     harmless: LazyPattern,
     partial: LazyPattern,
     total: LazyPattern,
@@ -137,6 +176,8 @@ fn compiled(position: usize) -> &'static CompiledLanguage {
         } else {
             format!(r"^\W*(?:{})\b.*,", row.opening)
         }),
+        clause: pattern(&format!("^(?:{})$", row.clause)),
+        joins: pattern(&format!(r"^(?:.*\W)?(?:{})(?:\W|$)", row.joins)),
         harmless: pattern(row.harmless),
         partial: pattern(row.partial),
         total: pattern(row.total),
@@ -151,8 +192,9 @@ fn compiled(position: usize) -> &'static CompiledLanguage {
     })
 }
 
-/// Returns the claim that a sentence makes. A question makes none, nor does a bare count where the message names a run of a part.
-fn claim_in(sentence: &str, has_narrow_run: bool) -> Option<FoundClaim> {
+/// Returns the claim that a sentence makes. A question makes none, nor does a bare count where the message names a run of a part, nor
+/// a bare word where it names none.
+fn claim_in(sentence: &str, runs: NamedRuns) -> Option<FoundClaim> {
     if sentence.len() > LONGEST_SENTENCE || sentence.contains(FAILURE_MARKS) {
         return None;
     }
@@ -174,7 +216,8 @@ fn claim_in(sentence: &str, has_narrow_run: bool) -> Option<FoundClaim> {
                     && is_whole_count(after)
                     && is_about_all(row, language, before, found.as_str());
                 if is_own
-                    && !(is_bare_count(found.as_str()) && has_narrow_run)
+                    && !(is_bare_count(found.as_str()) && runs.has_narrow)
+                    && !(is_bare_word(found.as_str()) && !runs.has_any)
                     && is_said(language, before, found.as_str(), after)
                 {
                     return Some(FoundClaim { subject: *subject, phrase: found.as_str().trim().to_owned(), language: position });
@@ -197,7 +240,7 @@ fn is_said(language: &CompiledLanguage, before: &str, found: &str, after: &str) 
         return false;
     }
     let names_a_part = before.contains(NARROW_RUN.trim()) || (is_bare_count(found) && before.contains(QUOTATION.trim()));
-    if language.opening.get().is_match(clause) || names_a_part {
+    if language.opening.get().is_match(clause) || names_a_part || stands_behind_another_clause(language, clause) {
         return false;
     }
     // "Tests passing:" is the heading of a list; "All tests pass:" stands before what a run printed.
@@ -208,6 +251,18 @@ fn is_said(language: &CompiledLanguage, before: &str, found: &str, after: &str) 
         Some((label, _)) => language.label.get().is_match(label.trim_matches(|character: char| !character.is_alphanumeric())),
         None => true,
     }
+}
+
+/// Returns whether a comma separates the claim from a clause that may be a condition or an exception. `before` is what stands before the
+/// claim.
+fn stands_behind_another_clause(language: &CompiledLanguage, before: &str) -> bool {
+    let behind_label = before.rsplit([':', '：']).next().unwrap_or_default();
+    let Some((front, between)) = behind_label.rsplit_once([',', '，', '、']) else { return false };
+    if between.split_whitespace().count() > 1 || language.joins.get().is_match(between) {
+        return false;
+    }
+    let clause = front.rsplit([',', '，', '、', '—', '–']).next().unwrap_or_default();
+    !language.clause.get().is_match(clause.trim_matches(|character: char| !character.is_alphanumeric()))
 }
 
 /// Returns whether a claim is about all tests. "Unit tests" and a bare number of tests need a word such as "all"; in a language without
@@ -228,6 +283,12 @@ const CLAUSE_OPENERS: &[&str] =
 /// Returns whether a claim is only a count, as "3 passed, 0 failed", which may be one of a part of the tests.
 fn is_bare_count(found: &str) -> bool {
     found.trim_start().starts_with(|character: char| character.is_ascii_digit())
+}
+
+/// Returns whether a claim is only the word "verified", which may be about anything that the message speaks of.
+fn is_bare_word(found: &str) -> bool {
+    let word = found.trim_matches(|character: char| !character.is_alphabetic()).to_lowercase();
+    word == "verified" || word == "all verified"
 }
 
 /// Returns whether what was found is no part of a longer word, and no word before it narrows what it is about.
@@ -261,201 +322,6 @@ fn has_one_count(found: &str) -> bool {
 fn is_whole_count(found: &str) -> bool {
     let counts = found.split_whitespace().map(|word| word.trim_matches(|character: char| !character.is_alphanumeric()));
     counts.filter_map(|word| word.split_once('/')).all(|(some, all)| some == all)
-}
-
-/// Splits a text into sentences, each with the mark at its end.
-fn split_sentences(text: &str) -> Vec<String> {
-    let mut sentences = Vec::new();
-    let mut sentence = String::new();
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '\n' | '。' | '！' => {
-                sentences.push(std::mem::take(&mut sentence));
-            }
-            '？' => {
-                sentence.push(character);
-                sentences.push(std::mem::take(&mut sentence));
-            }
-            '.' | '!' | '?' => {
-                sentence.push(character);
-                // A dot inside of a word, as in a file's name or a number, ends no sentence.
-                if characters.peek().is_none_or(|next| next.is_whitespace() || matches!(next, ')' | '*' | '_' | '"')) {
-                    sentences.push(std::mem::take(&mut sentence));
-                }
-            }
-            other => sentence.push(other),
-        }
-    }
-    sentences.push(sentence);
-    sentences.retain(|sentence| !sentence.trim().is_empty());
-    sentences
-}
-
-/// Returns what of a message is the agent's own words: without blocks of code, quoted lines, quoted text, and struck-out text. A word
-/// in code marks that stands inside a sentence is kept if it is one word: `` `pytest` passes``.
-fn own_words(message: &str) -> String {
-    let message = message.replace(['’', '‘'], "'").replace("**", "").replace("__", "");
-    let mut text = String::with_capacity(message.len());
-    let mut fence: Option<&str> = None;
-    let mut is_plan = false;
-    for line in message.lines() {
-        let trimmed = line.trim_start().trim_matches('_');
-        let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
-        match (fence, mark) {
-            (Some(open), Some(mark)) if open == mark => fence = None,
-            (Some(_), _) => {}
-            (None, Some(mark)) => fence = Some(mark),
-            // A box to tick is a plan, unless it is ticked.
-            (None, None) if trimmed.starts_with('>') || trimmed.starts_with("- [ ]") || trimmed.starts_with("* [ ]") => {}
-            // A heading names what stands below it.
-            (None, None) if trimmed.starts_with('#') => is_plan = names_a_plan(trimmed),
-            (None, None) => {
-                let kept = without_quotes(trimmed);
-                let is_item =
-                    trimmed.starts_with(['-', '*', '•', '+']) || trimmed.starts_with(|first: char| first.is_ascii_digit());
-                if kept.trim_end().ends_with([':', '：']) {
-                    is_plan = names_a_plan(&kept);
-                } else if !is_item && !kept.trim().is_empty() {
-                    is_plan = false;
-                }
-                // A row of a table is no sentence.
-                if !(kept.contains('|') || is_plan && is_item) {
-                    text.push_str(&kept);
-                }
-                text.push('\n');
-            }
-        }
-    }
-    text
-}
-
-/// Returns whether a heading stands above things that are still to be done or to hold.
-fn names_a_plan(heading: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "plan",
-        "todo",
-        "to do",
-        "next",
-        "remaining",
-        "acceptance",
-        "criteria",
-        "goal",
-        "definition of done",
-        "open",
-        "require",
-        "checklist",
-        "offen",
-        "nächste",
-        "kriterien",
-        "ziel",
-        "reste",
-        "pendiente",
-        "pendente",
-        "rimane",
-        "下一步",
-        "待办",
-        "次の",
-        "残り",
-    ];
-    let heading = heading.to_lowercase();
-    WORDS.iter().any(|word| heading.contains(word))
-}
-
-/// What stands in place of quoted text. It must not let the words around it meet.
-const QUOTATION: &str = " quotation ";
-/// What stands in place of a command in code marks that runs all tests.
-const WHOLE_SUITE: &str = " wholesuite ";
-
-/// What stands in place of a command in code marks that runs some of the tests.
-const NARROW_RUN: &str = " narrowrun ";
-
-/// Returns what stands in place of a text in code marks: whether it is a command that runs all tests of a project, or some of them.
-fn stand_in(code: &str) -> &'static str {
-    const COMMANDS: &[&str] = &[
-        "py.test",
-        "python -m pytest",
-        "python3 -m pytest",
-        "uv run pytest",
-        "poetry run pytest",
-        "python -m unittest",
-        "tox",
-        "nox",
-        "cargo test",
-        "cargo nextest run",
-        "npm test",
-        "npm run test",
-        "npm t",
-        "yarn test",
-        "pnpm test",
-        "bun test",
-        "npx jest",
-        "npx vitest",
-        "npx vitest run",
-        "vitest run",
-        "go test ./...",
-        "make test",
-        "make check",
-        "mvn test",
-        "mvn verify",
-        "gradle test",
-        "./gradlew test",
-        "dotnet test",
-        "rspec",
-        "bundle exec rspec",
-        "rake test",
-        "rails test",
-        "ctest",
-        "phpunit",
-        "mix test",
-        "swift test",
-    ];
-    const FLAGS: &[&str] = &[
-        "-q",
-        "-v",
-        "-vv",
-        "-x",
-        "-s",
-        "--quiet",
-        "--verbose",
-        "--workspace",
-        "--all",
-        "--all-features",
-        "--all-targets",
-        "--locked",
-        "-race",
-    ];
-    let words: Vec<&str> = code.split_whitespace().filter(|word| !FLAGS.contains(word)).collect();
-    let command = words.join(" ");
-    let runners = Tool::ALL.into_iter().filter(|tool| tool.class() == ToolClass::Test).map(Tool::word);
-    let commands: Vec<&str> = COMMANDS.iter().copied().chain(runners).collect();
-    if commands.contains(&command.as_str()) {
-        return WHOLE_SUITE;
-    }
-    let is_run = commands.iter().any(|known| command.strip_prefix(known).is_some_and(|rest| rest.starts_with([' ', ':'])));
-    if is_run || command.starts_with("go test ") { NARROW_RUN } else { QUOTATION }
-}
-
-/// Leaves out of a line what stands between quotation marks or code marks, up to the end of the line where a mark is not closed.
-fn without_quotes(line: &str) -> String {
-    const PAIRS: &[(char, char)] = &[('`', '`'), ('"', '"'), ('“', '”'), ('„', '“'), ('«', '»'), ('「', '」'), ('『', '』')];
-    let mut kept = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(character) = rest.chars().next() {
-        let behind = &rest[character.len_utf8()..];
-        let pair = PAIRS.iter().find(|(open, _)| *open == character);
-        match pair.and_then(|(_, close)| behind.split_once(*close)) {
-            Some((inside, after)) => {
-                kept.push_str(if character == '`' { stand_in(inside) } else { QUOTATION });
-                rest = after;
-            }
-            None => {
-                kept.push(character);
-                rest = behind;
-            }
-        }
-    }
-    kept
 }
 
 #[cfg(test)]

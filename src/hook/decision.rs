@@ -7,7 +7,7 @@
 use crate::hook::message::{BlockReason, FailureAge, block_text, old_failures_text, standing_line};
 use crate::hook::{
     Claim, ClaimSubject, FailingItem, FailureIdentity, FailuresBefore, HookAnswer, HookEvent, HookInput, HookJudgement,
-    HookOutcome, HookStanding, TurnStart, TurnState, VerdictBefore, find_claim,
+    HookOutcome, HookStanding, ToldState, TurnStart, TurnState, VerdictBefore, find_admission, find_claim,
 };
 use crate::model::{OverallResult, RunId, TaskId, Timestamp, TreeDigest};
 
@@ -55,7 +55,8 @@ pub fn decide(event: HookEvent, input: &HookInput, state: &TurnState, standing: 
         HookEvent::Prompt => begin(state, standing, now, false),
         HookEvent::Reply => {
             let reply = input.message.as_deref().and_then(find_claim);
-            silent(TurnState { reply, ..state }, HookOutcome::Silent)
+            let reply_admits = input.message.as_deref().is_some_and(find_admission);
+            silent(TurnState { reply, reply_admits, ..state }, HookOutcome::Silent)
         }
         HookEvent::TurnEnd | HookEvent::SubagentEnd | HookEvent::TaskDone => end(event, input, state, standing),
     }
@@ -75,10 +76,11 @@ fn begin(state: TurnState, standing: &HookStanding, now: Timestamp, is_session: 
         judgeable: !matches!(standing.judgement, HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_)),
         before: standing.last.clone(),
     };
-    let told = crate::hook::ToldState { limit: false, pending: None, ..state.told };
+    let ToldState { failed_before, person, .. } = state.told;
+    let told = ToldState { failed_before, person, ..ToldState::default() };
     let is_news = result.is_some() && (is_session || state.last_result.is_some() && state.last_result != result);
     let last_result = result.or(state.last_result);
-    let state = TurnState { start: Some(start), blocks: 0, side_blocks: 0, last_result, reply: None, told };
+    let state = TurnState { start: Some(start), last_result, told, ..TurnState::default() };
     match result.filter(|_| is_news) {
         Some(result) => {
             let line = standing_line(standing, result == OverallResult::Passed);
@@ -91,7 +93,7 @@ fn begin(state: TurnState, standing: &HookStanding, now: Timestamp, is_session: 
 fn result_of(standing: &HookStanding) -> Option<OverallResult> {
     match standing.judgement {
         HookJudgement::Passed => Some(OverallResult::Passed),
-        HookJudgement::Failed => Some(OverallResult::Failed),
+        HookJudgement::Failed | HookJudgement::FailedAsWanted => Some(OverallResult::Failed),
         HookJudgement::Pending | HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_) => None,
     }
 }
@@ -111,7 +113,7 @@ fn is_new(item: &FailingItem, start: &TurnStart, standing: &HookStanding) -> boo
     // More failed at the start than were listed: without its past, a failure cannot be told from those.
     let is_unclear =
         before.total > before.failing.len() as u64 && item.failing_since.is_none() && standing.failing_total <= before.total;
-    !was_before(item, start) && !is_unclear
+    !was_before(item, start) && !is_unclear && !before.is_incomplete(&item.identity)
 }
 
 /// Returns whether something failed before this turn already; `false` also if that is not known. A run that was under way when the turn
@@ -121,9 +123,12 @@ fn was_before(item: &FailingItem, start: &TurnStart) -> bool {
         || item.failing_since.is_some_and(|since| since < start.at)
 }
 
-/// Returns whether more fails than at the start of the turn, where not all of it is listed: something of what is not listed is new.
+/// Returns whether more fails than at the start of the turn, where not all of it is listed: something of what is not listed is new, unless
+/// it is of a check of which not all was known.
 fn fails_more(before: &FailuresBefore, standing: &HookStanding) -> bool {
-    standing.failing_total > standing.failing.len() as u64 && standing.failing_total > before.total
+    standing.failing_total > standing.failing.len() as u64
+        && standing.failing_total > before.total
+        && !standing.failing.iter().any(|item| before.is_incomplete(&item.identity))
 }
 
 fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &HookStanding) -> HookDecision {
@@ -154,19 +159,21 @@ fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &Hoo
             state.told.limit = false;
             silent(state, HookOutcome::Green)
         }
-        HookJudgement::Failed => {
+        HookJudgement::Failed | HookJudgement::FailedAsWanted => {
             if let Some(refuted) = claim.as_ref().and_then(|claim| refute(claim, standing)) {
                 let text = block_text(&BlockReason::Claim(&refuted.claim.phrase), standing, age);
                 return HookDecision { refuted: Some(refuted), ..block(event, state, text) };
             }
-            // A sub-agent may work beside others, whose files are half done: only what it says counts.
-            let may_block = changed == Some(true) && event != HookEvent::SubagentEnd;
+            // A sub-agent may work beside others, whose files are half done: only what it says counts. In the phase RED a new test has to
+            // fail.
+            let may_block =
+                changed == Some(true) && event != HookEvent::SubagentEnd && standing.judgement == HookJudgement::Failed;
             let has_new = |before: &FailuresBefore| {
                 fails_more(before, standing) || standing.failing.iter().any(|item| is_new_here(item) && !item.is_flaky)
             };
             if let Some(before) = before.filter(|before| may_block && has_new(before)) {
                 let text = block_text(&BlockReason::NewFailures(before.verdict), standing, age);
-                return block(event, state, text);
+                return block_unless_admitted(event, input, state, text);
             }
             let of_before: Vec<&FailingItem> = standing.failing.iter().filter(|item| age(item) == FailureAge::Before).collect();
             let old: Vec<FailureIdentity> = of_before.iter().map(|item| item.identity.clone()).collect();
@@ -178,12 +185,25 @@ fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &Hoo
             tell(state, old_failures_text(&of_before), HookOutcome::Red)
         }
         HookJudgement::Pending => {
-            let tree = standing.tree.map_or_else(|| "unknown".to_owned(), |tree| tree.to_string());
-            let is_told = state.told.pending.as_ref().is_some_and(|told| *told == tree || tree == "unknown");
-            if changed != Some(true) && claim.is_none() || is_told {
+            let is_side = event == HookEvent::SubagentEnd;
+            if (is_side || changed != Some(true)) && claim.is_none() {
                 return silent(state, HookOutcome::Pending);
             }
-            state.told.pending = Some(tree);
+            let tree = standing.tree.map_or_else(|| "unknown".to_owned(), |tree| tree.to_string());
+            // A claim is answered by itself: a notice about the files does not say that the claim is unchecked.
+            let told = &mut state.told;
+            let kept = match (claim.is_some(), is_side) {
+                (true, true) => &mut told.pending_side_claim,
+                (true, false) => &mut told.pending_claim,
+                (false, _) => &mut told.pending,
+            };
+            if kept.as_ref().is_some_and(|told| *told == tree || tree == "unknown") {
+                return silent(state, HookOutcome::Pending);
+            }
+            *kept = Some(tree.clone());
+            if !is_side {
+                told.pending = Some(tree);
+            }
             let text = "proctor: not tested yet: there is no verdict for the files as they are now. `proctor wait --fresh` waits for it.";
             tell(state, text.to_owned(), HookOutcome::Pending)
         }
@@ -191,7 +211,7 @@ fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &Hoo
             let was_judgeable = start.as_ref().is_some_and(|start| start.judgeable);
             if changed == Some(true) && was_judgeable && event != HookEvent::SubagentEnd {
                 let text = block_text(&BlockReason::CannotJudge(why), standing, age);
-                return block(event, state, text);
+                return block_unless_admitted(event, input, state, text);
             }
             silent(state, HookOutcome::Silent)
         }
@@ -207,6 +227,22 @@ fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &Hoo
 
 fn tell(state: TurnState, text: String, outcome: HookOutcome) -> HookDecision {
     HookDecision { answer: HookAnswer::TellPerson(text), refuted: None, state, outcome }
+}
+
+/// Keeps the agent from stopping, unless it was kept before and says now that something fails or is not tested: that is the other way out
+/// which the text names. The person is told, once.
+fn block_unless_admitted(event: HookEvent, input: &HookInput, mut state: TurnState, text: String) -> HookDecision {
+    let blocks = if event == HookEvent::TurnEnd { state.blocks } else { state.side_blocks };
+    let has_admitted = input.message.as_deref().map_or(state.reply_admits, find_admission);
+    if blocks == 0 || !has_admitted {
+        return block(event, state, text);
+    }
+    if state.told.admitted {
+        return silent(state, HookOutcome::Red);
+    }
+    state.told.admitted = true;
+    let first = text.lines().next().unwrap_or_default();
+    tell(state, format!("{first} The agent says so, and stops."), HookOutcome::Red)
 }
 
 /// Keeps the agent from stopping, unless that was done as often as it may be; then the person is told, once.

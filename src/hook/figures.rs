@@ -1,6 +1,6 @@
 //! Counts what hooks did, for `proctor hook report`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,9 @@ pub enum HookLine {
         refuted: bool,
         /// Whether the agent's turn ended, and not the work of a sub-agent or a task.
         turn: bool,
+        /// When the turn began; `None` if no event told of it, and in lines of earlier versions.
+        #[serde(default)]
+        begun: Option<Timestamp>,
     },
     /// A person said that the block at `of` was wrong.
     Wrong { at: Timestamp, project: String, of: Timestamp },
@@ -48,7 +51,7 @@ pub enum HookLine {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookFigures {
-    /// How many turns ended.
+    /// How many turns ended, or were kept from ending.
     pub turns: u64,
     /// How often an agent was kept from stopping.
     pub blocks: u64,
@@ -65,25 +68,31 @@ impl HookFigures {
         let mut figures = Self::default();
         // For each session, how many blocks wait for a green verdict.
         let mut open: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+        // A turn may end several times: each block is followed by another end, unless the agent stops all the same.
+        let mut turns: BTreeSet<(&str, &str, Timestamp)> = BTreeSet::new();
         for line in lines {
             match line {
-                HookLine::End { project, session, outcome, refuted, turn, .. } => {
+                HookLine::End { project, session, outcome, refuted, turn, begun, .. } => {
                     if of_project.is_some_and(|wanted| wanted != project) {
                         continue;
                     }
                     let waiting = open.entry((project, session)).or_default();
+                    match begun {
+                        Some(begun) if *turn => {
+                            turns.insert((project, session, *begun));
+                        }
+                        Some(_) => {}
+                        None => figures.turns += u64::from(*turn && *outcome != HookOutcome::Blocked),
+                    }
                     match outcome {
                         HookOutcome::Blocked => {
                             figures.blocks += 1;
                             *waiting += 1;
                         }
                         HookOutcome::Green => {
-                            figures.turns += u64::from(*turn);
                             figures.blocks_then_green += std::mem::take(waiting);
                         }
-                        HookOutcome::Silent | HookOutcome::Context | HookOutcome::Red | HookOutcome::Pending => {
-                            figures.turns += u64::from(*turn);
-                        }
+                        HookOutcome::Silent | HookOutcome::Context | HookOutcome::Red | HookOutcome::Pending => {}
                     }
                     figures.refuted_claims += u64::from(*refuted);
                 }
@@ -92,19 +101,20 @@ impl HookFigures {
                 }
             }
         }
+        figures.turns += turns.len() as u64;
         figures
     }
 
-    /// Returns the time of the last block in a project that nobody called wrong yet.
+    /// Returns the time of the last block in a project; `None` if there is none, or it was called wrong already. An older block is never
+    /// meant.
     pub fn last_block(lines: &[HookLine], of_project: &str) -> Option<Timestamp> {
-        let wrong: Vec<Timestamp> =
-            lines.iter().filter_map(|line| if let HookLine::Wrong { of, .. } = line { Some(*of) } else { None }).collect();
-        lines.iter().rev().find_map(|line| match line {
-            HookLine::End { at, project, outcome: HookOutcome::Blocked, .. } if project == of_project && !wrong.contains(at) => {
-                Some(*at)
-            }
+        let last = lines.iter().rev().find_map(|line| match line {
+            HookLine::End { at, project, outcome: HookOutcome::Blocked, .. } if project == of_project => Some(*at),
             HookLine::End { .. } | HookLine::Wrong { .. } => None,
-        })
+        })?;
+        let is_wrong =
+            |line: &HookLine| matches!(line, HookLine::Wrong { project, of, .. } if project == of_project && *of == last);
+        (!lines.iter().any(is_wrong)).then_some(last)
     }
 }
 
@@ -121,7 +131,29 @@ mod tests {
             outcome,
             refuted,
             turn: true,
+            begun: None,
         }
+    }
+
+    #[test]
+    fn a_turn_counts_once_however_often_it_ends() {
+        let of_turn = |millis: i64, begun: i64, outcome: HookOutcome| match end(millis, "a", outcome, false) {
+            HookLine::End { at, project, agent, session, outcome, refuted, turn, .. } => {
+                let begun = Some(Timestamp::from_millis(begun));
+                HookLine::End { at, project, agent, session, outcome, refuted, turn, begun }
+            }
+            wrong @ HookLine::Wrong { .. } => wrong,
+        };
+        let lines = [
+            of_turn(2, 1, HookOutcome::Blocked),
+            of_turn(3, 1, HookOutcome::Blocked),
+            of_turn(4, 1, HookOutcome::Green),
+            of_turn(6, 5, HookOutcome::Silent),
+            // The agent stopped although it was blocked.
+            of_turn(8, 7, HookOutcome::Blocked),
+        ];
+        let counted = HookFigures::count(&lines, None);
+        assert_eq!((counted.turns, counted.blocks, counted.blocks_then_green), (3, 3, 2));
     }
 
     #[test]
@@ -138,7 +170,7 @@ mod tests {
         let of = Timestamp::from_millis;
         assert_eq!(HookFigures::last_block(&lines, "/shop"), Some(of(6)));
         lines.push(HookLine::Wrong { at: of(8), project: "/shop".to_owned(), of: of(6) });
-        assert_eq!(HookFigures::last_block(&lines, "/shop"), Some(of(3)));
+        assert_eq!(HookFigures::last_block(&lines, "/shop"), None, "an older block is not meant");
         let counted = HookFigures { turns: 4, blocks: 3, blocks_then_green: 2, refuted_claims: 1, wrong_blocks: 1 };
         assert_eq!(HookFigures::count(&lines, None), counted);
         assert_eq!(HookFigures::count(&lines, Some("/shop")), counted);

@@ -87,7 +87,10 @@ fn failure_line(item: &FailingItem, age: FailureAge) -> String {
         let place = item.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}"));
         let _written = write!(line, "{} ", data(&place));
     }
-    let kind = if matches!(item.identity.place, FailurePlace::Test(_)) { "" } else { "check " };
+    let kind = match item.identity.place {
+        FailurePlace::Test(_) | FailurePlace::File(_) => "",
+        FailurePlace::Finding(_) | FailurePlace::Whole => "check ",
+    };
     let _written = write!(line, "{kind}{} ", data(item.name()));
     let age = match age {
         FailureAge::New => Some("new in this turn"),
@@ -122,7 +125,8 @@ pub(super) fn standing_line(standing: &HookStanding, is_passed: bool) -> String 
     let names: Vec<String> = standing.failing.iter().take(3).map(|item| data(item.name())).collect();
     let named = if names.is_empty() { String::new() } else { format!(", for example {}", names.join(", ")) };
     let total = standing.failing_total.max(standing.failing.len() as u64);
-    cut(&format!("proctor: the checks fail on the files as they are now{run}: {total} failures{named}."), LONGEST_MESSAGE)
+    let failures = if total == 1 { "1 failure".to_owned() } else { format!("{total} failures") };
+    cut(&format!("proctor: the checks fail on the files as they are now{run}: {failures}{named}."), LONGEST_MESSAGE)
 }
 
 /// The answers about several projects as one.

@@ -5,8 +5,8 @@
 //! answer in the form that this agent reads. `cli/commands` reads and writes.
 //!
 //! Where to look: `contract` is the table of the agents, with the fields that they send and the answers that they take; `standing`
-//! is the verdict as a decision needs it; `claims` finds the sentences that say that the tests pass, by the table `claim_words`;
-//! `decision` decides; `message` writes what the agent reads; `state` is what is recorded between events; `settings_text` edits the
+//! is the verdict as a decision needs it; `claims` finds the sentences that say that the tests pass, by the table `claim_words`, in
+//! what `own_words` leaves of a message; `decision` decides; `message` writes what the agent reads; `state` is what is recorded between events; `settings_text` edits the
 //! settings files of agents; `figures` counts for `proctor hook report`.
 
 mod claim_words;
@@ -16,11 +16,12 @@ mod decision;
 mod figures;
 mod json_text;
 mod message;
+mod own_words;
 mod settings_text;
 mod standing;
 mod state;
 
-pub use claims::{Claim, ClaimSubject, find_claim};
+pub use claims::{Claim, ClaimSubject, find_admission, find_claim};
 pub use contract::{
     AGENTS, AgentRow, BlockForm, ContextForm, EventRow, HookAnswer, HookEvent, HookInput, HookOutput, PersonForm, form_output,
     read_input,
@@ -28,7 +29,7 @@ pub use contract::{
 pub use decision::{HookDecision, MOST_BLOCKS, RefutedClaim, decide, needs_waiting};
 pub use figures::{HookFigures, HookLine, HookOutcome};
 pub use message::{JoinedAnswer, LONGEST_MESSAGE, join_answers};
-pub use settings_text::{AddedPart, EditedSettings, SettingsProblem, entries_there, install_hooks, uninstall_hooks};
+pub use settings_text::{AddedPart, EditedSettings, SettingsProblem, entries_there, install_hooks, off_switch, uninstall_hooks};
 pub use standing::{FailingItem, HookJudgement, HookStanding, HookVerdictReader};
 pub use state::{
     FailureIdentity, FailurePlace, FailuresBefore, SaidText, SessionState, ToldState, TurnStart, TurnState, VerdictBefore,

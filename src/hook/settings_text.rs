@@ -17,6 +17,10 @@ pub enum SettingsProblem {
     /// A program that writes JSON would lose the comments.
     #[error("line {line}: it has comments, which JSON does not have")]
     Comments { line: usize },
+    #[error("it is empty, which is no JSON: an object without keys is `{{}}`")]
+    Empty,
+    #[error("it begins with a byte order mark, which JSON does not have")]
+    ByteOrderMark,
     #[error("`{path}` is {found}, and not {expected}")]
     WrongShape { path: String, found: &'static str, expected: &'static str },
     #[error("the key `{path}` is there twice")]
@@ -90,6 +94,16 @@ pub fn install_hooks(agent: &AgentRow, text: Option<&str>) -> Result<EditedSetti
     Ok(EditedSettings { text: Some(text), added })
 }
 
+/// Returns the key by which settings switch all hooks of the agent off, if they do. Only Claude Code documents one.
+pub fn off_switch(agent: &AgentRow, text: &str) -> Option<&'static str> {
+    const KEY: &str = "disableAllHooks";
+    let is_on = |content: &JsonContent| *content == JsonContent::Other("true".to_owned());
+    let is_off = agent.word == "claude"
+        && check(agent, text).is_ok()
+        && read_parts(text).member(KEY).is_some_and(|member| is_on(&member.value.content));
+    is_off.then_some(KEY)
+}
+
 /// Removes the agent's entries, and the parts of `added` that are empty then.
 ///
 /// # Errors
@@ -140,6 +154,12 @@ pub fn entries_there(agent: &AgentRow, text: &str) -> Result<Vec<&'static str>, 
 
 /// Checks that the settings are JSON, and that the parts that an edit is about have the shape that the agent expects.
 fn check(agent: &AgentRow, text: &str) -> Result<(), SettingsProblem> {
+    if text.starts_with('\u{feff}') {
+        return Err(SettingsProblem::ByteOrderMark);
+    }
+    if text.trim().is_empty() {
+        return Err(SettingsProblem::Empty);
+    }
     if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {
         let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
         // The error is at the slash, or behind it.

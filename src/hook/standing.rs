@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::api::{FailureKindV1, FailureV1, ProjectStatusV1, StateV1, TaskStatusV1};
 use crate::hook::{FailureIdentity, FailurePlace, FailuresBefore, VerdictBefore};
-use crate::model::{OverallResult, RunId, Serving, TaskId, Timestamp, Tool, ToolClass, TreeDigest};
+use crate::model::{CommandExit, OverallResult, RunId, Serving, TaskId, Timestamp, Tool, ToolClass, TreeDigest};
 
 /// Reads the verdict of the project that a hook is about: from the service, or without it.
 pub trait HookVerdictReader {
@@ -23,6 +23,8 @@ pub trait HookVerdictReader {
 pub enum HookJudgement {
     Passed,
     Failed,
+    /// A failure for which the task goes on: in the phase RED of test-driven development a new test has to fail.
+    FailedAsWanted,
     /// The tree was not tested yet.
     Pending,
     /// No run can judge the tree until somebody changes something. The text says why.
@@ -80,12 +82,12 @@ impl HookStanding {
         let judgement = worst.map_or(HookJudgement::Pending, |(judgement, _)| judgement.clone());
         let mut failing = Vec::new();
         let mut failing_total = 0;
-        for (_, task) in judged.iter().filter(|(judgement, _)| *judgement == HookJudgement::Failed) {
+        for (_, task) in judged.iter().filter(|(judgement, _)| judgement.is_failed()) {
             let Some(failures) = &task.failures else { continue };
             failing_total += failures.total;
             failing.extend(failures.failures.iter().map(FailingItem::of));
         }
-        let is_judged = matches!(judgement, HookJudgement::Passed | HookJudgement::Failed);
+        let is_judged = judgement == HookJudgement::Passed || judgement.is_failed();
         let of_verdict = |task: &TaskStatusV1| Some((task.task.clone(), task.verdict.as_ref()?.run_id.clone()));
         Self {
             verdict: worst.filter(|_| is_judged).and_then(|(_, task)| of_verdict(task)),
@@ -120,12 +122,20 @@ fn failures_before(
     };
     let has_result = |task: &TaskStatusV1| task.verdict.as_ref().is_some_and(|verdict| verdict.result.is_some());
     let is_earlier = |task: &TaskStatusV1| is_being_tested(task) && has_result(task);
-    let mut before =
-        FailuresBefore { verdict: VerdictBefore::OfThisTree, checks: BTreeSet::new(), failing: Vec::new(), total: 0 };
+    let mut before = FailuresBefore {
+        verdict: VerdictBefore::OfThisTree,
+        checks: BTreeSet::new(),
+        failing: Vec::new(),
+        total: 0,
+        not_run: BTreeSet::new(),
+    };
     for (judgement, task) in judged {
         before.checks.extend(task.checks.iter().map(|check| check.name.clone()));
+        let tree = task.verdict.as_ref().and_then(|verdict| verdict.tree);
+        let not_run = task.checks.iter().filter(|check| tree.is_some() && check.tree != tree);
+        before.not_run.extend(not_run.map(|check| check.name.clone()));
         let counts = match judgement {
-            HookJudgement::Failed => true,
+            HookJudgement::Failed | HookJudgement::FailedAsWanted => true,
             HookJudgement::Pending if is_earlier(task) => {
                 before.verdict = VerdictBefore::OfEarlierTree;
                 true
@@ -141,12 +151,24 @@ fn failures_before(
             before.failing.extend(failures.failures.iter().map(FailureIdentity::of));
         }
     }
-    matches!(together, HookJudgement::Passed | HookJudgement::Failed | HookJudgement::Pending).then_some(before)
+    let is_known = together.is_failed() || matches!(together, HookJudgement::Passed | HookJudgement::Pending);
+    is_known.then_some(before)
+}
+
+impl HookJudgement {
+    /// Returns whether something fails by the verdict.
+    pub fn is_failed(&self) -> bool {
+        matches!(self, Self::Failed | Self::FailedAsWanted)
+    }
 }
 
 impl FailureIdentity {
     fn of(failure: &FailureV1) -> Self {
         let place = match failure.kind {
+            // A test file that cannot be collected is reported as a test with the file's name.
+            FailureKindV1::Test if failure.test.is_some() && failure.test == failure.file => {
+                FailurePlace::File(failure.test.clone().unwrap_or_default())
+            }
             FailureKindV1::Test => FailurePlace::Test(failure.test.clone().unwrap_or_else(|| failure.message.clone())),
             FailureKindV1::Finding => {
                 let part = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -162,7 +184,7 @@ impl FailingItem {
     /// Returns the test's id, or the name of the check if it is no single test.
     pub fn name(&self) -> &str {
         match &self.identity.place {
-            FailurePlace::Test(test) => test,
+            FailurePlace::Test(name) | FailurePlace::File(name) => name,
             FailurePlace::Finding(_) | FailurePlace::Whole => &self.identity.check,
         }
     }
@@ -212,7 +234,8 @@ fn rank(judgement: &HookJudgement) -> u8 {
         HookJudgement::Pending => 1,
         HookJudgement::PersonNeeded(_) => 2,
         HookJudgement::CannotJudge(_) => 3,
-        HookJudgement::Failed => 4,
+        HookJudgement::FailedAsWanted => 4,
+        HookJudgement::Failed => 5,
     }
 }
 
@@ -221,6 +244,8 @@ fn judgement_of(task: &TaskStatusV1) -> HookJudgement {
     match task.state {
         StateV1::Fresh => match task.result {
             Some(OverallResult::Passed) => HookJudgement::Passed,
+            // Only a route makes the exit code of a failed verdict 0.
+            Some(OverallResult::Failed) if task.exit_code == CommandExit::Proceed.code() => HookJudgement::FailedAsWanted,
             Some(OverallResult::Failed) => HookJudgement::Failed,
             None => HookJudgement::Pending,
         },
@@ -312,6 +337,33 @@ mod tests {
             let last = standing.last.map(|last| (last.verdict, last.failing.len()));
             assert_eq!(last, expected, "{state} {serving} {result:?}");
         }
+    }
+
+    #[test]
+    fn a_failed_verdict_with_the_exit_code_of_success_is_one_that_is_wanted() {
+        let mut red = project("fresh", "served", Some("FAILED"));
+        assert_eq!(HookStanding::of(&red).judgement, HookJudgement::Failed);
+        red.tasks[0].exit_code = 0;
+        let standing = HookStanding::of(&red);
+        assert_eq!((standing.judgement, standing.failing.len()), (HookJudgement::FailedAsWanted, 1));
+        assert_eq!(standing.last.map(|last| last.failing.len()), Some(1));
+    }
+
+    #[test]
+    fn checks_without_a_result_on_the_tree_of_the_verdict_are_known() {
+        let mut red = project("fresh", "served", Some("FAILED"));
+        let tree = red.tasks[0].verdict.as_ref().and_then(|verdict| verdict.tree);
+        let check = |name: &str, tree| crate::model::CheckStanding {
+            name: name.to_owned(),
+            state: crate::model::CheckState::Fresh,
+            result: None,
+            tree,
+            run_id: None,
+            files_since: None,
+        };
+        red.tasks[0].checks = vec![check("lint", tree), check("unit", None), check("slow", Some(TreeDigest(Digest::of(b"x"))))];
+        let last = HookStanding::of(&red).last.expect("it is known what failed");
+        assert_eq!(last.not_run.into_iter().collect::<Vec<_>>(), ["slow", "unit"]);
     }
 
     #[test]

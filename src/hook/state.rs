@@ -57,6 +57,8 @@ pub struct TurnState {
     pub last_result: Option<OverallResult>,
     /// A claim in the agent's last message, for agents whose end of a turn has no message.
     pub reply: Option<Claim>,
+    /// Whether that message says that something fails or was not run.
+    pub reply_admits: bool,
     pub told: ToldState,
 }
 
@@ -66,10 +68,16 @@ pub struct TurnState {
 pub struct ToldState {
     /// The tree of which it was said that it is not tested yet.
     pub pending: Option<String>,
+    /// The same for a message with a claim, whose reader has to know that it is not checked.
+    pub pending_claim: Option<String>,
+    /// The same for a claim of a sub-agent.
+    pub pending_side_claim: Option<String>,
     /// The failures of which it was said that they are older than the turn.
     pub failed_before: Vec<FailureIdentity>,
     /// Whether the person was told that the agent was blocked as often as it may be.
     pub limit: bool,
+    /// Whether the person was told that the agent stopped although something fails, because it said so.
+    pub admitted: bool,
     /// The reason for which only a person can go on.
     pub person: Option<String>,
 }
@@ -97,6 +105,10 @@ pub struct FailuresBefore {
     pub failing: Vec<FailureIdentity>,
     /// How many failed, in `failing` or not.
     pub total: u64,
+    /// The checks that have no result for the tree of that verdict, because something before them failed: what fails in them later may be
+    /// older than the turn.
+    #[serde(default)]
+    pub not_run: BTreeSet<String>,
 }
 
 /// Of which tree the last verdict before a turn was.
@@ -125,6 +137,8 @@ pub struct FailureIdentity {
 pub enum FailurePlace {
     /// The test with this id.
     Test(String),
+    /// The test file with this path, whose tests could not be collected.
+    File(String),
     /// The finding with this file, rule and message.
     Finding(String),
     /// The check as a whole.
@@ -139,15 +153,29 @@ impl TurnState {
     }
 }
 
+impl FailureIdentity {
+    /// Returns whether both are of one check, which may have been given another name.
+    fn is_of_check(&self, other: &Self) -> bool {
+        self.check == other.check || self.command.is_some() && self.command == other.command
+    }
+}
+
 impl FailuresBefore {
     /// Returns whether a failure was there before the turn. A check that was given another name is recognised by its command, and, where it
     /// is one that there was not before, by its failing tests.
     pub fn has(&self, now: &FailureIdentity) -> bool {
-        let is_renamed = matches!(now.place, FailurePlace::Test(_)) && !self.checks.contains(&now.check);
-        self.failing.iter().any(|before| {
-            let has_same_command = before.command.is_some() && before.command == now.command;
-            before.place == now.place && (before.check == now.check || has_same_command || is_renamed)
-        })
+        let is_renamed = matches!(now.place, FailurePlace::Test(_) | FailurePlace::File(_)) && !self.checks.contains(&now.check);
+        self.failing.iter().any(|before| before.place == now.place && (before.is_of_check(now) || is_renamed))
+    }
+
+    /// Returns whether the failure's check gave no complete result before the turn: it did not run, it failed as a whole, or tests of it
+    /// could not be collected. Whether something failed in it already is then not known.
+    pub fn is_incomplete(&self, now: &FailureIdentity) -> bool {
+        let is_partial = |before: &FailureIdentity| match before.place {
+            FailurePlace::Whole | FailurePlace::File(_) => before.is_of_check(now),
+            FailurePlace::Test(_) | FailurePlace::Finding(_) => false,
+        };
+        self.not_run.contains(&now.check) || self.failing.iter().any(is_partial)
     }
 }
 

@@ -192,7 +192,12 @@ impl ToolRow {
 
     /// Reads the arguments of a call.
     pub(super) fn call(&self, arguments: Option<Map<String, Value>>) -> Result<ToolCall, String> {
-        (self.parse)(Value::Object(arguments.unwrap_or_default())).map_err(|error| error.to_string())
+        let arguments = arguments.unwrap_or_default();
+        let has_nul = |value: &Value| value.as_str().is_some_and(|text| text.contains('\0'));
+        if let Some((name, _)) = arguments.iter().find(|(_, value)| has_nul(value)) {
+            return Err(format!("`{name}` has a NUL character, which no path and no name has"));
+        }
+        (self.parse)(Value::Object(arguments)).map_err(|error| error.to_string())
     }
 }
 
@@ -288,6 +293,7 @@ mod tests {
             ("compare", json!({"from": 1})),
             ("retest", json!({})),
             ("why", json!({"path": ["a"]})),
+            ("why", json!({"path": "a\0b"})),
         ] {
             assert!(call(name, arguments.clone()).is_err(), "{name} {arguments}");
         }

@@ -11,7 +11,7 @@ use crate::cli::gate_arguments::GateHook;
 use crate::cli::hook_arguments::{HookAgent, HookTarget};
 use crate::cli::render;
 use crate::cli::setup;
-use crate::hook::{AGENTS, AgentRow, entries_there, install_hooks, uninstall_hooks};
+use crate::hook::{AGENTS, AgentRow, entries_there, install_hooks, off_switch, uninstall_hooks};
 use crate::model::CommandExit;
 
 /// The most lines of a file on each side that are compared to show a change.
@@ -36,12 +36,33 @@ pub(super) fn install(target: &HookTarget, environment: &Environment) -> Result<
             .hint(format!("name one: `proctor hook install AGENT`, with {} or git", words.join(", "))));
     }
     let failure = each(&places, "the hooks are not in every place", |place| install_at(place, environment));
+    places.iter().for_each(|place| note_doubts(place, environment));
     if program_in_path(environment).is_none() {
         render::note(
             "note: `proctor` is not in the search path, in which the agents look for it: the hooks do nothing until it is",
         );
     }
     failure.map_or(Ok(CommandExit::Proceed), Err)
+}
+
+/// Prints a note where hooks that are installed do nothing, or are there twice: an agent runs those of both places, and each answers.
+fn note_doubts(place: &SettingsPlace, environment: &Environment) {
+    let text_of = |place: &SettingsPlace| place.read().ok().flatten().unwrap_or_default();
+    if let Some(key) = off_switch(place.agent, &text_of(place)) {
+        render::note(&format!("note: `{key}` in {} switches the hooks off", place.path.display()));
+    }
+    let other = match place.scope {
+        SettingsScope::Project => SettingsPlace::of_user(place.agent, environment),
+        SettingsScope::User => project_root(environment).ok().map(|root| SettingsPlace::of_project(place.agent, &root)),
+    };
+    let has_hooks = |place: &SettingsPlace| entries_there(place.agent, &text_of(place)).is_ok_and(|there| !there.is_empty());
+    if let Some(other) = other.filter(|other| other.path != place.path && has_hooks(other)) {
+        let (word, scope) = (place.agent.word, other.scope.word());
+        render::note(&format!(
+            "note: {} has the hooks too, so each event is answered twice and counts twice: `proctor hook uninstall {word} --{scope}`",
+            other.path.display()
+        ));
+    }
 }
 
 /// Does something with each place. One that is refused does not keep the others from being done; an error with the exit code of the first
@@ -163,10 +184,15 @@ pub(super) fn status(environment: &Environment) -> Result<CommandExit, CommandEr
     let places = user_places(None, environment).into_iter().chain(project_places(None, &root));
     for place in places {
         let events = place.agent.events.len();
-        let said = match place.read().map(|text| text.map(|text| entries_there(place.agent, &text))) {
+        let text = place.read();
+        let switch = text.as_ref().ok().and_then(Option::as_ref).and_then(|text| off_switch(place.agent, text));
+        let said = match text.map(|text| text.map(|text| entries_there(place.agent, &text))) {
             Ok(None) => "not installed".to_owned(),
             Ok(Some(Ok(there))) if there.is_empty() => "not installed".to_owned(),
-            Ok(Some(Ok(there))) if there.len() == events => "installed".to_owned(),
+            Ok(Some(Ok(there))) if there.len() == events => match switch {
+                Some(key) => format!("installed, but switched off: `{key}` is true"),
+                None => "installed".to_owned(),
+            },
             Ok(Some(Ok(there))) => {
                 let (word, scope) = (place.agent.word, place.scope.word());
                 format!("{} of {events} hooks: `proctor hook install {word} --{scope}` adds the others", there.len())

@@ -152,6 +152,8 @@ impl SettingsPlace {
     /// Converts a problem with the text of the settings into an error.
     pub(super) fn problem(&self, problem: &SettingsProblem) -> CommandError {
         let hint = match problem {
+            SettingsProblem::Empty => "write `{}` into it, or remove it",
+            SettingsProblem::ByteOrderMark => "save the file without the byte order mark",
             SettingsProblem::Comments { .. } => {
                 "take the comments out, or add the entries yourself: docs/guides/agents.md shows them"
             }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::cli::commands::approve;
 use crate::cli::commands::hook_files::HookFiles;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -32,10 +33,21 @@ pub(super) fn wrong(environment: &Environment) -> Result<CommandExit, CommandErr
     let Some(of) = HookFigures::last_block(&files.log(), &root) else {
         return Err(CommandError::new(
             CommandExit::Usage,
-            "no agent was blocked in this project, or each block was called wrong already",
+            "no agent was blocked in this project, or the last block was called wrong already",
         )
         .hint("`proctor hook report` counts them"));
     };
+    let question = format!("to say that the block of {of} was wrong, type `wrong`; anything else says nothing: ");
+    if !environment.is_person_present() {
+        let error = CommandError::new(CommandExit::PersonNeeded, "only a person at a terminal can call a block wrong")
+            .hint("run the command yourself at a terminal");
+        return Err(environment.why_nobody(error));
+    }
+    if !approve::types(&question, "wrong", &approve::uninterrupted()?) {
+        return Err(
+            CommandError::new(CommandExit::Usage, "nothing was called wrong").hint("`proctor hook report` counts the blocks")
+        );
+    }
     files.add_to_log(&HookLine::Wrong { at: clock::now(), project: root, of }).map_err(|error| {
         CommandError::caused(CommandExit::OwnFault, "that cannot be recorded", &error)
             .hint("see whether the store can be written: `proctor doctor`")

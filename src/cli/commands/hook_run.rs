@@ -27,8 +27,10 @@ use crate::project::{ProjectScope, record_claim};
 
 /// The longest input that is read, in bytes. An agent's last message is in it.
 const LONGEST_INPUT: u64 = 8 << 20;
-/// How long the service may take to say how the project stands.
+/// How long the service may take to say how the project stands, at the end of a turn.
 const LOOKING: Duration = Duration::from_secs(5);
+/// The same at the beginning of a turn, for all projects together: agents wait 10 seconds, and without the service more is to be done.
+const LOOKING_AT_START: Duration = Duration::from_secs(3);
 /// How much longer the service may take to answer than it waits.
 const MARGIN: Duration = Duration::from_secs(3);
 /// How long all projects of an agent together are waited for: less than the agent's own time limit.
@@ -87,6 +89,9 @@ fn answer(agent: &'static AgentRow, event: &'static EventRow, environment: &Envi
         return Ok(HookAnswer::Silence);
     }
     let roots = projects_in_turn(event.event, &session, here);
+    if hook.is_start() {
+        hook.forget_start(&roots, &session);
+    }
     Ok(hook.say(roots.iter().filter_map(|root| hook.answer_about(root, &session)).collect()))
 }
 
@@ -124,6 +129,38 @@ struct Hook<'a> {
 }
 
 impl Hook<'_> {
+    /// Returns whether the event begins a turn.
+    fn is_start(&self) -> bool {
+        match self.event.event {
+            HookEvent::SessionStart => !self.input.is_compaction,
+            HookEvent::Prompt => true,
+            HookEvent::Reply | HookEvent::TurnEnd | HookEvent::SubagentEnd | HookEvent::TaskDone => false,
+        }
+    }
+
+    /// Records that nothing is known of the turn's start: if the agent stops this hook before it has an answer, the turn must not be measured
+    /// by the start of the one before it.
+    fn forget_start(&self, roots: &[PathBuf], session: &SessionState) {
+        let keys: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
+        if !keys.iter().any(|key| session.projects.get(key).is_some_and(|state| state.start.is_some())) {
+            return;
+        }
+        let ((), kept) = self.files.update_session(self.agent.word, &self.input.session, |session| {
+            for (_, state) in session.projects.iter_mut().filter(|(root, _)| keys.contains(root)) {
+                state.start = None;
+            }
+        });
+        if let Err(error) = kept {
+            render::note(&format!("note: the state of the turn cannot be kept: {error}"));
+        }
+    }
+
+    /// Returns how long the service may take for its next answer.
+    fn looking(&self) -> Duration {
+        let spent = clock::monotonic().since(self.begun);
+        if self.is_start() { LOOKING_AT_START.saturating_sub(spent) } else { LOOKING }
+    }
+
     /// Joins the answers about several projects. What is left out is recorded as not said, so that a later event says it.
     fn say(&self, answers: Vec<ProjectAnswer>) -> HookAnswer {
         let joined = join_answers(answers.iter().map(|about| (about.root.clone(), about.decision.answer.clone())).collect());
@@ -160,7 +197,8 @@ impl Hook<'_> {
     /// Decides the answer about one project, and records what it says. `session` is what was known before the answer.
     fn answer_about(&self, root: &Path, session: &SessionState) -> Option<ProjectAnswer> {
         let (event, key) = (self.event.event, root.display().to_string());
-        let mut reader = ProjectReader { environment: self.environment, root, served: None, has_own_checks: false };
+        let looking = &|| self.looking();
+        let mut reader = ProjectReader { environment: self.environment, root, looking, served: None, has_own_checks: false };
         let project = reader.read_now()?;
         let known = session.projects.get(&key).cloned().unwrap_or_default();
         let standing = self.settled(&known, &project, &mut reader);
@@ -196,6 +234,7 @@ impl Hook<'_> {
             outcome: if is_silent_block { HookOutcome::Red } else { decision.outcome },
             refuted: decision.refuted.is_some(),
             turn: self.event.event == HookEvent::TurnEnd,
+            begun: decision.state.start.as_ref().map(|start| start.at),
         };
         if let Err(error) = self.files.add_to_log(&line) {
             render::note(&format!("note: the log of hooks cannot be written: {error}"));
@@ -252,6 +291,8 @@ fn record(refuted: RefutedClaim, agent: &AgentRow, (project, root): (ProjectId, 
 struct ProjectReader<'a> {
     environment: &'a Environment,
     root: &'a Path,
+    /// Returns how long the service may take to say how the project stands.
+    looking: &'a dyn Fn() -> Duration,
     /// The service and the project there, once it was asked and watches the project.
     served: Option<ServedProject>,
     /// Whether the project has checks of its own, by the last answer of the service. One with test specifications alone has none.
@@ -260,7 +301,7 @@ struct ProjectReader<'a> {
 
 impl ProjectReader<'_> {
     fn ask(&self, query: &str, within: Duration) -> Option<ProjectStatusV1> {
-        let served = self.served.as_ref()?;
+        let served = self.served.as_ref().filter(|_| !within.is_zero())?;
         let path = format!("/v1/projects/{}/verdict?task={}{query}", served.project.id, TaskId::default_task());
         match served.client.ask::<AnswerV1>(MethodV1::Get, &path, within) {
             Ok(answer) => Some(answer.project),
@@ -318,8 +359,10 @@ impl ProjectReader<'_> {
 
 impl HookVerdictReader for ProjectReader<'_> {
     fn read_now(&mut self) -> Option<ProjectStatusV1> {
-        self.served = service::serving(self.environment, self.root);
-        if let Some(project) = self.ask("", LOOKING) {
+        // Without any time left, the service is not asked any more: it did not answer about another project.
+        let is_asked = !(self.looking)().is_zero();
+        self.served = if is_asked { service::serving_within(self.environment, self.root, (self.looking)()) } else { None };
+        if let Some(project) = self.ask("", (self.looking)()) {
             self.has_own_checks = project.tasks.iter().any(|task| task.task == TaskId::default_task());
             return Some(project);
         }
@@ -335,7 +378,7 @@ impl HookVerdictReader for ProjectReader<'_> {
             return self.ask(&format!("&wait=fresh&timeout={}ms", within.as_millis()), within + MARGIN);
         }
         self.test_here(within);
-        if let Some(project) = self.ask("", LOOKING) {
+        if let Some(project) = self.ask("", (self.looking)()) {
             return Some(project);
         }
         self.look_here().unwrap_or_else(|error| {

@@ -3,7 +3,10 @@
 //! The sets `held-out`, `blind`, `last` and `final` were each written before the table was measured with them and then changed: of their
 //! lies the table found 41, 90, 84 and 50 of 100 then (`final` is the set with the rarest wordings), and accused 2 of 204, 2 of 208,
 //! 2 of 134 and 0 of 90 honest messages. The set `corrections` came later: messages whose honest part stands in another sentence than the words of the claim,
-//! which the table accused in 66 of 126, and lies of which it found 15 of 62. So a claim in words that nobody has thought of here is missed more often than the tests show.
+//! which the table accused in 66 of 126, and lies of which it found 15 of 62. The set `exceptions` has what a hostile reader found, with
+//! neighbours in every language: the table accused 192 of 238 and found 42 of 72. The set `unseen` was written when the rules for it were
+//! done: they accused 14 of 60 and found 58 of 60 (the rules before accused 29 and found 58). `second` was written when the rules for `unseen` were
+//! done: they accused 6 of 60 and found 57 of 60 (the first rules accused 25 and found 58). So a claim in words that nobody has thought of here is missed more often than the tests show.
 
 use super::*;
 
@@ -34,6 +37,21 @@ const SETS: &[(&str, &str, &str)] = &[
         "corrections",
         include_str!("../../../fixtures/hooks/claims/corrections-honest.txt"),
         include_str!("../../../fixtures/hooks/claims/corrections-lies.txt"),
+    ),
+    (
+        "exceptions",
+        include_str!("../../../fixtures/hooks/claims/exceptions-honest.txt"),
+        include_str!("../../../fixtures/hooks/claims/exceptions-lies.txt"),
+    ),
+    (
+        "unseen",
+        include_str!("../../../fixtures/hooks/claims/unseen-honest.txt"),
+        include_str!("../../../fixtures/hooks/claims/unseen-lies.txt"),
+    ),
+    (
+        "second",
+        include_str!("../../../fixtures/hooks/claims/second-honest.txt"),
+        include_str!("../../../fixtures/hooks/claims/second-lies.txt"),
     ),
 ];
 
@@ -68,6 +86,25 @@ fn nearly_every_lie_is_found_and_each_language_has_some() {
         println!("{name}: {} of {} lies are found", lies.len() - missed.len(), lies.len());
         assert!(missed.len() * 20 <= lies.len(), "{name}: {missed:#?}");
     }
+    let found = |text: &str| messages(text).iter().filter(|message| find_claim(message).is_some()).count();
+    let accused: usize = SETS.iter().map(|(_, honest, _)| found(honest)).sum();
+    let (lies, caught): (usize, usize) =
+        SETS.iter().fold((0, 0), |(lies, caught), (_, _, text)| (lies + messages(text).len(), caught + found(text)));
+    println!("precision {caught} of {}, recall {caught} of {lies}", caught + accused);
+}
+
+#[test]
+fn a_part_that_is_left_out_of_sentences_is_never_empty() {
+    // An empty pattern matches between all characters, and a replacement there takes every word apart.
+    for row in LANGUAGES {
+        assert!(!row.harmless.is_empty() && !row.mended.is_empty(), "{}", row.name);
+    }
+}
+
+#[test]
+fn a_bare_word_counts_only_where_the_message_speaks_of_tests() {
+    assert_eq!(find_claim("Opened the page in the browser and checked the link. Verified."), None);
+    assert!(find_claim("I ran the tests and looked at every line. Verified.").is_some());
 }
 
 #[test]
@@ -117,9 +154,9 @@ fn every_pattern_of_the_table_can_be_compiled() {
     for position in 0..LANGUAGES.len() {
         let language = compiled(position);
         let CompiledLanguage { leading_word, excluded_before, excluded_after, tail, label, opening, harmless, .. } = language;
-        let CompiledLanguage { patterns, partial, total, total_first, admits, mended, corrects, .. } = language;
+        let CompiledLanguage { patterns, partial, total, total_first, admits, mended, corrects, clause, joins, .. } = language;
         let around = [leading_word, excluded_before, excluded_after, tail, label, opening, harmless];
-        let others = around.into_iter().chain([partial, total, total_first, admits, mended, corrects]);
+        let others = around.into_iter().chain([partial, total, total_first, admits, mended, corrects, clause, joins]);
         for pattern in patterns.iter().map(|(_, pattern)| pattern).chain(others) {
             assert!(!pattern.get().as_str().is_empty());
         }

@@ -36,10 +36,12 @@ fn judged(name: &str, judgement: HookJudgement, failing: Vec<FailingItem>) -> Ho
         checks: ["tests", "lint"].map(str::to_owned).into(),
         failing: failing.iter().map(|item| item.identity.clone()).collect(),
         total: failing.len() as u64,
+        not_run: [].into(),
     };
+    let is_judged = judgement == HookJudgement::Passed || judgement.is_failed();
     HookStanding {
-        last: matches!(judgement, HookJudgement::Passed | HookJudgement::Failed).then_some(before),
-        verdict: matches!(judgement, HookJudgement::Passed | HookJudgement::Failed).then(|| (TaskId::default_task(), run_id)),
+        last: is_judged.then_some(before),
+        verdict: is_judged.then(|| (TaskId::default_task(), run_id)),
         judgement,
         tree: Some(tree(name)),
         failing_total: failing.len() as u64,
@@ -244,6 +246,73 @@ fn a_tree_that_is_not_tested_yet_is_said_once_to_the_person() {
     let first = stop(&state, "All tests pass.", &pending("b"));
     assert!(matches!(&first.answer, HookAnswer::TellPerson(text) if text.contains("not tested yet")));
     assert_eq!(stop(&first.state, "Done.", &pending("b")).answer, HookAnswer::Silence);
+}
+
+#[test]
+fn a_claim_is_answered_by_itself_and_a_sub_agent_uses_up_nothing() {
+    let state = prompted(&green("a"));
+    let of = |event, message: &str, state: &TurnState| decide(event, &saying(message), state, &pending("b"), time(20));
+    let idle = of(HookEvent::SubagentEnd, "I looked at it.", &state);
+    assert_eq!(idle.answer, HookAnswer::Silence, "a sub-agent that claims nothing is not waited for");
+    let side = of(HookEvent::SubagentEnd, "All tests pass.", &idle.state);
+    assert!(matches!(&side.answer, HookAnswer::TellPerson(_)));
+    let notice = of(HookEvent::TurnEnd, "I changed it.", &side.state);
+    assert!(matches!(&notice.answer, HookAnswer::TellPerson(_)));
+    let claim = of(HookEvent::TurnEnd, "All tests pass.", &notice.state);
+    assert!(matches!(&claim.answer, HookAnswer::TellPerson(text) if text.contains("not tested yet")));
+    assert_eq!(of(HookEvent::TurnEnd, "All tests pass now.", &claim.state).answer, HookAnswer::Silence);
+}
+
+#[test]
+fn a_failure_that_the_phase_wants_blocks_nothing_and_still_refutes_a_claim() {
+    let wanted = judged("b", HookJudgement::FailedAsWanted, vec![item("test_new")]);
+    let state = prompted(&green("a"));
+    assert_eq!(stop(&state, "I wrote test_new; it fails as wanted.", &wanted).answer, HookAnswer::Silence);
+    assert!(stop(&state, "All tests pass.", &wanted).refuted.is_some());
+    // What fails at the start of the next turn is known.
+    let next = stop(&prompted(&wanted), "Done.", &red("c", &["test_new"]));
+    assert_eq!(blocked(&next), None);
+    assert!(blocked(&stop(&prompted(&wanted), "Done.", &red("c", &["test_new", "test_old"]))).is_some());
+}
+
+#[test]
+fn what_fails_in_a_check_that_had_no_complete_result_is_not_new() {
+    let of_place = |place: FailurePlace| FailingItem { identity: of_check("tests", "pytest", place), ..item("x") };
+    let (file, whole) = (of_place(FailurePlace::File("test_a.py".to_owned())), of_place(FailurePlace::Whole));
+    let mut skipped = judged("a", HookJudgement::Failed, vec![]);
+    if let Some(last) = &mut skipped.last {
+        last.not_run.insert("tests".to_owned());
+    }
+    for before in [judged("a", HookJudgement::Failed, vec![file]), judged("a", HookJudgement::Failed, vec![whole]), skipped] {
+        let decision = stop(&prompted(&before), "Mended.", &red("b", &["test_bad"]));
+        assert_eq!(decision.answer, HookAnswer::Silence, "{before:?}");
+        let many = with_total(red("b", &["test_bad"]), 40);
+        assert_eq!(stop(&prompted(&before), "Mended.", &many).answer, HookAnswer::Silence);
+        let lint = FailingItem { identity: of_check("lint", "eslint", FailurePlace::Whole), ..item("x") };
+        let broken = judged("b", HookJudgement::Failed, vec![item("test_bad"), lint]);
+        assert!(blocked(&stop(&prompted(&before), "Mended.", &broken)).is_some(), "another check is known");
+    }
+}
+
+#[test]
+fn an_agent_that_was_blocked_may_stop_by_saying_what_fails_or_that_nothing_is_tested() {
+    let wrong = judged("b", HookJudgement::CannotJudge("proctor.toml is wrong".to_owned()), Vec::new());
+    for (now, said) in [
+        (red("b", &["test_total"]), "`test_total` fails, and I cannot mend it."),
+        (red("b", &["test_total"]), "Der Test test_total schlägt fehl."),
+        (red("b", &["test_total"]), "Le test test_total échoue."),
+        (wrong.clone(), "The settings are wrong, so nothing is tested."),
+        (wrong, "The change is untested."),
+    ] {
+        let first = stop(&prompted(&green("a")), said, &now);
+        assert!(blocked(&first).is_some(), "{said}");
+        let told = stop(&first.state, said, &now);
+        assert!(matches!(&told.answer, HookAnswer::TellPerson(text) if text.contains("The agent says so")), "{said}");
+        assert_eq!(stop(&told.state, said, &now).answer, HookAnswer::Silence, "{said}");
+        assert!(blocked(&stop(&told.state, "Done.", &now)).is_some(), "{said}");
+    }
+    let first = stop(&prompted(&green("a")), "Done.", &red("b", &["test_total"]));
+    assert!(blocked(&stop(&first.state, "test_total failed before. All tests pass.", &red("b", &["test_total"]))).is_some());
 }
 
 #[test]

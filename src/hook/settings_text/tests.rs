@@ -130,3 +130,25 @@ fn the_command_lines_are_those_of_every_version() {
     let kept = include_str!("../../../fixtures/hooks/command-lines.txt");
     assert_eq!(commands.join("\n"), kept.trim_end());
 }
+
+#[test]
+fn settings_that_are_empty_or_have_a_byte_order_mark_are_named_as_such() {
+    let agent = &AGENTS[0];
+    for text in ["", " \n"] {
+        assert_eq!(install_hooks(agent, Some(text)), Err(SettingsProblem::Empty), "{text:?}");
+    }
+    assert_eq!(install_hooks(agent, Some("\u{feff}{}")), Err(SettingsProblem::ByteOrderMark));
+}
+
+#[test]
+fn hooks_that_are_switched_off_are_known() {
+    let claude = AGENTS.iter().find(|agent| agent.word == "claude").expect("it is in the table");
+    let codex = AGENTS.iter().find(|agent| agent.word == "codex").expect("it is in the table");
+    assert_eq!(off_switch(claude, "{\"disableAllHooks\": true}"), Some("disableAllHooks"));
+    for text in
+        ["{\"disableAllHooks\": false}", "{\"disableAllHooks\": \"true\"}", "{\"a\": {\"disableAllHooks\": true}}", "{", "{}"]
+    {
+        assert_eq!(off_switch(claude, text), None, "{text}");
+    }
+    assert_eq!(off_switch(codex, "{\"disableAllHooks\": true}"), None);
+}

@@ -1,0 +1,109 @@
+//! Tests of turns in which something fails that the agent did not break.
+
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::{SETTINGS, hook, input, prompt, registered, stop};
+use crate::common::Project;
+use crate::daemon::start_serving;
+
+#[test]
+fn a_test_that_has_to_fail_in_the_phase_red_keeps_no_agent_from_stopping() {
+    let project = crate::tdd::project("[evidence]\nlink = \"\"\n").file("test_a.py", "def test_a():\n    pass\n");
+    project.proctor(["run"]).success();
+    project.proctor(["tdd", "start"]).success();
+    prompt(&project);
+    project.save("test_new.py", "def test_new():\n    assert 1 == 2\n");
+    let answer = stop(&project, "I wrote test_new; it fails as wanted.");
+    assert_eq!(answer["decision"], Value::Null, "{answer}");
+    let task = project.proctor(["status", "--json"]).success().json()["projects"][0]["tasks"][0].clone();
+    assert_eq!((&task["result"], &task["exitCode"]), (&json!("FAILED"), &json!(0)), "{task}");
+    assert_eq!(stop(&project, "All tests pass.")["decision"], "block", "a lie is one in any phase");
+}
+
+#[test]
+fn tests_that_could_not_be_collected_before_the_turn_are_not_new_in_it() {
+    let test = "def test_bad():\n    assert 1 == 2\n";
+    let project = crate::tdd::project("[evidence]\nlink = \"\"\n").file("test_a.py", &format!("import nope\n{test}"));
+    project.proctor(["run"]).failure();
+    prompt(&project);
+    project.save("test_a.py", test);
+    let answer = stop(&project, "I removed the import.");
+    assert_eq!(answer["decision"], Value::Null, "{answer}");
+    // From here on it is known what fails.
+    prompt(&project);
+    project.save("test_b.py", "def test_other():\n    assert 1 == 3\n");
+    let answer = stop(&project, "I wrote a test.");
+    assert!(answer["reason"].as_str().is_some_and(|text| text.contains("test_other")), "{answer}");
+}
+
+#[test]
+fn what_fails_in_a_check_that_did_not_run_before_the_turn_is_not_new_in_it() {
+    let settings = format!(
+        "[[check]]\nname = \"lint\"\nshell = true\ncommand = \"test -e clean\"\n\n{}",
+        SETTINGS.replace("name = \"tests\"\n", "name = \"tests\"\nafter = [\"lint\"]\n")
+    );
+    let project = Project::new().toml(&settings).file("code.txt", "bad\n");
+    project.proctor(["run"]).failure();
+    prompt(&project);
+    project.save("clean", "");
+    let answer = stop(&project, "The linter has nothing to say any more.");
+    assert_eq!(answer["decision"], Value::Null, "{answer}");
+    prompt(&project);
+    std::fs::remove_file(project.path().join("clean")).expect("it is there");
+    let answer = stop(&project, "I removed a file.");
+    assert!(answer["reason"].as_str().is_some_and(|text| text.contains("“lint”")), "{answer}");
+}
+
+#[test]
+fn a_turn_whose_beginning_is_not_known_is_not_measured_by_the_one_before() {
+    let project = registered();
+    let mut daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    prompt(&project);
+    daemon.signal(Signal::SIGSTOP);
+    let begun = Instant::now();
+    // The agent ends a hook that takes too long, as the kernel does here.
+    let script = r#"exec timeout --signal=KILL 1 "$0" hook run UserPromptSubmit --agent claude < "$1""#;
+    let file = project.root().join("hook-input.json");
+    std::fs::write(&file, input(&project, "").to_string()).expect("the root is ours");
+    let arguments = ["-c".as_ref(), script.as_ref(), crate::common::proctor().as_os_str(), file.as_os_str()];
+    assert_ne!(project.command(std::path::Path::new("/bin/sh"), arguments).any_status().status, 0);
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    daemon.signal(Signal::SIGCONT);
+    // Somebody else breaks the code; the agent only answers.
+    project.save("code.txt", "bad\n");
+    project.proctor(["wait", "--fresh"]).failure();
+    assert_eq!(stop(&project, "The rounding is in line 3."), Value::Null);
+    daemon.interrupt();
+}
+
+#[test]
+fn a_service_that_does_not_answer_delays_the_beginning_of_a_turn_by_seconds() {
+    let project = registered();
+    let mut daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    daemon.signal(Signal::SIGSTOP);
+    let begun = Instant::now();
+    let output = hook(&project, "claude", "UserPromptSubmit", &input(&project, ""));
+    let taken = begun.elapsed();
+    assert_eq!(output.status, 0, "{}", output.stderr);
+    println!("a prompt with a service that hangs took {} ms", taken.as_millis());
+    assert!(taken < Duration::from_secs(9), "agents wait 10 seconds: {taken:?}");
+    daemon.signal(Signal::SIGCONT);
+    daemon.interrupt();
+}
+
+#[test]
+fn an_agent_that_says_plainly_what_fails_may_stop_after_one_block() {
+    let project = registered();
+    prompt(&project);
+    project.save("code.txt", "bad\n");
+    assert_eq!(stop(&project, "I changed it, and the tests fail.")["decision"], "block", "it may mend it");
+    let told = stop(&project, "The tests fail: the code says bad, and I do not know why.");
+    assert!(told["systemMessage"].as_str().is_some_and(|text| text.contains("The agent says so")), "{told}");
+    assert_eq!(stop(&project, "The tests fail."), Value::Null, "it is told once");
+    assert_eq!(stop(&project, "Done.")["decision"], "block");
+}
