@@ -142,6 +142,21 @@ fn each_command_finds_what_it_is_for() {
 }
 
 #[test]
+fn a_red_run_is_flaky_only_if_every_failure_in_it_is() {
+    let project = project();
+    run(&project, &[("flips", "", Passes), ("real", "", Passes)]);
+    project.save("a.txt", "two\n");
+    run(&project, &[("flips", "", Fails), ("real", "", Fails)]);
+    run(&project, &[("flips", "", Passes), ("real", "", Fails)]);
+    project.save("a.txt", "three\n");
+    run(&project, &[("flips", "", Fails), ("real", "", Passes)]);
+    run(&project, &[("flips", "", Passes), ("real", "", Passes)]);
+    let log = json(&project, &["log"]);
+    let flaky: Vec<bool> = log["runs"].as_array().expect("a list").iter().map(|run| run["flaky"] == true).collect();
+    assert_eq!(flaky, [false, true, false, false, false], "{log:#}");
+}
+
+#[test]
 fn the_index_made_again_from_the_evidence_gives_the_same_answers() {
     let project = with_a_past();
     let before = answers(&project);
@@ -323,6 +338,8 @@ fn what_is_not_there_is_an_error_with_a_way_out() {
         assert!(output.stderr.contains(message) && output.stderr.contains("hint:"), "{arguments:?}: {}", output.snapshot());
     }
     assert_eq!(json(&project, &["log", "--task", "T9"])["runs"], Value::Array(Vec::new()));
+    let unknown = project.proctor(["log", "--task", "T9"]).success();
+    assert!(unknown.stderr.contains("no run of a task `T9` is known"), "{}", unknown.snapshot());
     let none = project.proctor(["log", "--since", "2999-01-01"]).success();
     assert_eq!((none.stdout.as_str(), none.stderr.contains("no run fits")), ("", true));
 }

@@ -9,6 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::common::{Project, WRITES_TO_SHARED, fake_tool, playwright_modules, python_plain, repository};
+use crate::specification_runs::{project as specified, task};
 
 /// Where Debian's package puts the browser.
 const CHROMIUM: &str = "/usr/bin/chromium";
@@ -29,6 +30,15 @@ fn a_person_follows_a_project_on_the_page() {
     );
     project.save("flips.txt", &flips);
     drive(&project, "live.mjs");
+}
+
+/// Without the service nobody watches the files, so the page looks at them itself.
+#[test]
+#[ignore = "long tier"]
+fn a_page_without_the_service_says_how_the_files_are_now() {
+    let mut failing = task("T102");
+    failing["testExecution"]["steps"][1]["parameters"]["command"] = "cat totals.txt | grep 9.99".into();
+    drive(&specified(&[task("T101"), failing]), "alone.mjs");
 }
 
 #[test]

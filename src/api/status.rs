@@ -16,7 +16,7 @@ use crate::model::{
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StatusV1 {
-    /// The service that answers; `None` if the command line read the state itself.
+    /// The service that answers; `None` if the command line read the state itself, and where `proctor open` serves the page without the service.
     pub service: Option<ServiceV1>,
     /// The projects that the request asks for.
     pub projects: Vec<ProjectStatusV1>,

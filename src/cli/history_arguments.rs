@@ -8,8 +8,8 @@ use crate::cli::project_place::ProjectPlace;
 
 /// List the runs of a project, newest first
 ///
-/// Each line has the verdict, the tree, how long the run took, how its tests ended, and what failed. `flaky` says that a failure of the
-/// run passed on an equal tree. Without a filter the runs are read from the ledger; with one, from the index of tests.
+/// Each line has the verdict, the tree, how long the run took, how its tests ended, and what failed. `flaky` says that every failure
+/// that made the run red passed on an equal tree. Without a filter the runs are read from the ledger; with one, from the index of tests.
 ///
 /// Examples:
 ///   proctor log --failed --since 2d

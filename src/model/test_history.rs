@@ -78,7 +78,8 @@ pub struct LoggedRun {
     /// The first tests that failed, by the tool's own id: at most [`LoggedRun::SHOWN_TESTS`]. Those of checks whose failures the policy
     /// allows are not among them.
     pub failed_tests: Vec<String>,
-    /// Whether a failure of the run is flaky: on an equal tree, the same test or check passed.
+    /// Whether every failure that made the run red is flaky: on an equal tree, the same test or check passed. Of a run that is not red:
+    /// whether any failure of it is.
     pub flaky: bool,
     pub evidence: ProofState,
 }
@@ -278,6 +279,8 @@ pub struct MatrixTest {
     pub since: Option<Timestamp>,
     /// The newest of the runs that had the test.
     pub last_run: RunId,
+    /// How many of the runs after that one have a whole list of the check's tests, without this test. If it is not 0, the test is gone.
+    pub runs_without_it: u64,
     /// A letter for each run: `p` passed, `f` failed, `e` error, `s` skipped, `x` both passed and failed, `.` not in that run.
     pub cells: String,
 }

@@ -29,9 +29,18 @@ pub enum ProjectError {
     /// No slot of the machine-wide queue became free in time.
     #[error("gave up after {} s of waiting for other runs' actions (still under way: {under_way})", wait.as_secs())]
     Queue { under_way: usize, wait: Duration },
-    /// Evidence of a run could not be written or read.
+    /// Evidence could not be written, or the store could not be read.
     #[error("failed to keep the evidence")]
     Evidence(#[source] EvidenceError),
+    /// Files of a sealed run could not be read.
+    #[error("the evidence of run {run_id} {}", if *is_gone { "is gone" } else { "cannot be read" })]
+    RunEvidence {
+        run_id: RunId,
+        /// Whether another program removed the run's directory.
+        is_gone: bool,
+        #[source]
+        source: EvidenceError,
+    },
     /// The index over the ledgers could not be used.
     #[error("failed to use the index")]
     Index(#[source] IndexError),
@@ -218,10 +227,13 @@ impl ProjectError {
             | Self::ApprovedMeanwhile { .. } => CommandExit::PersonNeeded,
             Self::Patterns(_) | Self::ProtectedTooMany { .. } => CommandExit::SpecificationWrong,
             Self::Report { .. } => CommandExit::EvidenceWrong,
-            Self::Evidence(error) if error.is_changed_evidence() => CommandExit::EvidenceWrong,
+            Self::Evidence(error) | Self::RunEvidence { source: error, .. } if error.is_changed_evidence() => {
+                CommandExit::EvidenceWrong
+            }
             Self::Sandbox(error) if error.is_of_settings() => CommandExit::SpecificationWrong,
             Self::Lock(_)
             | Self::Evidence(_)
+            | Self::RunEvidence { .. }
             | Self::Index(_)
             | Self::Tree(_)
             | Self::Snapshot(_)
@@ -249,10 +261,14 @@ impl ProjectError {
             Self::Queue { .. } => {
                 "run the command again when they are done, or raise `max_parallel` or `wait` in `[queue]`".to_owned()
             }
-            Self::Evidence(EvidenceError::NotAsSealed { run_id, .. }) => {
+            Self::RunEvidence { run_id, is_gone: true, .. } => {
+                format!("put its directory back from a backup or an export; `proctor verify {run_id}` says what else is missing")
+            }
+            Self::Evidence(EvidenceError::NotAsSealed { run_id, .. })
+            | Self::RunEvidence { source: EvidenceError::NotAsSealed { run_id, .. }, .. } => {
                 format!("`proctor verify {run_id}` says what else was changed; put the file back from a backup or an export")
             }
-            Self::Evidence(error) => error.hint().to_owned(),
+            Self::Evidence(error) | Self::RunEvidence { source: error, .. } => error.hint().to_owned(),
             Self::Index(error) => error.hint().to_owned(),
             Self::Tree(error) => error.hint(),
             Self::Sandbox(error) => error.hint().to_owned(),

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::evidence::{self, LedgerLookup, NewestLines, Store};
+use crate::evidence::{self, EvidenceError, LedgerLookup, NewestLines, Store};
 use crate::model::{Digest, LedgerLine, OverallStatus, ProjectId, PruneReason, RunId, RunLine, RunRecord, Sequence, TaskId};
 use crate::project::error::ProjectError;
 use crate::report::{ExecutionReportV2, parse, report_hash};
@@ -176,7 +176,8 @@ pub(crate) fn sealed_report(
     run_id: &RunId,
 ) -> Result<ExecutionReportV2, ProjectError> {
     let wrong = |problem: String| ProjectError::Report { run_id: run_id.clone(), problem };
-    let bytes = evidence::read_report(store, project, task, run_id).map_err(ProjectError::Evidence)?;
+    let bytes = evidence::read_report(store, project, task, run_id);
+    let bytes = bytes.map_err(|error| unread_run(store, project, (task, run_id), error))?;
     // The hash is checked before the report is parsed: if the file was changed, errors in it do not matter.
     let value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
     let known = run_of_ledger(store, project, run_id)?.and_then(|run| run.sealed);
@@ -184,6 +185,18 @@ pub(crate) fn sealed_report(
         return Err(wrong("it is not the one the ledger knows".to_owned()));
     }
     parse(&bytes).map_err(|error| wrong(error.to_string()))
+}
+
+/// Returns the error to report where files of a sealed run cannot be read.
+pub(crate) fn unread_run(
+    store: &Store,
+    project: &ProjectId,
+    (task, run_id): (&TaskId, &RunId),
+    source: EvidenceError,
+) -> ProjectError {
+    let places = [store.run_directory(project, task, run_id), store.archive_path(project, task, run_id)];
+    let is_gone = places.iter().all(|place| matches!(place.try_exists(), Ok(false)));
+    ProjectError::RunEvidence { run_id: run_id.clone(), is_gone, source }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::model::{
 };
 use crate::project::checked_index::{catch_up, catch_up_and_name};
 use crate::project::error::{ProjectError, system_error_behind};
-use crate::project::ledger_runs::{LedgerRuns, newest_sealed_run, pruned_since, run_with_number};
+use crate::project::ledger_runs::{LedgerRuns, newest_sealed_run, pruned_since, run_with_number, unread_run};
 use crate::project::registration::{DirectoryOwner, RootDirectory};
 use crate::project::repaired_index::{Announce, announce_with, open_index, open_index_in_memory};
 use crate::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, parse};
@@ -279,7 +279,7 @@ impl StoreReader {
     fn unless_pruned(&self, project: &ProjectId, run: &RecordedRun, error: EvidenceError) -> ProjectError {
         match pruned_since(&self.store, project, &run.run_id) {
             Ok(Some(why)) => ProjectError::Pruned { run_id: run.run_id.clone(), why },
-            Ok(None) | Err(_) => ProjectError::Evidence(error),
+            Ok(None) | Err(_) => unread_run(&self.store, project, (&run.task, &run.run_id), error),
         }
     }
 

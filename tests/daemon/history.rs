@@ -82,7 +82,7 @@ fn past_runs_and_tests_are_answered_as_the_commands_print_them() {
         ("runs?limit=-1", 400, "badRequest"),
         ("runs?failed=maybe", 400, "badRequest"),
         ("runs?since=today", 400, "badRequest"),
-        ("compare?from=2", 404, "notFound"),
+        ("compare?from=2", 400, "badRequest"),
         ("compare?from=2&to=3&x=1", 400, "badRequest"),
     ];
     for (path, code, kind) in wrong {

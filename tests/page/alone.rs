@@ -86,6 +86,7 @@ fn without_the_service_the_command_serves_the_page_from_the_store_until_it_is_st
     assert_eq!(projects["projects"][0]["standing"]["verdict"]["result"], "FAILED", "{projects:#}");
     let status = get(&page.address, "/v1/status", &bearer).json();
     assert_eq!(status["projects"][0]["tasks"][0]["state"], "fresh", "{status:#}");
+    assert!(status["service"].is_null(), "the page looks at the files again where no service tells of saves: {status:#}");
     let verdict = get(&page.address, &format!("/v1/projects/{id}/verdict"), &bearer).json();
     assert_eq!(verdict["project"]["tasks"][0]["failures"]["total"], 1, "{verdict:#}");
     let paths = [
@@ -210,6 +211,21 @@ fn the_key_o_of_a_watch_opens_the_page_at_the_run_on_the_screen_and_ends_with_th
     watch.ended();
     poll(LATE, "the page to end", || std::net::TcpStream::connect(&page.address).is_err().then_some(()));
     assert_eq!(ticket_files(&project), Vec::<String>::new());
+}
+
+#[test]
+fn the_key_o_of_a_watch_whose_first_run_goes_on_opens_the_page_of_all_projects() {
+    let (project, browser) = with_browser(project("sleep 100"));
+    let mut watch = project.proctor(["watch"]).at_terminal();
+    watch.wait_for("check", LATE);
+    watch.press("o");
+    let page = await_browser(&browser);
+    let text = fs::read_to_string(&page.file).expect("it is ours");
+    assert!(text.contains("&amp;to=/\""), "{text}");
+    let projects = get(&page.address, "/v1/projects", &format!("Bearer {}", token(&page))).json();
+    assert_eq!(projects["projects"].as_array().map(Vec::len), Some(1), "{projects:#}");
+    watch.press("q");
+    watch.ended();
 }
 
 #[test]

@@ -10,6 +10,10 @@ use serde_json::Value;
 use super::{OpenedPage, ask_socket, connect, get, newest_run, open_page, send, ticket_files, token};
 use crate::common::{Project, WRITES_TO_SHARED, poll};
 use crate::daemon::{LATE, project, start_serving};
+use crate::history::{
+    self,
+    End::{Fails, Passes},
+};
 
 /// How long it may take until the page hears of a save. On an idle machine it takes some milliseconds.
 const HEARD: Duration = Duration::from_secs(5);
@@ -176,8 +180,48 @@ fn the_matrix_and_the_trends_say_how_runs_went() {
     assert_eq!(trends["timeToGreen"].as_array().map(Vec::len), Some(1), "{trends:#}");
     assert_eq!((&trends["checks"][0]["check"], &trends["checks"][0]["runs"]), (&"check".into(), &4.into()), "{trends:#}");
     assert!(trends["p50Ms"]["default"].is_u64() && trends["p95Ms"]["default"].is_u64(), "{trends:#}");
-    for wrong in ["matrix?runs=501", "matrix?tests=x", "trends?runs=2001", "trends?task=%"] {
+    for wrong in ["matrix?runs=501", "matrix?tests=x", "trends?runs=2001", "trends?task=%", "compare?from=2", "compare"] {
         assert_eq!(ask_socket(&project, &format!("GET /v1/projects/{id}/{wrong}"), "").0, 400, "{wrong}");
+    }
+    daemon.interrupt();
+}
+
+#[test]
+fn a_test_that_is_gone_does_not_fail_now() {
+    let project = history::project();
+    history::run(&project, &[("alpha", "", Passes), ("gone", "", Fails), ("stays", "", Passes)]);
+    project.save("a.txt", "two\n");
+    history::run(&project, &[("alpha", "", Passes), ("stays", "", Fails)]);
+    let daemon = start_serving(&project);
+    let id = id_of(&project);
+    let (code, matrix) = ask_socket(&project, &format!("GET /v1/projects/{id}/matrix"), "");
+    assert_eq!(code, 200, "{matrix}");
+    let tests: Vec<(&str, &str, u64)> = matrix["tests"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|test| {
+            let (name, cells) = (test["test"]["id"].as_str().expect("an id"), test["cells"].as_str().expect("cells"));
+            (name, cells, test["runsWithoutIt"].as_u64().expect("a count"))
+        })
+        .collect();
+    assert_eq!(tests, [("a::stays", "fp", 0), ("a::alpha", "pp", 0), ("a::gone", ".f", 1)], "{matrix:#}");
+    daemon.interrupt();
+}
+
+#[test]
+fn a_run_whose_files_another_program_removed_is_said_to_be_gone() {
+    let project = project("exit 1");
+    project.proctor(["run"]).status(1);
+    let run = newest_run(&project);
+    let daemon = start_serving(&project);
+    let id = id_of(&project);
+    fs::remove_dir_all(project.store().run_directory("default")).expect("it is ours");
+    for path in [format!("runs/{run}"), format!("runs/{run}/files/execution-report.json")] {
+        let (_, answer) = ask_socket(&project, &format!("GET /v1/projects/{id}/{path}"), "");
+        let message = answer["error"]["message"].as_str().expect("a message");
+        assert!(message.starts_with(&format!("the evidence of run {run} is gone: ")), "{path}: {answer}");
+        assert_eq!(answer["error"]["kind"], "evidenceWrong", "{path}: {answer}");
     }
     daemon.interrupt();
 }

@@ -80,6 +80,7 @@ export async function openPage(context, ...args) {
   });
   const page = await context.newPage();
   watchPage(page);
+  page.ticketFile = readFileSync(file, "utf8");
   await page.goto(`file://${file}`);
   await page.waitForSelector("#main", { timeout: BOUND });
   opening.child.unref();

@@ -69,11 +69,59 @@ equal(tasksToTry([]), ["default"], "own checks are asked for where no task is kn
 equal(tasksToTry(["pay", "cart"]), ["cart", "pay"], "a project with specifications alone has no task of its own checks");
 equal(tasksToTry(["cart", "default"]), ["default", "cart"], "own checks come first");
 
+const { noTimeToGreen } = await load("trends.js");
+const note = (judged, ended = 0) => noTimeToGreen(judged, ended)?.[0] ?? null;
+equal(note([]), "never red", "without a verdict nothing was red");
+equal(note(["PASSED", "PASSED"]), "never red", "a task that always passed was never red");
+equal(note(["FAILED", "FAILED"]), "still red", "a task whose every run is red is not called never red");
+equal(note(["FAILED", "PASSED"]), "still red", "a red that has not ended has no duration");
+equal(note(["PASSED", "FAILED"]), "not known", "when the first red began is not known");
+equal(note(["PASSED", "FAILED", "PASSED"], 1), null, "a red that ended has a duration");
+
+const { inOrder } = await load("chart.js");
+const back = [{ at: "2026-01-01T10:00:00Z", name: "run 3" }, { at: "2026-01-01T12:00:00Z", name: "run 2" }, { at: "no time", name: "" }, { at: "2026-01-01T11:00:00Z", name: "run 1" }];
+equal(inOrder(back).map((point) => point.name), ["run 1", "run 2", "run 3"], "a clock that went back changes no order of runs");
+
+const { lastPart } = await load("text.js");
+const end = (name) => name.slice(lastPart(name));
+equal(end("tests/test_a.py::Class::test_b"), "test_b", "the last part of a test's id");
+equal(end("tests/test_a.py::test_b[a/b::c]"), "test_b[a/b::c]", "a parameter is not cut");
+equal(end("pkg.test_a.test_b[x/y]"), "pkg.test_a.test_b[x/y]", "a parameter of a name without a path is not cut");
+equal(end("app/[slug]/page.test.js"), "page.test.js", "a directory may have brackets");
+equal(end("app/[slug]/test_a.py::test_b[x/y]"), "test_b[x/y]", "a directory with brackets, and a parameter");
+equal(end("shop.py"), "shop.py", "a name without a path is whole");
+
+const { statusNow } = await load("matrix.js");
+const now = (cells, runsWithoutIt) => statusNow({ cells, runsWithoutIt });
+equal([now(".f.", 0).tone, now(".f.", 0).word], ["failed", "failed"], "a run that left the check out says nothing of its tests");
+equal([now(".f.", 1).tone, now(".f.", 1).word], ["none", "not in the last 1 run"], "a test that is gone does not fail now");
+equal(now("..s", 2).letter, ".", "nor is it skipped");
+
 const { runStart } = await load("format.js");
 equal(runStart("exec-20260304T093000.250Z-000042"), Date.UTC(2026, 2, 4, 9, 30, 0, 250), "when a run began is in its id");
 equal(runStart(undefined), null, "a run without an id has no beginning");
 
-const { changedProjects, withStream } = await load("live.js");
+const { worstTask } = await load("now.js");
+const pair = { id: "a", root: "/a" };
+const ofTasks = (...tasks) => ({ statuses: { a: { id: "a", tasks: tasks.map(([task, state, result = null]) => ({ task, state, result, verdict: null })) } }, running: {}, saved: {} });
+const worst = (...tasks) => worstTask(ofTasks(...tasks), pair)?.task;
+const [green, red] = [["T101", "fresh", "PASSED"], ["T102", "fresh", "FAILED"]];
+equal(worst(green, red), "T102", "a failed task stands for its project");
+equal(worst(red, green, ["T103", "stale"], ["T104", "needsHuman"]), "T102", "a failure is worse than what is not known");
+equal(worst(green, ["T103", "stale"], ["T104", "needsHuman"]), "T104", "a task that waits for a person is worse than an old verdict");
+equal(worst(green, ["T103", "stale"]), "T103", "an old verdict is worse than a pass");
+equal(worst(green, ["T105", "noVerdict"]), "T105", "a task without a verdict has not passed");
+equal(worst(red, ["T106", "running"]), "T106", "what runs comes first");
+equal(worst(green, ["T100", "fresh", "PASSED"]), "T101", "of equal ones it is the first");
+equal(worst(), undefined, "a project without tasks has no worst one");
+
+const { changedProjects, nextLook, withStream } = await load("live.js");
+const looked = (service, running, ...states) => nextLook({ service, running, statuses: { a: { id: "a", tasks: states.map((state) => ({ state })) } } });
+equal(looked(null, {}, "fresh"), 3000, "without the service no event tells of a save, so the files are looked at again");
+equal(looked({ version: "0" }, {}, "fresh"), null, "the service tells of everything");
+equal(looked(null, {}, "fresh", "running"), 500, "a run whose events nobody hears is asked for again soon");
+equal(looked({ version: "0" }, {}, "running"), 500, "also beside the service");
+equal(looked({ version: "0" }, { a: {} }, "running"), null, "the events of a run that is followed tell of its end");
 const standing = (...runs) => ({ statuses: { a: { run: runs[0] } }, projects: ["a", "b"].map((id, at) => ({ id, run: runs[at] })) });
 equal(changedProjects(standing(1, 1), standing(1, 2)), ["b"], "only what is another than before is asked for again");
 const held = new Set();

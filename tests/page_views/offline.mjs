@@ -15,6 +15,8 @@ await withBrowser(async (browser) => {
   const page = await openFile(context, exported);
   const shown = await until("the exported run", async () => { const found = (await textOf(page, "#main")) ?? ""; return found.includes("assert 7 == 6") ? found : null; });
   check(shown.includes("test_total"), "the failure is there", shown);
+  const spoken = await page.locator("[role=status][aria-live]").allTextContents();
+  check(spoken.every((words) => words === ""), "nothing is said of a verdict as of now, which the file does not have", spoken);
   const offered = await page.locator(".tabs a").allTextContents();
   check(!offered.includes("Compare") && offered.includes("Runs"), "only views with answers are offered", offered);
   for (const tab of offered) {

@@ -51,7 +51,13 @@ pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result
     }
     if runs.is_empty() {
         let is_filtered = taken.is_some() || filter != RunFilter { most: options.limit, ..RunFilter::default() };
-        render::note(if is_filtered { "no run fits" } else { "no runs yet: `proctor run` makes the first" });
+        let of_task = RunFilter { of_task: filter.of_task.clone(), most: 1, ..RunFilter::default() };
+        let unknown =
+            filter.of_task.as_ref().filter(|_| archive.logged_runs(&project, &of_task).is_ok_and(|runs| runs.is_empty()));
+        match unknown {
+            Some(task) => render::note(&format!("no run of a task `{task}` is known: `proctor status` lists the tasks")),
+            None => render::note(if is_filtered { "no run fits" } else { "no runs yet: `proctor run` makes the first" }),
+        }
     }
     // The list of the runs is the answer; claims that cannot be read are left out of it.
     let claims = archive.refuted_claims(&project).unwrap_or_default();

@@ -46,7 +46,8 @@ const QUEUING: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub(super) struct ControlContext {
     pub(super) calls: Sender<Call>,
-    pub(super) service: ServiceV1,
+    /// `None` where the page is served without the service.
+    pub(super) service: Option<ServiceV1>,
     /// The environment of the service. Checks get only the variables of it that the allow-list names.
     pub(super) ambient: Arc<BTreeMap<OsString, OsString>>,
     pub(super) history: HistoryPlace,
@@ -217,7 +218,7 @@ async fn status(desk: &ControlContext) -> Result<StatusV1, ErrorV1> {
             Err(error) => return Err(error),
         }
     }
-    Ok(StatusV1 { service: Some(desk.service.clone()), projects })
+    Ok(StatusV1 { service: desk.service.clone(), projects })
 }
 
 /// Refuses a run if the service's environment differs from the caller's, because the result could differ from the

@@ -213,7 +213,9 @@ fn answer(archive: &StoreReader, question: &HistoryQuestion) -> Result<Response,
             Ok(respond(200, &TestPastV1::new(project, past)))
         }
         HistoryRoute::Compare => {
-            let run = |name: &str| find_run(archive, &project, question.given.get(name).map(String::as_str).unwrap_or_default());
+            let missing =
+                |name: &str| ErrorV1::new(ErrorKindV1::BadRequest, format!("`{name}` is missing"), "write from=RUN&to=RUN");
+            let run = |name: &str| find_run(archive, &project, question.given.get(name).ok_or_else(|| missing(name))?);
             let (from, to) = (run("from")?, run("to")?);
             let compared = archive.compare_runs(&project, &from.run_id, &to.run_id)?;
             let comparison =

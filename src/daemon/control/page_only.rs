@@ -9,13 +9,12 @@ use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
 
-use crate::api::{ErrorV1, PageTicketV1, ServiceV1};
+use crate::api::{ErrorV1, PageTicketV1};
 use crate::daemon::control::handlers::ControlContext;
 use crate::daemon::control::history::HistoryPlace;
 use crate::daemon::control::page_server::PageDesk;
 use crate::daemon::service::Call;
 use crate::page::RawOutput;
-use crate::process::clock;
 
 /// The page of a process that is no service.
 pub(crate) struct PageOnly {
@@ -33,11 +32,10 @@ impl PageOnly {
         open_files: u64,
     ) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let service = ServiceV1 { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), since: clock::now() };
         let ambient = Arc::new(ambient);
         let history = HistoryPlace::new(state_root, Arc::clone(&ambient));
         let page = Arc::new(PageDesk::new(directory, open_files, stopped));
-        Self { context: ControlContext { calls, service, ambient, history, page }, stop }
+        Self { context: ControlContext { calls, service: None, ambient, history, page }, stop }
     }
 
     /// Listens, and makes a ticket for a browser. `raw_output` is what the page will show.

@@ -60,7 +60,7 @@ impl ControlServer {
         let (stop, stopped) = watch::channel(false);
         let directory = socket.path().parent().unwrap_or(Path::new("/")).to_owned();
         let page = Arc::new(PageDesk::new(directory, open_files, stopped.clone()));
-        let context = ControlContext { calls, service, ambient, history, page: Arc::clone(&page) };
+        let context = ControlContext { calls, service: Some(service), ambient, history, page: Arc::clone(&page) };
         let task = tokio::spawn(accept_all(listener, context, stopped));
         Ok(Self { task, stop, page, _socket: socket })
     }

@@ -164,7 +164,10 @@ pub(super) fn problem_of(error: &ProjectError) -> HealthProblem {
             _,
         ) => HealthProblem::LauncherGone,
         (
-            ProjectError::Evidence(_) | ProjectError::Index(_) | ProjectError::Lock(LockError::Evidence(_)),
+            ProjectError::Evidence(_)
+            | ProjectError::RunEvidence { .. }
+            | ProjectError::Index(_)
+            | ProjectError::Lock(LockError::Evidence(_)),
             Some(libc::EACCES | libc::EPERM | libc::EROFS | libc::ENOENT | libc::ENOTDIR),
         ) => HealthProblem::StoreNotWritable,
         _ => HealthProblem::Other,

@@ -53,9 +53,10 @@ function axisDuration(milliseconds) {
   return `${Number((milliseconds / 60_000).toPrecision(3))} min`;
 }
 
-// Oldest first. Runs stand side by side whatever time lies between them: a night would else press a day's runs into a line.
-function inOrder(points) {
-  return points.filter((point) => !Number.isNaN(Date.parse(point.at))).sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
+// Oldest first, as the runs were made; `points` are newest first. A clock that went back changes no order. Runs stand side by side whatever time
+// lies between them: a night would else press a day's runs into a line.
+export function inOrder(points) {
+  return points.filter((point) => !Number.isNaN(Date.parse(point.at))).reverse();
 }
 
 function Told({ of, isShown }) {

@@ -153,6 +153,51 @@ const LONGEST_PAUSE = 5000;
 const MOST_STREAMS = 3;
 const STREAMLESS_INTERVAL = 3000;
 
+// How often somebody looks whether there is a question to ask. A run that is over may be told while its process still keeps the project locked:
+// the answer is "running" then, and no event follows.
+const LOOK_INTERVAL = 500;
+// A look at large projects takes its time. So many times as long as the last one took, nobody looks again.
+const REST_AFTER_LOOK = 4;
+
+// After how many milliseconds the projects are looked at again although no event came; null if events tell of everything. Without the service
+// nobody watches the files, so no event tells of a save.
+export function nextLook({ service, statuses, running }) {
+  const isUnfollowed = Object.values(statuses).some((project) => !running[project.id] && project.tasks.some((task) => task.state === "running"));
+  if (isUnfollowed) return LOOK_INTERVAL;
+  return service === null ? STREAMLESS_INTERVAL : null;
+}
+
+async function lookAgain() {
+  const before = live.get();
+  await refresh();
+  for (const project of changedProjects(before, live.get())) grow(project);
+}
+
+// Beside the stream: looks again where events do not tell of everything. A page that nobody sees asks nothing, and asks when it is seen again.
+function lookBesideStream() {
+  let asked = Date.now();
+  let rest = 0;
+  let isLooking = false;
+  const look = async (isDueAtOnce) => {
+    const pause = nextLook(live.get());
+    if (pause === null || isLooking || document.hidden || live.get().stream !== "open") return;
+    if (!isDueAtOnce && Date.now() - asked < Math.max(pause, rest)) return;
+    isLooking = true;
+    const begun = Date.now();
+    await lookAgain();
+    asked = Date.now();
+    rest = REST_AFTER_LOOK * (asked - begun);
+    isLooking = false;
+  };
+  const seen = () => look(true);
+  document.addEventListener("visibilitychange", seen);
+  const timer = setInterval(() => {
+    if (connection.get().state === "open") return look(false);
+    clearInterval(timer);
+    document.removeEventListener("visibilitychange", seen);
+  }, LOOK_INTERVAL);
+}
+
 // Keeps one of the browser's few streams while `act` goes on. Returns whether one was free. `locks` are shared by the tabs of one server.
 export async function withStream(act, locks) {
   if (!locks) return act().then(() => true);
@@ -171,13 +216,12 @@ export async function withStream(act, locks) {
 export async function follow() {
   await refresh();
   if (isOffline) return;
+  lookBesideStream();
   while (connection.get().state === "open" && !(await withStream(followEvents, navigator.locks))) {
     change({ stream: "intervals" });
     await new Promise((done) => setTimeout(done, STREAMLESS_INTERVAL));
     if (connection.get().state !== "open") return;
-    const before = live.get();
-    await refresh();
-    for (const project of changedProjects(before, live.get())) grow(project);
+    await lookAgain();
   }
 }
 

@@ -51,6 +51,8 @@ function summary(test) {
 }
 
 export function statusNow(test) {
+  // A test that the newest lists do not have neither fails nor passes now.
+  if (test.runsWithoutIt > 0) return { letter: ".", word: `not in the last ${count(test.runsWithoutIt, "run")}`, tone: "none" };
   const letter = [...test.cells].find((cell) => cell !== ".") ?? ".";
   return { letter, word: CELL_WORDS[letter] ?? letter, tone: { p: "passed", f: "failed", e: "failed", s: "skipped", x: "flaky" }[letter] ?? "none" };
 }
@@ -116,12 +118,12 @@ export function Matrix({ tests, runs, project, selected }) {
     return html`<div key=${test.test.key} role="listitem" style=${style}><a class="matrix-row" aria-current=${index === selected ? "true" : undefined} href=${href(project, "tests", test.test.key)} data-row="test">
       <span class="matrix-name"><${PathName} of=${test.test.id} /></span>
       <span class=${`matrix-flips ${test.flipsOnEqualTrees > 0 ? "tone-flaky" : "quiet"}`}>${test.flipsOnEqualTrees > 0 ? count(test.flipsOnEqualTrees, "flip") : ""}</span>
-      <span class=${`matrix-age ${now.tone === "failed" ? "tone-failed" : "quiet"}`}><span class="visually-hidden">${now.word} </span>${test.since ? html`<${Time} at=${test.since} />` : ""}</span>
+      <span class=${`matrix-age ${now.tone === "failed" ? "tone-failed" : "quiet"}`}><span class="visually-hidden">${now.word} </span>${test.runsWithoutIt > 0 ? html`<span title=${now.word} aria-hidden="true">gone</span>` : test.since ? html`<${Time} at=${test.since} />` : ""}</span>
       <span class="visually-hidden">${summary(test)}</span>
     </a></div>`;
   };
   return html`<div class="matrix">
-    <div class="matrix-head" aria-hidden="true"><span class="matrix-name">test</span><span class="matrix-flips">flips</span><span class="matrix-age">for</span><span class="matrix-runs">newest run right</span></div>
+    <div class="matrix-head" aria-hidden="true"><span class="matrix-name">test</span><span class="matrix-flips">flips</span><span class="matrix-age">since</span><span class="matrix-runs">newest run right</span></div>
     <${VirtualList} total=${tests.length} rowHeight=${MATRIX_ROW_HEIGHT} drawRow=${drawRow} selected=${selected} label="Tests, those that flip first" onScroll=${onScroll} className="matrix-list">
       <div class="matrix-canvas"><canvas ref=${canvas} aria-hidden="true" onMouseMove=${(event) => point(found(event))} onMouseLeave=${() => point(null)} onClick=${(event) => { const at = found(event); if (at) go(href(project, "runs", runNumber(at.run.runId))); }}></canvas></div>
     <//>
@@ -139,7 +141,7 @@ export function MatrixTable({ tests, runs, project }) {
     <div class="table-tools"><button type="button" class="button small" disabled=${at === 0} onClick=${() => turn(at - 1)}>Previous tests</button> <span role="status">page ${at + 1} of ${pages}</span> <button type="button" class="button small" disabled=${at === pages - 1} onClick=${() => turn(at + 1)}>Next tests</button></div>
     <div class="table-scroll" tabindex="0" role="region" aria-label="Tests and runs"><table class="matrix-table">
       <thead><tr><th scope="col">Test</th><th scope="col">Flips</th><th scope="col">Since</th>${runs.map((run) => html`<th scope="col" key=${run.runId}><a href=${href(project, "runs", runNumber(run.runId))} title=${endOf(run).word}>${runNumber(run.runId)}</a></th>`)}</tr></thead>
-      <tbody>${shown.map((test) => html`<tr key=${test.test.key}><th scope="row"><a href=${href(project, "tests", test.test.key)}><${PathName} of=${test.test.id} /></a></th><td>${test.flipsOnEqualTrees}</td><td>${test.since ? html`<${Time} at=${test.since} />` : "–"}</td>${[...test.cells].map((cell) => html`<td class=${`cell-${cell === "." ? "absent" : cell}`}>${cell === "." ? "–" : CELL_WORDS[cell] ?? cell}</td>`)}</tr>`)}</tbody>
+      <tbody>${shown.map((test) => html`<tr key=${test.test.key}><th scope="row"><a href=${href(project, "tests", test.test.key)}><${PathName} of=${test.test.id} /></a></th><td>${test.flipsOnEqualTrees}</td><td>${test.runsWithoutIt > 0 ? statusNow(test).word : test.since ? html`<${Time} at=${test.since} />` : "–"}</td>${[...test.cells].map((cell) => html`<td class=${`cell-${cell === "." ? "absent" : cell}`}>${cell === "." ? "–" : CELL_WORDS[cell] ?? cell}</td>`)}</tr>`)}</tbody>
     </table></div>
   </div>`;
 }

@@ -36,6 +36,16 @@ export function headlineOf(state, project, task) {
   return standingOf(task);
 }
 
+// What a project with several tasks shows: the first of these that one of its tasks has.
+const WORST_FIRST = ["running", "failed", "attention", "stale", "queued", "none", "passed"];
+
+// The task that stands for its project where there is room for one; undefined if the project has none.
+export function worstTask(state, project) {
+  const place = (task) => WORST_FIRST.indexOf(headlineOf(state, project, task).tone);
+  const [first, ...others] = tasksOf(state, project);
+  return others.reduce((worst, task) => (place(task) < place(worst) ? task : worst), first);
+}
+
 export function projectName(project) {
   const root = project.root ?? "";
   return root.slice(root.lastIndexOf("/") + 1) || project.id;
@@ -90,14 +100,15 @@ export function Overview() {
 
 function ProjectCard({ project, state }) {
   const tasks = tasksOf(state, project);
-  const head = headlineOf(state, project, tasks[0]);
+  const worst = worstTask(state, project);
+  const head = headlineOf(state, project, worst);
   const health = (state.statuses[project.id] ?? project.standing ?? {}).health;
   return html`<a class=${`card edge-${head.tone}`} href=${href(project.id)} data-row="project">
     <span class="card-head"><${Mark} tone=${head.tone} size=${22} /><strong><${Line} of=${projectName(project)} /></strong></span>
     <span class="card-word">${head.word}</span>
     <span class="quiet"><${PathName} of=${project.root} /></span>
-    ${tasks[0]?.verdict?.ended ? html`<span class="quiet">last verdict <${Time} at=${tasks[0].verdict.ended} /></span>` : null}
-    ${tasks.slice(1).map((task) => { const each = standingOf(task); return html`<span class="card-task"><${Mark} tone=${each.tone} size=${13} /> <${Line} of=${task.task} mono=${true} /> <span class="quiet">${each.word}</span></span>`; })}
+    ${worst?.verdict?.ended ? html`<span class="quiet">last verdict <${Time} at=${worst.verdict.ended} /></span>` : null}
+    ${tasks.length < 2 ? null : tasks.map((task) => { const each = headlineOf(state, project, task); return html`<span class="card-task"><${Mark} tone=${each.tone} size=${13} /> <${Line} of=${task.task} mono=${true} /> <span class="quiet">${each.word}</span></span>`; })}
     ${health ? html`<span class="warn"><${Mark} tone="attention" size=${14} /> <${Line} of=${health.message} /></span>` : null}
   </a>`;
 }
@@ -106,7 +117,7 @@ export function Now({ project }) {
   const state = useStore(live);
   const tasks = tasksOf(state, project);
   const [chosen, choose] = useState(null);
-  const task = tasks.find((one) => one.task === chosen) ?? tasks[0];
+  const task = tasks.find((one) => one.task === chosen) ?? worstTask(state, project);
   const name = task?.task ?? "default";
   const query = `/v1/projects/${encodeURIComponent(project.id)}`;
   const runs = useAnswer(hasAnswer(`${query}/runs`) ? `${query}/runs?limit=${STRIP_RUNS}&task=${encodeURIComponent(name)}` : null, project.id);
@@ -259,13 +270,14 @@ export function RunRow({ run }) {
     <span class="row-age quiet"><${Time} at=${run.started} /></span>`;
 }
 
-// Says the verdict for people who do not see the page, each time it changes.
+// Says the verdict for people who do not see the page, each time it changes; of several tasks that of the worst.
 export function VerdictSpeaker({ project }) {
   const state = useStore(live);
   const [said, say] = useState("");
-  const task = project ? tasksOf(state, project)[0] : null;
+  const task = project ? worstTask(state, project) : null;
   const head = project ? headlineOf(state, project, task) : null;
-  const words = head && head.word !== "Saved" ? `${projectName(project)}: ${head.word}. ${head.says}` : said;
+  const name = project && tasksOf(state, project).length > 1 ? `${projectName(project)}, ${task.task}` : project && projectName(project);
+  const words = head && head.word !== "Saved" ? `${name}: ${head.word}. ${head.says}` : said;
   useEffect(() => { if (words !== said) say(words); }, [words]);
   return html`<div class="visually-hidden" role="status" aria-live="polite">${shownLine(said)}</div>`;
 }

@@ -5,7 +5,7 @@ import { Compare } from "./compare.js";
 import { Help, followKeys, helpIsOpen, setKeys } from "./keys.js";
 import { follow, live } from "./live.js";
 import { Mark } from "./marks.js";
-import { NewProject, Now, Overview, VerdictSpeaker, headlineOf, projectName, tasksOf } from "./now.js";
+import { NewProject, Now, Overview, VerdictSpeaker, headlineOf, projectName, worstTask } from "./now.js";
 import { ConnectionBanner, Empty, Problem, Waiting } from "./parts.js";
 import { followAddress, go, href, place, replacePlace } from "./route.js";
 import { Runs } from "./runs.js";
@@ -71,11 +71,12 @@ function ThemeButton() {
 
 function LiveSign() {
   const { state } = useStore(connection);
-  const { stream } = useStore(live);
+  const { stream, service } = useStore(live);
   if (isOffline) return html`<span class="live-sign is-off" title="This file holds answers from when it was made">exported</span>`;
   const isLive = state === "open" && stream === "open";
+  const follows = service === null ? "Runs are shown as they are sealed, and files are looked at every few seconds: no service runs" : "The page follows the service";
   if (state === "open" && stream === "intervals") return html`<span class="live-sign" title="Other tabs follow the service; this one asks it every few seconds"><i aria-hidden="true"></i>every 3 s</span>`;
-  return html`<span class=${`live-sign ${isLive ? "" : "is-off"}`} title=${isLive ? "The page follows the service" : "The page gets no news"}><i aria-hidden="true"></i>${isLive ? "live" : state === "open" ? "connecting" : "not connected"}</span>`;
+  return html`<span class=${`live-sign ${isLive ? "" : "is-off"}`} title=${isLive ? follows : "The page gets no news"}><i aria-hidden="true"></i>${isLive ? "live" : state === "open" ? "connecting" : "not connected"}</span>`;
 }
 
 function Top({ at, project, state }) {
@@ -89,7 +90,7 @@ function Top({ at, project, state }) {
 }
 
 function TabMark({ state, project }) {
-  return html`<${Mark} tone=${headlineOf(state, project, tasksOf(state, project)[0]).tone} size=${13} />`;
+  return html`<${Mark} tone=${headlineOf(state, project, worstTask(state, project)).tone} size=${13} />`;
 }
 
 function View({ at, project }) {
@@ -117,7 +118,7 @@ function Page() {
     if (!project) return undefined;
     return setKeys(Object.fromEntries([["g p", () => go("#/")], ...VIEWS.filter(([, , , needs]) => isOffered(needs, project.id)).map(([, part, key]) => [`g ${key}`, () => go(part === "now" ? href(project.id) : href(project.id, part))])]));
   }, [project?.id]);
-  const word = project ? headlineOf(state, project, tasksOf(state, project)[0]).word : "";
+  const word = project ? headlineOf(state, project, worstTask(state, project)).word : "";
   useEffect(() => {
     document.title = project ? `${at.view === "now" ? word : at.run ? `Run ${at.run}` : TITLES[at.view] ?? ""} · ${shownLine(projectName(project))} · proctor` : "proctor";
   }, [project, at, word]);
@@ -132,7 +133,7 @@ function Page() {
     <${Top} at=${at} project=${project} state=${state} />
     <${ConnectionBanner} />
     <main id="main" tabindex="-1">${inside}</main>
-    <${VerdictSpeaker} project=${project} />
+    ${hasAnswer("/v1/status") ? html`<${VerdictSpeaker} project=${project} />` : null}
     <div id="announcer" class="visually-hidden" role="status" aria-live="polite"></div>
     <${Help} />`;
 }

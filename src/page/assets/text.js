@@ -56,18 +56,25 @@ export function Lines({ of }) {
   return drawn(shownPieces(String(of ?? "").replace(/\r\n/g, "\n"), "\n\t"));
 }
 
+// Where the last part of a path or of a test's id begins. What stands in the brackets at the end of a parametrised test is a part of its name.
+export function lastPart(text) {
+  const parameter = text.endsWith("]") ? text.indexOf("[", Math.max(0, text.indexOf("::"))) : -1;
+  const path = parameter < 0 ? text : text.slice(0, parameter);
+  const cut = Math.max(path.lastIndexOf("::"), path.lastIndexOf("/"));
+  if (cut < 0) return 0;
+  return cut + (path.startsWith("::", cut) ? 2 : 1);
+}
+
 // The last part of a path or of a test's id, for narrow places.
 export function EndOfPath({ of }) {
   const text = String(of ?? "");
-  const cut = Math.max(text.lastIndexOf("::"), text.lastIndexOf("/"));
-  return html`<bdi class="mono" title=${shownLine(text)}>${drawn(shownPieces(cut < 0 ? text : text.slice(cut + (text.startsWith("::", cut) ? 2 : 1))))}</bdi>`;
+  return html`<bdi class="mono" title=${shownLine(text)}>${drawn(shownPieces(text.slice(lastPart(text))))}</bdi>`;
 }
 
 // A path or a test's id: the part that tells it apart from others stays readable when the line is cut.
 export function PathName({ of }) {
   const text = String(of ?? "");
-  const cut = Math.max(text.lastIndexOf("::"), text.lastIndexOf("/"));
-  if (cut <= 0) return html`<bdi class="mono path-name" title=${shownLine(text)}><span class="path-end">${drawn(shownPieces(text))}</span></bdi>`;
-  const split = cut + (text.startsWith("::", cut) ? 2 : 1);
+  const split = lastPart(text);
+  if (split <= 1) return html`<bdi class="mono path-name" title=${shownLine(text)}><span class="path-end">${drawn(shownPieces(text))}</span></bdi>`;
   return html`<bdi class="mono path-name" title=${shownLine(text)}><span class="path-start">${drawn(shownPieces(text.slice(0, split)))}</span><span class="path-end">${drawn(shownPieces(text.slice(split)))}</span></bdi>`;
 }

@@ -12,6 +12,15 @@ function Figure({ value, name, note }) {
   return html`<div class="figure"><dt>${name}</dt><dd>${value}</dd>${note ? html`<dd class="quiet figure-note">${note}</dd>` : null}</div>`;
 }
 
+// Why there is no duration from red to green; null if there is one. `judged` are the results of the runs with a verdict, newest first; `ended` is
+// the number of reds whose beginning and end are known.
+export function noTimeToGreen(judged, ended) {
+  if (ended > 0) return null;
+  if (!judged.includes("FAILED")) return ["never red", "No run was red."];
+  if (judged[0] === "FAILED") return ["still red", "No red has ended: the newest run is red."];
+  return ["not known", "How long it was red is not known: when it became red lies before these runs, or the clock went back."];
+}
+
 export function Trends({ project }) {
   const [limit, setLimit] = useState(200);
   const [task, setTask] = useState(null);
@@ -30,6 +39,7 @@ export function Trends({ project }) {
   const ids = new Set(runs.map((run) => run.runId));
   const reds = data.timeToGreen.filter((one) => ids.has(one.from) || ids.has(one.to));
   const toGreen = percentile(reds.map((one) => one.seconds * 1000), 0.5);
+  const noTime = noTimeToGreen(judged.map((run) => run.result), reds.length);
   const checks = data.checks.filter((check) => check.task === chosen);
   const most = Math.max(1, ...checks.map((check) => check.totalMs));
   const counted = runs.filter((run) => run.passed !== null && run.passed !== undefined);
@@ -43,7 +53,7 @@ export function Trends({ project }) {
       <${Figure} name="Median run" value=${duration(median)} note="half are faster" />
       <${Figure} name="Slow run" value=${duration(slow)} note="19 of 20 are faster" />
       <${Figure} name="Passed" value=${judged.length === 0 ? "–" : `${Math.round((100 * green) / judged.length)} %`} note=${`${green} of ${judged.length} with a verdict`} />
-      <${Figure} name="Red to green" value=${toGreen === null ? "–" : duration(toGreen)} note=${reds.length === 0 ? "never red" : `median of ${reds.length}`} />
+      <${Figure} name="Red to green" value=${toGreen === null ? "–" : duration(toGreen)} note=${noTime ? noTime[0] : `median of ${reds.length}`} />
     </dl>
     <section aria-label="Duration of runs"><div class="section-head"><h2>Duration</h2><span class="quiet legend"><span><i class="key-square tone-failed"></i> failed</span> <span><i class="key-dash"></i> median</span> <span><i class="key-dots"></i> 95 %</span></span></div>
       <${DurationChart} points=${runs.filter((run) => run.durationMs !== null).map((run) => ({ at: run.started, milliseconds: run.durationMs, isFailed: run.result === "FAILED", name: `run ${runNumber(run.runId)}` }))} median=${median} slow=${slow} /></section>
@@ -55,7 +65,7 @@ export function Trends({ project }) {
         <tbody>${checks.map((check) => html`<tr key=${check.check}><th scope="row"><${Line} of=${check.check} /><span class="cost" aria-hidden="true"><span style=${{ width: `${(100 * check.totalMs) / most}%` }}></span></span></th><td>${duration(check.totalMs)}</td><td>${duration(check.p50Ms)}</td><td>${duration(check.p95Ms)}</td><td>${check.runs}</td></tr>`)}</tbody></table></div>
       </section>
       <section aria-label="Red to green"><div class="section-head"><h2>Red to green</h2></div>
-        ${reds.length === 0 ? html`<p class="quiet">No red run was followed by a green one here.</p>` : html`<ul class="rows">${reds.slice(0, 12).map((one) => html`<li class="row" key=${one.from}><span class="row-name">run <a href=${href(project.id, "runs", runNumber(one.from))}>${runNumber(one.from)}</a> → <a href=${href(project.id, "runs", runNumber(one.to))}>${runNumber(one.to)}</a></span><span class="row-time">${duration(one.seconds * 1000)}</span></li>`)}</ul>`}
+        ${noTime ? html`<p class="quiet">${noTime[1]}</p>` : html`<ul class="rows">${reds.slice(0, 12).map((one) => html`<li class="row" key=${one.from}><span class="row-name">run <a href=${href(project.id, "runs", runNumber(one.from))}>${runNumber(one.from)}</a> → <a href=${href(project.id, "runs", runNumber(one.to))}>${runNumber(one.to)}</a></span><span class="row-time">${duration(one.seconds * 1000)}</span></li>`)}</ul>`}
       </section>
     </div>
   </div>`;

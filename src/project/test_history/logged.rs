@@ -142,6 +142,7 @@ impl StoreReader {
         looked: &mut Looked,
     ) -> Result<(), ProjectError> {
         let results = self.index.checks_of_run(project, past.sequence).map_err(ProjectError::Index)?;
+        let (mut has_flaky, mut is_wholly_flaky) = (false, true);
         for (place, (check, result)) in results.iter().enumerate() {
             let is_last_attempt = results.get(place + 1).is_none_or(|(next, _)| next.number != check.number);
             let has_failed = result.status != ResultType::Success;
@@ -151,13 +152,15 @@ impl StoreReader {
             }
             let failed: Vec<u32> =
                 result.not_passed.iter().filter(|test| test.outcome.is_failure()).map(|test| test.position).collect();
+            let makes_red = has_failed && is_last_attempt && result.blocks;
             if result.reused.is_some() || (!has_failed && failed.is_empty()) {
+                is_wholly_flaky &= !makes_red;
                 continue;
             }
             self.look_at(project, check.number, looked)?;
             if let Some((of_check, of_tests)) = looked.flips.get(&check.number) {
                 let is_flaky = |flips: &Flips| flips.failures.contains(&past.sequence);
-                logged.flaky |= is_flaky(of_check) || of_tests.values().any(is_flaky);
+                has_flaky |= is_flaky(of_check) || of_tests.values().any(is_flaky);
             }
             if !is_last_attempt || (has_failed && !result.blocks) {
                 continue;
@@ -167,11 +170,18 @@ impl StoreReader {
                 result.roster.into_iter().filter(|number| !looked.rosters.contains_key(number)).collect();
             looked.rosters.extend(self.index.rosters(project, &lacking).map_err(ProjectError::Index)?);
             let roster = result.roster.and_then(|number| looked.rosters.get(&number));
-            let numbers = failed.iter().filter_map(|place| roster?.tests().get(*place as usize));
-            let names = numbers.filter_map(|number| Some(looked.names.as_ref()?.get(number)?.id.clone()));
+            let numbers: Vec<&u32> = failed.iter().filter_map(|place| roster?.tests().get(*place as usize)).collect();
+            if makes_red && let Some((of_check, of_tests)) = looked.flips.get(&check.number) {
+                let is_flaky = |flips: &Flips| flips.failures.contains(&past.sequence);
+                let are_tests = !numbers.is_empty() && numbers.iter().all(|test| of_tests.get(test).is_some_and(is_flaky));
+                is_wholly_flaky &= is_flaky(of_check) || are_tests;
+            }
+            let names = numbers.into_iter().filter_map(|number| Some(looked.names.as_ref()?.get(number)?.id.clone()));
             let room = LoggedRun::SHOWN_TESTS.saturating_sub(logged.failed_tests.len());
             logged.failed_tests.extend(names.take(room));
         }
+        // A red run is flaky if nothing but flaky failures made it red: one more may be a real one.
+        logged.flaky = if logged.failed_checks.is_empty() { has_flaky } else { is_wholly_flaky };
         Ok(())
     }
 

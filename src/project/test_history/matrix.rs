@@ -1,6 +1,6 @@
 //! How the tests of a task ended in its last runs: a letter for each test and run.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::model::{LoggedRun, MatrixTest, ProjectId, RunId, Sequence, TaskId, TestOutcome, Timestamp};
 use crate::project::error::ProjectError;
@@ -26,6 +26,8 @@ struct Row {
     older: Option<(TestOutcome, Timestamp)>,
     /// Whether an older result than those ended in another way.
     is_closed: bool,
+    /// How many runs that are newer than its last result have a whole list of tests, without it.
+    runs_without_it: u64,
 }
 
 /// The tests of a check, each with its place in `rows`.
@@ -34,11 +36,13 @@ struct Rows {
     places: HashMap<u32, usize>,
     rows: Vec<Row>,
     numbers: Vec<u32>,
+    /// The columns of the runs that have a whole list of the check's tests.
+    whole: BTreeSet<usize>,
 }
 
 impl StoreReader {
     /// Returns the last runs of a task, newest first, at most `runs`, and how its tests ended in them: those that passed and failed on equal
-    /// trees first, then those that fail now, at most `tests`. For a reused result, it is the one of the run that carried the check out.
+    /// trees first, then those that fail now and are still there, at most `tests`. For a reused result, it is the one of the run that carried the check out.
     ///
     /// # Errors
     /// When the ledger or the index cannot be read.
@@ -66,12 +70,13 @@ impl StoreReader {
                 let Some(last) = row.cells.iter().position(|cell| *cell != ABSENT) else { continue };
                 let (Some(test), Some((outcome, since))) = (known.get(&test), row.end(&starts)) else { continue };
                 found.push((
-                    outcome.is_failure(),
+                    outcome.is_failure() && row.runs_without_it == 0,
                     MatrixTest {
                         test: test.clone(),
                         flips_on_equal_trees: flips,
                         since,
                         last_run: runs[last].run_id.clone(),
+                        runs_without_it: row.runs_without_it,
                         cells: String::from_utf8_lossy(&row.cells).into_owned(),
                     },
                 ));
@@ -119,6 +124,7 @@ impl StoreReader {
                 rows.mark(result, &rosters, columns.len(), *column);
             }
         }
+        rows.count_runs_without();
         let flips_of = |test: &u32| flips.get(test).map_or(0, |flips| flips.trees);
         Ok(rows.numbers.into_iter().zip(rows.rows).map(|(test, row)| (test, flips_of(&test), row)).collect())
     }
@@ -134,6 +140,7 @@ impl StoreReader {
 impl Rows {
     /// Adds a result that is older than those that were added, or as old.
     fn add(&mut self, result: &CheckRun, rosters: &BTreeMap<u32, Roster>, columns: usize, column: Option<usize>) {
+        self.note_list(result, column);
         self.each(result, rosters, columns, |row, outcome| {
             if let Some(column) = column {
                 row.cells[column] = merged(row.cells[column], outcome);
@@ -150,11 +157,26 @@ impl Rows {
 
     /// Notes how the tests ended in a run that reused this result.
     fn mark(&mut self, result: &CheckRun, rosters: &BTreeMap<u32, Roster>, columns: usize, column: usize) {
+        self.note_list(result, Some(column));
         self.each(result, rosters, columns, |row, outcome| {
             row.cells[column] = merged(row.cells[column], outcome);
             // The attempts come in their order here, so the last one stays.
             row.ends[column] = Some(outcome);
         });
+    }
+
+    fn note_list(&mut self, result: &CheckRun, column: Option<usize>) {
+        if result.roster.is_some() && result.is_complete {
+            self.whole.extend(column);
+        }
+    }
+
+    /// Counts the runs without each test, after all results were added. The first column is that of the newest run.
+    fn count_runs_without(&mut self) {
+        for row in &mut self.rows {
+            let last = row.cells.iter().position(|cell| *cell != ABSENT).unwrap_or(row.cells.len());
+            row.runs_without_it = self.whole.range(..last).count() as u64;
+        }
     }
 
     fn each(
@@ -171,7 +193,7 @@ impl Rows {
             let outcome = other.map_or(TestOutcome::Passed, |other| other.outcome);
             let place = *self.places.entry(*test).or_insert_with(|| {
                 let (cells, ends) = (vec![ABSENT; columns], vec![None; columns]);
-                self.rows.push(Row { cells, ends, older: None, is_closed: false });
+                self.rows.push(Row { cells, ends, older: None, is_closed: false, runs_without_it: 0 });
                 self.numbers.push(*test);
                 self.rows.len() - 1
             });
@@ -238,7 +260,7 @@ mod tests {
             ([Some(Failed); 3], Some((Failed, five)), false, Some((Failed, None))),
             ([None; 3], Some((Failed, five)), true, None),
         ] {
-            let row = Row { cells: Vec::new(), ends: ends.to_vec(), older, is_closed };
+            let row = Row { cells: Vec::new(), ends: ends.to_vec(), older, is_closed, runs_without_it: 0 };
             assert_eq!(row.end(&starts), expected, "{ends:?} {older:?}");
         }
     }

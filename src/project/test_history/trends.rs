@@ -68,7 +68,8 @@ fn timed(run: PastRun) -> TimedRun {
 }
 
 /// Returns how long tasks stayed red, newest first. `runs` are the runs, newest first; `are_all` says whether there are no older ones. Where
-/// a task is red from the first of its runs on, older ones may have been red too, so nothing is told of that time.
+/// a task is red from the first of its runs on, older ones may have been red too, so nothing is told of that time, nor where the clock went
+/// back meanwhile.
 fn times_to_green(runs: &[PastRun], are_all: bool) -> Vec<TimeToGreen> {
     let mut red: BTreeMap<&TaskId, &PastRun> = BTreeMap::new();
     let mut known: BTreeSet<&TaskId> = BTreeSet::new();
@@ -81,8 +82,9 @@ fn times_to_green(runs: &[PastRun], are_all: bool) -> Vec<TimeToGreen> {
             Some(OverallResult::Passed) => {
                 known.insert(&run.task);
                 let Some(from) = red.remove(&run.task) else { continue };
-                let milliseconds = end(run).as_millis() - end(from).as_millis();
-                let seconds = u64::try_from(milliseconds).unwrap_or_default() / 1000;
+                // Where the clock went back meanwhile, it is not known how long the task was red.
+                let Ok(milliseconds) = u64::try_from(end(run).as_millis() - end(from).as_millis()) else { continue };
+                let seconds = milliseconds / 1000;
                 let (task, from, to) = (run.task.clone(), from.run_id.clone(), run.run_id.clone());
                 times.push(TimeToGreen { task, from, to, seconds });
             }
@@ -143,6 +145,17 @@ mod tests {
         // Of the other task nothing is known before its first failure.
         let times: Vec<u64> = times_to_green(&runs, false).iter().map(|time| time.from.number()).collect();
         assert_eq!(times, [2]);
+    }
+
+    #[test]
+    fn a_red_over_which_the_clock_went_back_has_no_duration() {
+        let (passed, failed) = (Some(OverallResult::Passed), Some(OverallResult::Failed));
+        let back = PastRun { started: Timestamp::from_millis(0), ..run(3, "default", passed) };
+        let mut runs =
+            [run(1, "default", passed), run(2, "default", failed), back, run(4, "default", failed), run(5, "default", passed)];
+        runs.reverse();
+        let times: Vec<u64> = times_to_green(&runs, true).iter().map(|time| time.from.number()).collect();
+        assert_eq!(times, [4]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::model::{DurationMs, ResultType, TestOutcome, shown_json};
+use crate::model::{DurationMs, ResultType, TestFailure, TestOutcome, shown_json};
 use crate::report::formats::junit::finding_line;
 use crate::report::formats::{
     OutgoingRun, fails_as_a_whole, failure_texts, failures_of, has_failed, is_allowed, outcome_word, reason, stable_name,
@@ -68,7 +68,7 @@ fn entries(run: &OutgoingRun, check: &ActionResultV2) -> Vec<Value> {
     let mut named: BTreeMap<&str, u32> = BTreeMap::new();
     tests.unwrap_or_default().iter().for_each(|test| *named.entry(stable_name(test)).or_default() += 1);
     for test in tests.unwrap_or_default() {
-        let mut entry = entry_of_test(run, check, test);
+        let mut entry = entry_of_test(run, check, (&failures, test));
         // Files may have tests of one name.
         if let Some(place) = test.location.as_ref().filter(|_| named.get(stable_name(test)).is_some_and(|count| *count > 1)) {
             let task = &run.report.test_specification.task_id;
@@ -87,8 +87,12 @@ fn entries(run: &OutgoingRun, check: &ActionResultV2) -> Vec<Value> {
     entries
 }
 
-fn entry_of_test(run: &OutgoingRun, check: &ActionResultV2, test: &TestRecordV1) -> Value {
-    let (message, trace) = failure_texts(test);
+fn entry_of_test(
+    run: &OutgoingRun,
+    check: &ActionResultV2,
+    (failures, test): (&BTreeMap<&str, &TestFailure>, &TestRecordV1),
+) -> Value {
+    let (message, trace) = failure_texts(failures, test);
     let status = match test.status {
         TestOutcome::Passed => "passed",
         TestOutcome::Failed | TestOutcome::Error if is_allowed(check) => "other",

@@ -1,7 +1,7 @@
 //! Workflow commands of GitHub Actions: one annotation for each failed test, finding and failed check.
 
 use crate::model::{FindingLevel, ResultType, shown_line};
-use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, is_allowed, reason};
+use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, failures_of, is_allowed, is_broken, reason};
 
 /// GitHub shows ten errors and ten warnings of a step. A few more are written, because other readers of the log show all.
 const MOST_OF_A_CHECK: usize = 50;
@@ -10,9 +10,9 @@ pub(super) fn write(run: &OutgoingRun) -> String {
     let mut lines = Vec::new();
     for check in run.checks() {
         let mut of_check = Vec::new();
-        let tests = run.tests_of(check);
+        let (tests, failures) = (run.tests_of(check), failures_of(check));
         for test in tests.unwrap_or_default().iter().filter(|test| test.status.is_failure()) {
-            let (first, _) = failure_texts(test);
+            let (first, _) = failure_texts(&failures, test);
             let place = test.location.as_ref().map(|place| (place.file.as_str(), place.line, None));
             let level = if is_allowed(check) { "warning" } else { "error" };
             of_check.push(command(level, place, &format!("{}: {}", check.name, test.full_name), &first));
@@ -28,8 +28,9 @@ pub(super) fn write(run: &OutgoingRun) -> String {
         }
         // What is left out are warnings before errors.
         of_check.sort_by_key(|line| !line.starts_with("::error "));
-        // Warnings alone do not say that the check did not succeed.
-        if !of_check.iter().any(|line| line.starts_with("::error ")) && fails_as_a_whole(check, tests) {
+        // Warnings alone do not say that the check did not succeed, and errors do not say that it could not do its work.
+        let says_nothing = !of_check.iter().any(|line| line.starts_with("::error "));
+        if (says_nothing || is_broken(check)) && fails_as_a_whole(check, tests) {
             let status = check.status.map_or("", ResultType::word);
             let level = if is_allowed(check) { "warning" } else { "error" };
             of_check.insert(0, command(level, None, &format!("{}: {status}", check.name), reason(check)));

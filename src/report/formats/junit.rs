@@ -2,10 +2,11 @@
 //! test, and one for a check without a record of tests, such as a linter. A check that could not do its work is an error and never green.
 //! What the policy allows is a passed case that has the failure as its output, because a reader of JUnit knows no warnings.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::model::{Diagnostic, ResultType, TestOutcome, has_hidden_characters};
-use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, is_allowed, is_error, reason};
+use crate::model::{Diagnostic, ResultType, TestFailure, TestOutcome, has_hidden_characters};
+use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, failures_of, is_allowed, is_error, reason};
 use crate::report::{ActionResultV2, TestRecordV1};
 
 /// The element that has the text of a failure that the policy allows. It does not say that the case failed.
@@ -115,7 +116,8 @@ fn write_case(xml: &mut String, case: &Case) {
 }
 
 fn cases(check: &ActionResultV2, tests: Option<&[TestRecordV1]>) -> Vec<Case> {
-    let mut cases: Vec<Case> = tests.unwrap_or_default().iter().map(case_of_test).collect();
+    let failures = failures_of(check);
+    let mut cases: Vec<Case> = tests.unwrap_or_default().iter().map(|test| case_of_test(&failures, test)).collect();
     if tests.is_none() || fails_as_a_whole(check, tests) {
         cases.push(case_of_check(check));
     }
@@ -133,8 +135,8 @@ impl CaseEnd {
     }
 }
 
-fn case_of_test(test: &TestRecordV1) -> Case {
-    let (message, text) = failure_texts(test);
+fn case_of_test(failures: &BTreeMap<&str, &TestFailure>, test: &TestRecordV1) -> Case {
+    let (message, text) = failure_texts(failures, test);
     let failed =
         |element, kind: &str| Some(CaseEnd { element, message: message.clone(), type_word: kind.to_owned(), body: text.clone() });
     Case {

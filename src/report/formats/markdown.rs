@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::model::{FindingLevel, ResultType, shown_line};
 use crate::report::ActionResultV2;
 use crate::report::formats::junit::finding_line;
-use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, is_allowed, reason};
+use crate::report::formats::{OutgoingRun, fails_as_a_whole, failure_texts, failures_of, is_allowed, is_broken, reason};
 
 /// At most this many failures of a check are listed.
 const LISTED: usize = 20;
@@ -56,24 +56,24 @@ fn row(check: &ActionResultV2) -> String {
     format!("| {} | {status}{flaky}{reused} | {duration} | {} |\n", plain(&check.name), tests.unwrap_or_default())
 }
 
-/// Returns a line for each failed test and finding of a check, or the reason if there is none.
+/// Returns a line for each failed test and finding of a check. The reason comes first if there is none, or the check could not do its work.
 fn failures(run: &OutgoingRun, check: &ActionResultV2) -> Vec<String> {
-    let tests = run.tests_of(check);
+    let (tests, failures) = (run.tests_of(check), failures_of(check));
     let failed = tests.unwrap_or_default().iter().filter(|test| test.status.is_failure());
-    let mut lines: Vec<String> = failed.map(|test| format!("{}: {}", test.full_name, failure_texts(test).0)).collect();
+    let mut lines: Vec<String> = failed.map(|test| format!("{}: {}", test.full_name, failure_texts(&failures, test).0)).collect();
     let findings = check.result.as_ref().map(|result| result.diagnostics.findings()).unwrap_or_default();
     // What is left out of a long list are warnings before errors.
     let of = |is_error: bool| findings.iter().filter(move |finding| (finding.severity == FindingLevel::Error) == is_error);
     lines.extend(of(true).chain(of(false)).map(finding_line));
-    if lines.is_empty() && fails_as_a_whole(check, tests) {
-        lines.push(reason(check).to_owned());
+    if (lines.is_empty() || is_broken(check)) && fails_as_a_whole(check, tests) {
+        lines.insert(0, reason(check).to_owned());
     }
     lines
 }
 
 /// Returns a text as one line that Markdown and HTML show as it is.
 fn plain(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
+    let line = text.lines().collect::<Vec<_>>().join(" ");
     let cut: String = line.chars().take(LONGEST).collect();
     let mut plain = String::new();
     for character in shown_line(&cut).chars() {

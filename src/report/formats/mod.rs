@@ -109,10 +109,16 @@ fn is_allowed(check: &ActionResultV2) -> bool {
     has_failed(check) && check.blocking == Some(false)
 }
 
-/// Returns whether a check did not succeed and no test of its record says so: the check as a whole is then a failure of its own.
+/// Returns whether a check could not do its work, such as one that was cut short. Failed tests and findings do not say so.
+fn is_broken(check: &ActionResultV2) -> bool {
+    has_failed(check) && !matches!(check.status, Some(ResultType::TestFailure | ResultType::ValidationFailure))
+}
+
+/// Returns whether a check did not succeed and no test of its record says so, or it could not do its work: the check as a whole is then a
+/// failure of its own.
 fn fails_as_a_whole(check: &ActionResultV2, tests: Option<&[TestRecordV1]>) -> bool {
     let is_told = tests.is_some_and(|tests| tests.iter().any(|test| test.status.is_failure()));
-    has_failed(check) && !is_told
+    has_failed(check) && (!is_told || is_broken(check))
 }
 
 /// Returns why a check ended as it did.
@@ -136,11 +142,15 @@ fn stable_name(test: &TestRecordV1) -> &str {
     test.report_name.as_deref().unwrap_or(&test.full_name)
 }
 
-/// Returns the first line of a failure, and its whole text.
-fn failure_texts(test: &TestRecordV1) -> (String, String) {
+/// Returns what a test failed with, as a line, and its whole text. `failures` are those of the report ([`failures_of`]): they say which
+/// line of a traceback is the error. For a test that the report leaves out, it is the first line that pytest marks as one (`E `), or else the
+/// first line, which of a traceback is only source text.
+fn failure_texts(failures: &BTreeMap<&str, &TestFailure>, test: &TestRecordV1) -> (String, String) {
     let whole = test.failure_messages.join("\n");
-    let first = whole.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned();
-    (first, whole)
+    let told = failures.get(stable_name(test)).map(|failure| failure.error.as_str());
+    let marked = whole.lines().filter_map(|line| line.strip_prefix("E "));
+    let line = told.into_iter().chain(marked).chain(whole.lines()).map(str::trim).find(|line| !line.is_empty());
+    (line.unwrap_or_default().to_owned(), whole)
 }
 
 fn is_error(outcome: TestOutcome) -> bool {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::model::{Diagnostic, Digest, FindingLevel, RelatedInformation, ResultType};
+use crate::model::{Diagnostic, Digest, FindingLevel, RelatedInformation, ResultType, TestFailure};
 use crate::report::formats::outgoing_run::is_relative;
 use crate::report::formats::sarif::{BASE, sentence};
-use crate::report::formats::{fails_as_a_whole, failure_texts, is_allowed, reason, stable_name};
+use crate::report::formats::{fails_as_a_whole, failure_texts, failures_of, is_allowed, is_broken, reason, stable_name};
 use crate::report::{ActionResultV2, TestRecordV1};
 
 /// The name of the fingerprint. A fingerprint that is made in another way gets another name.
@@ -50,13 +50,20 @@ impl<'a> Entry<'a> {
 
 pub(super) fn results_of_check(check: &ActionResultV2, tests: Option<&[TestRecordV1]>) -> Results {
     let mut results = Results::default();
+    // A finding keeps the level that its tool gave it. What proctor says itself is a warning where the policy allows it.
+    let level = if is_allowed(check) { FindingLevel::Warning } else { FindingLevel::Error };
+    let rule = check.status.map_or("SKIPPED", ResultType::word);
+    let of_check = format!("{}: {}", check.name, reason(check));
+    if is_broken(check) {
+        results.add(Entry::new(rule, level, &of_check));
+    }
     let findings = check.result.as_ref().map(|result| result.diagnostics.findings()).unwrap_or_default();
     // What is left out of too many results are warnings before errors.
     let of = |is_error: bool| findings.iter().filter(move |finding| (finding.severity == FindingLevel::Error) == is_error);
     of(true).for_each(|finding| results.add_finding(finding, &check.tool));
-    // A finding keeps the level that its tool gave it. What proctor says itself is a warning where the policy allows it.
-    let level = if is_allowed(check) { FindingLevel::Warning } else { FindingLevel::Error };
-    tests.unwrap_or_default().iter().filter(|test| test.status.is_failure()).for_each(|test| results.add_test(test, level));
+    let failures = failures_of(check);
+    let failed = tests.unwrap_or_default().iter().filter(|test| test.status.is_failure());
+    failed.for_each(|test| results.add_test(&failures, test, level));
     // Without a list of tests, the report still names those that failed first.
     if tests.is_none() {
         let failures = check.result.as_ref().and_then(|result| result.test_results.as_ref());
@@ -72,9 +79,8 @@ pub(super) fn results_of_check(check: &ActionResultV2, tests: Option<&[TestRecor
     }
     of(false).for_each(|finding| results.add_finding(finding, &check.tool));
     let says_nothing = !results.results.iter().any(|result| result["level"] == "error");
-    if says_nothing && fails_as_a_whole(check, tests) {
-        let rule = check.status.map_or("SKIPPED", ResultType::word);
-        results.add(Entry::new(rule, level, &format!("{}: {}", check.name, reason(check))));
+    if says_nothing && !is_broken(check) && fails_as_a_whole(check, tests) {
+        results.add(Entry::new(rule, level, &of_check));
     }
     results
 }
@@ -98,8 +104,8 @@ impl Results {
         });
     }
 
-    fn add_test(&mut self, test: &TestRecordV1, level: FindingLevel) {
-        let message = format!("{}: {}", test.full_name, failure_texts(test).0);
+    fn add_test(&mut self, failures: &BTreeMap<&str, &TestFailure>, test: &TestRecordV1, level: FindingLevel) {
+        let message = format!("{}: {}", test.full_name, failure_texts(failures, test).0);
         self.add(Entry {
             file: test.location.as_ref().map(|place| place.file.as_str()),
             region: [test.location.as_ref().and_then(|place| place.line), None, None, None],

@@ -7,7 +7,7 @@ use quick_xml::events::Event;
 use serde_json::{Value, json};
 
 use super::{ExportedRun, export_texts};
-use crate::model::{ActionId, ExportFormat, FindingLevel, OverallResult, ResultType, TestOutcome};
+use crate::model::{ActionId, ExportFormat, FindingLevel, OverallResult, ResultType, TestFailure, TestOutcome};
 use crate::report::{DiagnosticsV2, ExecutionReportV2, OutgoingRedactor, TestRecordV1, TestResultsRecordV1, parse, samples};
 
 const REPORT: &str = include_str!("../golden/execution-report.json");
@@ -161,6 +161,57 @@ fn a_failure_that_the_policy_allows_is_a_warning_in_every_format() {
     // The same failure is red where it blocks.
     report.step_execution.results[0].blocking = Some(true);
     assert_eq!(elements(&write(ExportFormat::Junit, &report, &BTreeMap::new()))["failure"], 1);
+}
+
+/// As after `pytest.exit` in the middle of the tests: the failed test is no reason for the end.
+#[test]
+fn a_check_that_was_cut_short_is_an_error_also_beside_a_failed_test() {
+    let why = "the report is incomplete";
+    let (mut report, first) = green();
+    let check = &mut report.step_execution.results[0];
+    check.status = Some(ResultType::ExecutionError);
+    check.result = None;
+    check.classification.as_mut().expect("the golden report has a reason").reason = why.to_owned();
+    let tests = record(&first, vec![test("a", TestOutcome::Passed), test("b", TestOutcome::Failed)]);
+    for format in text_formats() {
+        let text = write(format, &report, &tests);
+        assert!(text.contains(why), "{}: {text}", format.file_name());
+    }
+    let found = elements(&write(ExportFormat::Junit, &report, &tests));
+    assert_eq!((found["failure"], found["error"]), (1, 1));
+    let ctrf: Value = serde_json::from_str(&write(ExportFormat::Ctrf, &report, &tests)).expect("it is JSON");
+    assert_eq!(ctrf["results"]["summary"]["failed"], 2);
+    assert!(write(ExportFormat::Github, &report, &tests).starts_with("::error title="), "it is the first annotation");
+    // Failed tests alone explain a check whose tests failed.
+    report.step_execution.results[0].status = Some(ResultType::TestFailure);
+    assert_eq!(elements(&write(ExportFormat::Junit, &report, &tests)).get("error"), None);
+}
+
+#[test]
+fn a_failed_test_is_told_by_its_error_and_not_by_a_line_of_source() {
+    let traceback = "\ndef test_b():\n>       assert total() == 6\nE       assert 7 == 6\nE        +  where 7 = total()\n";
+    let (mut report, first) = green();
+    report.step_execution.results[0].status = Some(ResultType::TestFailure);
+    let failed = TestRecordV1 { failure_messages: vec![traceback.to_owned()], ..test("b", TestOutcome::Failed) };
+    let named = TestRecordV1 { full_name: "two\nlines".to_owned(), ..failed.clone() };
+    let other = TestRecordV1 { failure_messages: vec!["boom\nat x".to_owned()], ..test("c", TestOutcome::Failed) };
+    let tests = record(&first, vec![failed, named, other]);
+    let written = |report: &_, format| write(format, report, &tests);
+    let commands = written(&report, ExportFormat::Github);
+    assert!(
+        commands.contains("::assert 7 == 6\n") && commands.contains("::boom\n") && !commands.contains("::def "),
+        "{commands}"
+    );
+    assert!(written(&report, ExportFormat::Junit).contains("<failure message=\"assert 7 == 6\""));
+    assert!(written(&report, ExportFormat::Ctrf).contains("\"message\": \"assert 7 == 6\""));
+    assert!(written(&report, ExportFormat::Sarif).contains("b: assert 7 == 6"));
+    let summary = written(&report, ExportFormat::Markdown);
+    assert!(summary.contains("- two lines&#58; assert 7 == 6\n"), "a name with two lines keeps its message: {summary}");
+    // What the report says is the error comes before what the traceback marks.
+    let results = report.step_execution.results[0].result.as_mut().and_then(|result| result.test_results.as_mut());
+    let known = TestFailure { test_name: "b".to_owned(), error: "AssertionError: six".to_owned(), ..TestFailure::default() };
+    results.expect("the golden report has tests").failures = vec![known];
+    assert!(written(&report, ExportFormat::Github).contains("::AssertionError: six\n"));
 }
 
 #[test]
