@@ -83,7 +83,6 @@ fn a_first_run_opens_nothing_of_the_machine_by_itself() {
         let output = refused(&project, &["run"]);
         assert!(output.stderr.contains(said), "{}", output.snapshot());
         assert!(output.stderr.contains("proctor approve") && output.stderr.contains("config.toml"), "{}", output.snapshot());
-        assert!(output.stderr.contains("asks for more than a project may without an approval"), "{}", output.snapshot());
         project.save("proctor.toml", CHECK);
         project.proctor(["run"]).success();
         assert!(last_approval(&project)["terms"]["settings"].is_object());
@@ -185,9 +184,6 @@ fn a_file_of_variables_that_a_link_fetches_from_outside_is_asked_for_at_the_firs
     symlink(&outside, project.path().join(".env")).expect("it is ours");
     let output = refused(&project, &["run"]);
     assert!(output.stderr.contains(&format!("environment.env_file: {outside:?}")), "{}", output.snapshot());
-    fs::remove_file(project.path().join(".env")).expect("it is ours");
-    project.save(".env", "TOKEN=of-the-project\n");
-    project.proctor(["run"]).success();
 }
 
 /// A check that appends such a check to `proctor.toml` must not have it run by the next run.
