@@ -398,7 +398,10 @@ fn judge_once(
         add_what_they_wait_for(&mut tasks, &specifications.listed());
     }
     let mut problems = match &question.asked {
-        FilesRead::Described(Err(undescribed)) if look.own == OwnTask::Listed => undescribed.problems.to_vec(),
+        // Where the directory is gone, so are the files of which the problems tell.
+        FilesRead::Described(Err(undescribed)) if look.own == OwnTask::Listed && question.root.is_dir() => {
+            undescribed.problems.to_vec()
+        }
         FilesRead::Described(_) | FilesRead::Unlooked => Vec::new(),
     };
     if let Some((specifications, _)) = look.specifications

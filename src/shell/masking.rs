@@ -28,6 +28,8 @@ const LAST: &str = "ends with the status of the last command, whatever the ones 
 const CUTS: &str = "cuts the output short and may stop the command before its end";
 const UNREADABLE: &str = "cannot be read, and so nobody knows whether a failure before it, or in it, is handed on";
 
+const KEPT: &str = "ends with a status that was kept in a variable, and proctor does not follow it back to a command";
+
 const OWN_STATUS: &str = "let the command's own exit status decide";
 const SIMPLER: &str = "write it in a simpler way, or move it into a script file that is run as a command";
 
@@ -145,12 +147,25 @@ fn described(node: &ScriptPart, way: HidingWay) -> HiddenFailure {
     if node.lead == Lead::Or && way == HidingWay::Follows {
         return HiddenFailure { part, why: TURNS, instead: OWN_STATUS };
     }
+    if way == HidingWay::Follows && exits_with_variable(&node.text) {
+        return HiddenFailure {
+            part,
+            why: KEPT,
+            instead: "join the commands by `&&`, or move them into a script file that is run as a command",
+        };
+    }
     // A command that only succeeds is the problem by itself. Another operator before the command would not help, so the
     // advice is to let the status of the other command decide.
     let is_needless = way == HidingWay::Follows && matches!(node.text.trim(), "true" | ":" | "exit 0");
     let (why, instead) =
         WAYS.iter().find(|(one, _, _)| *one == way).map_or((LAST, OWN_STATUS), |(_, why, instead)| (*why, *instead));
     HiddenFailure { part, why, instead: if is_needless { OWN_STATUS } else { instead } }
+}
+
+/// Returns whether a command is `exit` with the value of a variable, such as `exit $r`.
+fn exits_with_variable(text: &str) -> bool {
+    let Some(status) = text.trim().strip_prefix("exit ") else { return false };
+    status.trim().trim_start_matches('"').strip_prefix('$').is_some_and(|name| !name.starts_with(['?', '(']))
 }
 
 fn unreadable(text: &str) -> HiddenFailure {

@@ -194,6 +194,10 @@ fn the_part_that_hides_the_failure_is_named_with_what_to_write_instead() {
             "`; echo b` ends with the status of the last command, whatever the ones before it did\n  join the commands by `&&`, or begin with `set -e`",
         ),
         (
+            "pytest; r=$?; rm -f x; exit $r",
+            "`; exit $r` ends with a status that was kept in a variable, and proctor does not follow it back to a command\n  join the commands by `&&`, or move them into a script file that is run as a command",
+        ),
+        (
             "pytest\nexit 0",
             "`exit 0` ends with the status of the last command, whatever the ones before it did\n  let the command's own exit status decide",
         ),

@@ -173,7 +173,7 @@ fn files_that_change_between_two_looks_keep_the_order_of_their_times() {
     };
     let modified = |name: &str| scene.base().join(name).metadata().expect("a file").modified().expect("a time");
     let mut copy = scene.open();
-    let mut follow = |copy: &mut ProjectCopy, milliseconds| {
+    let follow = |copy: &mut ProjectCopy, milliseconds| {
         let at = Timestamp::from_millis(second.as_millis() + milliseconds);
         assert_eq!(copy.bring_up_to(&scene.look(), at).expect("a copy"), CopyOutcome::Current);
     };

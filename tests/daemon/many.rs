@@ -111,3 +111,22 @@ fn a_service_whose_program_was_replaced_lets_the_run_end_and_starts_the_new_prog
     daemon.interrupt();
     project.proctor(["verify", "--all"]).success();
 }
+
+#[test]
+fn a_file_that_cannot_run_does_not_take_the_place_of_the_service() {
+    let project = super::project("grep -q one a.txt");
+    let program = project.root().join("bin/proctor");
+    fs::create_dir_all(project.root().join("bin")).expect("the directory is ours");
+    fs::copy(proctor(), &program).expect("a copy");
+    let mut daemon = project.command(&program, ["daemon"]).watch();
+    daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
+    project.proctor(["add"]).success();
+    let executable = fs::metadata(&program).expect("it is there").permissions();
+    fs::write(project.root().join("bin/new"), "garbage\n").expect("the directory is ours");
+    fs::set_permissions(project.root().join("bin/new"), executable).expect("it is ours");
+    fs::rename(project.root().join("bin/new"), &program).expect("it is ours");
+    daemon.wait_for_line("the notice", LATE, |line| line.contains("does not run") && line.contains("the old one goes on"));
+    project.save("a.txt", "two\n");
+    project.proctor(["wait", "--fresh"]).failure();
+    assert_eq!(daemon.interrupt().status, 130);
+}

@@ -230,6 +230,73 @@ fn a_project_that_is_gone_or_wrongly_configured_is_named_and_taken_up_again() {
 }
 
 #[test]
+fn a_project_that_was_moved_is_served_at_its_new_place() {
+    let project = project("grep -q one a.txt");
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    let id = project_id(&project);
+    let elsewhere = project.root().join("elsewhere");
+    let there = |arguments: &[&str]| project.proctor(arguments).directory(&elsewhere.display().to_string());
+    std::fs::rename(project.path(), &elsewhere).expect("it can be moved");
+    there(&["run", "--identity", "same"]).success();
+    let answer = there(&["wait", "--fresh", "--json"]).success().json();
+    assert_eq!(answer["project"]["serving"], "served");
+    assert_eq!(answer["project"]["root"], elsewhere.display().to_string());
+    // The save alone leads to a verdict.
+    let runs = project.store().committed_runs().len();
+    std::fs::write(elsewhere.join("a.txt"), "two\n").expect("it is ours");
+    let judged = || Some(project.store().committed_runs().len()).filter(|now| *now > runs).ok_or("no run");
+    poll(LATE, "the verdict", judged);
+    there(&["remove"]).success();
+    let (_, projects) = ask(&project, "GET /v1/projects", "");
+    assert_eq!((&projects["projects"][0]["id"], &projects["projects"][0]["serving"]), (&id.into(), &"notServed".into()));
+    let runs = project.store().committed_runs().len();
+    std::fs::write(elsewhere.join("a.txt"), "one\n").expect("it is ours");
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert_eq!(project.store().committed_runs().len(), runs, "a project that was removed is left alone");
+    daemon.interrupt();
+}
+
+#[test]
+fn a_directory_that_takes_the_place_of_a_project_is_not_taken_for_it() {
+    let project = project("true");
+    let mut daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    let toml = std::fs::read_to_string(project.path().join("proctor.toml")).expect("a text");
+    std::fs::rename(project.path(), project.root().join("aside")).expect("it can be moved");
+    std::fs::create_dir(project.path()).expect("nothing is there");
+    project.save("proctor.toml", &toml);
+    project.save("a.txt", "of another project\n");
+    let runs = project.store().committed_runs().len();
+    daemon.wait_for_line("the question", LATE, |line| line.contains("moved, replaced or cloned anew"));
+    assert_eq!(project.store().committed_runs().len(), runs);
+    daemon.interrupt();
+}
+
+#[test]
+fn a_run_whose_project_vanishes_before_a_check_starts_gets_no_verdict() {
+    let shared = "[sandbox]\nwritable = [\"../shared\"]\n";
+    let second = "[[check]]\nname = \"second\"\ncommand = [\"true\"]\nafter = [\"check\"]\n";
+    let first = settings("echo x >../shared/begun; until test -e ../shared/gate; do sleep 0.05; done");
+    let project = Project::new().toml(&format!("{first}\n{second}{shared}")).file("a.txt", "one\n");
+    let daemon = start_serving(&project);
+    let begun = project.shared("begun");
+    poll(LATE, "the first check", || if begun.exists() { Ok(()) } else { Err("not begun") });
+    std::fs::rename(project.path(), project.root().join("aside")).expect("it can be moved");
+    std::fs::write(project.shared("gate"), "").expect("the directory is ours");
+    let idle = || {
+        let (_, projects) = ask(&project, "GET /v1/projects", "");
+        if projects["projects"][0]["standing"]["doing"] == "idle" { Ok(()) } else { Err(projects.to_string()) }
+    };
+    poll(LATE, "the end of the run", idle);
+    let runs = project.store().committed_runs();
+    assert!(!runs.iter().any(|run| run["overallStatus"] == "FAILED"), "{runs:#?}");
+    std::fs::rename(project.root().join("aside"), project.path()).expect("nothing is there");
+    project.proctor(["wait", "--fresh"]).success();
+    daemon.interrupt();
+}
+
+#[test]
 fn files_that_the_checks_write_anew_in_every_run_are_named_by_the_status_and_do_not_run_for_ever() {
     let toml = settings("cat a.txt; date +%s%N > coverage.xml").replace("[evidence]", "writes = [\"coverage.xml\"]\n[evidence]");
     let project = Project::new().toml(&format!("{toml}[sandbox]\nsnapshot = \"require\"\n")).file("a.txt", "one\n");

@@ -2,6 +2,7 @@
 //! report. The projects' engines make all decisions about runs.
 
 mod calls;
+mod moves;
 mod refused;
 mod registry;
 mod renewal;
@@ -28,6 +29,7 @@ use crate::daemon::service::answering::from_open_failure;
 use crate::daemon::service::call::{Call, Reply};
 use crate::daemon::service::health::problem_behind;
 use crate::daemon::service::host::calls::stopping;
+use crate::daemon::service::host::moves::{RootNews, SeatSuccessor};
 use crate::daemon::service::ledger_news::LedgerNews;
 use crate::daemon::service::open::SessionMessage;
 use crate::daemon::service::opening::{OpeningReason, OpeningSettings, ProjectOpening, chain};
@@ -97,6 +99,10 @@ pub struct ServiceHost {
     /// Projects that are being closed because a client removed them, each with the client and the sender for its
     /// answer.
     removals: BTreeMap<ProjectSeat, (Asker, Reply<ProjectV1>)>,
+    /// What is opened when a project is closed that was moved or replaced.
+    successors: BTreeMap<ProjectSeat, SeatSuccessor>,
+    /// The projects whose directory vanished, with the moment at which the ledger is asked for another one.
+    vanished: BTreeMap<ProjectSeat, Moment>,
     /// The requests that the actions of each project made and the service refused, for the reports of their runs.
     refused_requests: BTreeMap<ProjectSeat, Arc<RefusedRequests>>,
     /// When people were last told of a refused request that belongs to no known project.
@@ -159,9 +165,14 @@ impl EventHost for ServiceHost {
         match event {
             LoopEvent::Signal(signal) => self.signalled(now, signal),
             LoopEvent::Project(session_id, ProjectArrival::Hints(hints)) => {
+                let news = RootNews::of(&hints);
                 self.with(session_id, |served, archive| served.hinted(now, hints, archive));
+                self.take_root_news(now, session_id, news);
             }
             LoopEvent::Project(session_id, ProjectArrival::Report(report)) => {
+                if let WorkerReport::Opened(opened) = &*report {
+                    self.end_others(now, session_id, &opened.scope.project);
+                }
                 let is_run_over = matches!(*report, WorkerReport::Over(_));
                 if matches!(*report, WorkerReport::Progress(Progress::ActionEnded(_))) {
                     self.tell_progress(session_id, now, true);
@@ -221,6 +232,8 @@ impl ServiceHost {
             say: settings.say,
             seats: BTreeMap::new(),
             removals: BTreeMap::new(),
+            successors: BTreeMap::new(),
+            vanished: BTreeMap::new(),
             refused_requests: BTreeMap::new(),
             told_of_stranger: None,
             notified: BTreeSet::new(),
@@ -257,12 +270,14 @@ impl ServiceHost {
         })
     }
 
-    /// Opens every project that the ledgers list as served and that is not in the loop yet.
+    /// Opens every project that the ledgers list as served, and that is not in the loop yet or was moved.
     fn open_all(&mut self, now: Moment) -> Result<(), ServiceError> {
         for project in self.archive.projects().map_err(ServiceError::Store)? {
-            if project.serving == Serving::Served && self.session_id_of(&project.id).is_none() {
-                let (id, root) = (Some(project.id.clone()), PathBuf::from(project.path));
-                self.session_id(now, id, root, OpeningReason::Served(project.id), None);
+            let (root, known) = (PathBuf::from(project.path), self.session_id_of(&project.id));
+            if let Some(known) = known {
+                self.move_to(now, known, root);
+            } else if project.serving == Serving::Served {
+                self.session_id(now, Some(project.id.clone()), root, OpeningReason::Served(project.id), None);
             }
         }
         Ok(())
@@ -331,6 +346,7 @@ impl ServiceHost {
         if self.program.next_moment().is_some_and(|moment| moment <= now) {
             self.look_at_own_program(now);
         }
+        self.look_for_vanished(now);
         let seats: Vec<ProjectSeat> = self.seats.keys().copied().collect();
         for session_id in seats {
             self.with(session_id, |served, archive| served.woken(now, archive));
@@ -350,6 +366,10 @@ impl ServiceHost {
     fn try_again(&mut self, session_id: ProjectSeat, now: Moment) {
         let Some(served) = self.seats.get(&session_id).filter(|served| served.is_to_be_opened(now)) else { return };
         let Some(id) = served.id.clone() else { return };
+        if self.follow_move(now, session_id) {
+            return;
+        }
+        let Some(served) = self.seats.get(&session_id) else { return };
         // If the directory does not exist, no launcher process is started.
         let root = served.root.clone();
         let begun = if root.is_dir() {
@@ -387,9 +407,13 @@ impl ServiceHost {
                 }
                 SessionMessage::Left => {
                     self.refused_requests.remove(&session_id);
+                    self.vanished.remove(&session_id);
+                    let successor = self.successors.remove(&session_id);
                     let Some(served) = self.seats.remove(&session_id) else { continue };
                     if let Some((asker, reply)) = self.removals.remove(&session_id) {
                         self.record_removal(&served, asker, reply);
+                    } else if let Some(successor) = successor.filter(|_| !self.is_ending()) {
+                        self.open_successor(successor, served);
                     }
                 }
             }
@@ -421,6 +445,7 @@ impl ServiceHost {
             .chain(program)
             .chain(turn)
             .chain(self.rests_at)
+            .chain(self.vanished.values().copied())
             .min()
     }
 

@@ -4,6 +4,7 @@
 //! occasion to look.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -11,12 +12,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::daemon::engine::Moment;
+use crate::process::clock::monotonic;
+use crate::process::run_own_command;
 use crate::watch::{FollowedFile, WatchHub};
 
 /// How long another file must stay as it is before it counts as the new program: it may still be written.
 const SETTLING: Duration = Duration::from_secs(1);
 /// The longest pause between two looks while the file is gone or not ready.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// How long the new program may take to print its version.
+const TRIAL: Duration = Duration::from_secs(2);
+/// How long it may take to end after it was asked to.
+const GRACE: Duration = Duration::from_millis(200);
+/// The most bytes that are read of what it prints.
+const LONGEST_VERSION: usize = 4 * 1024;
 
 /// The service's own program file.
 pub(super) struct OwnProgram {
@@ -25,6 +34,8 @@ pub(super) struct OwnProgram {
     own: Option<FileIdentity>,
     /// What was found instead, and whether it is looked at again.
     change: Option<ProgramChange>,
+    /// The file that could not be run when it was tried last.
+    unfit: Option<FileStamp>,
     /// The file, and the links by which its path leads to it. For what could not be watched, the ends of runs are the only occasions to
     /// look.
     _followed: Vec<FollowedFile>,
@@ -72,7 +83,7 @@ impl OwnProgram {
             hub.follow_file(&file, move || changed()).ok()
         };
         let followed = links_and_file(path).into_iter().filter_map(follow).collect();
-        Self { path: path.to_owned(), own, change: None, _followed: followed }
+        Self { path: path.to_owned(), own, change: None, unfit: None, _followed: followed }
     }
 
     /// Returns the path from which the new program is started.
@@ -88,6 +99,23 @@ impl OwnProgram {
     /// Looks at the file.
     pub(super) fn look(&mut self, now: Moment) -> ProgramState {
         self.judge(now, read(&self.path).as_ref().map(|metadata| (FileStamp::of(metadata), is_executable(metadata))))
+    }
+
+    /// Runs the new program once, with `--version`, before this process gives its place to it. If it does not run, it is tried again
+    /// later, and the error says why; it is `None` if the same file was tried before.
+    pub(super) fn try_out(&mut self, now: Moment) -> Result<(), Option<String>> {
+        let Err(why) = print_version(&self.path) else {
+            self.unfit = None;
+            return Ok(());
+        };
+        let found = self.change.and_then(|change| change.found);
+        let is_known = self.unfit.is_some() && self.unfit == found;
+        self.unfit = found;
+        if let Some(change) = &mut self.change {
+            change.pause = change.pause.saturating_mul(2).min(LONGEST_PAUSE);
+            change.again = now.plus(change.pause);
+        }
+        Err((!is_known).then_some(why))
     }
 
     /// Decides by what was found at the path: the file, and whether it may be executed.
@@ -129,6 +157,21 @@ impl FileStamp {
     }
 }
 
+/// Has a program print its version. The error says why it is no proctor that runs here.
+fn print_version(program: &Path) -> Result<(), String> {
+    let begun = monotonic();
+    let is_late = || monotonic().since(begun) >= TRIAL;
+    let arguments = [OsString::from("--version")];
+    let answer = run_own_command(program, &arguments, Path::new("/"), LONGEST_VERSION, GRACE, &is_late);
+    let answer = answer.map_err(|error| error.to_string())?;
+    match answer.code {
+        Some(0) if answer.stdout.starts_with(b"proctor ") => Ok(()),
+        Some(0) => Err("`--version` prints another name than `proctor`".to_owned()),
+        Some(code) => Err(format!("`--version` ends with {code}")),
+        None => Err("`--version` does not end by itself".to_owned()),
+    }
+}
+
 fn read(path: &Path) -> Option<Metadata> {
     fs::metadata(path).ok().filter(Metadata::is_file)
 }
@@ -160,7 +203,7 @@ mod tests {
     const OWN: FileIdentity = FileIdentity { device: 1, inode: 1 };
 
     fn program() -> OwnProgram {
-        OwnProgram { path: PathBuf::from("/usr/bin/proctor"), own: Some(OWN), change: None, _followed: Vec::new() }
+        OwnProgram { path: PathBuf::from("/usr/bin/proctor"), own: Some(OWN), change: None, unfit: None, _followed: Vec::new() }
     }
 
     fn file(inode: u64, bytes: u64) -> FileStamp {
@@ -195,6 +238,24 @@ mod tests {
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60]);
         assert_eq!(program.judge(now, Some((file(1, 9), true))), ProgramState::Same);
         assert_eq!(program.next_moment(), None);
+    }
+
+    #[test]
+    fn a_program_that_does_not_run_is_tried_again_and_named_once() {
+        let mut program = OwnProgram { path: PathBuf::from("/bin/sh"), ..program() };
+        for moment in [0, 1000] {
+            program.judge(Moment(moment), Some((file(2, 9), true)));
+        }
+        let why = program.try_out(Moment(1000)).expect_err("a shell is no proctor").expect("it is news");
+        assert!(why.starts_with("`--version` "), "{why}");
+        assert_eq!(program.next_moment(), Some(Moment(3000)));
+        assert_eq!(program.judge(Moment(2000), Some((file(2, 9), true))), ProgramState::Unsettled);
+        assert_eq!(program.judge(Moment(3000), Some((file(2, 9), true))), ProgramState::Replaced);
+        assert_eq!(program.try_out(Moment(3000)), Err(None));
+        assert_eq!(program.next_moment(), Some(Moment(7000)));
+        program.path = PathBuf::from("/bin/none");
+        program.judge(Moment(7000), Some((file(3, 9), true)));
+        assert!(program.try_out(Moment(8000)).is_err_and(|why| why.is_some()), "another file is news");
     }
 
     #[test]

@@ -111,6 +111,12 @@ impl ProjectSession {
         }
     }
 
+    /// Takes over the clients that waited for an earlier opening of the project, which has ended.
+    pub(super) fn take_clients(&mut self, earlier: Self) {
+        (self.waiters, self.runs, self.errands) = (earlier.waiters, earlier.runs, earlier.errands);
+        self.waiters.begin_anew();
+    }
+
     /// Returns whether something keeps the service from judging the project.
     pub(super) fn is_troubled(&self) -> bool {
         self.health.problem().is_some()

@@ -100,6 +100,11 @@ impl<R> Waiters<R> {
             .for_each(|waiter| waiter.stage = Stage::Looking(ticket));
     }
 
+    /// Notes that the project is opened anew. What the clients waited for does not come any more.
+    pub(super) fn begin_anew(&mut self) {
+        self.waiting.iter_mut().for_each(|waiter| waiter.stage = Stage::New);
+    }
+
     /// Notes that a planned status check is cancelled. The clients that waited for it need another status check.
     pub(super) fn put_off(&mut self, ticket: LookTicket) {
         self.waiting

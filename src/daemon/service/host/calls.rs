@@ -27,25 +27,25 @@ impl ServiceHost {
             }
             Call::Add { root, asker, reply } => self.add(now, &root, asker, reply),
             Call::Remove { project, asker, reply } => self.remove(now, &project, asker, reply),
-            Call::Run { project, request, reply } => match self.session_id_of(&project) {
-                Some(session_id) => {
+            Call::Run { project, request, reply } => match self.seat_for_call(now, &project) {
+                Ok(session_id) => {
                     let selection = if request.checks.is_empty() { Selection::All } else { Selection::Named(request.checks) };
                     let task = request.task.unwrap_or_else(TaskId::default_task);
                     let call = RunCall { task, selection, replies: vec![reply], tries: 0 };
                     self.with(session_id, |served, archive| served.request(now, call, archive));
                 }
-                None => drop(reply.send(Err(not_served(&project)))),
+                Err(why) => drop(reply.send(Err(why))),
             },
-            Call::Verdict { project, task, question, timeout, reply } => match self.session_id_of(&project) {
-                Some(session_id) => {
+            Call::Verdict { project, task, question, timeout, reply } => match self.seat_for_call(now, &project) {
+                Ok(session_id) => {
                     let deadline = now.plus(timeout);
                     self.with(session_id, |served, archive| served.ask(now, (task, question), deadline, reply, archive));
                 }
-                None => drop(reply.send(Err(not_served(&project)))),
+                Err(why) => drop(reply.send(Err(why))),
             },
-            Call::Errand { project, call } => match self.session_id_of(&project) {
-                Some(session_id) => self.with(session_id, |served, archive| served.send_on_errand(now, call, archive)),
-                None => drop(call.reply.send(Err(not_served(&project)))),
+            Call::Errand { project, call } => match self.seat_for_call(now, &project) {
+                Ok(session_id) => self.with(session_id, |served, archive| served.send_on_errand(now, call, archive)),
+                Err(why) => drop(call.reply.send(Err(why))),
             },
             Call::Cycle { project, task, reply } => {
                 let state = match self.session_id_of(&project) {

@@ -1,6 +1,6 @@
 //! The service starts its own program anew when the file was replaced: no further run begins, the runs under way end, and then the
-//! new program takes the place of this process. What was saved meanwhile is judged by the new one. If a run takes long, other
-//! projects are judged by the old one meanwhile.
+//! new program takes the place of this process. Before that the new program is run once, because nothing is left to go on if it fails.
+//! What was saved meanwhile is judged by the new one. If a run takes long, other projects are judged by the old one meanwhile.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const HOLDING: Duration = Duration::from_secs(60);
 impl ServiceHost {
     /// Looks whether the service's own program file was replaced. If it was, no further run begins.
     pub(super) fn look_at_own_program(&mut self, now: Moment) {
-        if self.step == ServiceStep::GoingOn && self.program.look(now) == ProgramState::Replaced {
+        if self.step == ServiceStep::GoingOn && self.program.look(now) == ProgramState::Replaced && self.new_program_runs(now) {
             self.step = ServiceStep::LettingRunsEnd { turn: now.plus(HOLDING), are_held: true };
             self.places.hold_runs();
             let path = self.program.path().display();
@@ -29,6 +29,18 @@ impl ServiceHost {
                 env!("CARGO_PKG_VERSION")
             ));
         }
+    }
+
+    /// Runs the new program once. If it does not run, this one goes on.
+    fn new_program_runs(&mut self, now: Moment) -> bool {
+        let Err(why) = self.program.try_out(now) else { return true };
+        if let Some(why) = why {
+            let path = self.program.path().display();
+            (self.say)(&format!(
+                "`{path}` is another program than the one that runs, and does not run: {why}; the old one goes on"
+            ));
+        }
+        false
     }
 
     /// Closes all projects, so that the new program can be started, if no run is under way any more.
