@@ -93,7 +93,7 @@ impl FailedAction<'_> {
         named
             .map(|(name, path)| {
                 format!(
-                    "`{name}` of the project's files names `{path}`, which only `writable` opens: if the command has to write there, put `writable = [{path:?}]` in `[sandbox]`"
+                    "`{name}` of the project's files names `{path}`, which only `writable` opens: if the command has to write there, put `writable = [\"{path}\"]` in `[sandbox]`"
                 )
             })
             .collect()

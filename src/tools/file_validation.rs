@@ -135,7 +135,7 @@ fn literal(part: &[u8]) -> String {
     format!("(?-u){}", part.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>())
 }
 
-/// Returns a text shortened to one line of at most [`QUOTED`] characters; a longer text ends with `…` behind them.
+/// Returns a text shortened to one line of at most [`QUOTED`] characters; a longer text ends with `…` and cuts no word.
 pub(super) fn quoted(text: &str) -> String {
     shortened(text, QUOTED).replace('\n', "\\n")
 }
