@@ -64,7 +64,8 @@ fn a_misspelt_module_or_subcommand_is_corrected_unless_it_ever_ran() {
     let before = [("tests", wrong.as_str()), ("lint", "bin/ruff chekc ."), ("other", "bin/ruff check .")];
     run(&project, &before);
     let with = |tests, lint| [("tests", tests), ("lint", lint), ("other", "bin/ruff check .")];
-    for (tests, lint) in [("true", before[1].1), (&*format!("{right} --co"), before[1].1), (before[0].1, "bin/ruff check src")] {
+    let collected = format!("{right} --co");
+    for (tests, lint) in [("true", before[1].1), (collected.as_str(), before[1].1), (before[0].1, "bin/ruff check src")] {
         is_asked(&project, &with(tests, lint));
     }
     is_free(&project, &with(&right, before[1].1));
