@@ -55,7 +55,7 @@ const TOP_DIRECTORIES: &[&str] = &[
 ];
 
 /// How a slash is written in addresses, in JSON and in source texts where it must not stand as itself, in small letters.
-const ENCODED_SLASHES: &[&str] = &["%2f", "\\u002f", "\\x2f"];
+const ENCODED_SLASHES: &[&str] = &["%2f", "%252f", "\\u002f", "\\x2f",];
 
 /// The characters of a path with encoded slashes, beside letters and digits.
 const IN_ENCODED_PATHS: &str = "._~-+%\\";
@@ -256,6 +256,9 @@ fn is_absolute(before: &str, from_slash: &str) -> bool {
     if ["[redacted: user]", "[redacted: host]"].iter().any(|label| before.ends_with(label)) {
         return false;
     }
+    if ends_in_escape(before) {
+        return true;
+    }
     match before.chars().next_back() {
         // `-I/opt/include`: an option and its value, without anything between.
         Some(last) if last.is_alphanumeric() => {
@@ -269,6 +272,16 @@ fn is_absolute(before: &str, from_slash: &str) -> bool {
         }
         Some(_) | None => true,
     }
+}
+
+/// Returns whether a text ends in a control character that is written as source text, such as `\n` in what pytest prints of a text with
+/// several lines, or in the end of a colour (`\x1b[36m`). What follows is the beginning of a word.
+fn ends_in_escape(before: &str) -> bool {
+    let Some(rest) = before.strip_suffix(|last: char| last.is_ascii_alphabetic()) else { return false };
+    let is_control = rest.ends_with('\\') && before.ends_with(['n', 't', 'r', 'f', 'v', 'b', 'a', 'e']);
+    let colour = rest.trim_end_matches(|character: char| character.is_ascii_digit() || character == ';').strip_suffix('[');
+    let escapes = ["\u{1b}", "\\x1b", "\\x1B", "\\033", "\\u001b", "\\u001B", "\\e", "\\u{1b}"];
+    is_control || colour.is_some_and(|colour| escapes.iter().any(|escape| colour.ends_with(escape)))
 }
 
 fn begins_word(before: &str) -> bool {
@@ -337,6 +350,12 @@ mod tests {
             ("./run ~/x a/b 1 / 2 and/or", "./run ~/x a/b 1 / 2 and/or"),
             ("read[/etc/passwd]", "read[[redacted: path]]"),
             ("/opt/x/y", "[redacted: path]"),
+            ("'out:\\n/srv/acme/x.py' x", "'out:\\n[redacted: path]' x"),
+            ("'\\\\n\\\\t/srv/acme/x.py' x", "'\\\\n\\\\t[redacted: path]' x"),
+            ("\"\\033[1;36m/srv/acme\" \\x1b[0m/srv/x", "\"\\033[1;36m[redacted: path]\" \\x1b[0m[redacted: path]"),
+            ("\u{1b}[36m/srv/acme", "\u{1b}[36m[redacted: path]"),
+            ("a%252Fb %252Fsrv%252Fx", "a%252Fb [redacted: path]"),
+            ("x[0]m/a [1m/b", "x[0]m/a [1m/b"),
             ("--out=/tmp/a,/tmp/b", "--out=[redacted: path]"),
             ("file:///tmp/a", "file:[redacted: path]"),
             ("https://ci.example.org/job/7 failed", "https:[redacted: path]"),
