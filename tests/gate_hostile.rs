@@ -21,7 +21,6 @@ fn a_tag_that_is_called_like_the_trusted_branch_does_not_choose_the_policy() {
     let project = in_repository();
     with_origin(&project);
     commit(&project, "proctor.toml", "[[check]]\nname = \"there\"\ncommand = [\"cat\", \"shop.txt\"]\n");
-    project.approve();
     project.proctor(["run"]).success();
     git(&project, &["tag", "origin/main"]);
     let refused = project.proctor(["gate", "--policy-from", "origin/main"]).status(2).stderr;
@@ -61,6 +60,10 @@ fn what_a_check_rewrites_is_taken_back_for_the_checks_after_it_and_new_files_are
     let before = "[[check]]\nname = \"format\"\ncommand = [\"sh\", \"-c\", \"BEFORE\"]\n";
     let with = |command: &str, after: &str| {
         project.save("proctor.toml", &format!("{}{after}{CHECKS}", before.replace("BEFORE", command)));
+        let ran = project.proctor(["run"]).any_status();
+        if ran.status != 3 {
+            return ran;
+        }
         project.approve();
         project.proctor(["run"]).any_status()
     };
@@ -115,11 +118,13 @@ fn where_nothing_is_trusted_a_stricter_gate_is_used_and_a_weaker_one_is_named() 
     project.proctor(["run"]).success();
     gate(&project, &[], 0);
     settings("fresh_caches = true");
+    project.approve();
     project.proctor(["run"]).success();
     assert_eq!(gate(&project, &[], 3)["required"][0]["words"], json!(["kept-caches"]));
     project.proctor(["run", "--fresh-caches"]).success();
     gate(&project, &[], 0);
     settings("checks = [\"there\"]");
+    project.approve();
     project.proctor(["run"]).success();
     let told = project.proctor(["gate"]).status(3).stdout;
     assert!(told.contains("nothing trusted is known") && told.contains("git push --no-verify"), "{told}");

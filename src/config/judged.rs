@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use std::time::Duration;
 
+use crate::config::duration::duration_text;
 use crate::config::keys::{KeyKind, kind_of};
 use crate::config::settings::{CachesMode, Configuration, HomeAccess, ProtectionMode};
 use crate::config::weaker_when::{NO_LIMIT, WeakerWhen};
@@ -121,6 +123,9 @@ pub fn default_of(key: &str) -> Option<&'static SettingValue> {
 pub fn written_value(key: &str, value: &SettingValue) -> String {
     match value {
         SettingValue::Number(bytes) if SIZES.contains(&key) => SettingValue::Text(ByteSize(*bytes).to_string()).to_string(),
+        SettingValue::Number(seconds) if key == "gate.max_age" => {
+            SettingValue::Text(duration_text(Duration::from_secs(*seconds))).to_string()
+        }
         SettingValue::Number(_) | SettingValue::Text(_) | SettingValue::List(_) => value.to_string(),
     }
 }

@@ -133,7 +133,7 @@ mod tests {
         let check = "[[check]]\nname = \"d\"\ncommand = [\"make\", \"d\"]\n";
         for (added, expected) in [
             (prerequisite.to_owned(), "a new prerequisite `p`"),
-            (format!("{prerequisite}service = true\n"), "a new service `p`"),
+            (format!("{prerequisite}service = true\nready = {{ port = 4173 }}\n"), "a new service `p`"),
             (cleanup.to_owned(), "a new clean-up `c`"),
             (format!("{check}snapshot = \"off\"\n"), "a new check `d`, which works in the project itself"),
             (format!("{check}writes = [\"d/**\"]\n"), "a new check `d`, of which files are copied to the project"),

@@ -217,7 +217,7 @@ fn claim_in(sentence: &str, runs: NamedRuns) -> Option<FoundClaim> {
                     && is_about_all(row, language, before, found.as_str());
                 if is_own
                     && !(is_bare_count(found.as_str()) && runs.has_narrow)
-                    && !(is_bare_word(found.as_str()) && !runs.has_any)
+                    && (runs.has_any || !is_bare_word(found.as_str()))
                     && is_said(language, before, found.as_str(), after)
                 {
                     return Some(FoundClaim { subject: *subject, phrase: found.as_str().trim().to_owned(), language: position });

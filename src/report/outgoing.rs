@@ -55,7 +55,7 @@ const TOP_DIRECTORIES: &[&str] = &[
 ];
 
 /// How a slash is written in addresses, in JSON and in source texts where it must not stand as itself, in small letters.
-const ENCODED_SLASHES: &[&str] = &["%2f", "%252f", "\\u002f", "\\x2f",];
+const ENCODED_SLASHES: &[&str] = &["%2f", "%252f", "\\u002f", "\\x2f"];
 
 /// The characters of a path with encoded slashes, beside letters and digits.
 const IN_ENCODED_PATHS: &str = "._~-+%\\";

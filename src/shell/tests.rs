@@ -194,7 +194,7 @@ fn the_part_that_hides_the_failure_is_named_with_what_to_write_instead() {
             "`; echo b` ends with the status of the last command, whatever the ones before it did\n  join the commands by `&&`, or begin with `set -e`",
         ),
         (
-            "pytest; r=$?; rm -f x; exit $r",
+            "pytest; rm -f x; exit $r",
             "`; exit $r` ends with a status that was kept in a variable, and proctor does not follow it back to a command\n  join the commands by `&&`, or move them into a script file that is run as a command",
         ),
         (

@@ -2,6 +2,7 @@
 
 mod action;
 mod agent;
+mod cycle;
 mod failures;
 mod failures_of_task;
 mod history;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use self::action::{action, counted, service_ready};
 pub(crate) use self::agent::agent_answer;
+pub(crate) use self::cycle::{cycle, cycle_line};
 pub(crate) use self::failures::FailuresShown;
 pub(crate) use self::failures_of_task::task_failures;
 pub(crate) use self::history::{
@@ -27,7 +29,7 @@ use crate::daemon::{WayIntoProject, ignore_advice};
 use crate::git::read_git_index;
 use crate::model::{
     ApprovalWay, AsksFor, ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult,
-    OverallStatus, PauseRecord, PlanNote, PruneReason, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath,
+    OverallStatus, PauseRecord, PlanNote, PruneReason, RunId, TaskId, TreeDigest, TreeIssue, TreeIssueKind, TreePath,
     UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use crate::project::{ProjectSettings, RecordedRun, UnmetDependency, decides_the_verdict};
@@ -432,32 +434,6 @@ pub(crate) fn pause_hint(report: &ExecutionReportV2) -> Option<String> {
 pub(crate) fn moved_paths(report: &ExecutionReportV2) -> Vec<String> {
     let moved = report.tree.as_ref().map(|tree| tree.moved.as_slice()).unwrap_or_default();
     moved.iter().take(SHOWN_FINDINGS).cloned().collect()
-}
-
-pub(crate) fn cycle_line(task: &TaskId, state: &TddState) -> String {
-    match (state.started, &state.paused) {
-        (false, _) => format!("{task}: no cycle is started; runs are judged in GREEN"),
-        (true, None) => format!("{task}: {} · {} attempts in this phase", state.phase.name(), state.attempts),
-        (true, Some(pause)) => format!("{task}: {} · needs human: {}", state.phase.name(), pause.reason),
-    }
-}
-
-/// Returns the lines about a task's red, green, refactor cycle, with one line for each routing decision.
-pub(crate) fn cycle(task: &TaskId, state: &TddState) -> Vec<String> {
-    let mut lines = vec![cycle_line(task, state)];
-    if !state.started && !state.route_history.is_empty() {
-        lines.push("  the decisions of the last cycle, which is over:".to_owned());
-    }
-    lines.extend(state.route_history.iter().map(|entry| {
-        let code = entry.exit_code.map_or_else(|| "-".to_owned(), |code| code.to_string());
-        format!(
-            "  {:<8} exit {code:<3} → {}  {}",
-            entry.phase.name(),
-            entry.destination.next_node.label(),
-            entry.destination.reason
-        )
-    }));
-    lines
 }
 
 fn verdict_word(report: &ExecutionReportV2) -> (&'static str, Tone) {

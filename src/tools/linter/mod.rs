@@ -184,7 +184,7 @@ fn decide(linter: &Linter, exited: &Exited<'_>, output: &Output, arguments: &[St
 fn variable(exited: &Exited<'_>, name: &str) -> Option<String> {
     let value = |word: &str| word.strip_prefix(name)?.strip_prefix('=').map(|value| value.trim_matches(['\'', '"']).to_owned());
     let words = exited.action.command.argv.iter().flat_map(|word| word.split_whitespace());
-    words.filter_map(value).last().or_else(|| exited.action.environment.get(name).cloned())
+    words.filter_map(value).next_back().or_else(|| exited.action.environment.get(name).cloned())
 }
 
 /// Returns the line that names the problem: the last line of a traceback, otherwise the first line that begins with
