@@ -102,6 +102,7 @@ fn tar_and_sha256sum_alone_check_an_archive() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn old_runs_are_archived_by_themselves_after_every_sixteenth() {
     let project = project_with_runs("[evidence]\narchive_days = 1", 0);
     for _ in 0..14 {

@@ -256,6 +256,7 @@ fn checks_that_others_could_not_tell_apart_are_not_attested() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn notes_that_are_made_to_take_time_are_read_to_a_limit() {
     let (one, origin) = tested(CHECKS);
     one.proctor(["attest"]).success();
@@ -300,6 +301,7 @@ fn notes_that_are_made_to_take_time_are_read_to_a_limit() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn lines_that_are_in_a_note_are_not_lost() {
     let (one, _) = tested(CHECKS);
     // What is no envelope makes way.
@@ -324,6 +326,7 @@ fn lines_that_are_in_a_note_are_not_lost() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn notes_of_others_stay_as_they_are_when_they_are_united() {
     let (one, origin) = tested(CHECKS);
     let two = clone_of(&origin);
@@ -387,6 +390,7 @@ fn what_is_missing_to_believe_others_is_named() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn tampered_foreign_and_displaced_notes_prove_nothing() {
     let (one, origin) = tested(CHECKS);
     one.proctor(["attest"]).success();
@@ -483,6 +487,7 @@ fn a_replaced_key_proves_nothing_that_ended_after_it_was_replaced() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_bundle_proves_what_a_note_proves() {
     let (one, origin) = tested(CHECKS);
     let bundle = one.shared("bundle.json");
@@ -530,6 +535,7 @@ fn a_bundle_proves_what_a_note_proves() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_bundle_that_cannot_be_written_leaves_no_note() {
     let (one, _) = tested(CHECKS);
     let nowhere = path_text(&one.shared("no/such/directory/bundle.json"));
@@ -585,6 +591,7 @@ fn claims_are_judged_by_the_same_policy_as_own_runs() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn two_who_attest_at_once_lose_nothing() {
     let (one, origin) = tested(CHECKS);
     let two = clone_of(&origin);

@@ -26,6 +26,7 @@ fn state(project: &Project) -> PathBuf {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_ledger_with_compressed_lines_is_the_same_ledger() {
     let project = Project::new().toml("[[check]]\nname = \"tests\"\ncommand = [\"test\", \"-e\", \"good\"]\n").file("good", "");
     project.proctor(["run"]).success();

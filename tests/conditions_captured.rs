@@ -186,6 +186,7 @@ fn assert_every_field_is_known(decided: &BTreeMap<String, Decided>) {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn no_setting_of_evidence_capture_changes_what_a_condition_decides() {
     let port = serve();
     let project = Project::new()

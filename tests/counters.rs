@@ -81,6 +81,7 @@ fn no_name_is_taken_twice() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn types_that_look_alike_say_why_they_are_two() {
     let types = declared_types(&source_files("src/"));
     let pairs = look_alikes(&types);

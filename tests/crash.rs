@@ -31,6 +31,7 @@ impl Fate {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_kill_after_any_durable_step_loses_nothing_of_the_runs_before_and_of_its_own() {
     for step in DurableStep::ALL {
         let project = project_that_passes();
@@ -62,6 +63,7 @@ fn a_kill_after_any_durable_step_loses_nothing_of_the_runs_before_and_of_its_own
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_first_run_that_is_killed_after_any_durable_step_is_found_by_the_second() {
     for step in DurableStep::ALL {
         let project = project_that_passes();

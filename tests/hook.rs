@@ -194,6 +194,7 @@ fn an_input_that_is_wrong_and_an_event_that_is_unknown_block_nothing() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn an_answer_with_the_service_is_quick() {
     let project = registered();
     let daemon = start_serving(&project);

@@ -153,6 +153,7 @@ fn check(name: &str, tool: &str, command: &str) -> String {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn pytest_passes_with_workers_coverage_processes_and_sockets() {
     pytest_inside(ONE);
 }
@@ -181,6 +182,7 @@ fn pytest_inside(extent: Extent) {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn tsc_eslint_and_vitest_pass_with_their_caches() {
     javascript_inside(ONE);
 }

@@ -122,6 +122,7 @@ fn check_answers(told: &Value, second: &Value) {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn every_tool_answers_the_official_clients_with_and_without_the_service() {
     let (newest, before) = (python_mcp(), python_mcp_1());
     let (project, first, second) = with_runs();
@@ -146,6 +147,7 @@ fn every_tool_answers_the_official_clients_with_and_without_the_service() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_retest_is_granted_within_its_budget_and_a_save_is_tested() {
     let (project, ..) = with_runs();
     project.save("b.txt", "a third tree\n");
@@ -158,6 +160,7 @@ fn a_retest_is_granted_within_its_budget_and_a_save_is_tested() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn an_instruction_in_the_name_of_a_test_stays_in_the_fields_of_its_name() {
     let project = failures::project(&format!("{HOSTILE}\n"));
     project.proctor(["run"]).failure();
@@ -248,6 +251,7 @@ fn a_cancelled_call_ends_its_run_and_the_server_goes_on() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_server_that_ends_leaves_no_process() {
     for (how, code) in [("input closed", 0), ("terminated", 0), ("killed", -9)] {
         let project = with_an_endless_check();

@@ -68,6 +68,7 @@ fn is_kept_exactly(bytes: u64) {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn no_output_of_a_tool_costs_more_than_thirty_two_mebibytes_to_interpret() {
     let undecodable = b"\xff\xfe";
     let (type_error, lint_error) = (b"src/a.ts(1,2): error TS2345: x\n", b"/a.js\n  1:1  error  x  no-x\n");

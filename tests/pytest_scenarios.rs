@@ -153,6 +153,7 @@ fn run_scenario(scenario: &Scenario, python: &Path) -> (String, Option<i64>, Str
 }
 
 #[test]
+#[ignore = "long tier"]
 fn some_scenarios_come_to_their_category() {
     scenarios_come_to_their_category(Extent::OneIn(8));
 }

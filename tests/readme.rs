@@ -22,6 +22,7 @@ const INSTALLING_BOUND: Duration = Duration::from_secs(600);
 const PAGES_OF_EXIT_CODES: &[&str] = &["README.md", "docs/reference/exit-codes.md"];
 
 #[test]
+#[ignore = "long tier"]
 fn what_the_readme_runs_runs() {
     let blocks = blocks(&readme());
     let names: Vec<&str> = blocks.iter().filter_map(|block| run_of(block)).map(|(name, _)| name).collect();

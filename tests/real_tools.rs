@@ -17,6 +17,7 @@ fn the_plain_environment_has_pytest_and_no_plugin() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn the_environment_with_plugins_measures_coverage() {
     let project = Project::new().file("test_a.py", "def test_ok():\n    pass\n");
     let python = python_plugins();

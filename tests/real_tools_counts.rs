@@ -43,6 +43,7 @@ fn node(tool: &str, modules: &Path, subcommand: &str) -> Project {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn jest_counts_what_is_planned_and_what_was_repeated() {
     let text = "jest.retryTimes(2);\nlet times = 0;\ntest('ok', () => { times += 1; expect(times).toBe(2); });\ntest.todo('later');\ntest.skip('never', () => {});\n";
     let project = node("jest", &jest_modules(), "").file("a.test.js", text);

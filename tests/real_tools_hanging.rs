@@ -31,6 +31,7 @@ fn assert_says(report: &Value, code: &str, words: &str) {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn pytest_timeout_names_the_test_by_its_signal_and_by_its_thread() {
     let python = python_timeouts();
     let by_signal = pytest(&python, " --timeout=1 --timeout-method=signal", "");
@@ -54,6 +55,7 @@ fn a_test_that_hangs_until_proctor_stops_it_is_named_and_an_unrelated_warning_ex
 }
 
 #[test]
+#[ignore = "long tier"]
 fn what_keeps_pytest_from_ending_after_its_tests_is_no_test() {
     let waits =
         "import threading\nimport time\n\n\ndef test_ok():\n    threading.Thread(target=time.sleep, args=(300,)).start()\n";
@@ -89,6 +91,7 @@ fn the_time_outs_of_jest_and_vitest_name_the_test_in_words_for_people() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn what_keeps_jest_from_ending_after_its_tests_is_no_test() {
     let opens = "test('ok', () => { setInterval(() => {}, 1000); });\n";
     let project = node("jest", &jest_modules(), " -i").file("a.test.js", opens);
@@ -100,6 +103,7 @@ fn what_keeps_jest_from_ending_after_its_tests_is_no_test() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn an_endless_loop_in_jest_and_vitest_names_the_file_that_had_not_ended() {
     let (loops, ends) = ("test('loops', () => { while (true) {} });\n", "test('ends', () => {});\n");
     let import = "import { test } from 'vitest';\n";

@@ -129,6 +129,7 @@ fn results_that_are_passed_on_from_save_to_save_do_not_keep_all_runs() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_service_and_every_sixteenth_run_keep_to_the_limits_by_themselves() {
     let project = with_limits("keep_runs = 4");
     (0..15).for_each(|_| drop(project.proctor(["run"]).success()));

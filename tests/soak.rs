@@ -35,6 +35,7 @@ struct Holding {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn descriptors_threads_watches_and_memory_do_not_grow_with_the_runs() {
     soak(|runs| runs == RUNS);
 }

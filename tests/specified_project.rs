@@ -108,6 +108,7 @@ fn the_only_task_is_run_without_being_named() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn all_tasks_run_in_the_order_of_their_dependencies_are_broken_and_mended() {
     let project = invoices();
     let output = project.proctor(["run", "--task", "*"]).success();
@@ -154,6 +155,7 @@ fn all_tasks_run_in_the_order_of_their_dependencies_are_broken_and_mended() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_wait_without_a_task_waits_for_all_and_any_red_one_is_red() {
     let project = invoices();
     let unregistered = project.proctor(["wait", "--fresh"]).status(3);

@@ -32,6 +32,7 @@ fn evidence_that_nobody_touched_verifies() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn some_manipulations_are_named_by_file_and_kind() {
     manipulations_are_named(SAMPLE);
 }

@@ -79,6 +79,7 @@ fn assert_equal(root: &Path, what: &str) -> usize {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn every_form_of_an_index_is_read_as_git_lists_it() {
     for (format, version, split) in [
         ("sha1", "2", false),

@@ -52,6 +52,7 @@ fn a_fault_is_told_with_its_file_and_what_to_do() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_link_in_the_place_of_a_directory_of_the_store_is_the_fault_and_nothing_goes_through_it() {
     for (name, is_opened) in [
         ("evidence", false),
@@ -112,6 +113,7 @@ const MANY_RUNS: u64 = 150;
 const LOG_BYTES: usize = 80 * 1024;
 
 #[test]
+#[ignore = "long tier"]
 fn an_untouched_store_of_many_runs_verifies_clean_and_a_changed_byte_in_one_of_them_is_found() {
     let runs = std::env::var("PROCTOR_MANY_RUNS").map_or(MANY_RUNS, |text| text.parse().expect("a number of runs"));
     let project = with_a_run();
@@ -189,6 +191,7 @@ fn verify_beside_eight_processes(long: Duration) {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn nobody_is_accused_while_eight_processes_write() {
     verify_beside_eight_processes(Duration::from_secs(8));
 }

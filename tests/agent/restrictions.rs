@@ -94,6 +94,7 @@ fn each_cannot_of_the_seed_is_refused_or_put_back_on_the_command_line() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn each_cannot_of_the_seed_is_refused_or_put_back_over_the_socket() {
     CANNOT.iter().for_each(|row| over_the_socket(*row));
 }

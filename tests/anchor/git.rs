@@ -95,6 +95,7 @@ fn notes_that_were_pushed_show_a_rewrite_of_store_and_repository() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn notes_are_read_wherever_git_has_packed_them() {
     let project = in_repository(1);
     project.proctor(["tdd", "start"]).success();
@@ -206,6 +207,7 @@ fn a_repository_that_cannot_have_a_note_is_told_with_what_to_do() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn nothing_of_a_repository_is_read_or_written_through_a_link() {
     for linked in ["objects", "refs", "refs/notes", "refs/notes/proctor", "HEAD", "config", "packed-refs", "."] {
         let project = in_repository(1);

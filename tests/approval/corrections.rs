@@ -159,6 +159,7 @@ fn hiding_a_program_that_was_there_at_the_approval_opens_nothing() {
 const REFUSES_BY_SETTINGS: &str = "#!/bin/sh\ntest -e tool.ini && exit 4\ntest -d tests || exit 4\nexit 0\n";
 
 #[test]
+#[ignore = "long tier"]
 fn a_usage_error_whose_cause_lies_in_the_tree_opens_nothing() {
     // The first run comes after the approval, and in between somebody makes the tool refuse what was approved.
     type Change = fn(&Project);

@@ -356,6 +356,7 @@ fn save_edit(project: &Project, (what, before, now): &FileEdit) {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn edits_of_a_whole_file_by_honest_people_go_through_without_a_question() {
     assert!(HONEST_FILE_EDITS.len() >= 25);
     for edit in HONEST_FILE_EDITS {

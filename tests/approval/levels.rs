@@ -149,6 +149,7 @@ fn attack_in_place(level: &str, holds: fn(&Attack) -> bool) {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_check_on_a_snapshot_changes_none_of_these_files_and_is_named() {
     for attack in ATTACKS {
         let (script, path) = (attack.script, attack.path);
@@ -167,16 +168,19 @@ fn a_check_on_a_snapshot_changes_none_of_these_files_and_is_named() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn in_namespaces_a_check_in_the_project_changes_none_of_these_files_and_new_ones_are_named() {
     attack_in_place("namespace", |attack| attack.in_namespace == Holds);
 }
 
 #[test]
+#[ignore = "long tier"]
 fn under_landlock_each_change_of_these_files_is_named_and_no_success() {
     attack_in_place("landlock", |_| false);
 }
 
 #[test]
+#[ignore = "long tier"]
 fn with_a_process_group_alone_each_change_of_these_files_is_named_and_no_success() {
     attack_in_place("process-group", |_| false);
 }

@@ -55,6 +55,7 @@ fn is_asked(before: &str, now: &str) -> bool {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn the_same_program_by_another_path_is_free() {
     for (before, now) in [
         (".venv/bin/pytest", "ROOT/.venv/bin/pytest"),
@@ -71,6 +72,7 @@ fn the_same_program_by_another_path_is_free() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn another_program_or_import_path_behind_a_similar_path_is_asked_for() {
     for (before, now) in [
         // A script of the project with the name of the tool, and the tool of another environment.

@@ -30,6 +30,7 @@ fn easier() -> String {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn the_digest_of_protected_files_stands_beside_the_verdict_and_a_change_is_shown_until_it_is_approved() {
     let project = project("");
     let first = project.proctor(["run"]).success();
@@ -67,6 +68,7 @@ fn the_digest_of_protected_files_stands_beside_the_verdict_and_a_change_is_shown
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_change_of_protected_files_asks_for_a_person_where_that_is_configured() {
     let project = project(HUMAN_REVIEW);
     project.proctor(["run"]).success();

@@ -27,6 +27,7 @@ fn accepts(project: &Project, arguments: &[&str], typed: Option<&str>) -> Output
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_commit_that_changes_how_it_is_judged_is_not_accepted_until_a_signer_of_before_accepts_it() {
     let (one, origin) = tested(CHECKS);
     git(&one, &["switch", "--quiet", "--create", "feature", "--track", "origin/main"]);

@@ -121,6 +121,7 @@ const HONEST: &[(&str, &str)] = &[
 ];
 
 #[test]
+#[ignore = "long tier"]
 fn t20_what_pytest_counts_in_its_own_way_is_no_false_alarm() {
     for (options, tests) in HONEST {
         let output = said(options, tests).proctor(["run"]).any_status();
@@ -171,6 +172,7 @@ fn t22_a_control_is_heeded_where_checks_go_on_side_by_side() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn t23_the_control_works_where_tests_run_in_several_processes() {
     let python = python_parallel();
     let command = format!("command = [{:?}, \"-m\", \"pytest\", \"-q\", \"-n\", \"2\"]", python.to_string_lossy());

@@ -37,6 +37,7 @@ fn with_options(options: &[&str]) -> Project {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn t20_v7_a_report_of_another_session_or_of_later_is_no_success() {
     let nothing = "printed nothing at all";
     let unended = "the start of its session and not its end";
@@ -69,6 +70,7 @@ fn t25_v7_a_report_of_a_process_that_was_left_behind_is_no_success() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn t20_v7_tests_that_run_pytest_themselves_and_quiet_runs_keep_their_pass() {
     for (options, tests) in [
         (&[][..], PYTESTER),

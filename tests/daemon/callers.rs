@@ -95,6 +95,7 @@ fn no_request_registers_a_project_and_proctor_add_does() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_check_that_swaps_files_of_the_project_ends_as_unstable_and_a_run_that_was_handed_over_returns() {
     for level in LEVELS {
         // The files are swapped through a third one, whose name is another one in every run.
@@ -108,6 +109,7 @@ fn a_check_that_swaps_files_of_the_project_ends_as_unstable_and_a_run_that_was_h
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_check_that_makes_and_removes_files_of_the_project_runs_a_bounded_number_of_times() {
     for level in LEVELS {
         let (_, status) = rests_after("touch t$$; sleep 0.2; rm t$$", level);

@@ -48,6 +48,7 @@ fn descriptors(daemon: &Watch<'_>) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn projects_that_wait_share_one_watcher_and_have_no_thread_process_or_descriptor_of_their_own() {
     let project = project("true");
     let daemon = start_serving(&project);

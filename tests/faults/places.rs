@@ -160,11 +160,13 @@ const SCENARIOS: [&Scenario; 9] = [
 ];
 
 #[test]
+#[ignore = "long tier"]
 fn each_command_may_die_at_some_of_its_operations() {
     SCENARIOS.iter().for_each(|scenario| scenario.go_wrong_in_projects(SAMPLE, Wrong::Dies, MISHAPS_OF_A_PROJECT));
 }
 
 #[test]
+#[ignore = "long tier"]
 fn each_command_may_fail_at_some_of_its_operations() {
     SCENARIOS.iter().for_each(|scenario| scenario.go_wrong_in_projects(SAMPLE, Wrong::Fails("EIO"), MISHAPS_OF_A_PROJECT));
 }

@@ -39,6 +39,7 @@ fn a_store_that_can_only_be_read_is_read_and_every_run_says_what_to_do() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn without_descriptors_a_run_says_so_and_nothing_is_lost() {
     let project = project("true");
     project.proctor(["run"]).success();

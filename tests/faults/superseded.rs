@@ -10,6 +10,7 @@ use crate::common::{Project, WRITES_TO_SHARED, poll, processes_of};
 const CHECK: &str = "#!/bin/sh\necho check >> ../shared/steps\nwhile [ -e ../shared/hold ]; do sleep 0.01; done\n";
 
 #[test]
+#[ignore = "long tier"]
 fn a_run_that_a_save_stops_may_die_and_fail_wherever_it_is_dropped() {
     let project = project();
     let places = dropping(&supersede(&project, None));

@@ -74,6 +74,7 @@ fn answer_until_the_end(mut terminal: Terminal<'_>) -> Output {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn s150_whenever_a_process_dies_the_workflow_ends_as_if_none_had() {
     let undisturbed = Scene::new();
     undisturbed.filed();

@@ -62,6 +62,7 @@ const SEEN: &str = "import os, sys\n\
      os.system(sys.executable + ' -c \"import pkg.m; print(pkg.m.X)\"')\n";
 
 #[test]
+#[ignore = "long tier"]
 fn modules_that_a_run_used_are_compiled_for_the_next_one() {
     let project =
         python(&[SEEN]).file("pkg/__init__.py", "").file("pkg/plain.py", "").file("pkg/m.py", "X = 11\ndef f(): pass\n");
@@ -108,6 +109,7 @@ const PLANT: &str = "import importlib.util as u, marshal, os, struct, sys\n\
      \x20       open(path, 'wb').write(u.MAGIC_NUMBER + head + code)\n";
 
 #[test]
+#[ignore = "long tier"]
 fn a_compiled_module_that_a_check_plants_is_never_run_by_a_later_run() {
     let pytest = python_plain().with_file_name("pytest");
     for how in ["time", "hash", "unchecked"] {
@@ -155,6 +157,7 @@ fn tested_by_pytest(settings: &str) -> Project {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn tests_that_pytest_rewrites_are_rewritten_once_and_still_say_what_differs() {
     let project = tested_by_pytest("[tool.pytest.ini_options]\npythonpath = [\".\"]\n");
     let log = || project.proctor(["show", "--log", "STEP.1"]).success().stdout;
@@ -232,12 +235,14 @@ fn saves_within_one_second(rounds: usize, snapshot: &str) -> Project {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn two_saves_in_one_second_are_judged_by_their_content() {
     let project = saves_within_one_second(Extent::OneIn(40).of(0..200).len(), "require");
     assert!(kept(&project).iter().any(|path| path.starts_with("shop/__pycache__/cart.")), "{:?}", kept(&project));
 }
 
 #[test]
+#[ignore = "long tier"]
 fn two_saves_in_one_second_are_judged_by_their_content_in_the_project_itself_too() {
     let _project = saves_within_one_second(5, "off");
 }
@@ -261,6 +266,7 @@ fn two_hundred_saves_with_one_stamp_are_judged_by_their_content() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_watch_compiles_when_it_is_idle_and_a_save_does_not_wait_for_it() {
     let modules = 400;
     let project = python(&["import pkg.all"]).file("pkg/__init__.py", "");

@@ -29,6 +29,7 @@ fn log(project: &Project) -> String {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn sockets_that_come_and_go_or_cannot_be_reached_keep_no_check_from_starting() {
     let Some(directory) = directory_outside_of_temporary_ones() else { return };
     let project = scripted("true").env("PROCTOR_TEST_ISOLATION", "namespace");
@@ -239,6 +240,7 @@ fn a_limit_that_is_not_enforced_is_named_by_every_run_and_required_limits_refuse
 }
 
 #[test]
+#[ignore = "long tier"]
 fn the_session_keyring_of_the_caller_is_neither_read_nor_written_by_a_check() {
     let command = serde_json::to_string(&[fake_tool().to_str().expect("a path of ours"), "__probe-session-key"]).expect("JSON");
     for (level, filter) in

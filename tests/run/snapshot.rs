@@ -152,6 +152,7 @@ fn environments_of_any_name_are_seen_as_they_are_and_of_an_ignored_directory_not
 }
 
 #[test]
+#[ignore = "long tier"]
 fn two_saves_of_one_size_in_one_second_are_judged_by_their_content() {
     let project = scripts(&["python3 -c 'import m; raise SystemExit(m.X != 1)'"]).file("m.py", "X = 1\n");
     let run = |status: i32| project.proctor(["run"]).status(status);

@@ -203,6 +203,7 @@ fn a_save_that_is_older_than_the_kept_build_information_is_tested() {
 
 /// `tsc -b` compares the times of files with that of its build information, and says nothing if all are older.
 #[test]
+#[ignore = "long tier"]
 fn real_tsc_tests_a_save_that_is_older_than_its_kept_build_information() {
     let tsc = node_modules().join("typescript/bin/tsc");
     let script = format!(
@@ -243,6 +244,7 @@ fn real_tsc_tests_a_save_that_is_older_than_its_kept_build_information() {
 
 /// mypy takes a file for unchanged if its size and the whole second of its time are the same.
 #[test]
+#[ignore = "long tier"]
 fn real_mypy_tests_two_saves_of_one_size_in_one_second() {
     let mypy = python_checkers();
     let visible = mypy.parent().and_then(Path::parent).expect("an environment");
@@ -327,7 +329,8 @@ fn real_mypy_and_pytest_start_warm() {
     project.proctor(["run"]).status(1);
     let types = log(&project, "STEP.1");
     assert!(types.contains("Metadata fresh for asyncio"), "{types}");
-    assert!(log(&project, "STEP.2").contains("rerun previous 1 failure"), "{}", log(&project, "STEP.2"));
+    // What failed before is not kept, or `--lf` would leave out the test that passed.
+    assert!(log(&project, "STEP.2").contains("1 failed, 1 passed"), "{}", log(&project, "STEP.2"));
     project.save("m.py", "import asyncio\nimport email\nX: int = ''\n");
     project.proctor(["run"]).status(1);
     assert!(log(&project, "STEP.1").contains("error: Incompatible types"));

@@ -83,6 +83,7 @@ fn specification(scenario: &Scenario, command: &str) -> String {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn the_four_scenarios_come_out_literally_by_real_tools() {
     let settings = "export default [{ files: ['*.js'], languageOptions: { globals: { console: 'readonly' } },\n  \
                     rules: { 'no-undef': 'error', 'no-console': 'warn' } }];\n";

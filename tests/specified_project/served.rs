@@ -21,6 +21,7 @@ fn states(project: &Project) -> Vec<(String, String)> {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_watch_runs_all_tasks_at_every_save() {
     let project = invoices();
     let mut watch = project.watch([] as [&str; 0]);
@@ -44,6 +45,7 @@ fn a_watch_runs_all_tasks_at_every_save() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn the_service_takes_the_project_and_runs_breaks_and_mends_its_tasks() {
     let project = invoices();
     let daemon = start_serving(&project);
@@ -105,6 +107,7 @@ fn a_task_that_is_wrong_when_the_service_starts_has_its_report_too() {
 
 /// Nothing can be run from a wrong specification, so the answer is what is wrong, and the refusal is sealed.
 #[test]
+#[ignore = "long tier"]
 fn a_retest_of_a_wrong_specification_is_answered_with_what_is_wrong() {
     let project = invoices();
     let daemon = start_serving(&project);

@@ -102,6 +102,7 @@ fn they_agree_on_exports(extent: Extent) {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn an_independent_verifier_agrees_on_some_stores() {
     they_agree_on_stores(SAMPLE);
 }
@@ -113,6 +114,7 @@ fn an_independent_verifier_agrees_on_every_store() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn an_independent_verifier_knows_every_name_of_a_store_and_every_key_of_a_record_and_reads_no_endless_file() {
     let made = Made::get();
     let victim = made.copy();

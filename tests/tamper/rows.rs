@@ -448,11 +448,7 @@ pub(super) const ROWS: &[Row] = &[
         let project = it.task().parent().expect("it lies in a project").to_owned();
         moved_behind_a_link(it, &project)
     }),
-    row("the runs behind a link are not those of the project", FaultKind::RunMissing, "runs/exec", |it| {
-        let project = it.task().parent().expect("it lies in a project").to_owned();
-        moved_behind_a_link(it, &project)
-    }),
-    row("a task's directory becomes a link", FaultKind::Foreign, "/default", |it| {
+    row("a task's directory becomes a link", FaultKind::NotAFile, "/default", |it| {
         let task = it.task();
         moved_behind_a_link(it, &task)
     }),
@@ -460,7 +456,7 @@ pub(super) const ROWS: &[Row] = &[
         let runs = it.task().join("runs");
         moved_behind_a_link(it, &runs)
     }),
-    row("a run's directory becomes a link", FaultKind::RunMissing, "runs/exec", |it| {
+    row("a run's directory becomes a link", FaultKind::NotAFile, "runs/exec", |it| {
         let run = it.run(0);
         moved_behind_a_link(it, &run)
     }),

@@ -128,6 +128,7 @@ fn expect_a_whole_chain(project: &Project) {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn an_idle_watch_costs_nothing() {
     let project = project("");
     let mut watch = project.watch(["."]);

@@ -61,6 +61,7 @@ fn result<'r>(report: &'r Value, name: &str) -> &'r Value {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_broken_test_type_and_lint_rule_are_each_found_and_mended() {
     let project = quotes();
     let mut watch = project.watch(["."]);

@@ -131,6 +131,7 @@ fn with_queue_a_run_finishes_and_the_newest_tree_is_tested_after_it() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn a_save_in_the_last_moment_of_a_run_is_never_lost() {
     let project = project("");
     let mut watch = project.watch(["."]);

@@ -44,6 +44,7 @@ fn saves_of_an_editor_that_writes_beside_and_renames_lead_to_one_run_each() {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn events_that_the_kernel_lost_are_made_up_for_and_the_next_report_says_so() {
     let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap_or_default();
     // A file that is made, written and closed causes four events.
