@@ -153,9 +153,8 @@ fn run_scenario(scenario: &Scenario, python: &Path) -> (String, Option<i64>, Str
 }
 
 #[test]
-#[ignore = "long tier"]
 fn some_scenarios_come_to_their_category() {
-    scenarios_come_to_their_category(Extent::OneIn(8));
+    scenarios_come_to_their_category(Extent::OneIn(20));
 }
 
 #[test]

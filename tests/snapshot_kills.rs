@@ -115,7 +115,6 @@ fn kills_in_every_phase_of_a_snapshot_leave_the_next_runs_right() {
 }
 
 #[test]
-#[ignore = "long tier"]
 fn some_kills_in_phases_of_a_snapshot_leave_the_next_runs_right() {
     show(&kill_at_phases(KILLS_OF_THE_SAMPLE, seeded()));
 }

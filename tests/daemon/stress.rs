@@ -116,7 +116,6 @@ fn disturb(root: &Path, random: u64) {
 
 /// The disturbances trigger no check, so no run has looked at the tree before the status is requested.
 #[test]
-#[ignore = "long tier"]
 fn after_some_disturbances_a_status_names_the_tree_that_is_there() {
     disturb_and_look(ROUNDS_OF_THE_SAMPLE);
 }

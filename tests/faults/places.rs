@@ -17,8 +17,8 @@ pub(super) const KILLED: i32 = 137;
 const OWN_FAULT: i32 = 70;
 /// How many operations fail in one project before a new project is used: each verification reads all earlier runs, so old projects are slow.
 const MISHAPS_OF_A_PROJECT: usize = 10;
-/// Outside of the long tier, every 60th operation goes wrong.
-pub(super) const SAMPLE: Extent = Extent::OneIn(60);
+/// Outside of the long tier, every 180th operation goes wrong.
+pub(super) const SAMPLE: Extent = Extent::OneIn(180);
 /// The beginning of the line that records a finished durable step.
 const DONE: &str = "done ";
 
@@ -160,13 +160,11 @@ const SCENARIOS: [&Scenario; 9] = [
 ];
 
 #[test]
-#[ignore = "long tier"]
 fn each_command_may_die_at_some_of_its_operations() {
     SCENARIOS.iter().for_each(|scenario| scenario.go_wrong_in_projects(SAMPLE, Wrong::Dies, MISHAPS_OF_A_PROJECT));
 }
 
 #[test]
-#[ignore = "long tier"]
 fn each_command_may_fail_at_some_of_its_operations() {
     SCENARIOS.iter().for_each(|scenario| scenario.go_wrong_in_projects(SAMPLE, Wrong::Fails("EIO"), MISHAPS_OF_A_PROJECT));
 }

@@ -45,7 +45,6 @@ const EXPORT: Scenario = Scenario {
 const OUTSIDE_OF_THE_STORE: [(Scenario, usize); 3] = [(ANCHOR_IN_A_FILE, 10), (LOG_IN_A_DIRECTORY, 1), (EXPORT, 10)];
 
 #[test]
-#[ignore = "long tier"]
 fn each_command_that_writes_to_the_store_may_die_and_fail_at_some_of_its_operations() {
     let inside = [(RUN_WITH_A_TASK_LIST, 10), (APPROVAL, 10), (ANCHOR_IN_GIT, 10)];
     for (scenario, lives) in inside.into_iter().chain(OUTSIDE_OF_THE_STORE) {

@@ -160,7 +160,6 @@ fn expect_right_after_one_kill(project: &Project, victim: Victim, name: &str) ->
 }
 
 #[test]
-#[ignore = "long tier"]
 fn one_kill_during_any_kind_of_action_is_followed_by_the_verdict_that_the_code_deserves() {
     let free = ["free", "later"].map(|name| held("check", name)).concat();
     let alone = held("check", "unit") + "retries = 2\n";
@@ -349,7 +348,6 @@ fn the_service_answers_a_run_and_a_wait_with_the_verdict_or_with_its_own_fault()
 }
 
 #[test]
-#[ignore = "long tier"]
 fn one_kill_at_any_moment_of_a_run_leaves_its_verdict_right() {
     let actions = held("prerequisite", "install") + &held("check", "unit") + &held("check", "other") + &held("cleanup", "tidy");
     let project = project(&actions);

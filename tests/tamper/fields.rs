@@ -73,7 +73,6 @@ fn in_file(extent: Extent, what: &str, path: fn(&Victim) -> PathBuf) {
 /// Changes a sample of the values of ledger lines, a report, a start record and a key, one value at a time. Each change
 /// must be found. The values of the index are changed in the long tier only.
 #[test]
-#[ignore = "long tier"]
 fn some_values_of_lines_reports_start_records_and_keys_are_bound() {
     let made = Made::get();
     every_value_is_bound(SAMPLE, || made.copy(), usize::MAX);
