@@ -49,9 +49,7 @@ impl ProgramHistory {
     /// name when its program changes. Programs and tools are compared, because a check may be renamed without a question.
     pub fn only_ended(&self, name: &str, program: &str, tool: Tool, ways: &[ProgramEnding]) -> bool {
         let is_related = |record: &&ProgramRecord| {
-            record.name == name
-                || file_name(&record.program) == file_name(program)
-                || (record.tool == tool && tool != Tool::Generic)
+            record.name == name || file_name(&record.program) == file_name(program) || (record.tool == tool && tool.is_known())
         };
         let is_first = |record: &ProgramRecord| record.program == program && ways.first() == Some(&record.ending);
         !self.has_unknown

@@ -320,6 +320,11 @@ impl Tool {
         &ROWS[self as usize]
     }
 
+    /// Returns whether proctor knows the tool. Of any other command only the exit code is known.
+    pub fn is_known(self) -> bool {
+        self != Self::Generic
+    }
+
     /// Returns the word by which `proctor.toml` and messages name the tool.
     pub const fn word(self) -> &'static str {
         self.row().word

@@ -41,7 +41,7 @@ fn ending(tool: Tool, executed: &ExecutedAction) -> ProgramEnding {
         (CategoryCode::ToolNotFound, false) => ProgramEnding::NotFound,
         (CategoryCode::UsageError, true) => ProgramEnding::UsageError,
         // A launcher says that the module or script is not there. Of a known tool that proves little: it may be installed later.
-        (CategoryCode::ToolNotFound, true) if tool == Tool::Generic => ProgramEnding::UsageError,
+        (CategoryCode::ToolNotFound, true) if !tool.is_known() => ProgramEnding::UsageError,
         (_, _) => ProgramEnding::Ran,
     }
 }

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use crate::config::nearest;
-use crate::model::{ActionTerms, ActionWords, ApprovedProgram, PlanTerms, ProgramEnding, ProgramHistory, Tool};
+use crate::model::{ActionTerms, ActionWords, ApprovedProgram, PlanTerms, ProgramEnding, ProgramHistory};
 use crate::spec::weakening::counterpart;
 use crate::tools::{calls_tool_the_same_way, recognise, replaced_name, script_name};
 
@@ -52,7 +52,7 @@ fn may_be_corrected(old: &ActionTerms, new: &ActionTerms, history: &ProgramHisto
     // Which tool a script runs is written in `package.json`.
     let is_script = script_name(&now.command).is_some();
     if differs_in_command_only
-        && before.tool == Tool::Generic
+        && !before.tool.is_known()
         && (calls_its_tool || is_script)
         && replaced_name(&before.command, &now.command).is_some_and(|(old, new)| nearest(old, [new]).is_some())
         && history.never_worked(name, program)

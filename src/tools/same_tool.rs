@@ -1,6 +1,5 @@
 //! Whether two commands call one tool in the same way, whatever the tool's own arguments are (S7).
 
-use crate::model::Tool;
 use crate::tools::launchers::locate;
 use crate::tools::package_json::script_name;
 use crate::tools::recognise::CommandForm;
@@ -11,7 +10,7 @@ pub fn calls_tool_the_same_way(before: &[String], now: &[String]) -> bool {
     let (old, new) = (locate(before), locate(now));
     let is_direct = |form: CommandForm| form == CommandForm::Direct;
     let start = |argv: &[String], end: usize| argv.get(..end).map(<[String]>::to_vec);
-    old.recognition.tool != Tool::Generic
+    old.recognition.tool.is_known()
         && old.recognition.tool == new.recognition.tool
         && is_direct(old.recognition.form)
         && is_direct(new.recognition.form)
@@ -29,7 +28,7 @@ pub fn replaced_name<'a>(before: &'a [String], now: &'a [String]) -> Option<(&'a
         return None;
     }
     let (was, is) = (locate(before).recognition, locate(now).recognition);
-    let is_now_known = was.tool == Tool::Generic && is.tool != Tool::Generic && is.form == CommandForm::Direct;
+    let is_now_known = !was.tool.is_known() && is.tool.is_known() && is.form == CommandForm::Direct;
     let are_scripts = || script_name(before) == Some(old.as_str()) && script_name(now) == Some(new.as_str());
     (is_now_known || are_scripts()).then_some((old.as_str(), new.as_str()))
 }
