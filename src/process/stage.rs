@@ -297,13 +297,11 @@ fn escape_option(path: &Path) -> String {
 
 fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
     let path = &one.place.path;
-    // It was removed after it was copied, or lies in a directory that is empty for the action: nothing is left to hide.
-    if one.place.access == Access::Hidden && fs::symlink_metadata(path).is_err_and(|error| is_out_of_reach(&error)) {
-        return Ok(());
+    if one.place.access == Access::Hidden {
+        return covers.cover(path, one.kind);
     }
     make_mount_point(path, one.kind).map_err(|error| broken("make a place for", path, &error))?;
     match (&one.place.access, &one.mount) {
-        (Access::Hidden, _) => covers.cover(path, one.kind),
         (Access::Memory, _) => {
             let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
             mount(Some("tmpfs"), path, Some("tmpfs"), flags, Some("mode=1777"))
@@ -350,7 +348,54 @@ fn make_mount_point(path: &Path, kind: Kind) -> io::Result<()> {
 /// Empty directories and files that are mounted over hidden paths.
 struct Covers {
     made: usize,
-    sealable: Vec<PathBuf>,
+    sealable: Vec<Cover>,
+}
+
+/// An empty directory or file, and the hidden path that it is mounted over.
+struct Cover {
+    empty: PathBuf,
+    path: PathBuf,
+}
+
+/// How often a cover is mounted again, because another file took the place of the hidden one while the isolation was made.
+const MOST_REPLACEMENTS: usize = 20;
+
+impl Cover {
+    /// Mounts the cover. Returns whether it is mounted: a path that is gone, or lies in a directory that is empty for the action, has nothing
+    /// to hide.
+    fn mount(&self) -> io::Result<bool> {
+        let mut replaced = 0;
+        loop {
+            match mount(Some(&self.empty), &self.path, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(io::Error::from) {
+                Ok(()) => return Ok(true),
+                Err(error) if is_out_of_reach(&error) && replaced < MOST_REPLACEMENTS => {
+                    if fs::symlink_metadata(&self.path).is_err_and(|error| is_out_of_reach(&error)) {
+                        return Ok(false);
+                    }
+                    replaced += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Makes the mounted cover read-only. Removing the hidden file, such as the socket of a program that ends, takes the cover away with
+    /// it; another file at its place is covered again.
+    fn seal(&self) -> io::Result<()> {
+        let mut replaced = 0;
+        loop {
+            match restrict_mount(&self.path, MountAttribute::ReadOnly, MountExtent::One) {
+                Err(error) if is_out_of_reach(&error) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput && replaced < MOST_REPLACEMENTS => {
+                    replaced += 1;
+                    if !self.mount()? {
+                        return Ok(());
+                    }
+                }
+                sealed => return sealed,
+            }
+        }
+    }
 }
 
 impl Covers {
@@ -363,15 +408,16 @@ impl Covers {
 
     fn cover(&mut self, path: &Path, kind: Kind) -> Result<(), Obstacle> {
         let refused = |error: &io::Error| broken("hide", path, error);
-        let cover = Path::new(WORKSHOP).join(self.made.to_string());
+        let cover = Cover { empty: Path::new(WORKSHOP).join(self.made.to_string()), path: path.to_owned() };
         self.made += 1;
-        make_mount_point(&cover, kind).map_err(|error| refused(&error))?;
+        make_mount_point(&cover.empty, kind).map_err(|error| refused(&error))?;
         if let Some((_, text)) = STAND_INS.iter().find(|(name, _)| path.ends_with(name)) {
-            let written = File::options().write(true).open(&cover).and_then(|mut file| file.write_all(text.as_bytes()));
+            let written = File::options().write(true).open(&cover.empty).and_then(|mut file| file.write_all(text.as_bytes()));
             written.map_err(|error| refused(&error))?;
         }
-        mount(Some(&cover), path, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(|errno| refused(&errno.into()))?;
-        self.sealable.push(path.to_owned());
+        if cover.mount().map_err(|error| refused(&error))? {
+            self.sealable.push(cover);
+        }
         Ok(())
     }
 
@@ -380,9 +426,8 @@ impl Covers {
     /// later.
     fn seal(&self) -> Result<(), Obstacle> {
         let but_the_last = self.sealable.len().saturating_sub(1);
-        self.sealable[..but_the_last].iter().try_for_each(|path| {
-            restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One).map_err(|error| broken("close", path, &error))
-        })
+        let mut covers = self.sealable[..but_the_last].iter();
+        covers.try_for_each(|cover| cover.seal().map_err(|error| broken("close", &cover.path, &error)))
     }
 }
 
