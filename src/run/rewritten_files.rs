@@ -1,5 +1,4 @@
-//! Files of the project's tree that a check changed or removed in its own copy: which they are, and what is said of them. What becomes of
-//! them decides `snapshot`.
+//! Files of the project's tree that a check changed or removed in its own copy. What becomes of them decides `snapshot`.
 
 use std::fs::File;
 use std::io;
@@ -9,10 +8,7 @@ use std::path::Path;
 use crate::model::{EntryKind, TreePath};
 use crate::process::{Layers, WrittenChange, WrittenEntry};
 use crate::snapshot::digest_of;
-use crate::tree::{TreeEntry, TreeIndex};
-
-/// The most files that a note names.
-const NAMED: usize = 5;
+use crate::tree::TreeIndex;
 
 /// Returns the files and links of the tree that an action removed from its copy, or whose content or permission to execute there is
 /// another one. `upper` is the layer with what the action wrote.
@@ -48,16 +44,4 @@ fn has_kind(file: &File, kind: EntryKind) -> io::Result<bool> {
         EntryKind::File => !is_executable,
         EntryKind::Directory | EntryKind::Link => false,
     })
-}
-
-/// Returns the tree's entries at these paths and below them, a directory before its contents.
-pub(super) fn originals_of(tree: &TreeIndex, changed: &[TreePath]) -> Vec<TreeEntry> {
-    changed.iter().flat_map(|path| tree.below(path)).collect()
-}
-
-/// Returns what people are told of changed files. `consequence` says what became of them.
-pub(super) fn note_of_rewritten(changed: &[TreePath], consequence: &str) -> String {
-    let named: Vec<String> = changed.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
-    let more = if changed.len() > NAMED { format!(" and {} more", changed.len() - NAMED) } else { String::new() };
-    format!("changed files of the project in its own copy ({}{more}): {consequence}", named.join(", "))
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::config::CachesMode;
 use crate::evidence::read_boot_id;
 use crate::model::{
-    Action, ActionId, ActionPhase, ByteSize, CachesSeen, EndedAction, EnvironmentMount, IgnoredFiles, MOST_REWRITTEN_NAMED, Plan,
-    PlanOrigin, ProjectId, Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
+    Action, ActionId, ActionPhase, ByteSize, CachesSeen, EndedAction, EnvironmentMount, IgnoredFiles, MOST_REWRITTEN_NAMED,
+    ProjectId, Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
 };
 use crate::process::{Layers, WrittenChange, written_entries};
 use crate::project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, decides_the_verdict, is_by_product};
@@ -16,7 +16,7 @@ use crate::run::bytecode::RunBytecode;
 use crate::run::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
 use crate::run::followed_file::SeenFiles;
 use crate::run::kept_files::{KeptFiles, KeptOutcome};
-use crate::run::rewritten_files::{changed_in_tree, note_of_rewritten, originals_of};
+use crate::run::rewritten_files::changed_in_tree;
 use crate::run::seen_layers::SeenLayers;
 use crate::run::written_configuration::WrittenConfiguration;
 use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
@@ -44,6 +44,8 @@ pub(crate) struct RunSnapshot {
     written_count: u64,
     kept: KeptFiles,
     configuration: WrittenConfiguration,
+    /// For each layer that changes or removes files of the tree: these files.
+    rewriting: BTreeMap<PathBuf, Vec<TreePath>>,
     /// The files of the tree that a step rewrote in its copy, and that other steps saw like that.
     rewritten: BTreeSet<String>,
     /// The file with the keys that may approve, relative to the project; `None` if the settings name none.
@@ -68,8 +70,6 @@ pub(crate) struct NotedWrites {
     /// The files of the project's tree for whose change a linter or formatter fails. Their content in its copy is not that of the tree
     /// any more.
     pub(crate) changed: Vec<TreePath>,
-    /// What people are told of other checks' changes of the tree's files; `None` if there are none.
-    pub(crate) rewritten: Option<String>,
 }
 
 /// What becomes of a change that a check makes to a file of the project's tree, in the check's own copy.
@@ -77,22 +77,14 @@ pub(crate) struct NotedWrites {
 enum TreeChange {
     /// The check fails: it is a linter or formatter.
     Fails,
-    /// Later checks see the file as it is in the tree, so that their results are about the tree.
-    TakenBack,
-    /// Later steps see the change, because the steps of a specification work on one copy. The run proves nothing of the tree.
+    /// Checks after it see the change, as they see everything that checks before them wrote. Then the run proves no commit.
     PassedOn,
 }
 
 impl TreeChange {
-    fn of(action: &Action, is_linter: bool, plan: &Plan) -> Option<Self> {
-        if action.phase != ActionPhase::Step {
-            return None;
-        }
-        Some(match plan.origin {
-            _ if is_linter => Self::Fails,
-            PlanOrigin::Specification => Self::PassedOn,
-            PlanOrigin::Configured | PlanOrigin::Discovered | PlanOrigin::CommandLine => Self::TakenBack,
-        })
+    fn of(action: &Action, is_linter: bool) -> Option<Self> {
+        let change = if is_linter { Self::Fails } else { Self::PassedOn };
+        (action.phase == ActionPhase::Step).then_some(change)
     }
 }
 
@@ -127,6 +119,7 @@ impl RunSnapshot {
             written_count: 0,
             kept: KeptFiles::default(),
             configuration: WrittenConfiguration::default(),
+            rewriting: BTreeMap::new(),
             rewritten: BTreeSet::new(),
             signers: request.settings.allowed_signers.clone(),
         })
@@ -218,6 +211,8 @@ impl RunSnapshot {
         let kept = action.map_or_else(Vec::new, |action| self.seen.select(self.layers.kept(), &action.id));
         if let Some(action) = action.filter(|action| action.phase == ActionPhase::Step) {
             self.configuration.note_seen(action, &kept);
+            let rewritten = kept.iter().filter_map(|layer| self.rewriting.get(layer)).flatten();
+            self.rewritten.extend(rewritten.map(ToString::to_string));
         }
         let mut lower: Vec<PathBuf> = kept.iter().chain(&self.base.copies).cloned().collect();
         let cache = action.map_or_else(CacheOfAttempt::default, |action| self.caches.prepare(action, &lower, &kept));
@@ -254,7 +249,7 @@ impl RunSnapshot {
         (action, ended): (&Action, &EndedAction),
         mount: &SnapshotMount,
         sandbox: Option<&Sandbox>,
-        (settings, plan, is_linter): (&ProjectSettings, &Plan, bool),
+        (settings, is_linter): (&ProjectSettings, bool),
     ) -> std::io::Result<NotedWrites> {
         let places = sandbox.iter().flat_map(|sandbox| sandbox.places.iter().map(|place| place.path.as_path()));
         let mounted = places.chain(mount.environments.iter().map(|environment| environment.path.as_path()));
@@ -266,7 +261,7 @@ impl RunSnapshot {
         if entries.is_empty() {
             return Ok(NotedWrites { dropped_cache, ..NotedWrites::default() });
         }
-        let tree_change = TreeChange::of(action, is_linter, plan);
+        let tree_change = TreeChange::of(action, is_linter);
         let changed = match tree_change {
             Some(_) => changed_in_tree(&self.base.tree, &mount.written.upper, &entries)?,
             None => Vec::new(),
@@ -274,26 +269,15 @@ impl RunSnapshot {
         let mut noted = NotedWrites { dropped_cache, ..NotedWrites::default() };
         self.bytecode.note_written(&action.id, &self.base, &entries);
         match tree_change {
-            // A package manager's notes are no reason to fail, but they are not the tree's either.
+            // A package manager's notes are no reason to fail.
             Some(TreeChange::Fails) if changed.iter().any(|path| !is_lock_file(path)) => {
                 noted.changed = changed.into_iter().filter(|path| !is_lock_file(path)).collect();
             }
-            Some(TreeChange::Fails | TreeChange::TakenBack) if !changed.is_empty() => {
+            Some(TreeChange::Fails | TreeChange::PassedOn) | None => {
                 self.layers.keep(&mount.written, &action.id);
-                let originals = originals_of(&self.base.tree, &changed);
-                self.layers.lay_over(&self.base.copies, &originals, &action.id)?;
-                noted.rewritten = Some(note_of_rewritten(&changed, "no other check sees that"));
-            }
-            Some(TreeChange::PassedOn) if !changed.is_empty() => {
-                self.layers.keep(&mount.written, &action.id);
-                if plan.steps.len() > 1 || action.retry_attempts > 0 {
-                    self.rewritten.extend(changed.iter().map(ToString::to_string));
-                    let consequence = "other steps see that, so the run proves nothing of the commit (`proctor gate`)";
-                    noted.rewritten = Some(note_of_rewritten(&changed, consequence));
+                if !changed.is_empty() {
+                    self.rewriting.insert(mount.written.upper.clone(), changed);
                 }
-            }
-            Some(TreeChange::Fails | TreeChange::TakenBack | TreeChange::PassedOn) | None => {
-                self.layers.keep(&mount.written, &action.id);
             }
         }
         self.configuration.note_written(action, mount.written.upper.clone(), &entries);

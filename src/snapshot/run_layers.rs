@@ -1,10 +1,9 @@
 //! The layers of one run: the directories into which overlayfs puts the files that the checks of a run write.
 
 use std::ffi::CString;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
@@ -13,11 +12,10 @@ use nix::libc;
 use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmod, fchmodat, fstat, mknod};
 
 use crate::model::{ActionId, TreePath, WrittenLayer};
-use crate::process::Layers;
 use crate::snapshot::SnapshotError;
 use crate::snapshot::entries::{OWNER, empty_directory, format, mode_of, stat_of, there};
 use crate::snapshot::memory_layers::make_memory_directory;
-use crate::tree::{TreeEntry, open_below, open_root};
+use crate::tree::{open_below, open_root};
 
 const LAYERS: &str = "layers";
 /// The directory with layers that were made before the run that needs them.
@@ -116,25 +114,6 @@ impl RunLayers {
         self.kept.push((writer.clone(), layer.upper.clone()));
     }
 
-    /// Lets later actions of the run see these entries as the copies have them, whatever `writer` made of them. `copies` are the directories
-    /// of the project's copy, the topmost first. A directory comes before its contents. The layer of `writer` must be kept already.
-    ///
-    /// # Errors
-    /// When an entry cannot be read or made.
-    pub fn lay_over(&mut self, copies: &[PathBuf], entries: &[TreeEntry], writer: &ActionId) -> io::Result<()> {
-        self.made += 1;
-        let layer = self.directory.join(self.made.to_string());
-        fs::create_dir(&layer)?;
-        let seen = Layers::new(copies.to_vec());
-        for entry in entries {
-            let Some(copy) = seen.directory_of(&entry.path)? else { continue };
-            make_parents(copy, &layer, &entry.path)?;
-            copy_entry(&copy.join(entry.path.as_path()), &layer.join(entry.path.as_path()))?;
-        }
-        self.kept.push((writer.clone(), layer));
-        Ok(())
-    }
-
     /// Takes entries out of a layer, so that no later action of the run sees them. The action must have ended. Returns the layer
     /// that holds these entries only; `None` if there are none.
     ///
@@ -192,32 +171,6 @@ impl RunLayers {
 /// Returns the two directories of a layer: what is written to it, and where overlayfs works.
 fn directories_of(layer: &Path) -> [PathBuf; 2] {
     [layer.join("upper"), layer.join("work")]
-}
-
-/// Makes the directories above a path, with the permissions that they have in the copy.
-fn make_parents(copy: &Path, layer: &Path, path: &TreePath) -> io::Result<()> {
-    let mut above: Vec<&Path> = path.as_path().ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
-    above.reverse();
-    above.iter().try_for_each(|parent| copy_entry(&copy.join(parent), &layer.join(parent)))
-}
-
-/// Copies one entry, with its permissions and its time: tools compare times. A directory is copied without its contents, and one that is
-/// there already is kept.
-fn copy_entry(from: &Path, to: &Path) -> io::Result<()> {
-    let metadata = from.symlink_metadata()?;
-    if metadata.is_symlink() {
-        return symlink(fs::read_link(from)?, to);
-    }
-    if metadata.is_dir() {
-        return match DirBuilder::new().mode(metadata.mode() | OWNER.bits()).create(to) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            made => made,
-        };
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).open(to)?;
-    io::copy(&mut fs::File::open(from)?, &mut file)?;
-    file.set_permissions(metadata.permissions())?;
-    file.set_modified(metadata.modified()?)
 }
 
 /// Moves an entry of a layer to another directory. Renaming is faster than removing; the end of the run removes all layers.

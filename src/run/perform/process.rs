@@ -285,17 +285,11 @@ impl Performer<'_, '_> {
         if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_to_change(action)) {
             let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());
             let is_linter = action.phase == ActionPhase::Step && tools::runs_linter(action, &package_scripts(root, action));
-            let noted = snapshot.note_written(
-                (action, &ended),
-                mount,
-                sandbox,
-                (self.context.request.settings, self.context.request.plan, is_linter),
-            );
+            let noted = snapshot.note_written((action, &ended), mount, sandbox, (self.context.request.settings, is_linter));
             let noted = noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
             let subject = action.name.clone();
             let message = noted.dropped_cache.map(|why| format!("the tool's cache was dropped: {why}"));
-            notes
-                .extend(message.into_iter().chain(noted.rewritten).map(|message| PlanNote { subject: subject.clone(), message }));
+            notes.extend(message.map(|message| PlanNote { subject, message }));
             changed = noted.changed;
         }
         if mount.is_none() {
