@@ -236,7 +236,8 @@ impl<'a> Copier<'a> {
     }
 
     /// Gives the copy of a file or directory the permissions that the project's file or directory has now. Does nothing if
-    /// one of them is missing or of another kind.
+    /// one of them is missing or of another kind. Whether the owner may execute a file is a part of the tree's digest, so a file of which
+    /// this has changed since it was hashed counts as one of another kind.
     pub(super) fn take_mode(&self, path: &TreePath) -> io::Result<()> {
         let Some((live, name)) = there(self.parent(&self.project, path))? else { return Ok(()) };
         let Some((copy, _)) = there(self.parent(&self.base, path))? else { return Ok(()) };
@@ -245,6 +246,7 @@ impl<'a> Copier<'a> {
             return Ok(());
         };
         let mode = match format(&copied) {
+            libc::S_IFREG if kind_of(&live_stat) != kind_of(&copied) => return Ok(()),
             libc::S_IFREG => mode_of_copy(&live_stat, may_write(&live, &name, &live_stat)),
             libc::S_IFDIR => mode_of(&live_stat) | OWNER,
             _ => return Ok(()),

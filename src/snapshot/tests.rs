@@ -219,6 +219,12 @@ fn a_change_of_permissions_reaches_the_copy() {
         assert_eq!(copy.bring_up_to(&index, now()).expect("a copy"), CopyOutcome::Current);
         assert_eq!((mode("id"), mode("d")), (wanted, of_directory));
     }
+    // A file that became executable after it was hashed is another one than the digest names.
+    set("id", 0o600);
+    index = index.rescan(&matcher(), now()).expect("a tree");
+    set("id", 0o700);
+    copy.bring_up_to(&index, now()).expect("a copy");
+    assert_eq!(mode("id") & 0o111, 0, "the digest says that nobody may execute it");
     // Another process knows only the saved index, and content changes in the same look.
     set("id", 0o400);
     set("d", 0o555);
