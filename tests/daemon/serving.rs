@@ -1,6 +1,8 @@
 //! Tests what the service does with its projects: it tests saves, answers waits, runs checks, adds and removes projects,
 //! and ends.
 
+use std::os::unix::fs::MetadataExt as _;
+
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -181,9 +183,13 @@ fn why_says_what_the_service_heard_of_a_path_and_what_came_of_it() {
 
 #[test]
 fn the_service_stops_what_runs_seals_it_and_ends_with_0() {
-    let project = project("sleep 600");
+    let project = project("true");
+    let begun = project.shared("begun");
+    let command = format!("touch {} && sleep 600", begun.display());
+    project.save("proctor.toml", &(WRITES_TO_SHARED.to_owned() + &settings(&command)));
     let mut daemon = start_serving(&project);
-    wait_until(&project, "running");
+    // The service says `running` a moment before there is a run to seal.
+    poll(LATE, "the check", || Some(()).filter(|()| begun.exists()).ok_or("not begun"));
     daemon.signal(Signal::SIGTERM);
     assert_eq!(daemon.ended().status, 0);
     let runs = project.store().committed_runs();
@@ -242,6 +248,8 @@ fn a_project_that_was_moved_is_served_at_its_new_place() {
     let answer = there(&["wait", "--fresh", "--json"]).success().json();
     assert_eq!(answer["project"]["serving"], "served");
     assert_eq!(answer["project"]["root"], elsewhere.display().to_string());
+    let inode = std::fs::metadata(&elsewhere).expect("it is there").ino();
+    poll(LATE, "the watch", || Some(()).filter(|()| watched_inodes(daemon.id()).contains(&inode)).ok_or("no watch"));
     // The save alone leads to a verdict.
     let runs = project.store().committed_runs().len();
     std::fs::write(elsewhere.join("a.txt"), "two\n").expect("it is ours");
@@ -250,11 +258,19 @@ fn a_project_that_was_moved_is_served_at_its_new_place() {
     there(&["remove"]).success();
     let (_, projects) = ask(&project, "GET /v1/projects", "");
     assert_eq!((&projects["projects"][0]["id"], &projects["projects"][0]["serving"]), (&id.into(), &"notServed".into()));
-    let runs = project.store().committed_runs().len();
-    std::fs::write(elsewhere.join("a.txt"), "one\n").expect("it is ours");
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    assert_eq!(project.store().committed_runs().len(), runs, "a project that was removed is left alone");
+    let watched = watched_inodes(daemon.id());
+    assert!(!watched.contains(&inode), "a project that was removed is left alone: {watched:?}");
     daemon.interrupt();
+}
+
+/// Returns the inode numbers that a process watches by inotify.
+fn watched_inodes(process: i32) -> Vec<u64> {
+    let entries = std::fs::read_dir(format!("/proc/{process}/fdinfo")).expect("the process lives").flatten();
+    let texts: Vec<String> = entries.filter_map(|entry| std::fs::read_to_string(entry.path()).ok()).collect();
+    let lines = texts.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with("inotify "));
+    lines
+        .filter_map(|line| u64::from_str_radix(line.split_whitespace().find_map(|field| field.strip_prefix("ino:"))?, 16).ok())
+        .collect()
 }
 
 #[test]
