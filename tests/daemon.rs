@@ -8,6 +8,7 @@ mod health;
 mod history;
 mod many;
 mod protocol;
+mod replaced;
 mod serving;
 mod specified;
 mod stress;

@@ -155,7 +155,7 @@ impl StoreHost {
             Call::Add { reply, .. } => drop(reply.send(Err(needs_service()))),
             Call::Remove { reply, .. } | Call::RemovalRecorded { reply, .. } => drop(reply.send(Err(needs_service()))),
             Call::Refused { reply, .. } => drop(reply.send(Ok(()))),
-            Call::OwnProgramChanged => {}
+            Call::OwnProgramChanged | Call::ProgramTried(_) => {}
         }
     }
 

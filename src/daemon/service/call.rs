@@ -21,6 +21,8 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
 pub(crate) enum Call {
     /// Sent by the watch of the service's own program file: it may have been replaced.
     OwnProgramChanged,
+    /// Sent by the thread that tried the program that replaced the service's own: the error says why it does not run.
+    ProgramTried(Result<(), String>),
     /// Sent by the watch of the ledgers where no service runs: another process may have written a run.
     LedgersChanged,
     Projects(Reply<ProjectsV1>),

@@ -9,6 +9,8 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use crate::daemon::engine::Moment;
@@ -20,8 +22,8 @@ use crate::watch::{FollowedFile, WatchHub};
 const SETTLING: Duration = Duration::from_secs(1);
 /// The longest pause between two looks while the file is gone or not ready.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How long the new program may take to print its version.
-const TRIAL: Duration = Duration::from_secs(2);
+/// How long the new program may take to print its version. Nothing waits for it meanwhile.
+const TRIAL: Duration = Duration::from_secs(10);
 /// How long it may take to end after it was asked to.
 const GRACE: Duration = Duration::from_millis(200);
 /// The most bytes that are read of what it prints.
@@ -36,6 +38,8 @@ pub(super) struct OwnProgram {
     change: Option<ProgramChange>,
     /// The file that could not be run when it was tried last.
     unfit: Option<FileStamp>,
+    /// The trial of the new program that is under way.
+    trial: Option<ProgramTrial>,
     /// The file, and the links by which its path leads to it. For what could not be watched, the ends of runs are the only occasions to
     /// look.
     _followed: Vec<FollowedFile>,
@@ -63,11 +67,20 @@ struct ProgramChange {
     again: Moment,
 }
 
+/// A trial of another program, on a thread of its own. Dropping it ends the trial.
+struct ProgramTrial {
+    /// The file that is tried.
+    of: FileStamp,
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
 /// Whether the service's program file is still the one that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProgramState {
     Same,
-    /// The file is gone or being written: it is looked at again at [`OwnProgram::next_moment`].
+    /// The file is gone, being written or being tried: it is looked at again at [`OwnProgram::next_moment`], or when the trial
+    /// is over.
     Unsettled,
     /// Another program is there, complete and executable.
     Replaced,
@@ -83,7 +96,7 @@ impl OwnProgram {
             hub.follow_file(&file, move || changed()).ok()
         };
         let followed = links_and_file(path).into_iter().filter_map(follow).collect();
-        Self { path: path.to_owned(), own, change: None, unfit: None, _followed: followed }
+        Self { path: path.to_owned(), own, change: None, unfit: None, trial: None, _followed: followed }
     }
 
     /// Returns the path from which the new program is started.
@@ -91,9 +104,9 @@ impl OwnProgram {
         &self.path
     }
 
-    /// Returns when the file is to be looked at again.
+    /// Returns when the file is to be looked at again. During a trial its end is the occasion.
     pub(super) fn next_moment(&self) -> Option<Moment> {
-        self.change.map(|change| change.again)
+        self.change.filter(|_| self.trial.is_none()).map(|change| change.again)
     }
 
     /// Looks at the file.
@@ -101,20 +114,30 @@ impl OwnProgram {
         self.judge(now, read(&self.path).as_ref().map(|metadata| (FileStamp::of(metadata), is_executable(metadata))))
     }
 
-    /// Runs the new program once, with `--version`, before this process gives its place to it. If it does not run, it is tried again
-    /// later, and the error says why; it is `None` if the same file was tried before.
-    pub(super) fn try_out(&mut self, now: Moment) -> Result<(), Option<String>> {
-        let Err(why) = print_version(&self.path) else {
+    /// Begins to run the new program once, with `--version`, before this process gives its place to it. `tell` is called with
+    /// the outcome from another thread; it is to be passed to [`Self::tried`]. If no thread can be started, the file is looked
+    /// at again later.
+    pub(super) fn try_out(&mut self, now: Moment, tell: impl FnOnce(Result<(), String>) + Send + 'static) {
+        let Some((change, of)) = self.change.as_mut().and_then(|change| change.found.map(|of| (change, of))) else { return };
+        let (is_over, path) = (Arc::new(AtomicBool::new(false)), self.path.clone());
+        let seen = Arc::clone(&is_over);
+        match Builder::new().name("trial".to_owned()).spawn(move || tell(print_version(&path, &seen))) {
+            Ok(thread) => self.trial = Some(ProgramTrial { of, is_over, thread: Some(thread) }),
+            Err(_) => change.look_later(now),
+        }
+    }
+
+    /// Takes the outcome of the trial. If the program does not run, it is tried again later, and the error says why; it is
+    /// `None` if the same file was tried before, or another file took its place during the trial.
+    pub(super) fn tried(&mut self, now: Moment, outcome: Result<(), String>) -> Result<(), Option<String>> {
+        let Some(of) = self.trial.take().map(|trial| trial.of) else { return Err(None) };
+        let Some(change) = self.change.as_mut().filter(|change| change.found == Some(of)) else { return Err(None) };
+        let Err(why) = outcome else {
             self.unfit = None;
             return Ok(());
         };
-        let found = self.change.and_then(|change| change.found);
-        let is_known = self.unfit.is_some() && self.unfit == found;
-        self.unfit = found;
-        if let Some(change) = &mut self.change {
-            change.pause = change.pause.saturating_mul(2).min(LONGEST_PAUSE);
-            change.again = now.plus(change.pause);
-        }
+        change.look_later(now);
+        let is_known = self.unfit.replace(of) == Some(of);
         Err((!is_known).then_some(why))
     }
 
@@ -130,7 +153,7 @@ impl OwnProgram {
         if let (Some(before), Some(_)) = (before, ready)
             && before.found == ready
         {
-            if before.again <= now {
+            if before.again <= now && self.trial.is_none() {
                 return ProgramState::Replaced;
             }
             return ProgramState::Unsettled;
@@ -141,6 +164,24 @@ impl OwnProgram {
         };
         self.change = Some(ProgramChange { found: ready, pause, again: now.plus(pause) });
         ProgramState::Unsettled
+    }
+}
+
+impl ProgramChange {
+    fn look_later(&mut self, now: Moment) {
+        self.pause = self.pause.saturating_mul(2).min(LONGEST_PAUSE);
+        self.again = now.plus(self.pause);
+    }
+}
+
+impl Drop for ProgramTrial {
+    /// Ends the program that is tried, so that none is left when the service ends.
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A trial that panicked has no outcome either way.
+            let _panicked = thread.join();
+        }
     }
 }
 
@@ -157,10 +198,11 @@ impl FileStamp {
     }
 }
 
-/// Has a program print its version. The error says why it is no proctor that runs here.
-fn print_version(program: &Path) -> Result<(), String> {
+/// Has a program print its version. The error says why it is no proctor that runs here. If `is_over` becomes true, the program
+/// is ended.
+fn print_version(program: &Path, is_over: &AtomicBool) -> Result<(), String> {
     let begun = monotonic();
-    let is_late = || monotonic().since(begun) >= TRIAL;
+    let is_late = || is_over.load(Ordering::Relaxed) || monotonic().since(begun) >= TRIAL;
     let arguments = [OsString::from("--version")];
     let answer = run_own_command(program, &arguments, Path::new("/"), LONGEST_VERSION, GRACE, &is_late);
     let answer = answer.map_err(|error| error.to_string())?;
@@ -203,7 +245,14 @@ mod tests {
     const OWN: FileIdentity = FileIdentity { device: 1, inode: 1 };
 
     fn program() -> OwnProgram {
-        OwnProgram { path: PathBuf::from("/usr/bin/proctor"), own: Some(OWN), change: None, unfit: None, _followed: Vec::new() }
+        OwnProgram {
+            path: PathBuf::from("/usr/bin/proctor"),
+            own: Some(OWN),
+            change: None,
+            unfit: None,
+            trial: None,
+            _followed: Vec::new(),
+        }
     }
 
     fn file(inode: u64, bytes: u64) -> FileStamp {
@@ -240,22 +289,58 @@ mod tests {
         assert_eq!(program.next_moment(), None);
     }
 
+    /// Has the program tried out, and returns its outcome.
+    fn outcome(program: &mut OwnProgram) -> Result<(), String> {
+        let (tell, told) = std::sync::mpsc::channel();
+        program.try_out(Moment(0), move |outcome| tell.send(outcome).expect("the test waits"));
+        told.recv().expect("every trial ends")
+    }
+
     #[test]
     fn a_program_that_does_not_run_is_tried_again_and_named_once() {
         let mut program = OwnProgram { path: PathBuf::from("/bin/sh"), ..program() };
         for moment in [0, 1000] {
             program.judge(Moment(moment), Some((file(2, 9), true)));
         }
-        let why = program.try_out(Moment(1000)).expect_err("a shell is no proctor").expect("it is news");
+        let tried = outcome(&mut program);
+        let why = program.tried(Moment(1000), tried).expect_err("a shell is no proctor").expect("it is news");
         assert!(why.starts_with("`--version` "), "{why}");
         assert_eq!(program.next_moment(), Some(Moment(3000)));
         assert_eq!(program.judge(Moment(2000), Some((file(2, 9), true))), ProgramState::Unsettled);
         assert_eq!(program.judge(Moment(3000), Some((file(2, 9), true))), ProgramState::Replaced);
-        assert_eq!(program.try_out(Moment(3000)), Err(None));
+        let tried = outcome(&mut program);
+        assert_eq!(program.tried(Moment(3000), tried), Err(None));
         assert_eq!(program.next_moment(), Some(Moment(7000)));
         program.path = PathBuf::from("/bin/none");
         program.judge(Moment(7000), Some((file(3, 9), true)));
-        assert!(program.try_out(Moment(8000)).is_err_and(|why| why.is_some()), "another file is news");
+        let tried = outcome(&mut program);
+        assert!(program.tried(Moment(8000), tried).is_err_and(|why| why.is_some()), "another file is news");
+    }
+
+    #[test]
+    fn nothing_waits_for_a_trial_and_its_outcome_is_that_of_the_file_that_was_tried() {
+        let mut program = program();
+        let found = Some((file(2, 9), true));
+        let begin = |program: &mut OwnProgram| {
+            for moment in [0, 1000] {
+                program.judge(Moment(moment), found);
+            }
+            let of = file(2, 9);
+            program.trial = Some(ProgramTrial { of, is_over: Arc::default(), thread: None });
+        };
+        begin(&mut program);
+        assert_eq!(program.next_moment(), None, "the end of the trial is the next occasion");
+        assert_eq!(program.judge(Moment(5000), found), ProgramState::Unsettled, "it is tried once at a time");
+        assert_eq!(program.tried(Moment(5000), Ok(())), Ok(()));
+        assert_eq!(program.judge(Moment(5000), found), ProgramState::Replaced);
+        begin(&mut program);
+        assert_eq!(program.judge(Moment(6000), Some((file(3, 9), true))), ProgramState::Unsettled);
+        assert_eq!(program.tried(Moment(6000), Ok(())), Err(None), "another file is there");
+        assert_eq!(program.next_moment(), Some(Moment(7000)), "which is tried too");
+        begin(&mut program);
+        assert_eq!(program.judge(Moment(8000), Some((file(1, 9), true))), ProgramState::Same);
+        assert_eq!(program.tried(Moment(8000), Ok(())), Err(None), "the old one is back");
+        assert_eq!(program.next_moment(), None);
     }
 
     #[test]

@@ -14,6 +14,7 @@ impl ServiceHost {
         let is_ending = matches!(self.step, ServiceStep::Ending(_));
         match call {
             Call::OwnProgramChanged => self.look_at_own_program(now),
+            Call::ProgramTried(outcome) => self.own_program_tried(now, outcome),
             Call::LedgersChanged => self.look_at_ledgers(),
             Call::RemovalRecorded { project, root, recorded, reply } => {
                 self.tell_removal(now, (*project, root), recorded, reply);
@@ -72,7 +73,7 @@ impl ServiceHost {
 
 fn refuse_call(call: Call, why: ErrorV1) {
     match call {
-        Call::OwnProgramChanged | Call::LedgersChanged => {}
+        Call::OwnProgramChanged | Call::ProgramTried(_) | Call::LedgersChanged => {}
         Call::Projects(reply) => drop(reply.send(Err(why))),
         Call::Watched(reply) => drop(reply.send(Err(why))),
         Call::Add { reply, .. } => drop(reply.send(Err(why))),

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use crate::daemon::engine::Moment;
+use crate::daemon::service::call::Call;
 use crate::daemon::service::host::calls::stopping;
 use crate::daemon::service::host::{ServiceEnd, ServiceHost, ServiceStep};
 use crate::daemon::service::program::ProgramState;
@@ -13,12 +14,28 @@ use crate::daemon::service::program::ProgramState;
 const HOLDING: Duration = Duration::from_secs(60);
 
 impl ServiceHost {
-    /// Looks whether the service's own program file was replaced. If it was, no further run begins.
+    /// Looks whether the service's own program file was replaced. If it was, the new program is tried out.
     pub(super) fn look_at_own_program(&mut self, now: Moment) {
-        if self.step == ServiceStep::GoingOn && self.program.look(now) == ProgramState::Replaced && self.new_program_runs(now) {
+        if self.step == ServiceStep::GoingOn && self.program.look(now) == ProgramState::Replaced {
+            let sender = self.send_call.clone();
+            // Nobody waits for an outcome once the service has ended.
+            self.program.try_out(now, move |outcome| drop(sender.blocking_send(Call::ProgramTried(outcome))));
+        }
+    }
+
+    /// Takes the outcome of the trial of the new program. If it runs, no further run begins; if not, this one goes on.
+    pub(super) fn own_program_tried(&mut self, now: Moment, outcome: Result<(), String>) {
+        let tried = self.program.tried(now, outcome);
+        let path = self.program.path().display().to_string();
+        if let Err(Some(why)) = &tried {
+            (self.say)(&format!(
+                "`{path}` is another program than the one that runs, and does not run: {why}; the old one goes on"
+            ));
+        }
+        // The file may have been replaced once more during the trial.
+        if tried.is_ok() && self.step == ServiceStep::GoingOn && self.program.look(now) == ProgramState::Replaced {
             self.step = ServiceStep::LettingRunsEnd { turn: now.plus(HOLDING), are_held: true };
             self.places.hold_runs();
-            let path = self.program.path().display();
             let running = match self.places.runs() {
                 0 => String::new(),
                 1 => " when the run under way has ended".to_owned(),
@@ -29,18 +46,6 @@ impl ServiceHost {
                 env!("CARGO_PKG_VERSION")
             ));
         }
-    }
-
-    /// Runs the new program once. If it does not run, this one goes on.
-    fn new_program_runs(&mut self, now: Moment) -> bool {
-        let Err(why) = self.program.try_out(now) else { return true };
-        if let Some(why) = why {
-            let path = self.program.path().display();
-            (self.say)(&format!(
-                "`{path}` is another program than the one that runs, and does not run: {why}; the old one goes on"
-            ));
-        }
-        false
     }
 
     /// Closes all projects, so that the new program can be started, if no run is under way any more.
