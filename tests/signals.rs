@@ -176,6 +176,8 @@ fn an_interrupt_typed_at_the_terminal_stops_a_run_once() {
         let ended = terminal.ended();
         assert_eq!(ended.status, 130, "{arguments:?}: {}", ended.snapshot());
         assert_eq!(statuses(&project), ["INTERRUPTED"], "{arguments:?}");
+        let log = project.proctor(["log"]).success().stdout;
+        assert!(log.contains("stopped before it had a result") && !log.contains("failed"), "{log}");
     }
 }
 

@@ -4,8 +4,8 @@ use crate::cli::screen::{counted, result_word};
 use crate::cli::style::{Line, Style, Tone};
 use crate::evidence::RunForm;
 use crate::model::{
-    CheckCounts, CheckEnd, CheckStreak, ClaimRecord, ComparedTest, FlakyTest, IsolationLevel, LoggedRun, PastTestResult,
-    ProofState, RenamedTest, RunComparison, SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast, Timestamp,
+    CheckCounts, CheckEnd, CheckStreak, ClaimRecord, ComparedTest, FlakyTest, IsolationLevel, LoggedRun, OverallStatus,
+    PastTestResult, ProofState, RenamedTest, RunComparison, SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast, Timestamp,
 };
 use crate::project::RecordedRun;
 
@@ -30,11 +30,11 @@ pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>) -> String 
     parts.extend(run.checks.filter(|_| run.status.counts()).and_then(CheckCounts::words));
     if let Some(logged) = logged {
         parts.extend(logged.duration.map(|duration| duration_words(duration.0.saturating_mul(1000))));
-        parts.extend(logged.tests.as_ref().map(counts_words));
-        parts.extend(failed_words(logged));
-        let warned = names_words(&logged.warned_checks, logged.warned_checks.len() as u64);
-        parts.extend(warned.map(|checks| format!("warned: {checks}")));
-        parts.extend(logged.flaky.then(|| "flaky".to_owned()));
+        match stopped_words(run.status) {
+            // What such a run has of results is of checks that were ended, too.
+            Some(words) => parts.push(words.to_owned()),
+            None => parts.extend(result_words(logged)),
+        }
     }
     parts.extend(run.weaker_isolation.and_then(IsolationLevel::weaker_words));
     let evidence = logged.map(|logged| logged.evidence);
@@ -46,6 +46,29 @@ pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>) -> String 
         (None, _, RunForm::Directory) => None,
     });
     parts.join("  ").trim_end().to_owned()
+}
+
+/// Returns what became of a run that was stopped before it had a result; `None` for a run that carried out its checks.
+fn stopped_words(status: OverallStatus) -> Option<&'static str> {
+    match status {
+        OverallStatus::Interrupted => Some("stopped before it had a result"),
+        OverallStatus::Superseded => Some("stopped by a newer save"),
+        OverallStatus::Success
+        | OverallStatus::PartialSuccess
+        | OverallStatus::Failed
+        | OverallStatus::SpecificationError
+        | OverallStatus::Moved => None,
+    }
+}
+
+/// Returns what the index of tests knows about the results of a run.
+fn result_words(logged: &LoggedRun) -> Vec<String> {
+    let mut words: Vec<String> = logged.tests.as_ref().map(counts_words).into_iter().collect();
+    words.extend(failed_words(logged));
+    let warned = names_words(&logged.warned_checks, logged.warned_checks.len() as u64);
+    words.extend(warned.map(|checks| format!("warned: {checks}")));
+    words.extend(logged.flaky.then(|| "flaky".to_owned()));
+    words
 }
 
 /// Returns what failed in a run: its checks, and in parentheses the tests.
