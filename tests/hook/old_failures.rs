@@ -3,7 +3,7 @@
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use super::{SETTINGS, hook, input, prompt, registered, stop};
+use super::{SETTINGS, input, prompt, registered, stop};
 use crate::common::{Output, Project};
 use crate::daemon::start_serving;
 
