@@ -31,7 +31,7 @@ pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>) -> String 
     if let Some(logged) = logged {
         parts.extend(logged.duration.map(|duration| duration_words(duration.0.saturating_mul(1000))));
         match stopped_words(run.status) {
-            // What such a run has of results is of checks that were ended, too.
+            // The index lists a check that proctor stopped among those that failed, so its names would accuse the code.
             Some(words) => parts.push(words.to_owned()),
             None => parts.extend(result_words(logged)),
         }
@@ -327,6 +327,13 @@ mod tests {
 
     fn text(line: &Line) -> String {
         line.pieces().iter().map(|piece| piece.text.as_str()).collect()
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_says_by_what_and_any_other_run_has_results() {
+        assert_eq!(stopped_words(OverallStatus::Interrupted), Some("stopped before it had a result"));
+        assert_eq!(stopped_words(OverallStatus::Superseded), Some("stopped by a newer save"));
+        assert_eq!([OverallStatus::Failed, OverallStatus::Moved].map(stopped_words), [None, None]);
     }
 
     #[test]

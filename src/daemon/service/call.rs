@@ -21,7 +21,7 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
 pub(crate) enum Call {
     /// Sent by the watch of the service's own program file: it may have been replaced.
     OwnProgramChanged,
-    /// Sent by the thread that tried the program that replaced the service's own: the error says why it does not run.
+    /// Sent at the end of the trial of the program that replaced the service's own. The error says why the new program does not run.
     ProgramTried(Result<(), String>),
     /// Sent by the watch of the ledgers where no service runs: another process may have written a run.
     LedgersChanged,

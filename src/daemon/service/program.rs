@@ -69,7 +69,7 @@ struct ProgramChange {
 
 /// A trial of another program, on a thread of its own. Dropping it ends the trial.
 struct ProgramTrial {
-    /// The file that is tried.
+    /// The stamp of the file that is tried. If another file is there at the end, the outcome does not count.
     of: FileStamp,
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -114,9 +114,9 @@ impl OwnProgram {
         self.judge(now, read(&self.path).as_ref().map(|metadata| (FileStamp::of(metadata), is_executable(metadata))))
     }
 
-    /// Begins to run the new program once, with `--version`, before this process gives its place to it. `tell` is called with
-    /// the outcome from another thread; it is to be passed to [`Self::tried`]. If no thread can be started, the file is looked
-    /// at again later.
+    /// Starts the new program once, with `--version`, on a thread of its own, before this process gives its place to it. The thread
+    /// calls `tell` with the error if the program does not run; what `tell` was given has to be passed to [`Self::tried`]. If no thread
+    /// can be started, the file is looked at again later.
     pub(super) fn try_out(&mut self, now: Moment, tell: impl FnOnce(Result<(), String>) + Send + 'static) {
         let Some((change, of)) = self.change.as_mut().and_then(|change| change.found.map(|of| (change, of))) else { return };
         let (is_over, path) = (Arc::new(AtomicBool::new(false)), self.path.clone());
@@ -179,7 +179,7 @@ impl Drop for ProgramTrial {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A trial that panicked has no outcome either way.
+            // A thread that panicked told nothing, and nothing more is to be done here.
             let _panicked = thread.join();
         }
     }
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(program.next_moment(), None);
     }
 
-    /// Has the program tried out, and returns its outcome.
+    /// Tries the program out, and returns what the trial told: the error if the program does not run.
     fn outcome(program: &mut OwnProgram) -> Result<(), String> {
         let (tell, told) = std::sync::mpsc::channel();
         program.try_out(Moment(0), move |outcome| tell.send(outcome).expect("the test waits"));
