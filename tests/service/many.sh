@@ -69,8 +69,10 @@ echo "JUDGED $("$proctor" status --all | grep -c 'fresh PASS')"
 for number in $(seq "$count"); do echo saved >"$many/$number/src/1.txt"; done
 await 'every save to be judged' judged "$count"
 
-# The projects that have just done something stay ready for half a minute.
-sleep 35
+# The projects that have just done something stay ready for half a minute. Then nothing is left open, whatever was open before.
+index() { readlink "/proc/$(main)/fd/"* | grep -c '/state\.db' || true; }
+at_rest() { [ "$(index)" = 0 ]; }
+await 'the index to be closed' at_rest
 before=$(ticks)
 sleep "$seconds"
 echo "IDLE $(($(ticks) - before)) hundredths of a second in $seconds s"

@@ -32,13 +32,16 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
             .hint("LISTEN_FDS and LISTEN_PID say that there is one; unset them, or have one stream socket handed in")
     })?;
     let socket = ControlSocket::open(&path, handed_in).map_err(|error| from_socket_error(&error))?;
-    // The evidence store is opened here only to find the directory of the log and to lock it. The service opens the store
-    // again for its own use.
-    let archive = opening::open_archive(environment)?;
-    let serves = archive.store.lock_service(socket.path()).map_err(|error| from_lock_error(&error))?;
-    if let Err(reason) = logging::start(&archive.log_directory()) {
-        render::note(&format!("note: there is no log: {reason}"));
-    }
+    // The evidence store is opened here only to find the directory of the log and to lock it. The service opens the store again for its
+    // own use, and closes the index while it waits. A second connection here would keep the descriptors of all others open.
+    let serves = {
+        let archive = opening::open_archive(environment)?;
+        let serves = archive.store.lock_service(socket.path()).map_err(|error| from_lock_error(&error))?;
+        if let Err(reason) = logging::start(&archive.log_directory()) {
+            render::note(&format!("note: there is no log: {reason}"));
+        }
+        serves
+    };
     let watchdog = environment.variable("WATCHDOG_USEC").and_then(|text| text.to_str()?.parse().ok());
     let settings = ServiceSettings {
         opening: OpeningSettings {
@@ -61,7 +64,7 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
         ServiceEnd::Exit(exit) => Ok(exit),
         ServiceEnd::Renew(program) => {
             // The lock on the store ends here, and the new program takes it again.
-            drop((serves, archive));
+            drop(serves);
             let Err(error) = replace_program(&program, &["daemon"], passed);
             // A service manager starts the service again after this exit code.
             Err(CommandError::caused(CommandExit::OwnFault, format!("`{}` cannot be started", program.display()), &error)
