@@ -155,7 +155,37 @@ fn found_checks_and_specifications_are_those_of_the_trusted_commit() {
 }
 
 #[test]
-fn the_policy_asks_for_platforms_fresh_caches_and_signers() {
+fn a_run_whose_check_found_a_cache_of_an_earlier_run_proves_a_commit_only_where_the_policy_accepts_it() {
+    let project = in_repository();
+    let script = "mkdir -p .ruff_cache && echo run >> .ruff_cache/runs";
+    let caching = |in_place: &str| format!("[[check]]\nname = \"caching\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\n{in_place}");
+    commit(&project, "proctor.toml", &caching(""));
+    commit(&project, ".gitignore", ".ruff_cache\n");
+    let accepting = policy(&project, "[gate]\nfresh_caches = false\n");
+    let judged = |status: i32| gate(&project, &["--policy-from", "HEAD"], status);
+    project.proctor(["run"]).success();
+    judged(0);
+    // Another commit, because the result of the first run still proves its own.
+    commit(&project, "shop.txt", "good, again\n");
+    project.proctor(["run"]).success();
+    assert_eq!(judged(3)["required"][0]["words"], json!(["kept-caches"]));
+    gate(&project, &["--policy-from", &accepting], 0);
+    project.proctor(["run", "--fresh-caches"]).success();
+    judged(0);
+    // In the project itself, the check finds what an earlier run left there.
+    commit(&project, "proctor.toml", &caching("snapshot = \"off\"\n"));
+    project.approve();
+    project.proctor(["run"]).success();
+    assert!(project.path().join(".ruff_cache").is_dir());
+    judged(0);
+    commit(&project, "shop.txt", "good, once more\n");
+    project.proctor(["run"]).success();
+    assert_eq!(judged(3)["required"][0]["words"], json!(["kept-caches"]));
+    gate(&project, &["--policy-from", "HEAD", "--run"], 0);
+}
+
+#[test]
+fn the_policy_asks_for_platforms_and_signers() {
     let project = in_repository();
     project.proctor(["run"]).success();
     let here = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
@@ -163,10 +193,6 @@ fn the_policy_asks_for_platforms_fresh_caches_and_signers() {
     gate(&project, &["--policy-from", &on(&format!("\"{here}\""))], 0);
     let other = gate(&project, &["--policy-from", &on(&format!("\"{here}\", \"linux-riscv64\""))], 5);
     assert_eq!(reasons(&other), ["on linux-riscv64: no run on this tree has a result"]);
-    let fresh = policy(&project, "[gate]\nfresh_caches = true\n");
-    assert_eq!(gate(&project, &["--policy-from", &fresh], 3)["required"][0]["words"], json!(["kept-caches"]));
-    project.proctor(["run", "--fresh-caches"]).success();
-    gate(&project, &["--policy-from", &fresh], 0);
     let signers = policy(&project, "[gate]\nsigners = \"keys\"\n");
     assert!(project.proctor(["gate", "--policy-from", &signers]).status(4).stderr.contains("`keys`"));
     fs::write(project.shared("keys"), "ci@example.org ssh-rsa AAAA\n").expect("it is ours");

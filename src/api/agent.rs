@@ -50,6 +50,10 @@ pub enum AgentAnswerV1 {
         open: Vec<String>,
         /// The run of the sealed report; `None` if no verdict is for the present tree.
         run_id: Option<RunId>,
+        /// Whether a check that counts found a tool's cache of an earlier run in its snapshot. `proctor request` runs the checks once more
+        /// without caches before it shows COMPLETE.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        rests_on_kept_caches: bool,
         /// The exit code for a command that shows this answer.
         exit_code: u8,
     },
@@ -95,14 +99,16 @@ impl AgentRequestV1 {
 impl AgentAnswerV1 {
     /// Returns the answer about a task's completion. The claim is accepted only if it equals the computed status.
     pub fn from_completion(asked: CompletionStatus, completion: TaskCompletion) -> Self {
-        let TaskCompletion { task: task_id, status: computed_status, reasons, open, run_id, exit } = completion;
+        let TaskCompletion { task: task_id, status: computed_status, reasons, open, run_id, rests_on_kept_caches, exit } =
+            completion;
         let accepted = asked == computed_status;
         let exit = match (accepted, exit) {
             (true, _) => CommandExit::Proceed,
             (false, CommandExit::Proceed) => CommandExit::CodeNeedsWork,
             (false, other) => other,
         };
-        Self::Computed { task_id, accepted, computed_status, reasons, open, run_id, exit_code: exit.code() }
+        let exit_code = exit.code();
+        Self::Computed { task_id, accepted, computed_status, reasons, open, run_id, rests_on_kept_caches, exit_code }
     }
 
     /// Returns the answer about the configuration's errors and a proposal's changes. A proposal that weakens the checks
@@ -146,7 +152,7 @@ mod tests {
         let asked = |status, exit| {
             let (reasons, open) = (Vec::new(), Vec::new());
             let task = TaskId::default_task();
-            let completion = TaskCompletion { task, status, reasons, open, run_id: None, exit };
+            let completion = TaskCompletion { task, status, reasons, open, run_id: None, rests_on_kept_caches: false, exit };
             AgentAnswerV1::from_completion(CompletionStatus::Complete, completion).exit_code()
         };
         assert_eq!(asked(CompletionStatus::Complete, CommandExit::Proceed), 0);

@@ -165,7 +165,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v1/projects/{id}/requests",
         parameters: &[],
         summary: "What an agent asks. REQUEST_STATUS_UPDATE (with status): what the task amounts to, computed from the sealed report \
-                  of the run that is a verdict for the tree as it is now. REQUEST_RETEST: runs the checks; refused (409) where \
+                  of the run that is a verdict for the tree as it is now (`restsOnKeptCaches` where a check found a tool's cache of an \
+                  earlier run). REQUEST_RETEST: runs the checks; refused (409) where \
                   nothing changed since the last verdict, or the task's budget is spent. FIX_SPECIFICATION: reads the configuration, \
                   or the specification of the task, again and answers with what is still wrong; with the text of another one \
                   (`specification`) or its file (`path`) also with what that would change, and whether a person has to agree.",

@@ -5,11 +5,13 @@
 //! [`decide_retest`] grants a retest within the task's budget; the grant is a line in the ledger, so a restart does not
 //! refill the budget. No run is started here: the caller starts it after a grant.
 
-use crate::evidence::{self, Store};
+use std::collections::BTreeSet;
+
+use crate::evidence::{self, LedgerLookup, Store};
 use crate::model::{
-    CheckCoverage, CommandExit, CompletionStatus, Digest, Freshness, LastVerdict, LedgerBody, LedgerLine, OverallResult,
-    PauseRecord, ProjectId, ProjectStatus, ResultType, RetestRecord, RunId, StaleReason, TaskCompletion, TaskId, TreeDigest,
-    VerdictStatus, checks_sentence, newest_fresh_failure,
+    CachesSeen, CheckCoverage, CheckOutcome, CheckRecord, CommandExit, CompletionStatus, Digest, Freshness, LastVerdict,
+    LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId, ProjectStatus, ResultType, RetestRecord, RunId, RunLine,
+    StaleReason, TaskCompletion, TaskId, TestedPlace, TreeDigest, VerdictStatus, checks_sentence, newest_fresh_failure,
 };
 use crate::project::DescribedProject;
 use crate::project::ProjectError;
@@ -221,13 +223,48 @@ fn completion(store: &Store, standing: &ProjectStatus, name: &TaskId) -> Result<
         let checks = task.and_then(|task| checks_sentence(&task.checks));
         let reasons = std::iter::once(own).chain(checks).chain(standing.problems.iter().cloned()).collect();
         let status = CompletionStatus::Incomplete;
-        return Ok(TaskCompletion { task: name, status, reasons, open: Vec::new(), run_id: None, exit });
+        let (open, run_id) = (Vec::new(), None);
+        return Ok(TaskCompletion { task: name, status, reasons, open, run_id, rests_on_kept_caches: false, exit });
     };
     let open = open(store, project, &name, &report);
+    let rests_on_kept_caches = rests_on_kept_caches(store, project, &report.authenticity.execution_id)?;
     let run_id = Some(report.authenticity.execution_id);
     let evaluated = report.completion_criteria_evaluation;
     let reasons = Some(evaluated.reason).filter(|reason| !reason.is_empty()).into_iter().collect();
-    Ok(TaskCompletion { task: name, status: evaluated.completion_status, reasons, open, run_id, exit })
+    Ok(TaskCompletion { task: name, status: evaluated.completion_status, reasons, open, run_id, rests_on_kept_caches, exit })
+}
+
+/// Returns whether checks of a run found tools' caches of earlier runs in their snapshots, or those of the runs whose results it reused.
+fn rests_on_kept_caches(store: &Store, project: &ProjectId, run: &RunId) -> Result<bool, ProjectError> {
+    let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
+    // The runs whose lines are still to be found. A reused result is one of an earlier run.
+    let mut wanted = BTreeSet::from([run.clone()]);
+    for line in ledger.newest() {
+        let line = line.map_err(ProjectError::Evidence)?;
+        let Some(RunLine::Sealed(record)) = line.body.about_runs() else { continue };
+        if !wanted.remove(&record.run_id) {
+            continue;
+        }
+        let has_own = |check: &CheckRecord| matches!(check.outcome, CheckOutcome::CarriedOut { .. });
+        // An earlier version of proctor did not name the checks of a run.
+        let counts = record.results.as_ref().is_none_or(|results| results.iter().any(has_own));
+        let caches = record.conditions.as_ref().and_then(|conditions| conditions.caches);
+        if counts && caches == Some(CachesSeen::Kept) && record.tested == Some(TestedPlace::Snapshot) {
+            return Ok(true);
+        }
+        if record.run_id == *run {
+            wanted.extend(record.results.iter().flatten().filter_map(|check| match &check.outcome {
+                CheckOutcome::Reused { run_id, other_tree: None, .. } => Some(run_id.clone()),
+                CheckOutcome::Reused { .. } | CheckOutcome::CarriedOut { .. } | CheckOutcome::LeftOut | CheckOutcome::Skipped => {
+                    None
+                }
+            }));
+        }
+        if wanted.is_empty() {
+            break;
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the verdict of a task if it is for the current tree and plan.

@@ -76,21 +76,21 @@ mod tests {
     #[test]
     fn every_setting_is_read_and_no_list_of_tasks_is_empty() {
         let text = "[gate]\ntasks = [\"T117\"]\nchecks = [\"types\"]\nisolation = \"cgroup\"\nmax_age = \"2h\"\n\
-            platforms = [\"linux-x86_64\"]\nfresh_caches = true\nignored_inputs = [\".env\"]\nsigners = \"keys/signers\"\n";
+            platforms = [\"linux-x86_64\"]\nfresh_caches = false\nignored_inputs = [\".env\"]\nsigners = \"keys/signers\"\n";
         let expected = GatePolicy {
             tasks: vec![TaskId::try_from("T117").unwrap()],
             checks: vec!["types".to_owned()],
             isolation: IsolationLevel::Cgroup,
             max_age: Some(Duration::from_secs(7200)),
             platforms: vec!["linux-x86_64".to_owned()],
-            fresh_caches: true,
+            fresh_caches: false,
             ignored_inputs: vec![".env".to_owned()],
             signers: Some("keys/signers".to_owned()),
         };
         assert_eq!(read(text, "proctor.toml").unwrap().gate, expected);
         let defaults = read("", "proctor.toml").unwrap().gate;
         assert_eq!((defaults.tasks, defaults.isolation), (vec![TaskId::default_task()], IsolationLevel::ProcessGroup));
-        assert_eq!((defaults.fresh_caches, defaults.signers), (false, None));
+        assert_eq!((defaults.fresh_caches, defaults.signers), (true, None));
         for wrong in [
             "tasks = []",
             "tasks = [\"a b\"]",

@@ -6,7 +6,7 @@ use CacheKind::{Content, TimeOrder, TimeOrderOfOutputs};
 
 use crate::ignore::class::{IgnoredClass, class_of};
 use crate::model::NameRule::{self, Begins, Ends, Is};
-use crate::model::TreePath;
+use crate::model::{Tool, ToolClass, TreePath};
 
 /// How a tool finds out that its cache is out of date. This decides when proctor must drop a kept cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -58,20 +58,26 @@ pub const CACHES_IN_ENVIRONMENTS: &[CacheInEnvironment] = &[
     CacheInEnvironment { name: ".tmp", shows_live: false },
 ];
 
-/// The files in caches by which a tool decides which tests it runs, each with the name of its directory if that matters. Such a
-/// file is never kept from one run to the next: a check whose last run failed would otherwise test less in its next run, and pass.
-const CHOICES_OF_TESTS: &[(Option<&str>, NameRule)] = &[
-    // `pytest --last-failed` and `pytest --stepwise`, in `.pytest_cache/v/cache`. Without the file, all tests are run.
+/// What is never kept of a cache from one run to the next, by its name, each with the name of its directory if that matters. What
+/// [`Tool::leftovers`] names of a test runner is not kept either: the runner, its plugins and the tests themselves remember there what
+/// happened in a run, and no run is faster because of it.
+const NEVER_KEPT: &[(Option<&str>, NameRule)] = &[
+    // By these files a tool decides which tests it runs: a check whose last run failed would test less in its next run, and pass.
+    // `pytest --last-failed` and `pytest --stepwise`, where `cache_dir` names another directory. Without the file, all tests are run.
     (Some("cache"), Is("lastfailed")),
     (Some("cache"), Is("stepwise")),
     // `jest --onlyFailures`, in the directory that `cacheDirectory` names. Without the file, Jest finds no test and fails.
     (None, Begins("perf-cache-")),
 ];
 
-/// Returns whether the file of a cache at this path decides which tests a tool runs.
-pub fn chooses_tests(path: &TreePath) -> bool {
+/// Returns whether the entry of a cache at this path is never kept from one run to the next.
+pub fn is_never_kept(path: &TreePath) -> bool {
     let is_in = |name: &str| path.parent().is_some_and(|parent| parent.name() == name.as_bytes());
-    CHOICES_OF_TESTS.iter().any(|(directory, rule)| rule.matches(path.name()) && directory.is_none_or(is_in))
+    let is_of_tests = || {
+        let runners = Tool::ALL.iter().filter(|tool| tool.class() == ToolClass::Test);
+        runners.flat_map(|tool| tool.leftovers()).any(|(rule, _)| rule.matches(path.name()))
+    };
+    NEVER_KEPT.iter().any(|(directory, rule)| rule.matches(path.name()) && directory.is_none_or(is_in)) || is_of_tests()
 }
 
 impl CacheKind {
@@ -117,12 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_failed_tests_is_told_from_the_rest_of_a_cache() {
-        let chooses = |path: &str| chooses_tests(&TreePath::try_from(path).unwrap());
-        let choices = [".pytest_cache/v/cache/lastfailed", "a/.pytest_cache/v/cache/stepwise", ".cache/jest/perf-cache-1f"];
-        assert!(choices.iter().all(|path| chooses(path)));
-        let others = [".pytest_cache/v/cache/nodeids", "target/debug/stepwise", "lastfailed", ".cache/jest/haste-map-1f"];
-        assert!(!others.iter().any(|path| chooses(path)));
+    fn what_remembers_tests_is_told_from_the_rest_of_a_cache() {
+        let is_dropped = |path: &str| is_never_kept(&TreePath::try_from(path).unwrap());
+        let dropped =
+            [".pytest_cache", "a/.pytest_cache", ".cache/v/cache/lastfailed", "x/cache/stepwise", ".cache/jest/perf-cache-1f"];
+        assert!(dropped.iter().all(|path| is_dropped(path)));
+        let others = [".mypy_cache", "target/debug/stepwise", "lastfailed", ".cache/jest/haste-map-1f"];
+        assert!(!others.iter().any(|path| is_dropped(path)));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct RunConditions {
     /// The ignored files that checks could read; `None` if they could not be listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignored: Option<IgnoredFiles>,
-    /// The caches that tools found; `None` if that is not known, because a check worked in the project itself.
+    /// The caches that tools found; `None` if that is not known, because the files that checks could read were not listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caches: Option<CachesSeen>,
     /// The files of the tree that a step changed or removed in its copy and that other steps saw like that, so that their results are
@@ -49,12 +49,14 @@ pub struct IgnoredFiles {
     pub others: Vec<String>,
 }
 
-/// The caches of earlier runs that the checks of a run on a snapshot found.
+/// The caches of earlier runs that the checks of a run found. Python modules that proctor compiled from the tree's own files are no such
+/// cache: no code of the project takes part in that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CachesSeen {
-    /// Each check found its own cache of an earlier run.
+    /// At least one check found a cache that a check of an earlier run had left: its own on a snapshot, any one in the project itself.
+    /// Earlier versions of proctor recorded this of every run that did not begin with empty caches.
     Kept,
     /// The checks found no cache.
     Fresh,

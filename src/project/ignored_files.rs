@@ -5,8 +5,11 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::ignore::{ALWAYS_OUT, IgnoredClass, OwnLink, ShownOutputs, VIRTUAL_ENVIRONMENT, class_of, is_never_shown};
-use crate::model::{EntryKind, IgnoredFiles, MOST_IGNORED_NAMED, TreePath};
+use crate::ignore::{
+    ALWAYS_OUT, CACHES_IN_ENVIRONMENTS, IgnoredClass, OwnLink, ShownOutputs, VIRTUAL_ENVIRONMENT, cache_kind, class_of,
+    is_never_shown,
+};
+use crate::model::{CachesSeen, EntryKind, IgnoredFiles, MOST_IGNORED_NAMED, TreePath};
 use crate::tree::TreeIndex;
 
 /// The most entries of directories that are read in a project without a snapshot. With more, nothing is listed, and the files are
@@ -56,8 +59,8 @@ pub(crate) fn ignored_in_project(
     outputs: &ShownOutputs,
     task_list: Option<&str>,
     own_link: Option<&OwnLink>,
-) -> Option<IgnoredFiles> {
-    let mut reading = DirectoryReading { tree, entries: 0 };
+) -> Option<(IgnoredFiles, CachesSeen)> {
+    let mut reading = DirectoryReading { tree, entries: 0, caches: CachesSeen::Fresh };
     let mut found = IgnoredFiles::default();
     let mut waiting = vec![TreePath::root()];
     while let Some(directory) = waiting.pop() {
@@ -78,7 +81,7 @@ pub(crate) fn ignored_in_project(
     }
     found.paths.sort();
     found.others.sort();
-    Some(found)
+    Some((found, reading.caches))
 }
 
 fn is_own_link(root: &Path, path: &TreePath, own: &OwnLink) -> bool {
@@ -90,6 +93,8 @@ struct DirectoryReading<'a> {
     tree: &'a TreeIndex,
     /// How many entries were read.
     entries: u64,
+    /// Whether there is a cache or an output, by which a tool may decide what it does.
+    caches: CachesSeen,
 }
 
 impl DirectoryReading<'_> {
@@ -113,12 +118,26 @@ impl DirectoryReading<'_> {
     fn note(&mut self, found: &mut IgnoredFiles, path: &TreePath, is_directory: bool) -> Option<()> {
         let name = path.name();
         let shown = format!("{}{}", String::from_utf8_lossy(path.as_bytes()), if is_directory { "/" } else { "" });
-        let is_environment = is_directory && self.tree.root().join(path.as_path()).join(VIRTUAL_ENVIRONMENT).is_file();
-        match if is_environment { IgnoredClass::Environment } else { class_of(name) } {
+        let full = self.tree.root().join(path.as_path());
+        let is_environment = is_directory && full.join(VIRTUAL_ENVIRONMENT).is_file();
+        let class = if is_environment { IgnoredClass::Environment } else { class_of(name) };
+        let is_no_news = || ALWAYS_OUT.iter().any(|always| always.name.matches(name));
+        let has_cache = match class {
+            IgnoredClass::Environment => {
+                CACHES_IN_ENVIRONMENTS.iter().any(|cache| full.join(cache.name).symlink_metadata().is_ok())
+            }
+            IgnoredClass::Output => !is_no_news(),
+            IgnoredClass::Cache => cache_kind(name).is_some(),
+            IgnoredClass::Input => false,
+        };
+        if has_cache {
+            self.caches = CachesSeen::Kept;
+        }
+        match class {
             IgnoredClass::Input if is_directory && !self.holds_input(path)? => {}
             IgnoredClass::Input => found.add(shown),
             // Bytecode, leftovers of editors and the like are no news.
-            IgnoredClass::Output | IgnoredClass::Cache if ALWAYS_OUT.iter().any(|always| always.name.matches(name)) => {}
+            IgnoredClass::Output | IgnoredClass::Cache if is_no_news() => {}
             IgnoredClass::Environment | IgnoredClass::Output | IgnoredClass::Cache => {
                 if found.others.len() < MOST_IGNORED_NAMED {
                     found.others.push(shown);
@@ -200,19 +219,38 @@ mod tests {
         let expected = [".env", "data/", "kept/b.csv", "src/local.py"];
         let of_snapshot = ignored_in_snapshot((&tree, &inputs), &ShownOutputs::default(), Some("notes.md"));
         assert_eq!((of_snapshot.paths, of_snapshot.count), (expected.map(str::to_owned).to_vec(), 4));
-        let in_place = ignored_in_project(&tree, &ShownOutputs::default(), Some("notes.md"), None).expect("it is read");
-        assert_eq!(in_place.paths, expected);
+        let (in_place, caches) = ignored_in_project(&tree, &ShownOutputs::default(), Some("notes.md"), None).expect("it is read");
+        assert_eq!((in_place.paths, caches), (expected.map(str::to_owned).to_vec(), CachesSeen::Kept));
         assert_eq!(in_place.others, ["build/", "dist/", "node_modules/"]);
         let own = OwnLink { leads_into: "/store/evidence".into() };
         std::os::unix::fs::symlink("/store/evidence/web-00000001", root.join("src/evidence")).expect("made");
         let with_link = |own: Option<&OwnLink>| {
-            ignored_in_project(&tree, &ShownOutputs::default(), Some("notes.md"), own).expect("it is read").paths
+            ignored_in_project(&tree, &ShownOutputs::default(), Some("notes.md"), own).expect("it is read").0.paths
         };
         assert_eq!(with_link(Some(&own)), expected, "proctor's own link, at any depth");
         assert!(with_link(None).contains(&"src/evidence".to_owned()));
         fs::remove_file(root.join("src/evidence")).expect("made above");
         let made = ShownOutputs { paths: Vec::new(), products: true };
-        let others = ignored_in_project(&tree, &made, Some("notes.md"), None).expect("it is read").others;
-        assert_eq!(others, ["node_modules/"], "what prerequisites make is no ignored input");
+        let (found, caches) = ignored_in_project(&tree, &made, Some("notes.md"), None).expect("it is read");
+        assert_eq!(found.others, ["node_modules/"], "what prerequisites make is no ignored input");
+        assert_eq!(caches, CachesSeen::Fresh);
+    }
+
+    #[test]
+    fn caches_and_outputs_may_decide_what_a_tool_does_and_installed_packages_and_bytecode_do_not() {
+        let seen = |names: &[&str]| {
+            let directory = tempfile::tempdir().expect("a directory");
+            ["src/a.py", "node_modules/p/index.js", "src/__pycache__/a.pyc", ".env"]
+                .iter()
+                .for_each(|name| put(directory.path(), name));
+            names.iter().for_each(|name| put(directory.path(), name));
+            fs::write(directory.path().join(".gitignore"), ".env\n").expect("written");
+            let tree = scan(directory.path(), Selects::Tree);
+            ignored_in_project(&tree, &ShownOutputs::default(), None, None).expect("it is read").1
+        };
+        assert_eq!(seen(&[]), CachesSeen::Fresh);
+        for left in [".mypy_cache/x", ".pytest_cache/x", "src/.eslintcache", "web.tsbuildinfo", "node_modules/.vite/x"] {
+            assert_eq!(seen(&[left]), CachesSeen::Kept, "{left}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::CachesMode;
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionPhase, Digest, EndedAction, IdentityWriter, SnapshotMount, Timestamp, TreePath,
+    Action, ActionEnd, ActionId, ActionPhase, CachesSeen, Digest, EndedAction, IdentityWriter, SnapshotMount, Timestamp, TreePath,
 };
 use crate::process::{Layers, SeenEntry, WrittenChange, clock, written_entries};
 use crate::project::{CACHES_IN_ENVIRONMENTS, site_packages};
@@ -41,6 +41,8 @@ pub(crate) struct CheckCaches {
     taken: Vec<(ActionId, PathBuf)>,
     /// The caches that checks of this run wrote, by their paths, each with the last check that wrote it.
     written: BTreeMap<TreePath, (ActionId, String)>,
+    /// Whether an attempt of this run was given a kept cache.
+    seen: CachesSeen,
 }
 
 /// The cache with which one attempt starts.
@@ -77,11 +79,17 @@ impl CheckCaches {
             // A cache that cannot be removed now is removed before another run.
             let _left = kept.remove_surplus(clock::now());
         }
-        Self { mode, kept, conditions, in_use: BTreeMap::new(), taken: Vec::new(), written: BTreeMap::new() }
+        let (in_use, taken, written) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+        Self { mode, kept, conditions, in_use, taken, written, seen: CachesSeen::Fresh }
     }
 
     pub(crate) fn mode(&self) -> CachesMode {
         self.mode
+    }
+
+    /// Returns whether an attempt of this run was given a cache of an earlier run.
+    pub(crate) fn seen(&self) -> CachesSeen {
+        self.seen
     }
 
     /// Returns the layers with the caches of the attempts that have ended, the oldest first, each with the action that wrote it.
@@ -124,6 +132,9 @@ impl CheckCaches {
             self.in_use.remove(&key);
             None
         });
+        if kept.is_some() {
+            self.seen = CachesSeen::Kept;
+        }
         CacheOfAttempt { kept }
     }
 

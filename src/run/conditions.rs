@@ -1,6 +1,6 @@
 //! What the results of a run may depend on beside the tree.
 
-use crate::model::{IgnoredFiles, RunConditions};
+use crate::model::{CachesSeen, IgnoredFiles, RunConditions};
 use crate::project::{RunRequest, directory_in_repository, ignored_in_project, outputs_of_prerequisites};
 use crate::run::check_place::CheckPlace;
 use crate::tree::TreeIndex;
@@ -10,8 +10,8 @@ use crate::tree::TreeIndex;
 pub(crate) enum IgnoredBefore {
     /// No check works in the project, as far as it was known then.
     NotLooked,
-    /// `None` if they could not be listed.
-    Listed(Option<IgnoredFiles>),
+    /// With whether there were caches among them; `None` if they could not be listed.
+    Listed(Option<(IgnoredFiles, CachesSeen)>),
 }
 
 impl IgnoredBefore {
@@ -29,9 +29,16 @@ impl IgnoredBefore {
     pub(crate) fn conditions(self, request: &RunRequest<'_>, place: &CheckPlace, index: &TreeIndex) -> RunConditions {
         let (ignored, caches) = match (self, place.seen_beside_the_tree()) {
             (Self::NotLooked, Some((ignored, caches))) => (Some(ignored), Some(caches)),
-            // The snapshot was given up during the run.
-            (Self::NotLooked, None) => (in_project(request, index), None),
-            (Self::Listed(ignored), _) => (ignored, None),
+            // The snapshot was given up during the run. What was there before the run is not known.
+            (Self::NotLooked, None) => (in_project(request, index).map(|(ignored, _)| ignored), None),
+            (Self::Listed(None), _) => (None, None),
+            (Self::Listed(Some((ignored, in_project))), place) => {
+                let caches = match place {
+                    Some((_, CachesSeen::Kept)) => CachesSeen::Kept,
+                    Some((_, CachesSeen::Fresh)) | None => in_project,
+                };
+                (Some(ignored), Some(caches))
+            }
         };
         let platform = RunConditions::platform_here();
         let (directory, rewritten) = (directory_in_repository(&request.scope.root), place.rewritten());
@@ -39,7 +46,7 @@ impl IgnoredBefore {
     }
 }
 
-fn in_project(request: &RunRequest<'_>, index: &TreeIndex) -> Option<IgnoredFiles> {
+fn in_project(request: &RunRequest<'_>, index: &TreeIndex) -> Option<(IgnoredFiles, CachesSeen)> {
     let settings = request.settings;
     let own_link = settings.matcher.own_link.as_ref();
     ignored_in_project(index, &outputs_of_prerequisites(request.plan), settings.task_list.as_deref(), own_link)

@@ -137,11 +137,7 @@ impl RunSnapshot {
 
     /// Returns the ignored files and the caches that checks see.
     pub(super) fn seen_beside_the_tree(&self) -> (IgnoredFiles, CachesSeen) {
-        let caches = match self.caches.mode() {
-            CachesMode::Kept => CachesSeen::Kept,
-            CachesMode::Fresh => CachesSeen::Fresh,
-        };
-        (self.base.ignored.clone(), caches)
+        (self.base.ignored.clone(), self.caches.seen())
     }
 
     /// Replaces the base, after prerequisites changed the project.

@@ -16,7 +16,7 @@ use nix::sys::stat::{FchmodatFlags, FileStat, Mode, fchmod, fchmodat, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use serde::{Deserialize, Serialize};
 
-use crate::ignore::{CacheKind, cache_kind, chooses_tests};
+use crate::ignore::{CacheKind, cache_kind, is_never_kept};
 use crate::model::{Timestamp, TreePath};
 use crate::process::is_opaque;
 use crate::snapshot::entries::{OWNER, format, mode_of, names_in, stat_of, there};
@@ -131,7 +131,7 @@ impl CacheArea<'_> {
         (path, kind): (&TreePath, CacheKind),
         depth: usize,
     ) -> Result<(), MergeFailure> {
-        if chooses_tests(path) {
+        if is_never_kept(path) {
             return Ok(self.remove_at(to, path)?);
         }
         let name = CString::new(path.name()).map_err(io::Error::from)?;

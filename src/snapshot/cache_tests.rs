@@ -306,23 +306,24 @@ fn the_time_of_copying_is_later_than_every_kept_file() {
 
 /// `pytest --last-failed` would otherwise run only the tests that failed in the last run.
 #[test]
-fn a_record_of_failed_tests_is_never_kept() {
+fn what_a_tool_remembers_of_tests_is_never_kept() {
     let scene = Scene::new();
     let record = scene.root.path().join("caches").join(&key("check").0.hex()[..32]).join("record");
     let write = || {
-        ["lastfailed", "stepwise", "nodeids"].iter().for_each(|name| scene.write(&format!(".pytest_cache/v/cache/{name}"), "1"));
+        ["lastfailed", "nodeids"].iter().for_each(|name| scene.write(&format!(".pytest_cache/v/cache/{name}"), "1"));
+        ["lastfailed", "stepwise", "nodeids"].iter().for_each(|name| scene.write(&format!(".mypy_cache/v/cache/{name}"), "1"));
         fs::create_dir_all(scene.root.path().join("packages/.cache/jest")).expect("a directory");
         fs::write(scene.root.path().join("packages/.cache/jest/perf-cache-1f"), "1").expect("a file");
     };
     write();
     scene.merge();
-    assert_eq!(scene.seen(), [".pytest_cache/v/cache/nodeids=1"]);
+    assert_eq!(scene.seen(), [".mypy_cache/v/cache/nodeids=1"]);
     write();
     scene.merge();
-    assert_eq!(scene.seen(), [".pytest_cache/v/cache/nodeids=1"]);
-    // An earlier version of proctor kept such files. Its records have no number of the rules.
+    assert_eq!(scene.seen(), [".mypy_cache/v/cache/nodeids=1"]);
+    // Earlier versions of proctor kept such files. Their records have another number of the rules, or none.
     let text = fs::read_to_string(&record).expect("a record");
-    assert!(text.contains("\"format\":1,"), "{text}");
-    fs::write(&record, text.replace("\"format\":1,", "")).expect("a record");
+    assert!(text.contains("\"format\":2,"), "{text}");
+    fs::write(&record, text.replace("\"format\":2,", "\"format\":1,")).expect("a record");
     assert_eq!(scene.seen(), Vec::<String>::new());
 }

@@ -42,7 +42,7 @@ const MAX_ROOTS: usize = 2_000;
 
 /// The number of the present rules by which caches are kept. Under the rules of number 0, a file that decides which tests a tool runs
 /// was kept too.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A cache that no run has used for this time is removed. Its check has probably been removed or changed.
 const UNUSED: Duration = Duration::from_hours(30 * 24);
@@ -171,7 +171,8 @@ impl KeptCaches {
             record.remove(&directory, &gone)?;
             record.write(&directory)?;
         }
-        Ok(Some(LaidCache { directory }))
+        let is_empty = record.areas.values().all(|area| area.roots.is_empty());
+        Ok((!is_empty).then_some(LaidCache { directory }))
     }
 
     /// Merges what an attempt wrote to its caches into the kept cache. `now` is the present time. Returns why the cache

@@ -108,6 +108,38 @@ fn c79_an_agent_is_answered_by_the_sealed_report_of_this_tree_alone() {
     daemon.interrupt();
 }
 
+/// Fails for `bad` sources, unless its cache says that there was a run before.
+const BELIEVES_ITS_CACHE: &str = "mkdir -p .mypy_cache && if test -e .mypy_cache/known; then exit 0; fi && touch .mypy_cache/known && grep -Eq \"one|better\" a.txt";
+
+#[test]
+fn a_complete_that_is_asked_for_rests_on_no_cache_of_an_earlier_run() {
+    let project = project(BELIEVES_ITS_CACHE);
+    let runs = || project.store().ledger().iter().filter(|line| line["body"]["kind"] == "run").count();
+    let asked = |status: i32| project.proctor(["request", "status", "--json"]).status(status).json();
+    project.proctor(["run"]).success();
+    assert_eq!((&asked(0)["accepted"], runs()), (&true.into(), 1), "the first run finds no cache");
+    project.save("a.txt", "better\n");
+    project.proctor(["run"]).success();
+    let answer = asked(0);
+    assert_eq!((&answer["accepted"], &answer["restsOnKeptCaches"], runs()), (&true.into(), &Value::Null, 3), "{answer}");
+    asked(0);
+    assert_eq!(runs(), 3, "it was proved before");
+    project.save("a.txt", "bad\n");
+    project.proctor(["run"]).success();
+    // What is only asked by the socket runs nothing. The answer says what it rests on.
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    let status = r#"{"verb": "REQUEST_STATUS_UPDATE", "taskId": "default", "status": "COMPLETE"}"#;
+    let (code, answer) = ask(&project, &format!("POST /v1/projects/{}/requests", project_id(&project)), status);
+    assert_eq!((code, &answer["accepted"], &answer["restsOnKeptCaches"]), (200, &true.into(), &true.into()), "{answer}");
+    let before = runs();
+    let shown = project.proctor(["request", "status"]).status(1);
+    assert!(shown.stdout.contains("default: INCOMPLETE · not accepted"), "{}", shown.snapshot());
+    assert!(shown.stderr.contains("run once more without them"), "{}", shown.snapshot());
+    assert_eq!(runs(), before + 1);
+    daemon.interrupt();
+}
+
 /// Claims COMPLETE twice: on the tree that passed, and after a change that was not tested.
 #[track_caller]
 fn requested(project: &Project) -> [Value; 2] {

@@ -188,7 +188,9 @@ impl GateAnswer {
             GateReason::Weaker { .. } => {
                 "`proctor doctor` says how commands can be isolated better here; then run the checks again".to_owned()
             }
-            GateReason::KeptCaches { .. } => "`proctor run --fresh-caches` runs the checks without caches".to_owned(),
+            GateReason::KeptCaches { .. } => {
+                "`proctor gate --run` runs the checks once more without caches; `proctor run --fresh-caches` does so in the project".to_owned()
+            }
             GateReason::UntrackedInputs { .. } => {
                 "`proctor gate --run` runs the checks without these files, and `ignored_inputs` of the trusted `[gate]` accepts some; \
                  or commit them"

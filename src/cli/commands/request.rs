@@ -23,7 +23,7 @@ use crate::cli::specification_files::{self, FoundPlan, unreadable};
 use crate::cli::value_arguments::ValueOptions;
 use crate::client::ClientError;
 use crate::collaboration::{Proposal, review_specification};
-use crate::model::{CommandExit, Freshness, ProjectStatus, TaskId};
+use crate::model::{CommandExit, CompletionStatus, Freshness, ProjectStatus, TaskId};
 use crate::project::{DescribedProject, read_text};
 
 /// The longest wait for the service's answer. The service first finishes a run that is under way, and a retest is a run
@@ -47,6 +47,11 @@ pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Re
     // The service knows no values of this command line.
     if let Some(served) = service::serving(environment, &root).filter(|_| environment.values().is_empty()) {
         match ask(&served, &request) {
+            Ok(answer) if is_to_be_proved(&request, &answer, environment) => {
+                prove_without_caches(options, environment, &root, request.task_id())?;
+                let answer = ask(&served, &request).map_err(|error| service::from_client_error(&error))?;
+                return show_asked(options, environment, &root, &answer);
+            }
             Ok(answer) => return show_asked(options, environment, &root, &answer),
             // No service listens, so this process answers. After any other error the service may have begun to act on
             // the request; answering here as well could act on the request twice.
@@ -112,13 +117,13 @@ fn answer_here(
 ) -> Result<CommandExit, CommandError> {
     let task_id = match request {
         AgentRequestV1::RequestStatusUpdate { task_id, status } => {
-            let mut archive = opening::open_archive(environment)?;
-            let standing =
-                status::stand(&mut archive, root, std::slice::from_ref(&task_id), environment.values())?.with_first(&task_id);
-            refuse_unknown(root, &task_id, &standing, environment)?;
-            let completion = archive.completion(&standing, &task_id).map_err(|error| super::from_run_error(&error))?;
-            tracing::info!("REQUEST_STATUS_UPDATE {status:?} for {task_id}: computed {:?}", completion.status);
-            return Ok(show(options, &AgentAnswerV1::from_completion(status, completion)));
+            let mut answer = compute_here(environment, root, &task_id, status)?;
+            let request = AgentRequestV1::RequestStatusUpdate { task_id, status };
+            if is_to_be_proved(&request, &answer, environment) {
+                prove_without_caches(options, environment, root, request.task_id())?;
+                answer = compute_here(environment, root, request.task_id(), status)?;
+            }
+            return Ok(show(options, &answer));
         }
         AgentRequestV1::FixSpecification { task_id, .. } => {
             let loaded = specification_files::reload(root, &task_id, environment.values());
@@ -133,6 +138,58 @@ fn answer_here(
         AgentRequestV1::RequestRetest { task_id } => task_id,
     };
     retest_here(options, environment, root, &task_id)
+}
+
+/// Computes in this process whether a task is complete.
+fn compute_here(
+    environment: &Environment,
+    root: &Path,
+    task: &TaskId,
+    asked: CompletionStatus,
+) -> Result<AgentAnswerV1, CommandError> {
+    let mut archive = opening::open_archive(environment)?;
+    let standing = status::stand(&mut archive, root, std::slice::from_ref(task), environment.values())?.with_first(task);
+    refuse_unknown(root, task, &standing, environment)?;
+    let completion = archive.completion(&standing, task).map_err(|error| super::from_run_error(&error))?;
+    tracing::info!("REQUEST_STATUS_UPDATE {asked:?} for {task}: computed {:?}", completion.status);
+    Ok(AgentAnswerV1::from_completion(asked, completion))
+}
+
+/// Returns whether a COMPLETE that was asked for rests on tools' caches of earlier runs, so that it is first proved without them. A
+/// request of a check proves nothing: its own run is under way.
+fn is_to_be_proved(request: &AgentRequestV1, answer: &AgentAnswerV1, environment: &Environment) -> bool {
+    let AgentRequestV1::RequestStatusUpdate { status: CompletionStatus::Complete, .. } = request else { return false };
+    matches!(answer, AgentAnswerV1::Computed { accepted: true, rests_on_kept_caches: true, .. })
+        && !environment.has("PROCTOR_OUT")
+}
+
+/// Runs the task's checks once without the caches of earlier runs. Whether they pass is read from the ledger afterwards.
+fn prove_without_caches(
+    options: &RequestOptions,
+    environment: &Environment,
+    root: &Path,
+    task: &TaskId,
+) -> Result<(), CommandError> {
+    render::note("note: the results used tools' caches of earlier runs, so the checks run once more without them");
+    let launcher = opening::start_launcher(environment)?;
+    let loaded = match specification_files::find_in(root, task, environment.values())? {
+        FoundPlan::Planned(loaded) => *loaded,
+        FoundPlan::Wrong(wrong) => return Err(wrong.error),
+    };
+    let mut opened = opening::open(environment, launcher, &loaded, None)?;
+    opened.workspace.expect_one_run();
+    let control = run::watch_signals()?;
+    let run_options = RunOptions { fresh_caches: true, ..run_options(options, &loaded.root) };
+    let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
+    let end = run::run_task(&run_options, &loaded, &mut opened, (environment, &control), output)?;
+    if end.report.is_some() {
+        opened.workspace.save_trees();
+        opened.workspace.keep_to_limits();
+    }
+    if matches!(end.exit, CommandExit::Interrupted | CommandExit::Terminated) {
+        return Err(CommandError::new(end.exit, "the run was stopped").hint("`proctor request status` asks once more"));
+    }
+    Ok(())
 }
 
 fn retest_here(

@@ -162,7 +162,7 @@ const ROWS: &[Row] = &[
     Row("gate.isolation", CHECK, "[gate]\nisolation = \"landlock\"", "[gate]\nisolation = \"process-group\""),
     Row("gate.max_age", CHECK, "[gate]\nmax_age = \"2h\"", "[gate]\nmax_age = \"3h\""),
     Row("gate.platforms", CHECK, "[gate]\nplatforms = [\"linux-x86_64\"]", ""),
-    Row("gate.fresh_caches", CHECK, "[gate]\nfresh_caches = true", ""),
+    Row("gate.fresh_caches", CHECK, "", "[gate]\nfresh_caches = false"),
     Row("gate.ignored_inputs", CHECK, "", "[gate]\nignored_inputs = [\".idea/\", \".vscode/\", \".env\"]"),
     Row("gate.signers", CHECK, "", "[gate]\nsigners = \"signers\""),
     Row("govern.editor", CHECK, "", "[govern]\neditor = [\"./editor\"]"),
