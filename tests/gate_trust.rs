@@ -158,7 +158,9 @@ fn found_checks_and_specifications_are_those_of_the_trusted_commit() {
 fn a_run_whose_check_found_a_cache_of_an_earlier_run_proves_a_commit_only_where_the_policy_accepts_it() {
     let project = in_repository();
     let script = "mkdir -p .ruff_cache && echo run >> .ruff_cache/runs";
-    let caching = |in_place: &str| format!("[[check]]\nname = \"caching\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\n{in_place}");
+    let other = "[[check]]\nname = \"other\"\ncommand = [\"true\"]\n";
+    let caching =
+        |in_place: &str| format!("{other}[[check]]\nname = \"caching\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\n{in_place}");
     commit(&project, "proctor.toml", &caching(""));
     commit(&project, ".gitignore", ".ruff_cache\n");
     let accepting = policy(&project, "[gate]\nfresh_caches = false\n");
@@ -170,6 +172,9 @@ fn a_run_whose_check_found_a_cache_of_an_earlier_run_proves_a_commit_only_where_
     project.proctor(["run"]).success();
     assert_eq!(judged(3)["required"][0]["words"], json!(["kept-caches"]));
     gate(&project, &["--policy-from", &accepting], 0);
+    // A run of another check alone makes no secret of why the result of this one does not count.
+    project.proctor(["run", "--check", "other"]).success();
+    assert_eq!(judged(3)["required"][0]["words"], json!(["kept-caches"]));
     project.proctor(["run", "--fresh-caches"]).success();
     judged(0);
     // In the project itself, the check finds what an earlier run left there.

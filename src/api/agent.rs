@@ -111,6 +111,23 @@ impl AgentAnswerV1 {
         Self::Computed { task_id, accepted, computed_status, reasons, open, run_id, rests_on_kept_caches, exit_code }
     }
 
+    /// Returns whether this answer says COMPLETE by results for which a check found a tool's cache of an earlier run.
+    pub fn rests_on_kept_caches(&self) -> bool {
+        matches!(self, Self::Computed { computed_status: CompletionStatus::Complete, rests_on_kept_caches: true, .. })
+    }
+
+    /// Returns the answer to show where a COMPLETE could not be proved without caches of earlier runs: INCOMPLETE, with the reason.
+    pub fn or_unproved(mut self, why: &str) -> Self {
+        if self.rests_on_kept_caches()
+            && let Self::Computed { accepted, computed_status, reasons, exit_code, .. } = &mut self
+        {
+            (*accepted, *computed_status) = (false, CompletionStatus::Incomplete);
+            *exit_code = CommandExit::NoFreshVerdict.code();
+            reasons.insert(0, why.to_owned());
+        }
+        self
+    }
+
     /// Returns the answer about the configuration's errors and a proposal's changes. A proposal that weakens the checks
     /// is not accepted even if it has no errors: a person has to agree (C80).
     pub fn from_problems(task_id: TaskId, errors: Vec<String>, changes: Vec<SpecificationChange>) -> Self {
@@ -158,6 +175,19 @@ mod tests {
         assert_eq!(asked(CompletionStatus::Complete, CommandExit::Proceed), 0);
         assert_eq!(asked(CompletionStatus::Incomplete, CommandExit::Proceed), 1, "a valid RED is not complete");
         assert_eq!(asked(CompletionStatus::Incomplete, CommandExit::NoFreshVerdict), 5);
+        let complete = |rests_on_kept_caches| {
+            let (task, status, exit) = (TaskId::default_task(), CompletionStatus::Complete, CommandExit::Proceed);
+            let (reasons, open) = (Vec::new(), Vec::new());
+            let completion = TaskCompletion { task, status, reasons, open, run_id: None, rests_on_kept_caches, exit };
+            AgentAnswerV1::from_completion(CompletionStatus::Complete, completion)
+        };
+        assert_eq!(complete(false).or_unproved("why"), complete(false));
+        let AgentAnswerV1::Computed { accepted, computed_status, reasons, exit_code, .. } = complete(true).or_unproved("why")
+        else {
+            panic!("the kind of an answer stays");
+        };
+        assert_eq!((accepted, computed_status, exit_code), (false, CompletionStatus::Incomplete, 5));
+        assert_eq!(reasons, ["why"]);
         let unknown = r#"{"verb":"REQUEST_RETEST","taskId":"default","force":true}"#;
         assert!(serde_json::from_str::<AgentRequestV1>(unknown).is_err());
     }

@@ -259,8 +259,8 @@ pub(crate) struct McpOptions {
 pub(crate) enum RequestVerb {
     /// REQUEST_STATUS_UPDATE: ask for the task's status, by the sealed report of the last run, for the tree as it is now
     ///
-    /// COMPLETE is never shown for results that tools' caches of earlier runs may have decided: the checks then run once more without such
-    /// caches first.
+    /// COMPLETE is not shown for results on a snapshot that tools' caches of earlier runs may have decided: the checks run once more without
+    /// such caches first.
     Status {
         /// What is claimed
         #[arg(value_enum, ignore_case = true, default_value = "COMPLETE", value_name = "STATUS")]

@@ -20,7 +20,7 @@ use crate::project::StoreReader;
 use crate::project::Workspace;
 use crate::project::read_debt;
 use crate::project::{RetestRefusal, sealed_report};
-use crate::report::{ActionResultV2, ExecutionReportV2};
+use crate::report::{ActionResultV2, CachesV2, ExecutionReportV2};
 use crate::tree::TreeHints;
 
 /// A retest that was granted. A line of the ledger records the grant.
@@ -227,15 +227,18 @@ fn completion(store: &Store, standing: &ProjectStatus, name: &TaskId) -> Result<
         return Ok(TaskCompletion { task: name, status, reasons, open, run_id, rests_on_kept_caches: false, exit });
     };
     let open = open(store, project, &name, &report);
-    let rests_on_kept_caches = rests_on_kept_caches(store, project, &report.authenticity.execution_id)?;
+    let rests_on_kept_caches = rests_on_kept_caches(store, project, &report)?;
     let run_id = Some(report.authenticity.execution_id);
     let evaluated = report.completion_criteria_evaluation;
     let reasons = Some(evaluated.reason).filter(|reason| !reason.is_empty()).into_iter().collect();
     Ok(TaskCompletion { task: name, status: evaluated.completion_status, reasons, open, run_id, rests_on_kept_caches, exit })
 }
 
-/// Returns whether checks of a run found tools' caches of earlier runs in their snapshots, or those of the runs whose results it reused.
-fn rests_on_kept_caches(store: &Store, project: &ProjectId, run: &RunId) -> Result<bool, ProjectError> {
+/// Returns whether checks of a run found tools' caches of earlier runs, or those of the runs whose results it reused. Only asked of runs
+/// whose checks would not find them with fresh caches.
+fn rests_on_kept_caches(store: &Store, project: &ProjectId, report: &ExecutionReportV2) -> Result<bool, ProjectError> {
+    let run = &report.authenticity.execution_id;
+    let with_kept_caches = report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()?.caches) == Some(CachesV2::Kept);
     let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
     // The runs whose lines are still to be found. A reused result is one of an earlier run.
     let mut wanted = BTreeSet::from([run.clone()]);
@@ -249,7 +252,8 @@ fn rests_on_kept_caches(store: &Store, project: &ProjectId, run: &RunId) -> Resu
         // An earlier version of proctor did not name the checks of a run.
         let counts = record.results.as_ref().is_none_or(|results| results.iter().any(has_own));
         let caches = record.conditions.as_ref().and_then(|conditions| conditions.caches);
-        if counts && caches == Some(CachesSeen::Kept) && record.tested == Some(TestedPlace::Snapshot) {
+        let could_be_fresh = if record.run_id == *run { with_kept_caches } else { record.tested == Some(TestedPlace::Snapshot) };
+        if counts && caches == Some(CachesSeen::Kept) && could_be_fresh {
             return Ok(true);
         }
         if record.run_id == *run {

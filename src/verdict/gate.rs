@@ -225,7 +225,11 @@ fn judge_task(rules: &GateRules<'_>, task: &TaskId, claims: &[&GateClaim]) -> Ga
                 if open.peek().is_none() {
                     return proved((rules, subject()), claim, checks, found.into_iter().map(|(_, judged)| judged));
                 }
-                reasons.push(GateReason::ChecksNotRun(open.map(|(name, _)| (*name).to_owned()).collect()));
+                let (refused, left_out): (Vec<_>, Vec<_>) = open.partition(|(_, judged)| judged.state == GateState::NotAccepted);
+                reasons.extend(refused.into_iter().flat_map(|(_, judged)| judged.reasons.clone()));
+                if !left_out.is_empty() {
+                    reasons.push(GateReason::ChecksNotRun(left_out.into_iter().map(|(name, _)| (*name).to_owned()).collect()));
+                }
             }
         }
     }

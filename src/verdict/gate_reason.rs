@@ -86,7 +86,11 @@ impl fmt::Display for GateReason {
                 write!(formatter, "in {run} a step rewrote files of the tree, and other steps saw that: {paths}")
             }
             Self::KeptCaches { run } => {
-                write!(formatter, "{run} found tools' caches of earlier runs, and `fresh_caches` asks for a run without them")
+                write!(
+                    formatter,
+                    "{run} found caches that tools had left in an earlier run or attempt, or that is not known, and `fresh_caches` asks \
+                     for a run without them"
+                )
             }
             Self::UnknownOrigin { run, check } => {
                 write!(formatter, "{run} reused a result of `{check}`, and the run that it came from is not known")

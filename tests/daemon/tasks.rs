@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::{ask, project, project_id, settings, start_serving};
-use crate::common::Project;
+use super::{LATE, ask, project, project_id, settings, start_serving};
+use crate::common::{Project, WRITES_TO_SHARED, poll};
 
 #[track_caller]
 fn last_line(project: &Project) -> Value {
@@ -137,6 +137,36 @@ fn a_complete_that_is_asked_for_rests_on_no_cache_of_an_earlier_run() {
     assert!(shown.stdout.contains("default: INCOMPLETE · not accepted"), "{}", shown.snapshot());
     assert!(shown.stderr.contains("run once more without them"), "{}", shown.snapshot());
     assert_eq!(runs(), before + 1);
+    daemon.interrupt();
+}
+
+#[test]
+fn a_complete_is_not_shown_where_a_save_during_the_proof_or_a_check_that_asks_leaves_it_unproved() {
+    let waits = "touch ../shared/started && until test -e ../shared/gate; do sleep 0.05; done";
+    let check = BELIEVES_ITS_CACHE.replace("touch .mypy_cache/known", &format!("touch .mypy_cache/known && {waits}"));
+    let in_place = "\n[[check]]\nname = \"there\"\ncommand = [\"grep\", \"-q\", \".\", \"a.txt\"]\nsnapshot = \"off\"\n";
+    let project = Project::new().toml(&format!("{WRITES_TO_SHARED}{}{in_place}", settings(&check))).file("a.txt", "one\n");
+    let gate = project.shared("gate");
+    std::fs::write(&gate, "").expect("it is ours");
+    project.proctor(["run"]).success();
+    let daemon = start_serving(&project);
+    project.save("a.txt", "better\n");
+    project.proctor(["wait", "--fresh"]).success();
+    let answer = project.proctor(["request", "status", "--json"]).env("PROCTOR_OUT", "x").status(5).json();
+    assert_eq!((&answer["accepted"], &answer["computedStatus"]), (&false.into(), &"INCOMPLETE".into()), "{answer}");
+    for name in ["gate", "started"] {
+        std::fs::remove_file(project.shared(name)).expect("it is ours");
+    }
+    let asking = project.proctor(["request", "status"]).watch();
+    poll(
+        LATE,
+        "the run without caches",
+        || if project.shared("started").exists() { Ok(()) } else { Err("no check has started") },
+    );
+    project.save("a.txt", "bad\n");
+    std::fs::write(&gate, "").expect("it is ours");
+    let shown = asking.ended();
+    assert!([1, 5].contains(&shown.status) && shown.stdout.contains("INCOMPLETE · not accepted"), "{}", shown.snapshot());
     daemon.interrupt();
 }
 

@@ -189,7 +189,9 @@ impl GateAnswer {
                 "`proctor doctor` says how commands can be isolated better here; then run the checks again".to_owned()
             }
             GateReason::KeptCaches { .. } => {
-                "`proctor gate --run` runs the checks once more without caches; `proctor run --fresh-caches` does so in the project".to_owned()
+                "`proctor gate --run` runs the checks once more without caches; so does `proctor run --fresh-caches`, for checks in the project \
+                 itself once its caches and outputs are removed"
+                    .to_owned()
             }
             GateReason::UntrackedInputs { .. } => {
                 "`proctor gate --run` runs the checks without these files, and `ignored_inputs` of the trusted `[gate]` accepts some; \
@@ -224,14 +226,16 @@ impl GateAnswer {
     }
 
     fn run_command(&self) -> String {
+        let run = if self.policy.fresh_caches { "`proctor run --fresh-caches`" } else { "`proctor run`" };
         if self.not_run.is_none() && !self.was_run {
-            "`proctor gate --run` runs what is missing on a checkout of the commit; or put other files aside until `git status` is clean, \
-             check the commit out, and `proctor run`"
-                .to_owned()
+            format!(
+                "`proctor gate --run` runs what is missing on a checkout of the commit; or put other files aside until `git status` is clean, \
+                 check the commit out, and {run}"
+            )
         } else if self.is_head {
-            "`git status` must be clean: put other files aside (`git stash -u`), then `proctor run`".to_owned()
+            format!("`git status` must be clean: put other files aside (`git stash -u`), then {run}")
         } else {
-            format!("check the commit out without other files (`git switch --detach {}`), then `proctor run`", self.commit.hex())
+            format!("check the commit out without other files (`git switch --detach {}`), then {run}", self.commit.hex())
         }
     }
 }

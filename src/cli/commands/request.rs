@@ -30,6 +30,9 @@ use crate::project::{DescribedProject, read_text};
 /// itself.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 
+/// How often a COMPLETE is proved by a run without caches when another run takes its place.
+const MOST_PROOFS: u32 = 2;
+
 pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let task_id = TaskId::try_from(options.asked.task.as_str())
         .map_err(|error| CommandError::of(CommandExit::Usage, &error).hint("the task of a project's own checks is `default`"))?;
@@ -47,12 +50,11 @@ pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Re
     // The service knows no values of this command line.
     if let Some(served) = service::serving(environment, &root).filter(|_| environment.values().is_empty()) {
         match ask(&served, &request) {
-            Ok(answer) if is_to_be_proved(&request, &answer, environment) => {
-                prove_without_caches(options, environment, &root, request.task_id())?;
-                let answer = ask(&served, &request).map_err(|error| service::from_client_error(&error))?;
+            Ok(answer) => {
+                let again = || ask(&served, &request).map_err(|error| service::from_client_error(&error));
+                let answer = prove((options, environment, &root), request.task_id(), answer, again)?;
                 return show_asked(options, environment, &root, &answer);
             }
-            Ok(answer) => return show_asked(options, environment, &root, &answer),
             // No service listens, so this process answers. After any other error the service may have begun to act on
             // the request; answering here as well could act on the request twice.
             Err(error @ ClientError::Absent { .. }) => service::say_unusable(&error),
@@ -117,12 +119,8 @@ fn answer_here(
 ) -> Result<CommandExit, CommandError> {
     let task_id = match request {
         AgentRequestV1::RequestStatusUpdate { task_id, status } => {
-            let mut answer = compute_here(environment, root, &task_id, status)?;
-            let request = AgentRequestV1::RequestStatusUpdate { task_id, status };
-            if is_to_be_proved(&request, &answer, environment) {
-                prove_without_caches(options, environment, root, request.task_id())?;
-                answer = compute_here(environment, root, request.task_id(), status)?;
-            }
+            let compute = || compute_here(environment, root, &task_id, status);
+            let answer = prove((options, environment, root), &task_id, compute()?, compute)?;
             return Ok(show(options, &answer));
         }
         AgentRequestV1::FixSpecification { task_id, .. } => {
@@ -155,12 +153,30 @@ fn compute_here(
     Ok(AgentAnswerV1::from_completion(asked, completion))
 }
 
-/// Returns whether a COMPLETE that was asked for rests on tools' caches of earlier runs, so that it is first proved without them. A
-/// request of a check proves nothing: its own run is under way.
-fn is_to_be_proved(request: &AgentRequestV1, answer: &AgentAnswerV1, environment: &Environment) -> bool {
-    let AgentRequestV1::RequestStatusUpdate { status: CompletionStatus::Complete, .. } = request else { return false };
-    matches!(answer, AgentAnswerV1::Computed { accepted: true, rests_on_kept_caches: true, .. })
-        && !environment.has("PROCTOR_OUT")
+/// Proves a COMPLETE that rests on tools' caches of earlier runs by a run without them, and returns what `again` answers then. Another run
+/// may take the place of that run, for example after a save. If COMPLETE is not proved in the end, the answer is INCOMPLETE. A request of a
+/// check proves nothing, because its own run is under way.
+fn prove(
+    (options, environment, root): (&RequestOptions, &Environment, &Path),
+    task: &TaskId,
+    first: AgentAnswerV1,
+    again: impl Fn() -> Result<AgentAnswerV1, CommandError>,
+) -> Result<AgentAnswerV1, CommandError> {
+    if environment.has("PROCTOR_OUT") {
+        return Ok(first
+            .or_unproved("a check found a cache of an earlier run, and a request of a check runs nothing: ask outside of it"));
+    }
+    let mut answer = first;
+    for _ in 0..MOST_PROOFS {
+        if !answer.rests_on_kept_caches() {
+            return Ok(answer);
+        }
+        prove_without_caches(options, environment, root, task)?;
+        answer = again()?;
+    }
+    Ok(answer.or_unproved(
+        "a check found a cache of an earlier run, and the run without caches was followed by another one: ask again",
+    ))
 }
 
 /// Runs the task's checks once without the caches of earlier runs. Whether they pass is read from the ledger afterwards.
