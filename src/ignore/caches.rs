@@ -63,7 +63,7 @@ pub const CACHES_IN_ENVIRONMENTS: &[CacheInEnvironment] = &[
 /// happened in a run, and no run is faster because of it.
 const NEVER_KEPT: &[(Option<&str>, NameRule)] = &[
     // By these files a tool decides which tests it runs: a check whose last run failed would test less in its next run, and pass.
-    // `pytest --last-failed` and `pytest --stepwise`, where `cache_dir` names another directory. Without the file, all tests are run.
+    // `pytest --last-failed` and `--stepwise` read these two, here in a directory that `cache_dir` names. Without them, all tests are run.
     (Some("cache"), Is("lastfailed")),
     (Some("cache"), Is("stepwise")),
     // `jest --onlyFailures`, in the directory that `cacheDirectory` names. Without the file, Jest finds no test and fails.
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_remembers_tests_is_told_from_the_rest_of_a_cache() {
-        let is_dropped = |path: &str| is_never_kept(&TreePath::try_from(path).unwrap());
+        let is_dropped = |path: &str| is_never_kept(&TreePath::try_from(path).expect("a path"));
         let dropped =
             [".pytest_cache", "a/.pytest_cache", ".cache/v/cache/lastfailed", "x/cache/stepwise", ".cache/jest/perf-cache-1f"];
         assert!(dropped.iter().all(|path| is_dropped(path)));

@@ -17,7 +17,7 @@ pub struct GatePolicy {
     pub max_age: Option<Duration>,
     /// The platforms on each of which the results are needed, such as `linux-x86_64`; empty means any one platform.
     pub platforms: Vec<String>,
-    /// Whether only results of runs count whose checks found no caches of earlier runs.
+    /// Whether a result counts only if no check of its run found a tool's cache of an earlier run.
     pub fresh_caches: bool,
     /// Patterns of ignored files, as in `.gitignore`, that checks may have read although a clone of the commit lacks them.
     pub ignored_inputs: Vec<String>,

@@ -88,8 +88,8 @@ impl fmt::Display for GateReason {
             Self::KeptCaches { run } => {
                 write!(
                     formatter,
-                    "{run} found caches that tools had left in an earlier run or attempt, or that is not known, and `fresh_caches` asks \
-                     for a run without them"
+                    "{run} may have used caches that tools had left in an earlier run or attempt, and `fresh_caches` asks for a run \
+                     without them"
                 )
             }
             Self::UnknownOrigin { run, check } => {

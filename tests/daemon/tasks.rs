@@ -126,7 +126,7 @@ fn a_complete_that_is_asked_for_rests_on_no_cache_of_an_earlier_run() {
     assert_eq!(runs(), 3, "it was proved before");
     project.save("a.txt", "bad\n");
     project.proctor(["run"]).success();
-    // What is only asked by the socket runs nothing. The answer says what it rests on.
+    // The service runs nothing for a request over the socket. Its answer says that the result rests on a cache.
     let daemon = start_serving(&project);
     project.proctor(["wait", "--fresh"]).success();
     let status = r#"{"verb": "REQUEST_STATUS_UPDATE", "taskId": "default", "status": "COMPLETE"}"#;

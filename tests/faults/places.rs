@@ -312,8 +312,8 @@ impl Scenario {
         places
     }
 
-    /// Lets one operation of the command go wrong, checks the store, runs again, and checks the store once more. Returns whether the
-    /// command came to that operation.
+    /// Lets one operation of the command go wrong, checks the store, runs again, and checks the store once more. Returns `false` if the
+    /// command did not do that operation this time: then nothing was checked.
     #[track_caller]
     fn go_wrong(&self, project: &Project, wrong: Wrong, place: &str) -> bool {
         let what = format!("`proctor {}`, `{place}`, {wrong:?}", self.command.join(" "));

@@ -189,8 +189,8 @@ impl GateAnswer {
                 "`proctor doctor` says how commands can be isolated better here; then run the checks again".to_owned()
             }
             GateReason::KeptCaches { .. } => {
-                "`proctor gate --run` runs the checks once more without caches; so does `proctor run --fresh-caches`, for checks in the project \
-                 itself once its caches and outputs are removed"
+                "`proctor gate --run` runs the checks once more without caches; so does `proctor run --fresh-caches`, where checks that work in the \
+                 project itself need its caches and outputs removed first"
                     .to_owned()
             }
             GateReason::UntrackedInputs { .. } => {

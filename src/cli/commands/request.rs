@@ -30,7 +30,7 @@ use crate::project::{DescribedProject, read_text};
 /// itself.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 
-/// How often a COMPLETE is proved by a run without caches when another run takes its place.
+/// How often the checks run without caches for one COMPLETE, because saves led to newer verdicts meanwhile.
 const MOST_PROOFS: u32 = 2;
 
 pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -149,13 +149,14 @@ fn compute_here(
     let standing = status::stand(&mut archive, root, std::slice::from_ref(task), environment.values())?.with_first(task);
     refuse_unknown(root, task, &standing, environment)?;
     let completion = archive.completion(&standing, task).map_err(|error| super::from_run_error(&error))?;
-    tracing::info!("REQUEST_STATUS_UPDATE {asked:?} for {task}: computed {:?}", completion.status);
+    tracing::info!("REQUEST_STATUS_UPDATE {} for {task}: computed {}", asked.word(), completion.status.word());
     Ok(AgentAnswerV1::from_completion(asked, completion))
 }
 
-/// Proves a COMPLETE that rests on tools' caches of earlier runs by a run without them, and returns what `again` answers then. Another run
-/// may take the place of that run, for example after a save. If COMPLETE is not proved in the end, the answer is INCOMPLETE. A request of a
-/// check proves nothing, because its own run is under way.
+/// Returns the answer to show. If the first one says COMPLETE and a check had found a tool's cache of an earlier run, the checks first run
+/// once more without such caches, and `again` asks anew. A save meanwhile can lead to a newer verdict, which may rest on caches again: then
+/// the checks run once more, and after [`MOST_PROOFS`] runs the answer is INCOMPLETE. Where a check asks, nothing is run, because the run
+/// of this check is still under way.
 fn prove(
     (options, environment, root): (&RequestOptions, &Environment, &Path),
     task: &TaskId,
@@ -179,7 +180,7 @@ fn prove(
     ))
 }
 
-/// Runs the task's checks once without the caches of earlier runs. Whether they pass is read from the ledger afterwards.
+/// Runs the task's checks once without the caches of earlier runs. The result is in the ledger then, where the next answer finds it.
 fn prove_without_caches(
     options: &RequestOptions,
     environment: &Environment,
