@@ -8,8 +8,7 @@ use serde::Serialize;
 use crate::cli::doctor_machine::{self, MachineFacts, MachineV1};
 use crate::cli::installation::{self, advice::Finding};
 use crate::cli::style::{Line, Style, Tone};
-use crate::config::ProtectionMode;
-use crate::model::{Access, CommandExit, IsolationLevel, Place};
+use crate::model::{Access, CommandExit, IsolationLevel, Place, ProtectionMode};
 use crate::process::KernelSwitches;
 use crate::project::Examination;
 

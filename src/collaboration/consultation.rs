@@ -12,10 +12,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
 use crate::evidence::mint_nonce;
 use crate::model::{
-    Access, Action, ActionLimits, EndedAction, GovernanceRecord, LedgerBody, PackageCredentials, Place, StopStage,
+    Access, Action, ActionLimits, CachesMode, EndedAction, GovernanceRecord, HomeAccess, LedgerBody, PackageCredentials, Place,
+    ProtectionMode, SandboxSettings, StopStage,
 };
 use crate::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise,

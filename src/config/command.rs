@@ -5,8 +5,8 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::config::values::{WrongValue, filled_text, list, text};
-use crate::model::CommandLine;
-use crate::shell::{hidden_failure_of_words, join_words, shell_construct, split_words};
+use crate::model::{CommandLine, join_words, split_words};
+use crate::shell::{hidden_failure_of_words, shell_construct};
 
 const EXAMPLE: &str = "[\"pytest\", \"-q\"]";
 

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use crate::config::duration::duration_text;
 use crate::config::keys::{KeyKind, kind_of};
-use crate::config::settings::{CachesMode, Configuration, HomeAccess, ProtectionMode};
+use crate::config::settings::Configuration;
 use crate::config::weaker_when::{NO_LIMIT, WeakerWhen};
 use crate::model::{
-    ByteSize, CollectionErrorPolicy, JudgedSettings, LimitEnforcement, PackageCredentials, SettingValue, SystemCallFilter,
+    ByteSize, CachesMode, CollectionErrorPolicy, HomeAccess, JudgedSettings, LimitEnforcement, PackageCredentials,
+    ProtectionMode, SettingValue, SystemCallFilter,
 };
 
 /// The key under which an approval holds the digest of the variables in the file of `env_file`. It is no setting.

@@ -1,7 +1,8 @@
 //! Compares the configuration of a commit with that of a trusted commit: what the commit asks less for, or asks in another way.
 
 use crate::config::judged::{judged_settings, weaker_when};
-use crate::config::settings::{ActionSettings, Check, Configuration, Prerequisite, ProtectionMode};
+use crate::config::settings::{ActionSettings, Check, Configuration, Prerequisite};
+use crate::model::ProtectionMode;
 
 /// Returns the names of the settings, checks and prerequisites with which `commit` may be easier to prove than with `trusted`, sorted.
 /// Settings that are stricter are not among them, nor are further checks, unless they work in the project itself: like prerequisites,

@@ -5,9 +5,10 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::config::section::{Document, Section};
-use crate::config::settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
 use crate::config::values::{WrongValue, choice, count, filled_text, list, or_off, size};
-use crate::model::{ByteSize, LimitEnforcement, PackageCredentials, SystemCallFilter};
+use crate::model::{
+    ByteSize, CachesMode, HomeAccess, LimitEnforcement, PackageCredentials, ProtectionMode, SandboxSettings, SystemCallFilter,
+};
 
 const MODE: &[(&str, ProtectionMode)] =
     &[("auto", ProtectionMode::Auto), ("require", ProtectionMode::Require), ("off", ProtectionMode::Off)];

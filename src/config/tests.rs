@@ -6,12 +6,11 @@ use insta::assert_snapshot;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 use crate::config::keys::TABLES;
-use crate::config::{
-    ActionSettings, CachesMode, Configuration, HomeAccess, ProtectionMode, SandboxSettings, WrittenValue, default_text, read,
-};
+use crate::config::{ActionSettings, Configuration, WrittenValue, default_text, read};
 use crate::model::{
-    BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, LimitEnforcement, OnChange, OnProtectedChange, OnSurvivors,
-    PackageCredentials, ParallelChecks, PolicyCategory, Reuse, RoutingSettings, SystemCallFilter, Tool,
+    BlockOn, ByteSize, CachesMode, CheckOrder, CollectionErrorPolicy, HomeAccess, LimitEnforcement, OnChange, OnProtectedChange,
+    OnSurvivors, PackageCredentials, ParallelChecks, PolicyCategory, ProtectionMode, Reuse, RoutingSettings, SandboxSettings,
+    SystemCallFilter, Tool,
 };
 
 fn problems(text: &str) -> String {

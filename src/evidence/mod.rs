@@ -125,7 +125,7 @@ pub use export::{EXPORTED_KEY, EXPORTED_SIGNERS, allowed_signers, export_run, ex
 #[cfg(feature = "test-fakes")]
 pub use failure_injection::{FailureInjection, InjectedFailure};
 pub use file_observation::{ContentRequest, observe_file};
-pub use git::{ExcludeOutcome, GitLocation, exclude_link, find_git_directories, find_git_location, git_common_directory};
+pub use git::{ExcludeOutcome, exclude_link};
 pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, read_file, read_report, stream_file};
 pub use hook_lock::{HookLock, lock_hooks};
 pub use keys::{

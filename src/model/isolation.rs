@@ -238,3 +238,12 @@ pub struct EnvironmentMount {
     /// Where overlayfs stores the files that the check writes below `path`.
     pub written: WrittenLayer,
 }
+
+/// How a run was isolated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IsolationFacts {
+    /// The weakest isolation among the run's actions.
+    pub kept: ReachedIsolation,
+    /// The ways by which a command could reach outside of the run.
+    pub open_channels: Vec<String>,
+}

@@ -60,6 +60,7 @@ mod review;
 mod route;
 mod run;
 mod run_conditions;
+mod sandbox_settings;
 mod service;
 mod shown;
 mod size;
@@ -76,6 +77,7 @@ mod tool;
 mod tool_facts;
 mod tree;
 mod watch;
+mod words;
 
 pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
@@ -126,8 +128,8 @@ pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use interpretation::Interpretation;
 pub use isolation::{
-    Access, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationLevel, KilledBy, LimitSetting, PackageCredentials, Place,
-    ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount, SystemCallFilter, UnenforcedLimit, WrittenLayer,
+    Access, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationFacts, IsolationLevel, KilledBy, LimitSetting, PackageCredentials,
+    Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount, SystemCallFilter, UnenforcedLimit, WrittenLayer,
 };
 pub use judged_settings::{JudgedSettings, SettingValue};
 pub use key_record::{KeyRecord, KeyStatement, LedgerPosition, ledger_name};
@@ -173,6 +175,7 @@ pub use route::{
 };
 pub use run::{Trigger, TriggerKind};
 pub use run_conditions::{CachesSeen, IgnoredFiles, MOST_IGNORED_NAMED, MOST_REWRITTEN_NAMED, RunConditions};
+pub use sandbox_settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};
 pub use size::ByteSize;
@@ -194,3 +197,4 @@ pub use tool_facts::{
 };
 pub use tree::{CopiedFiles, EntryKind, TestedPlace, TreeComparison, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind};
 pub use watch::{GitOperation, PollReason, SyncId, WatchHint, WatchProblem};
+pub use words::{is_assignment, is_variable_name, join_words, quote_word, split_words};

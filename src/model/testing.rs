@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionDefaults, ActionPhase, Asker, CommandLine, Digest, LEDGER_SCHEMA, LedgerBody, LedgerLine, OnSurvivors,
-    Sequence, Timestamp, Tool,
+    Action, ActionDefaults, ActionPhase, Asker, CommandLine, Digest, LEDGER_SCHEMA, LedgerBody, LedgerLine, OnSurvivors, Plan,
+    PlanOrigin, Sequence, TaskId, Timestamp, Tool,
 };
 
 /// Returns the first action of a phase, with the command `true`. A test changes the fields that it is about.
@@ -18,6 +18,16 @@ pub(crate) fn action(tool: Tool, phase: ActionPhase) -> Action {
         on_survivors: OnSurvivors::Report,
     };
     Action { description: "a check".into(), ..Action::plain(phase, 1, ("check", tool), command, defaults) }
+}
+
+/// Returns a plain GENERIC action of a phase.
+pub(crate) fn generic_action(phase: ActionPhase) -> Action {
+    action(Tool::Generic, phase)
+}
+
+/// Returns a plan without actions.
+pub(crate) fn empty_plan() -> Plan {
+    Plan::empty(TaskId::default_task(), "project".into(), PlanOrigin::Configured)
 }
 
 /// Returns an unsigned ledger line with this number and content; asker, time and previous digest are placeholders.

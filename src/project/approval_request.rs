@@ -154,9 +154,9 @@ fn canonical(value: &impl Serialize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::testing::empty_plan as plan;
     use crate::model::testing::ledger_line;
     use crate::model::{AllowedSigner, Plan, ProtectedFiles, RegistrationRecord, Sequence};
-    use crate::project::testing::plan;
     use crate::spec::{plan_digest, plan_terms};
 
     fn project() -> ProjectId {

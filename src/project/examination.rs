@@ -7,11 +7,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::SandboxSettings;
 use crate::evidence::Store;
 use crate::model::{
-    Action, ActionEnd, ActionLimits, EndedAction, IsolationLevel, Place, ReachedIsolation, ResourceLimits, SpawnFailure,
-    StopStage, SystemCallFilter,
+    Action, ActionEnd, ActionLimits, EndedAction, IsolationLevel, Place, ReachedIsolation, ResourceLimits, SandboxSettings,
+    SpawnFailure, StopStage, SystemCallFilter,
 };
 use crate::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, SuperviseError, supervise,

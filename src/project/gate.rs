@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::evidence::{self, LedgerLookup};
+use crate::evidence::LedgerLookup;
 use crate::git::{GitEntryKind, GitReadError, GitStorage, ObjectId, SubmoduleNames};
 use crate::model::{
     CheckOutcome, CheckRecord, ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, EntryKind, GateClaim, IsolationLevel,
@@ -61,8 +61,8 @@ impl ProjectRepository {
     /// # Errors
     /// When the repository cannot be read or has a format that is not supported.
     pub fn open(root: &Path) -> Result<Option<Self>, GitReadError> {
-        let Some(location) = evidence::find_git_location(root) else { return Ok(None) };
-        let Some((git_directory, common)) = evidence::find_git_directories(root) else { return Ok(None) };
+        let Some(location) = crate::git::find_git_location(root) else { return Ok(None) };
+        let Some((git_directory, common)) = crate::git::find_git_directories(root) else { return Ok(None) };
         let Ok(below) = TreePath::below(&location.work_tree, root) else { return Ok(None) };
         let storage = GitStorage::open(&git_directory, &common)?.with_work_tree(location.work_tree);
         Ok(Some(Self { storage, below }))
@@ -167,7 +167,7 @@ impl StoreReader {
     /// # Errors
     /// When the index cannot be read.
     pub fn projects_of_repository(&mut self, root: &Path) -> Result<Vec<ProjectId>, ProjectError> {
-        let Some(common) = evidence::git_common_directory(root) else { return Ok(Vec::new()) };
+        let Some(common) = crate::git::git_common_directory(root) else { return Ok(Vec::new()) };
         catch_up_and_name(&self.store, &mut self.index)?;
         let projects = self.index.projects().map_err(ProjectError::Index)?.into_iter();
         let is_here = |project: &IndexedProject| project.root.git_common_directory.as_deref().map(Path::new) == Some(&*common);
@@ -238,7 +238,7 @@ impl StoreReader {
 
 /// Returns the directory of a project in git's working tree, empty for the root of the working tree; `None` outside of a repository.
 pub(crate) fn directory_in_repository(root: &Path) -> Option<String> {
-    let location = evidence::find_git_location(root)?;
+    let location = crate::git::find_git_location(root)?;
     let below = root.strip_prefix(location.work_tree).ok()?;
     Some(below.to_string_lossy().into_owned())
 }

@@ -62,8 +62,6 @@ mod task_history;
 mod task_list;
 mod task_order;
 mod test_history;
-#[cfg(test)]
-pub(crate) mod testing;
 mod tool_version;
 mod tracked_outside;
 mod unapproved_settings;

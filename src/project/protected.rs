@@ -147,8 +147,8 @@ fn covering(globs: &[String]) -> GlobSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::testing::empty_plan as plan;
     use crate::model::{Digest, Sequence};
-    use crate::project::testing::plan;
     use crate::spec::plan_terms;
 
     fn files(pairs: &[(&str, &str)]) -> ProtectedFiles {

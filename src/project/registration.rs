@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, LinkRepair, Store};
+use crate::git;
 use crate::model::{
     Asker, LedgerBody, PROPOSED_MAX_BYTES, Plan, ProjectId, RegistrationRecord, RootIdentity, Serving, ServingRecord,
 };
@@ -224,7 +225,7 @@ impl Workspace {
 
 /// Hides the link to the evidence from git, if the project is in a repository. Returns what a person should know.
 fn exclude(root: &Path, name: &str) -> Option<String> {
-    let git = evidence::find_git_location(root)?;
+    let git = git::find_git_location(root)?;
     match evidence::exclude_link(&git, root, name) {
         Ok(ExcludeOutcome::Added) => Some(format!("`{name}` was added to .git/info/exclude")),
         Ok(ExcludeOutcome::AlreadyThere | ExcludeOutcome::LeftAlone) => None,
@@ -262,7 +263,7 @@ impl DirectoryOwner {
 impl RootDirectory {
     pub(crate) fn of(root: &Path) -> Result<Self, ProjectError> {
         let metadata = std::fs::metadata(root).map_err(|source| ProjectError::Project { path: root.to_owned(), source })?;
-        let git = evidence::git_common_directory(root);
+        let git = git::git_common_directory(root);
         Ok(Self {
             root: root.to_owned(),
             identity: RootIdentity {

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::{SandboxSettings, SpecificationSettings};
+use crate::config::SpecificationSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
     Asker, CheckOrder, CommandExit, CopiedFiles, ExportFormat, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan,
-    PlanNote, PlanOrigin, ProjectId, RetentionLimits, RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind,
-    UnapprovedPlan,
+    PlanNote, PlanOrigin, ProjectId, RetentionLimits, RoutingSettings, RunId, SandboxSettings, TaskId, TreeDigest, TreePath,
+    Trigger, TriggerKind, UnapprovedPlan,
 };
 use crate::process::Control;
 use crate::project::dependency::UnmetDependency;

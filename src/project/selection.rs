@@ -91,11 +91,11 @@ fn matcher(glob: &str) -> GlobMatcher {
 mod tests {
     use super::*;
     use crate::model::ActionPhase;
-    use crate::project::testing;
+    use crate::model::testing;
 
     fn step(name: &str, paths: &[&str]) -> Action {
         let paths = paths.iter().map(ToString::to_string).collect();
-        Action { name: name.to_owned(), paths, ..testing::action(ActionPhase::Step) }
+        Action { name: name.to_owned(), paths, ..testing::generic_action(ActionPhase::Step) }
     }
 
     fn steps() -> [Action; 3] {

@@ -5,9 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use crate::config::ProtectionMode;
 use crate::evidence::Store;
-use crate::model::{ActionEnd, IsolationLevel, SnapshotMount, SpawnFailure};
+use crate::model::{ActionEnd, IsolationLevel, ProtectionMode, SnapshotMount, SpawnFailure};
 use crate::process::LauncherHandle;
 use crate::project::error::ProjectError;
 use crate::project::examination::{ExaminationRequest, Scratch, reached_isolation, run_trial, trial_launch};

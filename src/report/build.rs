@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    ActionId, ActionPhase, Digest, EvidenceFile, EvidenceKind, Plan, PlanNote, RunId, Survivor, TreeFormat, TreeIssue,
-    UnenforcedLimit,
+    ActionId, ActionPhase, Digest, EvidenceFile, EvidenceKind, IsolationFacts, Plan, PlanNote, RunId, Survivor, TreeFormat,
+    TreeIssue, UnenforcedLimit,
 };
 use crate::report::build_action::build_action;
 use crate::report::build_criteria::{build_completion, build_validation};
@@ -15,9 +15,8 @@ use crate::report::redact::redact_counted;
 use crate::report::sums::{are_all_met, compute_action_counts, compute_action_results, compute_test_totals};
 use crate::report::{
     ActionDisposition, ActionResult, ActionResultV2, AuthenticityV2, CleanupExecutionV2, CustodyV2, EnvironmentV2,
-    ExecutionReportV2, ExecutionSummaryV2, IsolationFacts, IsolationV2, PrerequisiteExecutionV2, ProjectV2, ReusedVerdictV2,
-    RouteFacts, RouteV2, RunFacts, StepExecutionV2, SurvivorV2, TestSpecificationV2, TreeFacts, TreeIssueV2, TreeV2,
-    UnenforcedLimitV2,
+    ExecutionReportV2, ExecutionSummaryV2, IsolationV2, PrerequisiteExecutionV2, ProjectV2, ReusedVerdictV2, RouteFacts, RouteV2,
+    RunFacts, StepExecutionV2, SurvivorV2, TestSpecificationV2, TreeFacts, TreeIssueV2, TreeV2, UnenforcedLimitV2,
 };
 
 /// The version of the report's format. A report of any other version is refused when it is read.

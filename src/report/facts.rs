@@ -3,7 +3,7 @@
 //! All judgements come from `verdict/` and `routing/`. The report's builder classifies, routes and counts nothing
 //! again, except for sums.
 
-use crate::model::ReachedIsolation;
+use crate::model::IsolationFacts;
 use crate::report::ProgramV1;
 use std::collections::BTreeMap;
 
@@ -142,15 +142,6 @@ pub struct TreeFacts {
     pub issues: Vec<TreeIssue>,
     /// Whether the checks ran on a snapshot; `None` if nothing was run.
     pub snapshot: Option<SnapshotV2>,
-}
-
-/// How a run was isolated.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IsolationFacts {
-    /// The weakest isolation among the run's actions.
-    pub kept: ReachedIsolation,
-    /// The ways by which a command could reach outside of the run.
-    pub open_channels: Vec<String>,
 }
 
 /// Where a run sends the task, and the node that this decision overrides.

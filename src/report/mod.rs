@@ -48,8 +48,8 @@ pub use environment::{environment_record, looks_like_a_secret};
 pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
 pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, ObservationFacts, exchange_record, file_record};
 pub use facts::{
-    ActionRecordFacts, CompletionFacts, InvalidFacts, IsolationFacts, RecoveryFacts, RefusalFacts, RefusedAction, RouteFacts,
-    RunFacts, RunStartFacts, TreeFacts,
+    ActionRecordFacts, CompletionFacts, InvalidFacts, RecoveryFacts, RefusalFacts, RefusedAction, RouteFacts, RunFacts,
+    RunStartFacts, TreeFacts,
 };
 pub use failed::{
     FailureCause, FailureSource, ReportedFailure, cut_line, last_output, readable_output, reported_failures, rerun_command,

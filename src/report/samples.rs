@@ -17,12 +17,12 @@ use crate::model::{
 };
 use crate::model::{
     BlockOn, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileObservation, FileState, FileValidation, FoundFile, HttpRequest,
-    Observation, PortObservation, SystemFault,
+    IsolationFacts, Observation, PortObservation, SystemFault,
 };
 use crate::report::{
     ActionDisposition, ActionFiles, ActionResult, CompletionFacts, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2,
-    EnvironmentV2, ExecutedAction, IsolationFacts, ReusedAction, RouteFacts, RunFacts, SkipReason, TddV2, TestCountsChangeV2,
-    TestCountsV2, TestsModifiedV2, TreeFacts,
+    EnvironmentV2, ExecutedAction, ReusedAction, RouteFacts, RunFacts, SkipReason, TddV2, TestCountsChangeV2, TestCountsV2,
+    TestsModifiedV2, TreeFacts,
 };
 
 /// 2026-03-04T09:30:00.120Z in milliseconds since 1970. The other sample times are relative to this one.

@@ -138,7 +138,7 @@ pub(super) fn note_of_foreign_bytecode(action: &Action, environment: &ChildEnvir
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::project::testing::action;
+    use crate::model::testing::generic_action as action;
     use crate::sandbox::EnvironmentAdditions;
 
     fn environment(value: Option<&str>) -> ChildEnvironment {

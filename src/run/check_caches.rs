@@ -5,9 +5,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::config::CachesMode;
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionPhase, CachesSeen, Digest, EndedAction, IdentityWriter, SnapshotMount, Timestamp, TreePath,
+    Action, ActionEnd, ActionId, ActionPhase, CachesMode, CachesSeen, Digest, EndedAction, IdentityWriter, SnapshotMount,
+    Timestamp, TreePath,
 };
 use crate::process::{Layers, SeenEntry, WrittenChange, clock, written_entries};
 use crate::project::{CACHES_IN_ENVIRONMENTS, site_packages};

@@ -4,9 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::ProtectionMode;
 use crate::evidence::ScratchDirectory;
-use crate::model::{Action, CachesSeen, IgnoredFiles, ProjectId, StopReason, TestedPlace, Timestamp};
+use crate::model::{Action, CachesSeen, IgnoredFiles, ProjectId, ProtectionMode, StopReason, TestedPlace, Timestamp};
 use crate::process::Control;
 use crate::project::{
     CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, ProjectError, RunRequest, SnapshotBase, Workspace,

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::HomeAccess;
-use crate::model::{Action, ParallelChecks, Plan, PlanOrigin, Tool, ToolClass};
+use crate::model::{Action, HomeAccess, ParallelChecks, Plan, PlanOrigin, Tool, ToolClass};
 
 /// Which checks of a run may run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,8 +143,8 @@ fn reachable(edges: &[BTreeSet<usize>], from: usize) -> BTreeSet<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::testing;
     use crate::model::{ActionPhase, CommandLine};
-    use crate::project::testing;
 
     /// Reads checks such as `["B", "V", "T:0"]`: the first letter of the role, and after the colon the positions of
     /// `after`.
@@ -173,7 +172,7 @@ mod tests {
 
     #[test]
     fn proctor_decides_by_itself_only_for_checks_of_the_project_on_a_snapshot() {
-        let plan = Plan { steps: vec![testing::action(ActionPhase::Step)], ..testing::plan() };
+        let plan = Plan { steps: vec![testing::generic_action(ActionPhase::Step)], ..testing::empty_plan() };
         let limits = ConcurrencyLimits { setting: ParallelChecks::Auto, home: HomeAccess::ReadOnly, on_snapshot: true, turns: 2 };
         assert_eq!(concurrency(&plan, limits), Concurrency::Validations);
         for other in [
@@ -259,12 +258,13 @@ mod tests {
         ] {
             let argv = argv.split(' ').map(str::to_owned).collect();
             let command = CommandLine { argv, display: String::new(), shell: false };
-            let check = Action { tool, class: tool.class(), command, ..testing::action(ActionPhase::Step) };
+            let check = Action { tool, class: tool.class(), command, ..testing::generic_action(ActionPhase::Step) };
             assert_eq!(role_of(&check), expected, "{:?}", check.command.argv);
         }
         let argv = ["bash", "-c", "npx tsc --noEmit -p web"].map(str::to_owned).to_vec();
         let command = CommandLine { argv, display: String::new(), shell: true };
-        let check = Action { tool: Tool::Tsc, class: ToolClass::Validation, command, ..testing::action(ActionPhase::Step) };
+        let check =
+            Action { tool: Tool::Tsc, class: ToolClass::Validation, command, ..testing::generic_action(ActionPhase::Step) };
         assert_eq!(role_of(&check), CheckRole::Validation, "a script is one argument");
     }
 }

@@ -87,16 +87,16 @@ impl RunClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::testing;
     use crate::model::{ActionPhase, AgentAction, CategoryCode, Classification, DebtGeneration, ResultType};
     use crate::process::clock;
-    use crate::project::testing;
 
     fn step(number: usize, after: &[usize], continue_on_failure: bool) -> Action {
         Action {
             id: ActionId::numbered("STEP", number),
             after: after.iter().map(|number| ActionId::numbered("STEP", *number)).collect(),
             continue_on_failure,
-            ..testing::action(ActionPhase::Step)
+            ..testing::generic_action(ActionPhase::Step)
         }
     }
 

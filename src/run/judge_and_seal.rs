@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use crate::config::HomeAccess;
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
     Action, ActionPhase, Blocking, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs,
-    EvidenceFile, HelperDeath, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunConditions,
-    RunRecord, StopReason, TaskStatus, TddState, Timestamp, TreeComparison, TreeFormat,
+    EvidenceFile, HelperDeath, HomeAccess, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind,
+    RunConditions, RunRecord, StopReason, TaskStatus, TddState, Timestamp, TreeComparison, TreeFormat,
 };
 use crate::process::clock;
 use crate::project::ProjectError;

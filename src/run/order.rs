@@ -83,16 +83,16 @@ impl Workspace {
 mod tests {
     use super::*;
     use crate::model::ActionPhase;
-    use crate::project::testing;
+    use crate::model::testing;
 
     /// Returns a plan with steps of these names, `STEP.1` and so on.
     fn plan(names: &[&str]) -> Plan {
         let step = |(index, name): (usize, &&str)| Action {
             id: ActionId::numbered("STEP", index + 1),
             name: (*name).to_owned(),
-            ..testing::action(ActionPhase::Step)
+            ..testing::generic_action(ActionPhase::Step)
         };
-        Plan { steps: names.iter().enumerate().map(step).collect(), ..testing::plan() }
+        Plan { steps: names.iter().enumerate().map(step).collect(), ..testing::empty_plan() }
     }
 
     fn ids(numbers: &[usize]) -> Vec<ActionId> {

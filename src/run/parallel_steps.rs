@@ -17,9 +17,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
-use crate::config::HomeAccess;
 use crate::evidence::Slot;
-use crate::model::{Action, ActionPhase, DurationMs, EndedAction, StopReason};
+use crate::model::{Action, ActionPhase, DurationMs, EndedAction, HomeAccess, StopReason};
 use crate::process::clock::{self, Monotonic};
 use crate::process::{LauncherHandle, SuperviseError};
 use crate::report::ActionResult;

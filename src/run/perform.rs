@@ -23,12 +23,12 @@ use crate::project::{OwnCachesRequest, ProjectError, QueueLimits, WorkPlace, pre
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::CachesMode;
-use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, find_git_location, is_our_link};
+use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
+use crate::git::find_git_location;
 use crate::model::{
-    Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CapturedOutput, ClientCall, DurationMs,
-    EndedAction, EvidenceFile, HelperDeath, Interpretation, IsolationLevel, PlanNote, Sandbox, SpawnFailure, StopReason,
-    ToolReport, TreePath,
+    Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CachesMode, CapturedOutput, ClientCall,
+    DurationMs, EndedAction, EvidenceFile, HelperDeath, Interpretation, IsolationLevel, PlanNote, Sandbox, SpawnFailure,
+    StopReason, ToolReport, TreePath,
 };
 use crate::process::{Isolation, LaunchRequest, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};

@@ -91,8 +91,8 @@ fn content_digest(path: &Path, largest: u64) -> Option<Digest> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::testing::generic_action as action;
     use crate::model::{ActionPhase, SkipWhileUnchanged};
-    use crate::project::testing::action;
 
     fn prerequisite(when_changed: &[&str], creates: &[&str]) -> Action {
         let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();

@@ -53,7 +53,7 @@ impl SeenLayers {
 mod tests {
     use super::*;
     use crate::model::ActionPhase;
-    use crate::project::testing;
+    use crate::model::testing;
 
     fn id(number: usize) -> ActionId {
         ActionId::numbered("STEP", number)
@@ -75,8 +75,10 @@ mod tests {
     #[test]
     fn side_by_side_a_check_sees_the_layers_of_the_checks_it_waited_for_in_the_order_of_the_report() {
         // The order of execution is 3, 1, 2, 4.
-        let checks: Vec<_> =
-            [3, 1, 2, 4].map(|number| Action { id: id(number), ..testing::action(ActionPhase::Step) }).into_iter().collect();
+        let checks: Vec<_> = [3, 1, 2, 4]
+            .map(|number| Action { id: id(number), ..testing::generic_action(ActionPhase::Step) })
+            .into_iter()
+            .collect();
         let relation = |sees: &[usize]| {
             let sees: BTreeSet<usize> = sees.iter().copied().collect();
             CheckRelations { waits_for: sees.clone(), sees }

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::config::CachesMode;
 use crate::evidence::read_boot_id;
 use crate::model::{
-    Action, ActionId, ActionPhase, ByteSize, CachesSeen, EndedAction, EnvironmentMount, IgnoredFiles, MOST_REWRITTEN_NAMED,
-    ProjectId, Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
+    Action, ActionId, ActionPhase, ByteSize, CachesMode, CachesSeen, EndedAction, EnvironmentMount, IgnoredFiles,
+    MOST_REWRITTEN_NAMED, ProjectId, Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
 };
 use crate::process::{Layers, WrittenChange, written_entries};
 use crate::project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, decides_the_verdict, is_by_product};

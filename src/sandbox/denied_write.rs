@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use crate::config::SandboxSettings;
-use crate::model::{Access, IsolationLevel, Place, Sandbox};
+use crate::model::{Access, IsolationLevel, Place, Sandbox, SandboxSettings};
 
 /// The most bytes of a line that are searched. Error messages are shorter.
 const LONGEST_LINE: usize = 4 * 1024;

@@ -253,7 +253,7 @@ fn is_listed(name: &OsStr, list: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::project::testing::action;
+    use crate::model::testing::generic_action as action;
 
     fn ambient(pairs: &[(&str, &str)]) -> BTreeMap<OsString, OsString> {
         pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()

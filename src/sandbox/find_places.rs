@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::config::{HomeAccess, ProtectionMode};
-use crate::evidence::find_git_location;
-use crate::model::{Access, ActionPhase, PackageCredentials, Place};
+use crate::git::find_git_location;
+use crate::model::{Access, ActionPhase, HomeAccess, PackageCredentials, Place, ProtectionMode};
 use crate::sandbox::arrange::{CandidatePlace, FoundPlaces, PlaceRule, is_allowed, is_kernel};
 use crate::sandbox::bound_sockets::bound_sockets;
 use crate::sandbox::credentials::{CREDENTIAL_VARIABLES, CREDENTIALS, HiddenFrom};

@@ -4,8 +4,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::config::SandboxSettings;
-use crate::model::{Access, Action, ActionPhase, EndedAction, PlanNote, Sandbox};
+use crate::model::{Access, Action, ActionPhase, EndedAction, PlanNote, Sandbox, SandboxSettings};
 use crate::sandbox::credentials::is_of_package_index;
 use crate::sandbox::denied_write::{WriteLimits, denied_writes};
 use crate::sandbox::environment::ChildEnvironment;

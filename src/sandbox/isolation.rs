@@ -3,12 +3,11 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::config::{ProtectionMode, SandboxSettings};
 use crate::model::{
-    IsolationLevel, ReachedIsolation, ReachedLevel, ResourceLimits, SystemCallFilter, TestedPlace, UnenforcedLimit,
+    IsolationFacts, IsolationLevel, ProtectionMode, ReachedIsolation, ReachedLevel, ResourceLimits, SandboxSettings,
+    SystemCallFilter, TestedPlace, UnenforcedLimit,
 };
 use crate::process::{Isolation, filter_obstacle, restricts_path_sockets, restricts_sockets_and_signals};
-use crate::report::IsolationFacts;
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
 
 /// An open channel: a way by which an action can affect or read something outside of its run.

@@ -26,8 +26,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::config::SandboxSettings;
-use crate::model::{Action, Sandbox};
+use crate::model::{Action, Sandbox, SandboxSettings};
 
 pub use credentials::hidden_files_table;
 pub(crate) use environment::search_path;

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::config::{Configuration, HomeAccess, ProtectionMode, SandboxSettings};
-use crate::model::{Access, ActionPhase, PackageCredentials, Sandbox};
-use crate::project::testing::action;
+use crate::config::Configuration;
+use crate::model::testing;
+use crate::model::{Access, ActionPhase, HomeAccess, PackageCredentials, ProtectionMode, Sandbox, SandboxSettings};
 use crate::sandbox::{MissingDirectories, SandboxError, SandboxRequest, prepare_sandbox};
 
 /// A small file system for a test: `home`, the project in `home/src/shop`, the store in `home/.local/state/proctor`,
@@ -93,7 +93,7 @@ impl World {
             home: Some(&self.path("home")),
             store: &self.path(STORE),
             scratch: Path::new("/scratch"),
-            action: &action(self.phase),
+            action: &testing::generic_action(self.phase),
             directory: &self.path(self.project),
             program: &self.program,
             environment: &self.environment,

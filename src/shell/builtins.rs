@@ -1,11 +1,11 @@
 //! The effects of single commands on the shell's state: status, variables, options and traps.
 
+use crate::model::is_variable_name;
 use crate::shell::commands::without_launchers;
 use crate::shell::machine::{FailureTrace, HidingWay, NextStep, ScriptEnds, ScriptMachine, ShellState, ended};
 use crate::shell::tree::{InnerScript, PartKind, ScriptPart, ShellOptions, Simple};
 use crate::shell::value::{BOTH, ShellValue, Status};
 use crate::shell::word::ScriptWord;
-use crate::shell::words::is_variable_name;
 
 /// The deepest nesting of function calls that is followed. A deeper call counts as one that may succeed or fail.
 const MOST_CALLS: u32 = 12;

@@ -1,11 +1,11 @@
 //! Lists the plain commands of a script, for callers that ask what a script runs. How the script ends does not matter
 //! here.
 
+use crate::model::is_assignment;
 use crate::shell::lexer::{Token, is_redirection, lex};
 use crate::shell::parser::parse;
 use crate::shell::tree::{Lead, PartKind, ScriptPart, Simple};
 use crate::shell::word::ScriptWord;
-use crate::shell::words::is_assignment;
 
 /// Words that may stand before a command without being part of it.
 const KEYWORDS: &[&str] = &["!", "{", "do", "elif", "else", "exec", "command", "if", "then", "time", "until", "while"];

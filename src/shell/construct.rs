@@ -1,7 +1,7 @@
 //! Decides whether the text of a command needs a shell (E9).
 
+use crate::model::is_assignment;
 use crate::shell::lexer::{Construct, Token, lex};
-use crate::shell::words::is_assignment;
 
 const DIRECTORY: Option<&str> = Some("name the directory with `directory = \"…\"`");
 const VARIABLES: Option<&str> = Some("set variables with `environment = { NAME = \"…\" }`");

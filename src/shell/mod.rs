@@ -19,7 +19,6 @@ mod tests;
 mod tree;
 mod value;
 mod word;
-mod words;
 
 pub use commands::{Joint, ScriptCommand, command_row, commands_outside, simple_commands};
 pub use construct::shell_construct;
@@ -27,4 +26,3 @@ pub use lexer::Construct;
 pub use masking::{HiddenFailure, can_only_succeed, hidden_failure, hidden_failure_of_words};
 pub use script::{ShellScript, script_of};
 pub use tree::ShellOptions;
-pub use words::{is_assignment, join_words, quote_word, split_words};

@@ -1,9 +1,9 @@
 //! Parses words and operators into the structure of a script.
 
+use crate::model::is_variable_name;
 use crate::shell::lexer::{Lexed, Token, is_redirection, lex};
 use crate::shell::tree::{Assignment, Lead, OutsideScripts, PartKind, ScriptPart, Simple};
 use crate::shell::word::ScriptWord;
-use crate::shell::words::is_variable_name;
 
 /// The part of a script that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]

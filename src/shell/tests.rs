@@ -4,9 +4,9 @@ mod beside_bash;
 
 use proptest::prelude::proptest;
 
+use crate::model::{is_assignment, split_words};
 use crate::shell::{
-    Joint, ShellOptions, ShellScript, can_only_succeed, command_row, hidden_failure, hidden_failure_of_words, is_assignment,
-    simple_commands, split_words,
+    Joint, ShellOptions, ShellScript, can_only_succeed, command_row, hidden_failure, hidden_failure_of_words, simple_commands,
 };
 
 /// Scripts that can end with 0 after `check` failed, when a shell without options runs them.

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::is_variable_name;
 use crate::shell::word::ScriptWord;
-use crate::shell::words::is_variable_name;
 
 /// The exit status of a command: zero or not zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

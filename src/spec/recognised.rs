@@ -32,8 +32,7 @@ pub(super) fn recognised(command: &CommandLine, files: &dyn ProjectFiles, direct
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::BlockOn;
-    use crate::shell::split_words;
+    use crate::model::{BlockOn, split_words};
     use crate::tools::FakeFiles;
 
     fn of(text: &str) -> Recognised {

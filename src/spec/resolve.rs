@@ -4,10 +4,10 @@ use std::cell::LazyCell;
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use crate::config::{Check, Configuration, Prerequisite, ProtectionMode, WrittenValue};
+use crate::config::{Check, Configuration, Prerequisite, WrittenValue};
 use crate::model::{
     Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, ParallelChecks, Plan, PlanNote, PlanOrigin,
-    PolicyOptions, Problem, Reuse, TaskId, Tool, ToolClass,
+    PolicyOptions, Problem, ProtectionMode, Reuse, TaskId, Tool, ToolClass,
 };
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::{approval_terms, plan_settings};

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::CommandLine;
-use crate::shell::{command_row, is_assignment, join_words, script_of};
+use crate::model::{CommandLine, is_assignment, join_words};
+use crate::shell::{command_row, script_of};
 use crate::tools::option_spelling::is_same_option;
 use crate::tools::package_json::{LAUNCHERS, RUNNERS, handed_on, script_name, scripts};
 use crate::tools::project_files::ProjectFiles;
@@ -227,7 +227,7 @@ impl CheckerCall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::split_words;
+    use crate::model::split_words;
     use crate::tools::FakeFiles;
 
     fn words(text: &str) -> Vec<String> {

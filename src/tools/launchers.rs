@@ -1,8 +1,8 @@
 //! Finds the tool in a command's words: the tool's program, the launchers before it, and the position of its own
 //! arguments (E2).
 
-use crate::model::{InstalledPackage, Tool};
-use crate::shell::{is_assignment, simple_commands};
+use crate::model::{InstalledPackage, Tool, is_assignment};
+use crate::shell::simple_commands;
 use crate::tools::recognise::{CommandForm, Recognition};
 use crate::tools::table::{ROWS, ToolRow, row_of};
 

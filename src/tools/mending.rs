@@ -193,8 +193,7 @@ pub fn judge_mended(said: Interpretation, changed: &[TreePath]) -> Interpretatio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Diagnostic;
-    use crate::shell::split_words;
+    use crate::model::{Diagnostic, split_words};
 
     fn is_seen(command: &str) -> bool {
         let scripts = [

@@ -133,8 +133,7 @@ pub(super) fn or_usage_error(exited: &Exited<'_>, interpretation: Interpretation
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Tool;
-    use crate::shell::split_words;
+    use crate::model::{Tool, split_words};
     use crate::tools::recognise::recognise;
     use crate::tools::samples::Returned;
 

@@ -61,7 +61,7 @@ pub(super) const LAUNCHERS: &[&str] =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::split_words;
+    use crate::model::split_words;
 
     fn words(text: &str) -> Vec<String> {
         split_words(text).expect("words")

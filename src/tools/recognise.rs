@@ -71,7 +71,7 @@ mod tests {
     use proptest::prelude::{any, proptest};
 
     use super::*;
-    use crate::shell::split_words;
+    use crate::model::split_words;
 
     const DIRECT: CommandForm = CommandForm::Direct;
     const WRAPPED: CommandForm = CommandForm::Wrapped;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::model::testing;
 use crate::model::{
     Action, ActionEnd, ActionPhase, CommandLine, Interpretation, ReportFileHistory, StreamExcerpt, Timestamp, Tool, ToolReport,
+    split_words,
 };
-use crate::shell::split_words;
 use crate::tools::interpret::{Input, interpret};
 
 /// Returns an action that runs `command` in `/project`.

@@ -1,6 +1,6 @@
 //! Recognises commands that start servers, which go on until they are stopped.
 
-use crate::shell::split_words;
+use crate::model::split_words;
 
 /// How sure it is that a command starts a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

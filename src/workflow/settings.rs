@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::{GitLocation, Store, TrailDirectory};
+use crate::evidence::{Store, TrailDirectory};
+use crate::git::GitLocation;
 use crate::governance::{Slug, WorkflowLimits, done_directory};
 use crate::model::ProjectId;
 

@@ -11,9 +11,9 @@ use crate::cli::error::CommandError;
 use crate::cli::gate_arguments::GateOptions;
 use crate::evidence::{
     ATTESTATIONS, AcceptedChanges, AttestationNote, AttestationReader, AttestationRefusal, CommitClaim, FETCHED_ATTESTATIONS,
-    ReadAttestation, find_git_location, parse_attestation_bundle, read_attestation_notes, read_regular_file,
+    ReadAttestation, parse_attestation_bundle, read_attestation_notes, read_regular_file,
 };
-use crate::git::ObjectId;
+use crate::git::{ObjectId, find_git_location};
 use crate::model::{ClaimSigner, CommandExit, GateClaim, Timestamp, TreeDigest, TreePath};
 use crate::project::{GateSigners, ProjectRepository};
 use crate::spec::{self, StatementSigners};

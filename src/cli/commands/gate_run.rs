@@ -23,7 +23,7 @@ use crate::cli::setup::LoadedProject;
 use crate::cli::specification_files::{self, FoundPlan};
 use crate::cli::value_arguments::ValueOptions;
 use crate::config::Configuration;
-use crate::evidence::find_git_location;
+use crate::git::find_git_location;
 use crate::ignore::{IgnoredClass, class_of};
 use crate::model::{CommandExit, Digest, RunConditions, TaskId};
 use crate::process::LauncherHandle;

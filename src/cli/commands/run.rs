@@ -21,11 +21,10 @@ use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::specification_files::{self, FoundPlan};
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::config::CachesMode;
 use crate::daemon::health_behind;
 use crate::model::{
-    Action, AfterMovedRun, CommandExit, OnDisk, OverallStatus, PauseRecord, PlanOrigin, Repetitions, TaskId, TreePath, Trigger,
-    TriggerKind, UnapprovedPlan,
+    Action, AfterMovedRun, CachesMode, CommandExit, OnDisk, OverallStatus, PauseRecord, PlanOrigin, Repetitions, TaskId,
+    TreePath, Trigger, TriggerKind, UnapprovedPlan,
 };
 use crate::process::{Control, clock, signal_controls};
 use crate::project::{

@@ -11,9 +11,8 @@ use crate::cli::error::{CommandError, indented};
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
-use crate::model::{ApprovalWay, CommandExit, ProjectId, TaskId, UnapprovedPlan};
+use crate::model::{ApprovalWay, CommandExit, ProjectId, TaskId, UnapprovedPlan, quote_word};
 use crate::project::{RegisteredProject, StoreReader, WaitingApprovals};
-use crate::shell::quote_word;
 
 /// The document of `proctor approve --list --json`.
 #[derive(Debug, Serialize)]

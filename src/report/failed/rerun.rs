@@ -1,10 +1,9 @@
 //! Makes the command that runs one failed test alone. A person pastes the command, so none is made that would be a
 //! guess.
 
-use crate::model::{OneTest, TestFailure, Tool, is_hidden_character};
+use crate::model::{OneTest, TestFailure, Tool, is_hidden_character, split_words};
 use crate::report::ActionResultV2;
 use crate::report::failed::rerun_options::kept_options;
-use crate::shell::split_words;
 
 /// The characters, in addition to letters and digits, that a shell leaves as they are.
 const PLAIN: &str = "_./:=@%+,-";

@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::config::ProtectionMode;
 use crate::evidence::{OutputDirectory, ReportWatch, Slot, read_regular_text};
 use crate::model::{
     Action, ActionKind, ActionLimits, ActionPhase, CapturedOutput, ClientCall, ENGINE_SOCKET_OPEN, EndedAction, IsolationLevel,
-    JudgedBy, PlanNote, ResultType, SpawnFailure, ToolReport,
+    JudgedBy, PlanNote, ProtectionMode, ResultType, SpawnFailure, ToolReport,
 };
 use crate::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, clock, resolve_program, supervise};
 use crate::project::Progress;

@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::config::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
 use crate::model::{
-    ActionId, Digest, EntryKind, IdentityWriter, IsolationLevel, LimitEnforcement, SystemCallFilter, TreeDigest, TreeIssueKind,
+    ActionId, CachesMode, Digest, EntryKind, HomeAccess, IdentityWriter, IsolationLevel, LimitEnforcement, ProtectionMode,
+    SandboxSettings, SystemCallFilter, TreeDigest, TreeIssueKind,
 };
 use crate::project::path_filter;
 use crate::project::{SurveyedEnvironment, is_pinned};

@@ -93,7 +93,7 @@ pub(crate) fn without_needed_checks<R>(plan: &Plan, mut results: BTreeMap<Action
 mod tests {
     use super::*;
     use crate::model::ActionPhase;
-    use crate::project::testing;
+    use crate::model::testing;
 
     #[test]
     fn a_check_is_carried_out_again_for_a_later_check_that_may_need_what_it_writes() {
@@ -101,10 +101,10 @@ mod tests {
         let step = |(number, after): (usize, &[usize])| Action {
             id: id(number),
             after: after.iter().map(|number| id(*number)).collect(),
-            ..testing::action(ActionPhase::Step)
+            ..testing::generic_action(ActionPhase::Step)
         };
         let steps = [(1, &[][..]), (2, &[1]), (3, &[2]), (4, &[])].into_iter().map(step).collect();
-        let plan = Plan { steps, ..testing::plan() };
+        let plan = Plan { steps, ..testing::empty_plan() };
         let left = |numbers: &[usize]| -> Vec<usize> {
             let results = numbers.iter().map(|number| (id(*number), *number)).collect();
             without_needed_checks(&plan, results).into_values().collect()

@@ -19,7 +19,7 @@ fn tree() -> TreeDigest {
 
 /// Returns an entry as written by a run that carried out the check.
 fn carried_out() -> ActionResultV2 {
-    let action = crate::project::testing::action(crate::model::ActionPhase::Step);
+    let action = crate::model::testing::generic_action(crate::model::ActionPhase::Step);
     let skipped = action_result(&ActionResult::new(action, ActionDisposition::Skipped(SkipReason::Stopped)));
     ActionResultV2 {
         skip_reason: None,

@@ -11,8 +11,9 @@ use std::io::{Read as _, Write as _};
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_assert, prop_oneof, proptest};
 use proptest::test_runner::RngSeed;
 
+use crate::model::quote_word;
+use crate::shell::hidden_failure;
 use crate::shell::tests::reads;
-use crate::shell::{hidden_failure, quote_word};
 
 /// A fixed seed of the random generator, so that every run tests the same scripts. If a test with another seed fails,
 /// the failing script is added to the tables of `tests.rs`.

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::model::{ActionKind, CommandLine, Digest, FileCheck, FileValidation, HttpBody, HttpRequest, Script};
-use crate::shell::split_words;
+use crate::model::{ActionKind, CommandLine, Digest, FileCheck, FileValidation, HttpBody, HttpRequest, Script, split_words};
 use crate::spec::specification::{
     RawCustomScriptParameters, RawFileValidationParameters, RawHttpRequestConfig, RawHttpRequestParameters, RawInterpreter,
     RawShell, RawTerminalCommandParameters, RawValidationType,

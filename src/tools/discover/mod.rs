@@ -6,8 +6,7 @@
 mod proposals;
 mod python;
 
-use crate::model::{BlockOn, PlanNote, Tool};
-use crate::shell::join_words;
+use crate::model::{BlockOn, PlanNote, Tool, join_words};
 use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::table::{ROWS, row_of};
 pub(crate) use proposals::{ProposedCheck, propose};

@@ -135,7 +135,7 @@ fn kept_arguments(arguments: &[String]) -> (Vec<String>, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::split_words;
+    use crate::model::split_words;
     use crate::tools::FakeFiles;
 
     fn words(text: &str) -> Vec<String> {

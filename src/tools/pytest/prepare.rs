@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::model::Tool;
-use crate::shell::quote_word;
+use crate::model::{Tool, quote_word};
 use crate::tools::prepare::{Preparation, ReportRequest, ReportTask, insert_options, option_value};
 use crate::tools::recognise::CommandForm;
 

@@ -1,7 +1,7 @@
 //! How pytest rewrites tests: it changes their `assert` statements, so that they say what differs, and compiles the result.
 //! Source: `_pytest/assertion/rewrite.py` of pytest 7.0 to 9.2.
 
-use crate::shell::split_words;
+use crate::model::split_words;
 
 /// The file of pytest that rewrites tests, below the directory of packages in which pytest is installed.
 pub const PYTEST_REWRITER: &str = "_pytest/assertion/rewrite.py";

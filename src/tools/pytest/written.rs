@@ -2,7 +2,7 @@
 
 use toml::de::{DeTable, DeValue};
 
-use crate::shell::split_words;
+use crate::model::split_words;
 use crate::tools::project_files::{ProjectFiles, within};
 
 /// A kind of report that pytest-cov writes for `--cov-report=WORD` or `--cov-report=WORD:PATH`.

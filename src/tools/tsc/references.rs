@@ -145,7 +145,7 @@ fn settings(files: &dyn ProjectFiles, configuration: &str) -> Option<Settings> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::split_words;
+    use crate::model::split_words;
     use crate::tools::FakeFiles;
 
     #[test]

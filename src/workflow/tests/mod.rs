@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use crate::evidence::GitLocation;
 use crate::evidence::testing::new_store;
+use crate::git::GitLocation;
 use crate::governance::{Slug, WorkflowEnding, WorkflowLimits};
 use crate::model::{
     ActionEnd, CapturedOutput, Digest, DurationMs, EndedAction, GovernanceRecord, ProjectId, StreamExcerpt, Timestamp,

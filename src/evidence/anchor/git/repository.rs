@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::evidence::anchor::git::error::GitAnchorError;
-use crate::evidence::git::find_git_directories;
-use crate::git::{GitStorage, ObjectId};
+use crate::git::{GitStorage, ObjectId, find_git_directories};
 
 #[derive(Debug)]
 pub(super) struct Repository {

@@ -68,7 +68,7 @@ fn paths_that_name_nothing_are_no_inputs() {
 #[test]
 fn everything_a_check_is_given_changes_the_digest_but_its_own_output_directory() {
     let sandbox = crate::config::read("", "proctor.toml").expect("defaults").sandbox;
-    let overlay = SandboxSettings { home: crate::config::HomeAccess::Overlay, ..sandbox.clone() };
+    let overlay = SandboxSettings { home: crate::model::HomeAccess::Overlay, ..sandbox.clone() };
     let variables = |pairs: &[(&str, &str)]| -> BTreeMap<OsString, OsString> {
         pairs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect()
     };
@@ -116,9 +116,9 @@ fn the_digest_of_inputs_is_the_one_that_earlier_versions_stored() {
         limits: crate::model::LimitEnforcement::WherePossible,
         system_call_filter: crate::model::SystemCallFilter::WherePossible,
         package_credentials: crate::model::PackageCredentials::Hidden,
-        snapshot: crate::config::ProtectionMode::Off,
+        snapshot: crate::model::ProtectionMode::Off,
         max_snapshot_bytes: crate::model::ByteSize(2 << 30),
-        caches: crate::config::CachesMode::Kept,
+        caches: crate::model::CachesMode::Kept,
     };
     let variables = BTreeMap::from([(OsString::from("PATH"), OsString::from("/bin"))]);
     let inputs = CheckInputs {

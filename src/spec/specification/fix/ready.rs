@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::HealthUrl;
-use crate::shell::split_words;
+use crate::model::{HealthUrl, split_words};
 use crate::spec::specification::fix::{DEV_SERVER, text_at};
 use crate::spec::specification::lint::is_of_this_machine;
 use crate::tools::{ServerKind, script_words, server_kind};

@@ -1,8 +1,7 @@
 //! Lint rules for actions that a client program carries out: queries of databases, commands of container engines, and actions
 //! of a browser.
 
-use crate::model::{Problem, QueryKind};
-use crate::shell::split_words;
+use crate::model::{Problem, QueryKind, split_words};
 use crate::spec::connection::{ConnectionProblem, read_connection};
 use crate::spec::query_kind::query_kind;
 use crate::spec::specification::lint::subject::{Action, Subject, Task};

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{ActionPhase, Problem, ToolClass};
+use crate::model::{ActionPhase, Problem, ToolClass, split_words};
 use crate::shell::{
     HiddenFailure, ShellScript, can_only_succeed, hidden_failure, hidden_failure_of_words, script_of, shell_construct,
-    split_words,
 };
 use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::{RawParameters, RawShell, RawTerminalCommandParameters};

@@ -24,7 +24,7 @@ pub fn is_assignment(word: &str) -> bool {
 }
 
 /// Returns whether a text can be the name of a variable: ASCII letters, digits and `_`, not beginning with a digit.
-pub(super) fn is_variable_name(name: &str) -> bool {
+pub fn is_variable_name(name: &str) -> bool {
     let begins_right = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     begins_right && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
